@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running a command so that nothing of it is left, however it ends.
+
+Launchers put their ranks into groups and sessions of their own, so that a signal to the launcher's
+group does not reach them. Here the driver is a "subreaper": whatever a launcher leaves behind
+becomes its child, is found in /proc, and is ended.
+"""
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+GRACE_S = 3.0
+# What the libraries measured name their files in /dev/shm.
+SHM_NAMES = ("vader_segment.", "sm_segment.", "ucx_shm_posix", "mpich_", "MPICH_")
+
+
+class Result:
+    """What a command gave: its lines on stdout, its last words on stderr, and how it ended."""
+
+    def __init__(self, lines, words, failure, seconds):
+        self.lines, self.words, self.failure, self.seconds = lines, words, failure, seconds
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def become_reaper():
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    # Ended by a signal, the driver still ends what it started.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+
+
+def parents():
+    """{process: its parent}, zombies left out."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as stat:
+                state, parent = stat.read().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state not in "ZX":
+            found[int(name)] = int(parent)
+    return found
+
+
+def descendants():
+    table, mine = parents(), {os.getpid()}
+    while True:
+        more = {pid for pid, parent in table.items() if parent in mine} - mine
+        if not more:
+            return mine - {os.getpid()}
+        mine |= more
+
+
+def reap():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def end_descendants(grace=0.0):
+    """Ends everything started from here, after waiting a while for it to end by itself."""
+    deadline = time.monotonic() + grace
+    while True:
+        # What ended between the two is a zombie already, which reap() then finds.
+        left = descendants()
+        reap()
+        if not left:
+            return
+        if time.monotonic() >= deadline:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        time.sleep(0.01)
+
+
+def shm_files():
+    try:
+        return {name for name in os.listdir("/dev/shm") if name.startswith(SHM_NAMES)}
+    except OSError:
+        return set()
+
+
+def stop(child):
+    """Asks the launcher to end its ranks; it gets a moment for it."""
+    child.terminate()
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def finish(child, timeout):
+    """(stdout, stderr, None or what went wrong)"""
+    try:
+        out, err = child.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        stop(child)
+        end_descendants()
+        out, err = child.communicate()
+        return out, err, f"did not end within {timeout:.0f} s and was killed"
+    if child.returncode < 0:
+        return out, err, f"died of signal {-child.returncode}"
+    if child.returncode > 0:
+        return out, err, f"ended with exit code {child.returncode}"
+    return out, err, None
+
+
+def run(command, timeout, environment=None):
+    files, begin = shm_files(), time.monotonic()
+    child = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, **(environment or {})}, text=True, errors="replace", start_new_session=True)
+    failure = "was interrupted"
+    try:
+        out, err, failure = finish(child, timeout)
+        took = time.monotonic() - begin
+    finally:
+        end_descendants(0.0 if failure else GRACE_S)
+        if failure:
+            for name in shm_files() - files:
+                os.unlink(f"/dev/shm/{name}")
+    return Result(out.splitlines(), err.strip().splitlines()[-12:], failure, took)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as text that is read on a terminal and in a README alike."""
+from harness.report import size_text
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def aligned(header, rows):
+    """A table in Markdown, its columns aligned; the first to the left."""
+    cells = [header, *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = []
+    for row in cells:
+        columns = [row[0].ljust(widths[0])] + [row[i].rjust(widths[i]) for i in range(1, len(row))]
+        lines.append("| " + " | ".join(columns) + " |")
+    dashes = ["-" * widths[0]] + ["-" * (width - 1) + ":" for width in widths[1:]]
+    return [lines[0], "| " + " | ".join(dashes) + " |", *lines[1:]]
+
+
+def section(document, peers, titles, collective, ranks):
+    """A table of one collective and number of ranks."""
+    points = {}
+    for row in document["points"]:
+        if row["collective"] == collective and row["ranks"] == ranks:
+            points.setdefault(row["bytes"], {})[row["rotated"]] = row
+    if not points:
+        return []
+    main = collective != "barrier"
+    header = ["bytes", *(titles[name] for name in peers), "faster", "line", "memcpy", "CMA"]
+    if main:
+        header += [*(f"{titles[name]}, same place" for name in peers), "faster, same place"]
+    body = [line_of(size, by_rotation, peers, main) for size, by_rotation in points.items()]
+    return [f"### {collective}, {ranks} ranks", "", *aligned(header, body), ""]
+
+
+def line_of(size, by_rotation, peers, main):
+    row = by_rotation.get(main) or {}
+    limits, cells = row.get("limits_us", {}), ["-" if not main else size_text(size)]
+    cells += [number(row.get("us", {}).get(name)) for name in peers]
+    cells.append(number(row.get("speedup")))
+    cells += [number(limits.get(name)) for name in ("line", "memcpy", "cma")]
+    if main:
+        plain = by_rotation.get(False) or {}
+        cells += [number(plain.get("us", {}).get(name)) for name in peers] + [number(plain.get("speedup"))]
+    return cells
+
+
+def words_of_summary(summary, titles):
+    if not summary:
+        return ["Nothing was compared.", ""]
+    groups = [", ".join(f"{name} {value:.2f}" for name, value in summary[field].items())
+              for field in ("by_collective", "by_ranks")]
+    worst, slow = summary["worst"], summary["slower_than_0.9"]
+    without = summary["geometric_mean_without_rotation"]
+    lines = [f"- geometric mean over {summary['points']} points: **{summary['geometric_mean']:.2f}** times as "
+             "fast as the better peer" + (f" (without rotation {without:.2f})" if without else ""),
+             f"- by collective: {groups[0]}",
+             f"- by ranks: {groups[1]}",
+             f"- worst point: {worst['problem']}, {worst['speedup']:.2f} (over {titles[worst['over']]})",
+             f"- points slower than 0.9: {len(slow) or 'none'}"]
+    lines += [f"  - {row['problem']}: {row['speedup']:.2f} (over {titles[row['over']]})" for row in slow]
+    return lines + [""]
+
+
+def words_of_targets(targets):
+    if not targets:
+        return []
+    word = {True: "met", False: "not met", None: "not measured"}
+    body = [[one["target"], one["bound"], number(one["measured"]), word[one["met"]]] for one in targets]
+    return ["### Targets", "", *aligned(["target", "bound", "measured", ""], body), ""]
+
+
+def grouped(problems):
+    """"allreduce/f64/sum/8/p2" and its like in few words: "allreduce, 2 ranks: 8 4K; ..."."""
+    groups = {}
+    for one in problems:
+        words = one.split("/")
+        size = words[-2] if len(words) > 2 else ""
+        groups.setdefault(f"{words[0]}, {words[-1][1:]} ranks", []).append(size)
+    return "; ".join(f"{name}: {' '.join(sizes)}".rstrip(": ") for name, sizes in groups.items())
+
+
+def words_of_exceptions(document, titles):
+    lines = []
+    if document["left_out"]:
+        lines.append(f"- left out, over {document['method']['pool_bytes_a_rank'] >> 20} MiB a rank: "
+                     + grouped(document["left_out"]))
+    total = document["method"]["most_bytes_together"]
+    if total:
+        lines.append(f"- points at which all ranks together contribute more than {total >> 20} MiB: left out to be quick")
+    for name, points in document["late"].items():
+        lines.append(f"- {titles[name]} did not come to these in the time given: {grouped(points)}")
+    for name, points in document["measured_once"].items():
+        times = sorted(points.values())
+        lines.append(f"- {titles[name]} was asked once only for points at which it was {times[0]:g} to {times[-1]:g} "
+                     f"times slower than the other peer: {grouped(points)}")
+    for failure in document["failures"]:
+        lines.append(f"- {titles[failure['peer']]}, {failure['ranks']} ranks: {failure['what']}")
+    return ["### What is missing", "", *lines, ""] if lines else []
+
+
+def words_of_method(document, titles):
+    machine, method = document["machine"], document["method"]
+    pool = method["pool_bytes_a_rank"]
+    lines = [f"{machine['cpu']}, {machine['cores']} cores, L3 {machine['l3_bytes'] / (1 << 20):.1f} MiB, "
+             f"Linux {machine['kernel']}; load before: {machine['load']:.2f}.",
+             f"{method['repeats']} alternated starts of each; buffers rotate through {pool >> 20} MiB a rank; "
+             "microseconds; *faster*: median of the ratios to the better peer's time.", ""]
+    body = [[titles[one["peer"]], str(one["ranks"]), one["setting"]] for one in document["settings"]]
+    return lines + aligned(["peer", "ranks", "setting"], body) + [""]
+
+
+def text(document, peers):
+    titles = {peer.name: peer.title for peer in peers}
+    names = document["method"]["order"]
+    collectives = list(dict.fromkeys(row["collective"] for row in document["points"]))
+    ranks = sorted({row["ranks"] for row in document["points"]})
+    lines = [f"## {titles[names[0]]} against " + (" and ".join(titles[n] for n in names[1:]) or "nobody"), ""]
+    lines += words_of_method(document, titles)
+    for collective in collectives:
+        for p in ranks:
+            lines += section(document, names, titles, collective, p)
+    lines += words_of_exceptions(document, titles)
+    lines += ["### Summary", "", *words_of_summary(document["summary"], titles)]
+    lines += words_of_targets(document["targets"])
+    return "\n".join(lines)

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Times collectives, the same way whichever library is under it (port.h).
+ *
+ * A rank's pool has two halves, written before anything is timed: inputs are taken from the first,
+ * outputs go to the second, each call the next place, so that with a pool larger than the cache no
+ * call finds its data there ("rotated"). A second figure always uses the first place. A batch is
+ * calls one after the other without a barrier; it lasts until the slowest rank is done. Every result
+ * is verified before it is timed. Rank 0 prints one line of JSON a figure.
+ */
+#include "port.h"
+#include "measure.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+
+enum { MAX_SIZES = 64, MAX_BATCHES = 100, LEAST_CALLS = 2, MOST_CALLS = 1 << 20, SMALL = 1 << 16 };
+
+struct options {
+    int64_t pool;
+    double batch; /* seconds that a batch lasts, but for slow calls */
+    double limit; /* seconds after which no further figure is begun */
+    int batches;
+    bool shared;
+    char **points; /* "allreduce:8,4096" ... NULL */
+};
+
+/* The value at place i of a rank's half of the pool. Sums of 1,000 ranks' are exact. */
+static double value(int rank, int64_t i)
+{
+    return (double)(rank + 1) + (double)(i & 1023);
+}
+
+struct pool {
+    double *in, *out;
+    int64_t half; /* bytes of each */
+};
+
+static int me, p;
+
+struct collective {
+    const char *name;
+    void (*call)(const double *in, double *out, int64_t n);
+    /* What must be at out[i] when the inputs began at place `at`. */
+    double (*expected)(int64_t at, int64_t i, int64_t n);
+    int64_t (*in_blocks)(void), (*out_blocks)(void); /* of n elements */
+};
+
+static int64_t none(void)
+{
+    return 0;
+}
+
+static int64_t one(void)
+{
+    return 1;
+}
+
+static int64_t each(void)
+{
+    return p;
+}
+
+static int64_t one_at_root(void)
+{
+    return me == 0;
+}
+
+static int64_t one_beyond_root(void)
+{
+    return me != 0;
+}
+
+static void call_barrier(const double *in, double *out, int64_t n)
+{
+    (void)in;
+    (void)out;
+    (void)n;
+    port_barrier();
+}
+
+/* The root's buffer is an input, the others' are outputs. */
+static void call_bcast(const double *in, double *out, int64_t n)
+{
+    port_bcast(me == 0 ? (double *)in : out, n, 0);
+}
+
+static void call_reduce(const double *in, double *out, int64_t n)
+{
+    port_reduce(in, out, n, 0);
+}
+
+static double of_root(int64_t at, int64_t i, int64_t n)
+{
+    (void)n;
+    return value(0, at + i);
+}
+
+static double of_sum(int64_t at, int64_t i, int64_t n)
+{
+    (void)n;
+    return p * value(0, at + i) + (double)p * (p - 1) / 2;
+}
+
+static double of_allgather(int64_t at, int64_t i, int64_t n)
+{
+    return value((int)(i / n), at + i % n);
+}
+
+static double of_alltoall(int64_t at, int64_t i, int64_t n)
+{
+    return value((int)(i / n), at + me * n + i % n);
+}
+
+static const struct collective collectives[] = {
+    {"allreduce", port_allreduce, of_sum, one, one},
+    {"reduce", call_reduce, of_sum, one, one_at_root},
+    {"alltoall", port_alltoall, of_alltoall, each, each},
+    {"allgather", port_allgather, of_allgather, one, each},
+    {"bcast", call_bcast, of_root, one_at_root, one_beyond_root},
+    {"barrier", call_barrier, of_root, none, none},
+};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
+/* One figure to be: a collective, a size, and where the next call's data is. */
+struct point {
+    const struct collective *coll;
+    const struct pool *pool;
+    int64_t n; /* elements of a block */
+    bool rotated;
+    int64_t in_step, out_step, in_end, out_end; /* bytes */
+    int64_t in_at, out_at;
+};
+
+/* Bytes that the places of one half take up when each is `step` bytes; all of them are used in turn. */
+static int64_t places_end(int64_t half, int64_t step, bool rotated)
+{
+    if (step == 0) return 0;
+    return rotated ? half / step * step : step;
+}
+
+static struct point point_make(const struct collective *coll, const struct pool *pool,
+                               int64_t bytes, bool rotated)
+{
+    struct point point = {.coll = coll, .pool = pool, .n = bytes / 8, .rotated = rotated};
+    point.in_step = line_up(coll->in_blocks() * bytes);
+    point.out_step = line_up(coll->out_blocks() * bytes);
+    point.in_end = places_end(pool->half, point.in_step, rotated);
+    point.out_end = places_end(pool->half, point.out_step, rotated);
+    return point;
+}
+
+static inline int64_t next_place(int64_t at, int64_t step, int64_t end)
+{
+    return at + step >= end ? 0 : at + step;
+}
+
+static inline void call_next(struct point *point)
+{
+    const struct pool *pool = point->pool;
+    point->coll->call(pool->in + point->in_at / 8, pool->out + point->out_at / 8, point->n);
+    point->in_at = next_place(point->in_at, point->in_step, point->in_end);
+    point->out_at = next_place(point->out_at, point->out_step, point->out_end);
+}
+
+/* Seconds a call, from the first rank's start to the slowest rank's end; the same on all ranks. Were
+ * each rank's own start taken, ranks that share a processor would not be charged for their turn to
+ * come. All ranks read the same clock: they are on one machine. */
+static double time_batch(struct point *point, int64_t calls)
+{
+    port_barrier();
+    double begin = seconds();
+    for (int64_t i = 0; i < calls; i++) call_next(point);
+    double end = seconds();
+    return (port_max(end) + port_max(-begin)) / (double)calls;
+}
+
+/* Calls a batch needs to last that long; warms up the library and the caches meanwhile. While twice
+ * the calls take clearly less time each, what was measured was not the calls but the ranks getting
+ * to the start, which on shared processors varies much: small calls are looked at once more. */
+static int64_t calls_for(struct point *point, double batch, double *each_call)
+{
+    int64_t calls = 1;
+    int settled = point->n * 8 > SMALL;
+    double before = time_batch(point, calls);
+    for (;;) {
+        calls *= 2;
+        *each_call = time_batch(point, calls);
+        settled = *each_call > 0.7 * before ? settled + 1 : 0;
+        bool long_enough = (double)calls * *each_call >= batch / 4;
+        if ((settled >= 2 && long_enough) || calls >= MOST_CALLS) break;
+        before = *each_call;
+    }
+    int64_t wanted = (int64_t)(batch / (*each_call > 1e-9 ? *each_call : 1e-9));
+    return wanted < LEAST_CALLS ? LEAST_CALLS : wanted;
+}
+
+/* One call whose result is compared with what it must be. The input's place is the same on all
+ * ranks: the first. */
+static void verify(const struct point *point)
+{
+    const struct collective *coll = point->coll;
+    int64_t n = coll->out_blocks() * point->n;
+    double *out = point->pool->out;
+    for (int64_t i = 0; i < n; i++) out[i] = -1;
+    coll->call(point->pool->in, out, point->n);
+    for (int64_t i = 0; i < n; i++) {
+        double want = coll->expected(0, i, point->n);
+        if (out[i] == want) continue;
+        die("rank %d: %s of %lld bytes: element %lld is %g, should be %g", me, coll->name,
+            (long long)point->n * 8, (long long)i, out[i], want);
+    }
+}
+
+static void print_point(const struct collective *coll, int64_t bytes, const char *rest)
+{
+    if (me != 0) return;
+    printf("{\"collective\": \"%s\", \"ranks\": %d, \"bytes\": %lld, %s}\n", coll->name, p,
+           (long long)bytes, rest);
+    fflush(stdout);
+}
+
+static void print_figure(const struct point *point, int64_t calls, double median_s, double least_s)
+{
+    char rest[200];
+    snprintf(rest, sizeof rest, "\"rotated\": %s, \"us\": %.4f, \"min_us\": %.4f, \"calls\": %lld",
+             point->rotated ? "true" : "false", 1e6 * median_s, 1e6 * least_s, (long long)calls);
+    print_point(point->coll, point->n * 8, rest);
+}
+
+/* As many batches as wanted, but fewer where one lasts several times as long as it should. */
+static int batches_of(const struct options *options, double each_call, int64_t calls)
+{
+    double longer = each_call * (double)calls / options->batch;
+    int n = (int)(options->batches / (longer > 1 ? longer : 1) + 0.5);
+    return n < 1 ? 1 : n;
+}
+
+static void measure(const struct collective *coll, const struct pool *pool, int64_t bytes,
+                    bool rotated, const struct options *options)
+{
+    struct point point = point_make(coll, pool, bytes, rotated);
+    double times[MAX_BATCHES], each_call;
+    verify(&point);
+    int64_t calls = calls_for(&point, options->batch, &each_call);
+    int n = batches_of(options, each_call, calls);
+    for (int i = 0; i < n; i++) times[i] = time_batch(&point, calls);
+    double middle = median(times, n);
+    print_figure(&point, calls, middle, times[0]);
+}
+
+/* Whether every rank's part of a call fits in the halves of its pool; the same on all ranks. */
+static bool fits(const struct collective *coll, const struct pool *pool, int64_t bytes)
+{
+    int64_t blocks =
+        coll->in_blocks() > coll->out_blocks() ? coll->in_blocks() : coll->out_blocks();
+    return port_max((double)(blocks * bytes)) <= (double)pool->half;
+}
+
+static void measure_size(const struct collective *coll, const struct pool *pool, int64_t bytes,
+                         const struct options *options)
+{
+    if (bytes % 8) die("%lld bytes are no f64s", (long long)bytes);
+    if (!fits(coll, pool, bytes)) {
+        print_point(coll, bytes, "\"left_out\": true");
+        return;
+    }
+    if (coll->in_blocks != none) measure(coll, pool, bytes, true, options);
+    measure(coll, pool, bytes, false, options);
+}
+
+/* "allreduce:8,4096" */
+static void measure_list(const char *list, const struct pool *pool, const struct options *options,
+                         double begin)
+{
+    size_t length = strcspn(list, ":");
+    int i = 0;
+    while (i < COLLECTIVES && (strlen(collectives[i].name) != length ||
+                               strncmp(collectives[i].name, list, length) != 0)) {
+        i++;
+    }
+    if (i == COLLECTIVES || list[length] != ':') die("not a collective and its sizes: %s", list);
+    int64_t sizes[MAX_SIZES];
+    int n = parse_list(list + length + 1, sizes, MAX_SIZES);
+    for (int k = 0; k < n; k++) {
+        if (port_max(seconds() - begin) > options->limit) {
+            print_point(&collectives[i], sizes[k], "\"late\": true");
+        } else {
+            measure_size(&collectives[i], pool, sizes[k], options);
+        }
+    }
+}
+
+static struct pool pool_make(const struct options *options)
+{
+    int64_t half = options->pool / 2 / 4096 * 4096;
+    char *memory = options->shared ? port_shared_memory((size_t)(2 * half)) : pages(2 * half);
+    if (!memory) die("the library has no memory of its own to offer");
+    struct pool pool = {.in = (double *)memory, .out = (double *)(memory + half), .half = half};
+    for (int64_t i = 0; i < half / 8; i++) pool.in[i] = value(me, i);
+    memset(pool.out, 1, (size_t)half);
+    return pool;
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+    struct options options = {.pool = 64 << 20, .batch = 0.02, .limit = 1e9, .batches = 3};
+    int letter;
+    while ((letter = getopt(argc, argv, "m:t:l:b:S")) != -1) {
+        switch (letter) {
+        case 'm': options.pool = atoll(optarg); break;
+        case 't': options.batch = atof(optarg); break;
+        case 'l': options.limit = atof(optarg); break;
+        case 'b': options.batches = atoi(optarg); break;
+        case 'S': options.shared = true; break;
+        default: exit(2);
+        }
+    }
+    options.points = argv + optind;
+    if (!*options.points || options.batches < 1 || options.batches > MAX_BATCHES ||
+        options.batch <= 0 || options.pool < 2 * 4096) {
+        die("usage: loop [-m pool bytes] [-t seconds a batch] [-b batches, 1..%d] [-l seconds in "
+            "all] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
+            MAX_BATCHES);
+    }
+    return options;
+}
+
+int main(int argc, char **argv)
+{
+    double begin = seconds();
+    port_init(&argc, &argv);
+    struct options options = parse_options(argc, argv);
+    me = port_rank();
+    p = port_size();
+    struct pool pool = pool_make(&options);
+    for (char **list = options.points; *list; list++) measure_list(*list, &pool, &options, begin);
+    port_barrier();
+    port_finish();
+    return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the machine itself can do, as the floor under the figures of loop.c:
+ *
+ *   line    two processes on two cores, each writes its cache line and waits for the other's
+ *   memcpy  one process copies so many bytes
+ *   cma     one process reads so many bytes out of another with process_vm_readv
+ *
+ * memcpy and cma rotate through a pool as loop.c does, and are given without rotation too. The other
+ * process sleeps meanwhile. One line of JSON a figure; null where the machine does not do it.
+ */
+#include "measure.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_SIZES = 64, BATCHES = 5, LINE_TURNS = 20000 };
+
+struct line {
+    _Alignas(64) _Atomic uint32_t turn;
+};
+
+struct pool {
+    char *in, *out;
+    int64_t half;
+};
+
+/* The i-th processor this process may run on, or -1. */
+static int processor(int i)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return -1;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &set) && i-- == 0) return cpu;
+    }
+    return -1;
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) die("cannot pin to processor %d", cpu);
+}
+
+static void exchange_lines(struct line *lines, int me)
+{
+    for (uint32_t turn = 1; turn <= LINE_TURNS * (BATCHES + 1); turn++) {
+        atomic_store_explicit(&lines[me].turn, turn, memory_order_release);
+        while (atomic_load_explicit(&lines[!me].turn, memory_order_acquire) < turn) continue;
+    }
+}
+
+/* The same loop, timed; the first batch warms up. */
+static double time_lines(struct line *lines)
+{
+    double times[BATCHES];
+    uint32_t turn = 0;
+    for (int batch = -1; batch < BATCHES; batch++) {
+        double begin = seconds();
+        for (int i = 0; i < LINE_TURNS; i++) {
+            atomic_store_explicit(&lines[0].turn, ++turn, memory_order_release);
+            while (atomic_load_explicit(&lines[1].turn, memory_order_acquire) < turn) continue;
+        }
+        if (batch >= 0) times[batch] = (seconds() - begin) / LINE_TURNS;
+    }
+    return median(times, BATCHES);
+}
+
+static void print_line(double each)
+{
+    printf("{\"limit\": \"line\", \"us\": %.4f}\n", 1e6 * each);
+}
+
+typedef bool transfer_fn(pid_t peer, char *to, char *from, int64_t bytes);
+
+static bool by_memcpy(pid_t peer, char *to, char *from, int64_t bytes)
+{
+    (void)peer;
+    memcpy(to, from, (size_t)bytes);
+    __asm__ volatile("" : : "r"(to) : "memory");
+    return true;
+}
+
+/* The peer's pool has the same addresses. */
+static bool by_cma(pid_t peer, char *to, char *from, int64_t bytes)
+{
+    for (int64_t done = 0; done < bytes;) {
+        struct iovec here = {to + done, (size_t)(bytes - done)};
+        struct iovec there = {from + done, (size_t)(bytes - done)};
+        ssize_t got = process_vm_readv(peer, &here, 1, &there, 1, 0);
+        if (got <= 0) return false;
+        done += got;
+    }
+    return true;
+}
+
+struct walk {
+    const struct pool *pool;
+    int64_t step, end, at;
+};
+
+static bool time_batch(struct walk *walk, transfer_fn *transfer, pid_t peer, int64_t bytes,
+                       int64_t calls, double *took)
+{
+    double begin = seconds();
+    for (int64_t i = 0; i < calls; i++) {
+        if (!transfer(peer, walk->pool->out + walk->at, walk->pool->in + walk->at, bytes))
+            return false;
+        walk->at = walk->at + walk->step >= walk->end ? 0 : walk->at + walk->step;
+    }
+    *took = seconds() - begin;
+    return true;
+}
+
+/* Seconds a transfer, or a negative number where it is refused. */
+static double time_transfer(const struct pool *pool, transfer_fn *transfer, pid_t peer,
+                            int64_t bytes, bool rotated)
+{
+    int64_t step = line_up(bytes);
+    struct walk walk = {pool, step, rotated ? pool->half / step * step : step, 0};
+    double times[BATCHES], took;
+    int64_t calls = 1;
+    do {
+        calls *= 2;
+        if (!time_batch(&walk, transfer, peer, bytes, calls, &took)) return -1;
+    } while (took < 0.001);
+    for (int i = 0; i < BATCHES; i++) {
+        if (!time_batch(&walk, transfer, peer, bytes, calls, &times[i])) return -1;
+        times[i] /= (double)calls;
+    }
+    return median(times, BATCHES);
+}
+
+static void print_transfer(const char *name, const struct pool *pool, transfer_fn *transfer,
+                           pid_t peer, int64_t bytes)
+{
+    for (int rotated = 1; rotated >= 0; rotated--) {
+        double each = time_transfer(pool, transfer, peer, bytes, rotated);
+        printf("{\"limit\": \"%s\", \"bytes\": %lld, \"rotated\": %s, \"us\": ", name,
+               (long long)bytes, rotated ? "true" : "false");
+        if (each < 0) {
+            printf("null, \"why\": \"%s\"}\n", strerror(errno));
+        } else {
+            printf("%.4f}\n", 1e6 * each);
+        }
+    }
+}
+
+/* The child: fills its pool, plays its part of the line exchange, sleeps until it is ended. */
+static void be_peer(struct line *lines, const struct pool *pool, bool two, int ready)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memset(pool->in, 1, (size_t)pool->half);
+    if (write(ready, "", 1) != 1) _exit(1);
+    if (two) {
+        pin(processor(1));
+        exchange_lines(lines, 1);
+    }
+    for (;;) pause();
+}
+
+static pid_t start_peer(struct line *lines, const struct pool *pool, bool two)
+{
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0) die("no pipe: %s", strerror(errno));
+    pid_t peer = fork();
+    if (peer < 0) die("no process: %s", strerror(errno));
+    if (peer == 0) be_peer(lines, pool, two, ready[1]);
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1) die("the other process ended");
+    return peer;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t sizes[MAX_SIZES];
+    if (argc != 3) die("usage: machine POOL-BYTES BYTES,...");
+    int n = parse_list(argv[2], sizes, MAX_SIZES);
+    int64_t half = atoll(argv[1]) / 2;
+    char *memory = pages(2 * half);
+    struct pool pool = {memory, memory + half, half};
+    struct line *lines =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (lines == MAP_FAILED) die("no shared memory");
+
+    bool two = processor(1) >= 0;
+    pid_t peer = start_peer(lines, &pool, two);
+    memset(memory, 1, (size_t)(2 * half));
+    if (two) {
+        pin(processor(0));
+        print_line(time_lines(lines));
+    }
+    for (int i = 0; i < n; i++) {
+        if (sizes[i] == 0 || sizes[i] > half) continue;
+        print_transfer("memcpy", &pool, by_memcpy, 0, sizes[i]);
+        print_transfer("cma", &pool, by_cma, peer, sizes[i]);
+    }
+    kill(peer, SIGKILL);
+    waitpid(peer, NULL, 0);
+    return 0;
+}

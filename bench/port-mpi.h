@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The calls of the measuring programs, made with MPI. The same names as in port-tutti.h, so that
+ * one source measures either library. MPI ends the job itself when one of its calls fails.
+ */
+#ifndef BENCH_PORT_MPI_H
+#define BENCH_PORT_MPI_H
+
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define PORT_NAME "mpi"
+
+static inline void port_init(int *argc, char ***argv)
+{
+    MPI_Init(argc, argv);
+}
+
+static inline void port_finish(void)
+{
+    MPI_Finalize();
+}
+
+static inline int port_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static inline int port_size(void)
+{
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* There is no memory of the library's own that would speed up its collectives. */
+static inline void *port_shared_memory(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+static inline void port_barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static inline void port_bcast(double *buffer, int64_t n, int root)
+{
+    MPI_Bcast(buffer, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static inline void port_reduce(const double *in, double *out, int64_t n, int root)
+{
+    MPI_Reduce(in, out, (int)n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
+static inline void port_allreduce(const double *in, double *out, int64_t n)
+{
+    MPI_Allreduce(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void port_allgather(const double *in, double *out, int64_t n)
+{
+    MPI_Allgather(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static inline void port_alltoall(const double *in, double *out, int64_t n)
+{
+    MPI_Alltoall(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+/* The largest of the ranks' values, on every rank. */
+static inline double port_max(double value)
+{
+    double most;
+    MPI_Allreduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+#endif

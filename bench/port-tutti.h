@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The calls of the measuring programs, made with Tutti. The same names as in port-mpi.h, so that
+ * one source measures either library. A call that fails says why and ends the program.
+ */
+#ifndef BENCH_PORT_TUTTI_H
+#define BENCH_PORT_TUTTI_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tutti/tutti.h>
+
+#define PORT_NAME "tutti"
+
+static tutti_client *port_client;
+static tutti_team *port_team;
+
+static inline void port_check(tutti_status status)
+{
+    if (__builtin_expect(status != TUTTI_OK, 0)) {
+        fprintf(stderr, "%s: %s\n", tutti_status_text(status), tutti_error());
+        exit(1);
+    }
+}
+
+static inline void port_init(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    port_check(tutti_init(&port_client));
+    port_team = tutti_world(port_client);
+}
+
+static inline void port_finish(void)
+{
+    port_check(tutti_finalize(port_client));
+}
+
+static inline int port_rank(void)
+{
+    return tutti_rank(port_team);
+}
+
+static inline int port_size(void)
+{
+    return tutti_size(port_team);
+}
+
+/* Memory that the other ranks map; it goes with the client. */
+static inline void *port_shared_memory(size_t bytes)
+{
+    void *memory;
+    port_check(tutti_alloc(port_client, bytes, &memory));
+    return memory;
+}
+
+static inline void port_barrier(void)
+{
+    port_check(tutti_barrier(port_team));
+}
+
+static inline void port_bcast(double *buffer, int64_t n, int root)
+{
+    port_check(tutti_bcast(port_team, buffer, n, TUTTI_F64, root));
+}
+
+static inline void port_reduce(const double *in, double *out, int64_t n, int root)
+{
+    port_check(tutti_reduce(port_team, in, out, n, TUTTI_F64, TUTTI_SUM, root));
+}
+
+static inline void port_allreduce(const double *in, double *out, int64_t n)
+{
+    port_check(tutti_allreduce(port_team, in, out, n, TUTTI_F64, TUTTI_SUM));
+}
+
+static inline void port_allgather(const double *in, double *out, int64_t n)
+{
+    port_check(tutti_allgather(port_team, in, out, n, TUTTI_F64));
+}
+
+static inline void port_alltoall(const double *in, double *out, int64_t n)
+{
+    port_check(tutti_alltoall(port_team, in, out, n, TUTTI_F64));
+}
+
+/* The largest of the ranks' values, on every rank. */
+static inline double port_max(double value)
+{
+    double most;
+    port_check(tutti_allreduce(port_team, &value, &most, 1, TUTTI_F64, TUTTI_MAX));
+    return most;
+}
+
+#endif

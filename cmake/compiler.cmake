@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# How everything is compiled: the language, the warnings (all of them errors), the sanitizers.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+set(CMAKE_C_FLAGS_DEBUG "-O0 -g3")
+if(TUTTI_SANITIZE)
+  set(CMAKE_C_FLAGS_DEBUG "-O1 -g") # they slow everything down enough
+endif()
+
+# Empty, so that a file that defines it itself does not define it differently.
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-D_GNU_SOURCE=>)
+add_compile_options(-Wall -Wextra -Wundef -Wshadow -Wvla
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>)
+if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
+
+if(TUTTI_SANITIZE STREQUAL "address")
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(TUTTI_SANITIZE STREQUAL "thread")
+  set(sanitize -fsanitize=thread)
+elseif(TUTTI_SANITIZE)
+  message(FATAL_ERROR "TUTTI_SANITIZE is \"${TUTTI_SANITIZE}\": want address, thread, or nothing")
+endif()
+if(TUTTI_SANITIZE)
+  # The sanitizers change the optimiser's view; gcc documents that flow warning as unreliable then.
+  add_compile_options(${sanitize} -fno-omit-frame-pointer)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
+  add_link_options(${sanitize})
+endif()

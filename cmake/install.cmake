@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `cmake --install` gives: headers, both libraries, tutti.pc, the CMake package, manual pages,
+# bash completion. Everything is relocatable: the package files find the prefix from their own place.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tutti)
+
+install(DIRECTORY include/tutti TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(TARGETS tutti_shared tutti_static EXPORT TuttiTargets)
+install(EXPORT TuttiTargets NAMESPACE Tutti:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/TuttiConfig.cmake.in ${PROJECT_BINARY_DIR}/TuttiConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TuttiConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TuttiConfig.cmake ${PROJECT_BINARY_DIR}/TuttiConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/tutti.pc.in ${PROJECT_BINARY_DIR}/tutti.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB commands_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
+file(GLOB library_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.3)
+install(FILES ${commands_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${library_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+
+if(TARGET tutti_command)
+  install(TARGETS tutti_command)
+endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/scripts/tutti.bash-completion)
+  install(FILES scripts/tutti.bash-completion
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tutti)
+endif()

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plans made once and started often, and two collectives in flight at once: the power method for the
+ * largest eigenvalue of the matrix A[i][j] = min(i, j), i, j = 1 .. n, whose rows are divided among the
+ * ranks. Each turn is y = A x by this rank's rows, then, at the same time, all ranks' parts of y are
+ * gathered and the squares of their elements summed; x = y / |y|, and |y| tends to the eigenvalue.
+ *
+ *     start gather ---------------------------- wait gather
+ *     start sum of squares ---- wait sum ------ x = y / |y|
+ *
+ * How much x changed is summed by a nonblocking call while the next turn computes; its answer is looked
+ * at one turn late. The eigenvalue is known: 1 / (4 sin^2(pi / (4n + 2))).
+ *
+ *     tutti run -n 4 power [N]
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <tutti/tutti.h>
+
+enum { N = 1000, N_MAX = 100000, TURNS = 200 };
+static const double CLOSE = 1e-24; /* the square of a change too small to matter */
+
+struct power {
+    tutti_team *team;
+    int64_t n, begin, end; /* this rank has rows begin .. end - 1 */
+    double *x, *y;         /* n each; of y this rank computes its own part */
+    int64_t *counts, *displs;
+    double squares, sum;      /* of this rank's y, of everybody's */
+    double change, changes;   /* likewise, of how much x changed */
+    tutti_plan *gather, *add; /* made once */
+    tutti_plan *looks;        /* under way, or NULL */
+};
+
+/* Row i of A is 1, 2, ..., i, i, ..., i. */
+static double row_times(const struct power *power, int64_t i)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < power->n; j++) sum += (double)((j < i ? j : i) + 1) * power->x[j];
+    return sum;
+}
+
+static void multiply(struct power *power)
+{
+    power->squares = 0;
+    for (int64_t i = power->begin; i < power->end; i++) {
+        double y = row_times(power, i);
+        power->y[i] = y;
+        power->squares += y * y;
+    }
+}
+
+/* x = y / |y|; the change of this rank's part. */
+static void normalise(struct power *power)
+{
+    double norm = sqrt(power->sum);
+    power->change = 0;
+    for (int64_t i = 0; i < power->n; i++) {
+        double x = power->y[i] / norm, change = x - power->x[i];
+        if (i >= power->begin && i < power->end) power->change += change * change;
+        power->x[i] = x;
+    }
+}
+
+/* The previous turn's change, if one is under way: true when it was small. */
+static tutti_status look(struct power *power, int *small)
+{
+    *small = 0;
+    if (!power->looks) return TUTTI_OK;
+    tutti_status status = tutti_wait(power->looks);
+    tutti_plan_free(power->looks);
+    power->looks = NULL;
+    *small = status == TUTTI_OK && power->changes < CLOSE;
+    return status;
+}
+
+static tutti_status turn(struct power *power, int *done)
+{
+    tutti_status status;
+    multiply(power);
+    if ((status = tutti_start(power->gather)) != TUTTI_OK) return status;
+    if ((status = tutti_start(power->add)) != TUTTI_OK) return status;
+    if ((status = tutti_wait(power->add)) != TUTTI_OK) return status;
+    if ((status = tutti_wait(power->gather)) != TUTTI_OK) return status;
+    if ((status = look(power, done)) != TUTTI_OK) return status;
+    normalise(power);
+    return tutti_iallreduce(power->team, &power->change, &power->changes, 1, TUTTI_F64, TUTTI_SUM,
+                            &power->looks);
+}
+
+/* A rank's rows lie where they belong in y, so that the gathering is done in place. */
+static tutti_status make_plans(struct power *power)
+{
+    tutti_status status =
+        tutti_plan_allgatherv(power->team, TUTTI_IN_PLACE, power->y, power->counts, power->displs,
+                              TUTTI_F64, TUTTI_PLAN_DEFAULT, &power->gather);
+    if (status != TUTTI_OK) return status;
+    return tutti_plan_allreduce(power->team, &power->squares, &power->sum, 1, TUTTI_F64, TUTTI_SUM,
+                                TUTTI_PLAN_DEFAULT, &power->add);
+}
+
+static int divide(struct power *power, int64_t n)
+{
+    int p = tutti_size(power->team), me = tutti_rank(power->team);
+    power->n = n;
+    power->x = malloc((size_t)n * sizeof *power->x);
+    power->y = malloc((size_t)n * sizeof *power->y);
+    power->counts = malloc((size_t)p * sizeof *power->counts);
+    power->displs = malloc((size_t)p * sizeof *power->displs);
+    if (!power->x || !power->y || !power->counts || !power->displs) return 0;
+    for (int r = 0; r < p; r++) {
+        power->displs[r] = n * r / p;
+        power->counts[r] = n * (r + 1) / p - power->displs[r];
+    }
+    power->begin = power->displs[me];
+    power->end = power->begin + power->counts[me];
+    for (int64_t i = 0; i < n; i++) power->x[i] = 1;
+    return 1;
+}
+
+static tutti_status iterate(struct power *power)
+{
+    int done = 0, turns = 0;
+    tutti_status status = make_plans(power);
+    while (status == TUTTI_OK && !done && turns < TURNS) {
+        status = turn(power, &done);
+        turns++;
+    }
+    if (status == TUTTI_OK) status = look(power, &done);
+    if (status == TUTTI_OK && tutti_rank(power->team) == 0) {
+        double sine = sin(acos(-1) / (4 * (double)power->n + 2));
+        printf("n = %lld: largest eigenvalue %.6f after %d turns; it is %.6f\n",
+               (long long)power->n, sqrt(power->sum), turns, 1 / (4 * sine * sine));
+    }
+    return status;
+}
+
+static void clear(struct power *power)
+{
+    tutti_plan_free(power->gather);
+    tutti_plan_free(power->add);
+    free(power->x);
+    free(power->y);
+    free(power->counts);
+    free(power->displs);
+}
+
+int main(int argc, char **argv)
+{
+    char *end = "";
+    int64_t n = argc > 1 ? strtoll(argv[1], &end, 10) : N;
+    if (argc > 2 || *end || n < 1 || n > N_MAX) {
+        fprintf(stderr, "power: usage: power [N], N from 1 to %d\n", N_MAX);
+        return 2;
+    }
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) {
+        fprintf(stderr, "power: %s\n", tutti_error());
+        return 1;
+    }
+    struct power power = {.team = tutti_world(client)};
+    int failed = !divide(&power, n);
+    if (failed) {
+        fprintf(stderr, "power: out of memory\n");
+    } else if (iterate(&power) != TUTTI_OK) {
+        fprintf(stderr, "power: %s\n", tutti_error());
+        failed = 1;
+    }
+    clear(&power);
+    tutti_finalize(client);
+    return failed;
+}

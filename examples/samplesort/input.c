@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who reads what: the files, one after the other, are cut into p shares of equal bytes, and a line
+ * belongs to the rank in whose share it begins:
+ *
+ *     rank 0           |rank 1           |rank 2 (nothing begins here)
+ *     first\nsecond\nth|ird\na very long |line\n
+ *                    ---->             ------>  read on to the end of the line
+ *
+ * So every line is read by exactly one rank, which needs nobody's help to know. A file begins with a
+ * line, whether or not the one before it ended with a newline.
+ */
+#include "samplesort.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes read at once; first look beyond the share */
+
+struct source {
+    const char *name;
+    int fd;
+    int64_t size;
+};
+
+void text_free(struct text *text)
+{
+    free(text->bytes);
+    *text = (struct text){0};
+}
+
+static bool reserve(struct job *job, struct text *text, int64_t more)
+{
+    if (text->room - text->used >= more) return true;
+    int64_t room = text->used + more;
+    char *bytes = realloc(text->bytes, (size_t)room);
+    if (!bytes) {
+        return job_fail(job, "out of memory: rank %d needs %lld bytes for the text it reads",
+                        job->me, (long long)room);
+    }
+    text->bytes = bytes;
+    text->room = room;
+    return true;
+}
+
+/* Appends [from, to) of the file, for which there must be room. */
+static bool append(struct job *job, struct text *text, const struct source *source, int64_t from,
+                   int64_t to)
+{
+    while (from < to) {
+        size_t wanted = (size_t)(to - from < PIECE ? to - from : PIECE);
+        ssize_t got = pread(source->fd, text->bytes + text->used, wanted, from);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return job_fail(job, "cannot read %s: %s", source->name, strerror(errno));
+        if (got == 0) return job_fail(job, "%s became shorter while it was read", source->name);
+        text->used += got;
+        from += got;
+        job_progress(job, "reading", text->used, text->room);
+    }
+    return true;
+}
+
+/* Reads on from `from` until the line that the text ends with is whole. */
+static bool finish_line(struct job *job, struct text *text, const struct source *source,
+                        int64_t from)
+{
+    int64_t ahead = AHEAD;
+    while (text->bytes[text->used - 1] != '\n' && from < source->size) {
+        int64_t to = source->size - from < ahead ? source->size : from + ahead;
+        int64_t old = text->used;
+        /* Doubling keeps what realloc moves in proportion to the line. */
+        if (!reserve(job, text, to - from + 1) || !append(job, text, source, from, to)) {
+            return false;
+        }
+        char *end = memchr(text->bytes + old, '\n', (size_t)(text->used - old));
+        if (end) text->used = end + 1 - text->bytes;
+        from = to;
+        ahead *= 2;
+    }
+    if (text->bytes[text->used - 1] != '\n') {
+        if (!reserve(job, text, 1)) return false;
+        text->bytes[text->used++] = '\n';
+    }
+    return true;
+}
+
+/* Appends the lines that begin in [from, to) of the file. Only the first file of a share can begin
+ * in its middle, so that what is skipped lies at the very beginning of the text. */
+static bool append_lines(struct job *job, struct text *text, const struct source *source,
+                         int64_t from, int64_t to)
+{
+    int64_t before = from > 0 ? 1 : 0;
+    if (!reserve(job, text, to - from + before + 1) ||
+        !append(job, text, source, from - before, to)) {
+        return false;
+    }
+    if (before) {
+        char *end = memchr(text->bytes, '\n', (size_t)(to - from));
+        if (!end) {
+            text->used = 0;
+            return true;
+        }
+        text->begin = end + 1 - text->bytes;
+    }
+    return finish_line(job, text, source, to);
+}
+
+static bool read_source(struct job *job, struct text *text, const char *name, int64_t size,
+                        int64_t from, int64_t to)
+{
+    struct source source = {name, open(name, O_RDONLY | O_CLOEXEC), size};
+    if (source.fd < 0) return job_fail(job, "cannot open %s: %s", name, strerror(errno));
+    bool ok = append_lines(job, text, &source, from, to);
+    close(source.fd);
+    return ok;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The boundary before share r of p; total * r may not fit 64 bits. */
+static int64_t share_begin(int64_t total, int r, int p)
+{
+    return total / p * r + least(total % p, r);
+}
+
+static bool read_share(struct job *job, const struct options *options, const int64_t *sizes,
+                       struct text *text)
+{
+    int64_t total = 0, base = 0;
+    for (int i = 0; i < options->nfiles; i++) total += sizes[i];
+    int64_t begin = share_begin(total, job->me, job->p);
+    int64_t end = share_begin(total, job->me + 1, job->p);
+    if (begin == end) return true;
+    if (!reserve(job, text, end - begin + options->nfiles + AHEAD)) return false;
+    for (int i = 0; i < options->nfiles; base += sizes[i++]) {
+        int64_t from = base < begin ? begin - base : 0;
+        int64_t to = least(end - base, sizes[i]);
+        if (from < to && !read_source(job, text, options->files[i], sizes[i], from, to)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool measure_open(struct job *job, const char *name, int fd, int64_t *size)
+{
+    struct stat stat;
+    char beyond;
+    if (fstat(fd, &stat)) return job_fail(job, "cannot look at %s: %s", name, strerror(errno));
+    if (S_ISDIR(stat.st_mode)) return job_fail(job, "%s is a directory", name);
+    if (!S_ISREG(stat.st_mode)) {
+        return job_fail(job, "%s is not a regular file, of which each rank could read its part",
+                        name);
+    }
+    /* Files of /proc and the like say 0; what they hold would be left out without a word. */
+    ssize_t got = pread(fd, &beyond, 1, stat.st_size);
+    if (got < 0) return job_fail(job, "cannot read %s: %s", name, strerror(errno));
+    if (got > 0) return job_fail(job, "%s does not say how long it is", name);
+    *size = stat.st_size;
+    return true;
+}
+
+static bool measure(struct job *job, const struct options *options, int64_t *sizes)
+{
+    int64_t total = 0;
+    for (int i = 0; i < options->nfiles; i++) {
+        const char *name = options->files[i];
+        int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0) return job_fail(job, "cannot open %s: %s", name, strerror(errno));
+        bool ok = measure_open(job, name, fd, &sizes[i]);
+        close(fd);
+        if (!ok) return false;
+        if (__builtin_add_overflow(total, sizes[i], &total)) {
+            return job_fail(job, "the files have more than 2^63 bytes");
+        }
+    }
+    return true;
+}
+
+/* Rank 0 measures, so that all ranks cut by the same numbers even if a file is growing. */
+bool input_read(struct job *job, const struct options *options, struct text *text)
+{
+    int64_t *sizes = job_alloc(job, options->nfiles * (int64_t)sizeof *sizes, "the files' sizes");
+    bool ok = sizes && (job->me != 0 || measure(job, options, sizes));
+    ok = job_agree(job, ok);
+    if (ok) {
+        ok = job_did(job, tutti_bcast(job->team, sizes, options->nfiles, TUTTI_I64, 0)) &&
+             read_share(job, options, sizes, text);
+    }
+    free(sizes);
+    return ok;
+}

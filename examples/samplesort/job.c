@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ranks as one program: they succeed or fail together, and speak with one voice. What fails on
+ * one rank alone (a file, memory) is agreed on before the next collective, in which the others would
+ * otherwise wait for it.
+ */
+#include "samplesort.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SHOW_EVERY_MS = 100 };
+
+bool job_begin(struct job *job, bool quiet)
+{
+    *job = (struct job){.quiet = quiet};
+    if (tutti_init(&job->client) != TUTTI_OK) {
+        fprintf(stderr, "samplesort: %s\n", tutti_error());
+        return false;
+    }
+    job->team = tutti_world(job->client);
+    job->me = tutti_rank(job->team);
+    job->p = tutti_size(job->team);
+    job->shows = job->me == 0 && !quiet && isatty(STDERR_FILENO);
+    return true;
+}
+
+void job_end(struct job *job)
+{
+    tutti_finalize(job->client);
+}
+
+bool job_fail(struct job *job, const char *format, ...)
+{
+    if (job->error[0]) return false;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(job->error, sizeof job->error, format, list);
+    va_end(list);
+    return false;
+}
+
+bool job_agree(struct job *job, bool ok)
+{
+    int32_t mine = ok ? job->p : job->me, first = job->me;
+    if (job->over) return false;
+    if (!job->broken) {
+        job_did(job, tutti_allreduce(job->team, &mine, &first, 1, TUTTI_I32, TUTTI_MIN));
+    }
+    if (job->broken) first = job->me;
+    if (first == job->p) return true;
+    job->over = true;
+    job_progress_clear(job);
+    if (first == job->me) fprintf(stderr, "samplesort: %s\n", job->error);
+    return false;
+}
+
+bool job_did(struct job *job, tutti_status status)
+{
+    if (status == TUTTI_OK) return true;
+    job->broken = true;
+    return job_fail(job, "rank %d: %s", job->me, tutti_error());
+}
+
+void *job_alloc(struct job *job, int64_t bytes, const char *what)
+{
+    void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
+    if (!memory) {
+        job_fail(job, "out of memory: rank %d needs %lld bytes for %s", job->me, (long long)bytes,
+                 what);
+    }
+    return memory;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void job_progress(struct job *job, const char *step, int64_t done, int64_t total)
+{
+    if (!job->shows) return;
+    int64_t ms = now_ms();
+    if (ms - job->shown_ms < SHOW_EVERY_MS) return;
+    job->shown_ms = ms;
+    double share = total > 0 ? (double)done / (double)total : 1;
+    fprintf(stderr, "\r\033[K%s %.0f %%", step, 100 * share);
+    fflush(stderr);
+}
+
+void job_progress_clear(struct job *job)
+{
+    if (!job->shows || !job->shown_ms) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    job->shown_ms = 0;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tutti: collective communication between processes and threads.
+ *
+ * A program is started as several ranks (`tutti run -n 8 ./app`), each calls tutti_init, and from
+ * then on the ranks of a team call the same collectives in the same order:
+ *
+ *     tutti_client *client;
+ *     tutti_init(&client);
+ *     tutti_team *world = tutti_world(client);
+ *     double mine = tutti_rank(world), sum;
+ *     tutti_allreduce(world, &mine, &sum, 1, TUTTI_F64, TUTTI_SUM);
+ *     tutti_finalize(client);
+ *
+ * Started without a launcher, the same program is a job of one rank.
+ *
+ * Every function says below what it does, the shapes and units of its arguments, its errors, who
+ * owns what and until when, which thread may call it, whether all ranks must (collective) or one
+ * may (local), and whether it blocks. Where nothing is said: counts are elements, displacements
+ * are elements, sizes are bytes; a function sets its output arguments only on TUTTI_OK; the library
+ * keeps no pointer it was given after it returns.
+ */
+#ifndef TUTTI_TUTTI_H
+#define TUTTI_TUTTI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TUTTI_VERSION_MAJOR 0
+#define TUTTI_VERSION_MINOR 1
+#define TUTTI_VERSION_PATCH 0
+#define TUTTI_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define TUTTI_API __attribute__((visibility("default")))
+#define TUTTI_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define TUTTI_API
+#define TUTTI_MUST_CHECK
+#endif
+
+/* The version of the library that runs, as TUTTI_VERSION is that of the header. Local, any
+ * thread, does not block; the text is static. */
+TUTTI_API const char *tutti_version(void);
+
+/* ---- Status -------------------------------------------------------------------------------- */
+
+/* What a call returns, grouped by what is broken by it. X(name, text). */
+#define TUTTI_STATUS_LIST(X)                                                                       \
+    X(OK, "done")                                                                                  \
+    X(AGAIN, "not complete yet: ask again")                                                        \
+    /* This call only; nothing was started, the next call works. */                                \
+    X(ERR_ARG, "an argument is wrong")                                                             \
+    X(ERR_TYPE, "the operation is not defined for this type")                                      \
+    X(ERR_UNSUPPORTED, "not supported here")                                                       \
+    X(ERR_MEMORY, "out of memory")                                                                 \
+    X(ERR_LIMIT, "a limit of the system or of the library is reached")                             \
+    /* The team: what was started on it ends so, and so does everything started later. */          \
+    X(ERR_PEER, "a member of the team failed")                                                     \
+    X(ERR_MISMATCH, "the calls of the ranks do not match")                                         \
+    /* The job: nothing works any more. */                                                         \
+    X(ERR_BOOT, "the ranks could not find each other")                                             \
+    X(ERR_VERSION, "the ranks run different versions of the library")                              \
+    X(ERR_SYSTEM, "the system refused")
+
+typedef enum tutti_status {
+#define TUTTI_STATUS_ENUM(name, text) TUTTI_##name,
+    TUTTI_STATUS_LIST(TUTTI_STATUS_ENUM)
+#undef TUTTI_STATUS_ENUM
+} tutti_status;
+
+/* The text of a status ("a member of the team failed"). Local, any thread; static text, never
+ * NULL, also for numbers that are no status. */
+TUTTI_API const char *tutti_status_text(tutti_status status);
+
+/* What exactly went wrong in the calling thread's last call that returned an error, naming the
+ * argument or the rank and the cause ("rank 3 died: signal 9 (Killed)"); "" if none did. Local; the
+ * text belongs to the thread and lasts until its next failing call. */
+TUTTI_API const char *tutti_error(void);
+
+/* ---- Types and operations ------------------------------------------------------------------ */
+
+/* Element types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
+ * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. */
+#define TUTTI_TYPE_LIST(X)                                                                         \
+    X(I8, i8, 1)                                                                                   \
+    X(I16, i16, 2)                                                                                 \
+    X(I32, i32, 4)                                                                                 \
+    X(I64, i64, 8)                                                                                 \
+    X(U8, u8, 1)                                                                                   \
+    X(U16, u16, 2)                                                                                 \
+    X(U32, u32, 4)                                                                                 \
+    X(U64, u64, 8)                                                                                 \
+    X(F16, f16, 2)   /* IEEE binary16; accumulates in f32, rounded once per reduction step */      \
+    X(BF16, bf16, 2) /* upper half of an f32; accumulates likewise */                              \
+    X(F32, f32, 4)                                                                                 \
+    X(F64, f64, 8)                                                                                 \
+    X(C64, c64, 8)    /* complex of two f32 */                                                     \
+    X(C128, c128, 16) /* complex of two f64 */                                                     \
+    X(BOOL, bool, 1)                                                                               \
+    X(I32_I32, i32_i32, 8)                                                                         \
+    X(I64_I64, i64_i64, 16)                                                                        \
+    X(F32_I32, f32_i32, 8)                                                                         \
+    X(F64_I64, f64_i64, 16)
+
+typedef enum tutti_type {
+#define TUTTI_TYPE_ENUM(name, text, sz) TUTTI_##name,
+    TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
+#undef TUTTI_TYPE_ENUM
+        TUTTI_TYPES /* how many there are; not a type */
+} tutti_type;
+
+/* Bytes of one element; 0 for a number that is no type. Local, any thread. */
+TUTTI_API size_t tutti_type_size(tutti_type type);
+
+/* Reduction operations. Defined for:
+ *   sum prod                numbers (integers wrap around), complex included
+ *   min max                 real numbers; with a NaN among the operands the result is a NaN
+ *   land lor lxor           integers and bool: 0 is false, the result is 0 or 1
+ *   band bor bxor           integers
+ *   minloc maxloc           pairs: the least (greatest) value; of equals the lowest index
+ * User-defined operations come from tutti_op_create. */
+#define TUTTI_OP_LIST(X)                                                                           \
+    X(SUM, sum)                                                                                    \
+    X(PROD, prod)                                                                                  \
+    X(MIN, min)                                                                                    \
+    X(MAX, max)                                                                                    \
+    X(LAND, land)                                                                                  \
+    X(LOR, lor)                                                                                    \
+    X(LXOR, lxor)                                                                                  \
+    X(BAND, band)                                                                                  \
+    X(BOR, bor)                                                                                    \
+    X(BXOR, bxor)                                                                                  \
+    X(MINLOC, minloc)                                                                              \
+    X(MAXLOC, maxloc)
+
+typedef enum tutti_op {
+#define TUTTI_OP_ENUM(name, text) TUTTI_##name,
+    TUTTI_OP_LIST(TUTTI_OP_ENUM)
+#undef TUTTI_OP_ENUM
+        TUTTI_OPS,          /* how many are built in; not an operation */
+    TUTTI_OP_USER = 64,     /* user-defined ones are numbered from here ... */
+    TUTTI_OP_USER_END = 256 /* ... to below this */
+} tutti_op;
+
+/* A user-defined operation: out[i] = left[i] op right[i] for i < n. It must be associative.
+ * `left` holds the operands of lower ranks. `out` is the same pointer as `left` or as `right`, or
+ * overlaps neither. It is called in any thread that calls into the library for the team, several
+ * threads at once, and must not call the library. `arg` is the one given at creation. */
+typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                         void *arg);
+
+/* Makes an operation out of `fn`. `commutes` non-zero promises a op b = b op a; otherwise operands
+ * are combined in rank order. All ranks must create their operations in the same order if they
+ * use them in one collective. Errors: ARG (null), LIMIT (192 exist). Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
+                                                        tutti_op *op);
+
+/* Forgets a user-defined operation, which no call in flight and no live plan may use. Errors: ARG
+ * (not a live user-defined operation). Local, any thread. */
+TUTTI_API tutti_status tutti_op_free(tutti_op op);
+
+/* ---- Clients ------------------------------------------------------------------------------- */
+
+typedef struct tutti_client tutti_client; /* one independent user of the library in a process */
+typedef struct tutti_context
+    tutti_context; /* a unit of progress, advanced by one thread at a time */
+typedef struct tutti_endpoint tutti_endpoint; /* (client, rank, context): where messages go */
+typedef struct tutti_team tutti_team;         /* ranks that call collectives together */
+typedef struct tutti_plan tutti_plan;         /* a collective prepared for given buffers */
+
+/* Joins the job that the environment names (as `tutti run` sets it: TUTTI_RANK, TUTTI_SIZE,
+ * TUTTI_JOB), or a job of one rank if it names none. Collective over the job, blocks until all
+ * ranks have come. The client belongs to the caller until tutti_finalize. A process has at most
+ * one client of a launched job at a time. Errors: BOOT, VERSION, MEMORY, LIMIT, SYSTEM, PEER (a
+ * rank died before it came). */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
+
+/* Leaves the job and frees the client with all its teams, plans, contexts and memory. Calls still
+ * in flight make it fail the team for the other ranks. Local; does not wait for the others.
+ * client may be NULL. No other thread may be inside the library with this client. */
+TUTTI_API tutti_status tutti_finalize(tutti_client *client);
+
+/* What each thread of tutti_threads runs; `client` belongs to the library. */
+typedef void tutti_thread_fn(tutti_client *client, void *arg);
+
+/* Runs fn in n new threads of this process, which form a job of n ranks of their own: the same
+ * library, collectives and guarantees, with threads for processes. Blocks until all have returned.
+ * Errors: ARG (n < 1, null fn), MEMORY, LIMIT. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
+
+/* ---- Contexts and endpoints ---------------------------------------------------------------- */
+
+/* Makes n contexts of the client together, into contexts[0..n-1]. A client starts with one
+ * (index 0), used by collectives; these are numbered after those that exist. They are freed with
+ * the client. Errors: ARG, LIMIT (64 per client), MEMORY. Local; not while another thread creates. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int n,
+                                                       tutti_context **contexts);
+
+/* Moves on whatever the context has under way, without blocking: what was started on the client's
+ * teams (context 0), and posted work. *events, if not NULL, gets the number of things that
+ * completed. Errors: those of the things advanced. One thread per context at a time. */
+TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
+
+/* Context `index` of the client; NULL if there is none. Local, any thread. */
+TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
+
+/* Hands `work` to a context from any thread: it is called with (context, arg) by whoever advances
+ * the context next, in the order of posting. Lock-free. Errors: ARG, MEMORY. */
+typedef void tutti_work_fn(tutti_context *context, void *arg);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
+                                                   void *arg);
+
+/* The address (rank, context index) as seen from this client; belongs to the client. Errors: ARG
+ * (rank outside the job, index outside 0..63), MEMORY. Local, one thread per client at a time. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_endpoint_to(tutti_client *client, int rank,
+                                                          int context, tutti_endpoint **endpoint);
+/* Its parts. Local, any thread. */
+TUTTI_API int tutti_endpoint_rank(const tutti_endpoint *endpoint);
+TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
+
+/* ---- Teams --------------------------------------------------------------------------------- */
+
+/* The team of all ranks of the job. It belongs to the client. Local, any thread. */
+TUTTI_API tutti_team *tutti_world(tutti_client *client);
+
+/* This process' rank in the team, and the number of its ranks. Local, any thread. */
+TUTTI_API int tutti_rank(const tutti_team *team);
+TUTTI_API int tutti_size(const tutti_team *team);
+
+/* Makes one team for each colour, its ranks ordered by key, then by rank in `team`. A negative
+ * colour takes part but gets *part = NULL. Collective over `team`, blocks; every rank gets the same
+ * status. The caller frees the team. Errors: ARG, MEMORY, LIMIT, PEER. One thread per team. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int color, int key,
+                                                         tutti_team **part);
+
+/* Frees a team made by tutti_team_split, whose plans were freed before. Collective over that team: blocks until all
+ * its members have called it, since they may still read this rank's memory; on a failed team it
+ * does not wait. NULL is allowed. Errors: ARG (the world team, something in flight, live plans), PEER. */
+TUTTI_API tutti_status tutti_team_free(tutti_team *team);
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Memory that the other ranks on this machine map: buffers in it are read by them directly, without
+ * a system call. Page-aligned, zeroed. Errors: ARG (0 bytes), MEMORY, LIMIT. Freed by tutti_free, or
+ * with the client. Local, one thread per client at a time, does not block. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
+                                                    void **memory);
+/* NULL is allowed. Errors: ARG (not from tutti_alloc of this client). */
+TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
+
+/* ---- Collectives --------------------------------------------------------------------------- */
+
+/* Given as `in`: the input is found in `out`, where the result replaces it. All ranks of the team
+ * must do so alike, except in reduce, where it is the root's own affair. For allgather(v) the
+ * input lies at the rank's own place in `out`. Not for bcast, barrier and alltoall(v). */
+#define TUTTI_IN_PLACE ((const void *)1)
+
+/* Flags of tutti_plan_*, the same on all ranks. */
+enum {
+    TUTTI_PLAN_DEFAULT = 0,
+    TUTTI_PLAN_IN_ORDER = 1 /* combine operands in rank order though the operation commutes */
+};
+
+/*
+ * The eight collectives, each in three forms that run the same plan:
+ *
+ *   tutti_X(team, ...)                 blocks until this rank's part is done;
+ *   tutti_iX(team, ..., &plan)         starts it and returns: complete it with tutti_wait (or
+ *                                      tutti_test), then free the plan;
+ *   tutti_plan_X(team, ..., flags, &plan)  prepares it: start it with tutti_start, as often as wanted.
+ *
+ * Collective: every rank of the team calls the same collectives (or starts the same plans) in the
+ * same order, with the same root, type, operation, flags and, but for the v-forms, counts; making a
+ * plan is local. Any number may be in flight on one team (sixteen advance at once, later ones
+ * wait their turn inside the library), completed in any order. Completing one means: this rank's
+ * output is there and its buffers are the caller's again; it says nothing of other ranks, but for barrier.
+ * From start to completion the library borrows all buffers: inputs may be read but not written,
+ * outputs not touched. A plan keeps the addresses of its buffers, and copies of counts and displacements.
+ * Buffers may be NULL where nothing is to be read or written. `in` and `out` must not overlap.
+ * Results have the same bits on every rank, and the same from run to run.
+ *
+ * One thread per team at a time; different teams from different threads need different clients.
+ *
+ * Errors of all forms: ARG (says which argument and why: null, negative, overflow, overlap, root
+ * outside the team, no such type or operation), TYPE, MEMORY, LIMIT; of waiting: PEER (names the
+ * rank and the cause), MISMATCH.
+ */
+
+/* Returns only after every rank of the team has called it. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_barrier(tutti_team *team);
+/* buffer[0..n-1] of the root to all ranks. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_bcast(tutti_team *team, void *buffer, int64_t n,
+                                                    tutti_type type, int root);
+/* out[i] at the root = in[i] of rank 0 op in[i] of rank 1 op ...; `out` is ignored elsewhere. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce(tutti_team *team, const void *in, void *out,
+                                                     int64_t n, tutti_type type, tutti_op op,
+                                                     int root);
+/* The same, at every rank. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const void *in, void *out,
+                                                        int64_t n, tutti_type type, tutti_op op);
+/* out[r*n .. r*n+n-1] = in[0..n-1] of rank r, for every r. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const void *in, void *out,
+                                                        int64_t n, tutti_type type);
+/* out[displs[r] .. +counts[r]-1] = in of rank r, which has counts[r] elements. counts[p] is the
+ * same on all ranks; displs[p] may differ; the pieces must not overlap. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const void *in,
+                                                         void *out, const int64_t *counts,
+                                                         const int64_t *displs, tutti_type type);
+/* out[r*n .. r*n+n-1] = in[me*n .. me*n+n-1] of rank r: n elements to each rank. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall(tutti_team *team, const void *in, void *out,
+                                                       int64_t n, tutti_type type);
+/* Sends in[in_displs[r] .. +in_counts[r]-1] to rank r, puts what comes from r to out[out_displs[r]
+ * .. +out_counts[r]-1]. out_counts[r] here = in_counts[me] at r. Displacements of several ranks
+ * may name the same input; output pieces must not overlap. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const void *in,
+                                                        const int64_t *in_counts,
+                                                        const int64_t *in_displs, void *out,
+                                                        const int64_t *out_counts,
+                                                        const int64_t *out_displs, tutti_type type);
+
+/* Nonblocking forms. *plan is started, and the caller's: wait for it, then free it. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibarrier(tutti_team *team, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibcast(tutti_team *team, void *buffer, int64_t n,
+                                                     tutti_type type, int root, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce(tutti_team *team, const void *in, void *out,
+                                                      int64_t n, tutti_type type, tutti_op op,
+                                                      int root, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallreduce(tutti_team *team, const void *in,
+                                                         void *out, int64_t n, tutti_type type,
+                                                         tutti_op op, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgather(tutti_team *team, const void *in,
+                                                         void *out, int64_t n, tutti_type type,
+                                                         tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgatherv(tutti_team *team, const void *in,
+                                                          void *out, const int64_t *counts,
+                                                          const int64_t *displs, tutti_type type,
+                                                          tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoall(tutti_team *team, const void *in, void *out,
+                                                        int64_t n, tutti_type type,
+                                                        tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallv(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_plan **plan);
+
+/* Plans: prepared, not started. Local, does not block. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_barrier(tutti_team *team, unsigned flags,
+                                                           tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_bcast(tutti_team *team, void *buffer, int64_t n,
+                                                         tutti_type type, int root, unsigned flags,
+                                                         tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce(tutti_team *team, const void *in,
+                                                          void *out, int64_t n, tutti_type type,
+                                                          tutti_op op, int root, unsigned flags,
+                                                          tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allreduce(tutti_team *team, const void *in,
+                                                             void *out, int64_t n, tutti_type type,
+                                                             tutti_op op, unsigned flags,
+                                                             tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allgather(tutti_team *team, const void *in,
+                                                             void *out, int64_t n, tutti_type type,
+                                                             unsigned flags, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allgatherv(tutti_team *team, const void *in,
+                                                              void *out, const int64_t *counts,
+                                                              const int64_t *displs,
+                                                              tutti_type type, unsigned flags,
+                                                              tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_alltoall(tutti_team *team, const void *in,
+                                                            void *out, int64_t n, tutti_type type,
+                                                            unsigned flags, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status
+tutti_plan_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
+                     const int64_t *in_displs, void *out, const int64_t *out_counts,
+                     const int64_t *out_displs, tutti_type type, unsigned flags, tutti_plan **plan);
+
+/* Starts a plan that is not under way. Collective in the sense above, does not block. Errors: ARG
+ * (null, already started), PEER. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_plan *plan);
+/* Moves it on; OK when it is complete (also when it never was started), AGAIN when not. Does not block. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_plan *plan);
+/* Blocks until it is complete, moving on whatever else the team has in flight. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_plan *plan);
+/* Frees a plan that is not under way; NULL is allowed. Errors: ARG (under way). Local. */
+TUTTI_API tutti_status tutti_plan_free(tutti_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What stands behind the public handles.
+ */
+#ifndef TT_API_H
+#define TT_API_H
+
+#include "boot/boot.h"
+#include "choose/cache.h"
+
+enum { TT_CONTEXTS = 64 };
+
+struct tutti_team {
+    struct tt_team run;
+    struct tt_cache cache;
+    tutti_client *client;
+    tutti_team *next;
+    tutti_plan *plans; /* those not freed */
+};
+
+/* Posted work: a stack that any thread pushes to, taken as a whole by who advances. */
+struct tt_work {
+    struct tt_work *next;
+    tutti_work_fn *work;
+    void *arg;
+};
+
+struct tutti_context {
+    tutti_client *client;
+    int index;
+    _Alignas(TT_LINE) struct tt_work *_Atomic posted;
+};
+
+struct tutti_endpoint {
+    int rank, context;
+    tutti_endpoint *next;
+};
+
+struct tutti_client {
+    struct tt_segment segment;
+    struct tt_fabric fabric;
+    bool owns_segment; /* a job of one, or the segment mapped by this process */
+    tutti_team *teams; /* the world is the last */
+    tutti_team *world;
+    tutti_context *context[TT_CONTEXTS];
+    int contexts;
+    tutti_endpoint *endpoints;
+};
+
+/* v-forms own their counts, which lie behind the plan. */
+struct tutti_plan {
+    tutti_team *team;
+    struct tt_prepared *prepared;
+    struct tt_exec *exec;
+    struct tt_call call;
+    tutti_plan *next, **link; /* in the team's list; what points to this one */
+    int64_t counts[];
+};
+
+/* A team of members job_rank[p], whose blocks are at `blocks`. */
+tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
+                         const int64_t *blocks, tutti_team **team);
+/* shared: see tt_team_release. */
+void tt_team_delete(tutti_team *team, bool shared);
+
+/* Whatever state it is in. */
+void tt_plan_delete(tutti_plan *plan);
+
+/* A collective as it was asked for. */
+struct tt_request {
+    struct tt_call call;
+    const void *in;
+    void *out;
+};
+
+/* Checks all but the buffers, and sets what follows from it. Errors: ARG, TYPE. */
+tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq);
+/* Checks the buffers against the sizes that the shape asks for. Errors: ARG. */
+tutti_status tt_request_buffers(const struct tt_prepared *prepared, const struct tt_request *rq);
+/* The three forms. */
+tutti_status tt_request_run(tutti_team *team, struct tt_request *rq);
+tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_plan **plan);
+tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
+                             tutti_plan **plan);
+
+#endif

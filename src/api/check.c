@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The checks of what users pass: everything that one rank can know to be wrong is told at the call.
+ */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "type/type.h"
+
+static tutti_status check_common(const tutti_team *team, struct tt_call *c)
+{
+    int64_t bytes;
+    if (c->coll == TT_COLL_barrier) return TUTTI_OK;
+    if (tt_unlikely((unsigned)c->type >= TUTTI_TYPES))
+        return tt_fail(TUTTI_ERR_ARG, "type %d is none of the %d types", (int)c->type, TUTTI_TYPES);
+    c->sz = (int64_t)tutti_type_size(c->type);
+    if (tt_unlikely(c->n < 0))
+        return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)c->n);
+    if (tt_unlikely(__builtin_mul_overflow(c->n, c->sz * team->run.map.p, &bytes)))
+        return tt_fail(TUTTI_ERR_ARG, "n is too large: %lld elements of %lld bytes on %d ranks",
+                       (long long)c->n, (long long)c->sz, team->run.map.p);
+    if (tt_unlikely(c->root < 0 || c->root >= team->run.map.p))
+        return tt_fail(TUTTI_ERR_ARG, "root %d is not in the team of %d ranks", (int)c->root,
+                       team->run.map.p);
+    return TUTTI_OK;
+}
+
+static tutti_status check_op(struct tt_call *c)
+{
+    if (!tt_coll_has_op(c->coll)) return TUTTI_OK;
+    if (tt_likely((unsigned)c->op < TUTTI_OPS && tt_reduce_lookup(c->type, c->op))) return TUTTI_OK;
+    const char *why = tt_op_refuse(c->op, c->type);
+    if (!why) {
+        c->commutes = c->commutes && tt_op_commutes(c->op);
+        return TUTTI_OK;
+    }
+    bool op_exists = (unsigned)c->op < TUTTI_OPS;
+    return tt_fail(op_exists ? TUTTI_ERR_TYPE : TUTTI_ERR_ARG, "%s", why);
+}
+
+static tutti_status check_place(const tutti_team *team, const struct tt_call *c)
+{
+    if (!c->in_place) return TUTTI_OK;
+    if (c->coll == TT_COLL_alltoall || c->coll == TT_COLL_alltoallv)
+        return tt_fail(TUTTI_ERR_ARG, "%s cannot be done in place", tt_coll_name(c->coll));
+    if (c->coll == TT_COLL_reduce && c->root != team->run.me)
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_IN_PLACE is for the root (%d) of a reduce alone",
+                       (int)c->root);
+    return TUTTI_OK;
+}
+
+/* ---- Counts and displacements ---- */
+
+struct piece {
+    int64_t begin, end;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static tutti_status check_list(const char *which, const int64_t *counts, const int64_t *displs,
+                               const void *buffer, int p, int64_t sz, bool *ascend)
+{
+    int64_t end, bytes, behind = 0;
+    *ascend = true;
+    if (!counts || !displs)
+        return tt_fail(TUTTI_ERR_ARG, "%s counts or displacements are NULL", which);
+    for (int r = 0; r < p; r++) {
+        if (counts[r] < 0 || displs[r] < 0)
+            return tt_fail(TUTTI_ERR_ARG,
+                           "%s count or displacement for rank %d is negative: %lld, %lld", which, r,
+                           (long long)counts[r], (long long)displs[r]);
+        if (__builtin_add_overflow(counts[r], displs[r], &end) ||
+            __builtin_mul_overflow(end, sz, &bytes))
+            return tt_fail(TUTTI_ERR_ARG, "%s count and displacement for rank %d overflow", which,
+                           r);
+        if (counts[r] > 0 && !buffer) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", which);
+        if (counts[r] == 0) continue;
+        if (displs[r] < behind) *ascend = false;
+        behind = end;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status check_apart(const int64_t *counts, const int64_t *displs, int p)
+{
+    struct piece *all = tt_alloc((size_t)p * sizeof *all);
+    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    int n = 0;
+    bool apart = true;
+    for (int r = 0; r < p; r++)
+        if (counts[r] > 0) all[n++] = (struct piece){displs[r], displs[r] + counts[r]};
+    qsort(all, (size_t)n, sizeof *all, by_begin);
+    for (int i = 1; i < n; i++) apart = apart && all[i - 1].end <= all[i].begin;
+    tt_free(all);
+    return apart ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "pieces of out overlap");
+}
+
+static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
+{
+    struct tt_call *c = &rq->call;
+    int p = team->run.map.p;
+    bool ascend;
+    if (c->coll == TT_COLL_alltoallv)
+        TT_TRY(check_list("in", c->in_counts, c->in_displs, rq->in, p, c->sz, &ascend));
+    TT_TRY(check_list("out", c->out_counts, c->out_displs, rq->out, p, c->sz, &ascend));
+    if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !rq->in)
+        return tt_fail(TUTTI_ERR_ARG, "in is NULL");
+    return ascend ? TUTTI_OK : check_apart(c->out_counts, c->out_displs, p);
+}
+
+tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
+{
+    TT_TRY(check_common(team, &rq->call));
+    if (rq->call.coll == TT_COLL_barrier) return TUTTI_OK;
+    TT_TRY(check_op(&rq->call));
+    TT_TRY(check_place(team, &rq->call));
+    return tt_call_segments(&rq->call) ? check_lists(team, rq) : TUTTI_OK;
+}
+
+/* ---- Buffers ---- */
+
+static bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y + (uintptr_t)bn && y < x + (uintptr_t)an;
+}
+
+tutti_status tt_request_buffers(const struct tt_prepared *p, const struct tt_request *rq)
+{
+    int64_t in = rq->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
+    if (tt_unlikely((in > 0 && !rq->in) || (out > 0 && !rq->out)))
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : "out");
+    if (tt_unlikely(in > 0 && out > 0 && overlap(rq->in, in, rq->out, out)))
+        return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
+    return TUTTI_OK;
+}

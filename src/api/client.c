@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Clients: joining a job and leaving it, memory, and jobs of threads.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "api/api.h"
+
+/* ---- Joining ---- */
+
+static tutti_status make_context(tutti_client *client)
+{
+    tutti_context *c = tt_alloc_lines(sizeof *c);
+    if (!c) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
+    c->client = client;
+    c->index = client->contexts;
+    client->context[client->contexts++] = c;
+    return TUTTI_OK;
+}
+
+/* The world's blocks are the first piece of every arena, so nobody has to be told. */
+static tutti_status make_world(tutti_client *client)
+{
+    int64_t mine;
+    int p = client->fabric.size;
+    TT_TRY(tt_team_block(&client->fabric, p, &mine));
+    int *ranks = tt_alloc((size_t)p * sizeof *ranks);
+    int64_t *blocks = tt_alloc((size_t)p * sizeof *blocks);
+    for (int r = 0; ranks && blocks && r < p; r++) {
+        ranks[r] = r;
+        blocks[r] = tt_segment_arena(&client->segment, r);
+    }
+    tutti_status status =
+        ranks && blocks ? tt_team_new(client, p, client->fabric.me, ranks, blocks, &client->world)
+                        : tt_fail(TUTTI_ERR_MEMORY, "no memory for the world");
+    tt_free(ranks);
+    tt_free(blocks);
+    return status;
+}
+
+static void destroy(tutti_client *client)
+{
+    while (client->teams) tt_team_delete(client->teams, false);
+    for (int i = 0; i < client->contexts; i++) tt_free(client->context[i]);
+    for (tutti_endpoint *e = client->endpoints, *next; e; e = next) {
+        next = e->next;
+        tt_free(e);
+    }
+    if (client->fabric.ops) tt_fabric_close(&client->fabric);
+    if (client->owns_segment) tt_segment_close(&client->segment);
+    tt_free(client);
+}
+
+static tutti_status set_up(tutti_client *client, int rank)
+{
+    TT_TRY(tt_fabric_init(&client->fabric, &client->segment, rank));
+    TT_TRY(make_context(client));
+    TT_TRY(make_world(client));
+    return tt_boot_meet(&client->fabric);
+}
+
+static tutti_status cannot_join(const struct tt_segment *segment, int rank, bool owns)
+{
+    struct tt_segment mine = *segment;
+    tt_job_fail(tt_segment_page(segment), rank, TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
+    if (owns) tt_segment_close(&mine);
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
+}
+
+/* Takes the segment over if `owns`. A rank that cannot join tells those that wait for it. */
+static tutti_status join(const struct tt_segment *segment, int rank, bool owns, tutti_client **made)
+{
+    tutti_client *client = tt_calloc(1, sizeof *client);
+    if (!client) return cannot_join(segment, rank, owns);
+    client->segment = *segment;
+    client->owns_segment = owns;
+    tutti_status status = set_up(client, rank);
+    if (status != TUTTI_OK) {
+        if (status != TUTTI_ERR_PEER)
+            tt_job_fail(tt_segment_page(segment), rank, TT_CAUSE_STATUS, (int)status);
+        tt_job_leave(tt_segment_page(segment), rank);
+        destroy(client);
+        return status;
+    }
+    client->world->run.map.direct = client->fabric.direct;
+    *made = client;
+    return TUTTI_OK;
+}
+
+tutti_status tutti_init(tutti_client **client)
+{
+    struct tt_segment segment;
+    int rank;
+    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
+    TT_TRY(tt_boot_attach(&segment, &rank));
+    return join(&segment, rank, true, client);
+}
+
+static bool in_flight(const tutti_client *client)
+{
+    for (const tutti_team *t = client->teams; t; t = t->next)
+        if (t->run.my_done != t->run.next && t->run.broken == TUTTI_OK) return true;
+    return false;
+}
+
+tutti_status tutti_finalize(tutti_client *client)
+{
+    if (!client) return TUTTI_OK;
+    struct tt_job_page *job = client->fabric.job;
+    int me = client->fabric.me;
+    if (in_flight(client)) tt_job_fail(job, me, TT_CAUSE_LEFT, 0);
+    for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
+    tt_job_leave(job, me);
+    destroy(client);
+    return TUTTI_OK;
+}
+
+/* ---- Threads ---- */
+
+struct thread {
+    pthread_t id;
+    const struct tt_segment *segment;
+    int rank;
+    tutti_thread_fn *fn;
+    void *arg;
+    tutti_status status;
+    char text[192]; /* of an error in joining */
+};
+
+static void *thread_main(void *arg)
+{
+    struct thread *t = arg;
+    tutti_client *client;
+    t->status = join(t->segment, t->rank, false, &client);
+    if (t->status != TUTTI_OK) {
+        snprintf(t->text, sizeof t->text, "%s", tutti_error());
+        return NULL;
+    }
+    t->fn(client, t->arg);
+    tutti_finalize(client);
+    return NULL;
+}
+
+static tutti_status run_threads(struct thread *threads, int n, struct tt_segment *segment)
+{
+    int started = 0;
+    tutti_status status = TUTTI_OK;
+    for (; started < n && status == TUTTI_OK; started++)
+        if (pthread_create(&threads[started].id, NULL, thread_main, &threads[started]) != 0) {
+            status = tt_fail(TUTTI_ERR_LIMIT, "cannot start thread %d of %d", started, n);
+            tt_job_fail(tt_segment_page(segment), started, TT_CAUSE_STATUS, (int)status);
+            break;
+        }
+    for (int r = 0; r < started; r++) pthread_join(threads[r].id, NULL);
+    for (int r = 0; r < started && status == TUTTI_OK; r++)
+        if (threads[r].status != TUTTI_OK)
+            status = tt_fail(threads[r].status, "%s", threads[r].text);
+    return status;
+}
+
+tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
+{
+    struct tt_segment segment;
+    if (n < 1 || !fn)
+        return tt_fail(TUTTI_ERR_ARG, n < 1 ? "n is %d, not at least 1" : "fn is NULL", n);
+    TT_TRY(tt_segment_create(&segment, n, true));
+    struct thread *threads = tt_calloc((size_t)n, sizeof *threads);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    for (int r = 0; threads && r < n; r++)
+        threads[r] = (struct thread){.segment = &segment, .rank = r, .fn = fn, .arg = arg};
+    if (threads)
+        status = run_threads(threads, n, &segment);
+    else
+        (void)tt_fail(status, "no memory for %d threads", n);
+    tt_free(threads);
+    tt_segment_close(&segment);
+    return status;
+}
+
+/* ---- Memory ---- */
+
+tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
+{
+    int64_t offset;
+    if (!client || !memory || bytes == 0 || bytes > INT64_MAX)
+        return tt_fail(TUTTI_ERR_ARG, "client or memory is NULL, or bytes is %zu", bytes);
+    TT_TRY(tt_arena_alloc(&client->fabric.arena, (int64_t)bytes, &offset));
+    *memory = tt_fabric_at(&client->fabric, offset);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_free(tutti_client *client, void *memory)
+{
+    if (!memory) return TUTTI_OK;
+    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
+    intptr_t offset = (intptr_t)memory - (intptr_t)client->segment.base;
+    if (tt_arena_free(&client->fabric.arena, offset)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "%p does not come from tutti_alloc", memory);
+}
+
+/* ---- Contexts ---- */
+
+tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **contexts)
+{
+    if (!client || n < 1 || !contexts)
+        return tt_fail(TUTTI_ERR_ARG, "client or contexts is NULL, or n is %d", n);
+    if (client->contexts + n > TT_CONTEXTS)
+        return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, this one has %d",
+                       TT_CONTEXTS, client->contexts);
+    int first = client->contexts;
+    for (int i = 0; i < n; i++) {
+        tutti_status status = make_context(client);
+        if (status == TUTTI_OK) continue;
+        while (client->contexts > first) tt_free(client->context[--client->contexts]);
+        return status;
+    }
+    for (int i = 0; i < n; i++) contexts[i] = client->context[first + i];
+    return TUTTI_OK;
+}
+
+tutti_context *tutti_context_at(tutti_client *client, int index)
+{
+    return client && index >= 0 && index < client->contexts ? client->context[index] : NULL;
+}
+
+tutti_status tutti_post(tutti_context *context, tutti_work_fn *work, void *arg)
+{
+    if (!context || !work) return tt_fail(TUTTI_ERR_ARG, "context or work is NULL");
+    struct tt_work *w = tt_alloc(sizeof *w);
+    if (!w) return tt_fail(TUTTI_ERR_MEMORY, "no memory for posted work");
+    *w = (struct tt_work){.work = work, .arg = arg};
+    w->next = atomic_load_explicit(&context->posted, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&context->posted, &w->next, w,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    return TUTTI_OK;
+}
+
+/* Takes all that was posted and does it, the oldest first. */
+static int do_work(tutti_context *context)
+{
+    int n = 0;
+    struct tt_work *w = atomic_exchange_explicit(&context->posted, NULL, memory_order_acquire);
+    struct tt_work *oldest = NULL;
+    for (struct tt_work *next; w; w = next) {
+        next = w->next;
+        w->next = oldest;
+        oldest = w;
+    }
+    for (struct tt_work *next; oldest; oldest = next, n++) {
+        next = oldest->next;
+        oldest->work(context, oldest->arg);
+        tt_free(oldest);
+    }
+    return n;
+}
+
+static int running(const tutti_client *client)
+{
+    int n = 0;
+    for (const tutti_team *t = client->teams; t; t = t->next)
+        n += (int)(t->run.next - t->run.my_done);
+    return n;
+}
+
+tutti_status tutti_advance(tutti_context *context, int *events)
+{
+    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    int n = do_work(context), before = running(context->client);
+    tutti_status status = TUTTI_OK;
+    for (tutti_team *t = context->index == 0 ? context->client->teams : NULL; t; t = t->next) {
+        tt_team_advance(&t->run);
+        tt_team_check(&t->run, false);
+        if (t->run.broken != TUTTI_OK) status = tt_team_error(&t->run);
+    }
+    if (events) *events = n + before - running(context->client);
+    return status;
+}
+
+/* ---- Endpoints ---- */
+
+tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,
+                               tutti_endpoint **endpoint)
+{
+    if (!client || !endpoint) return tt_fail(TUTTI_ERR_ARG, "client or endpoint is NULL");
+    if (rank < 0 || rank >= client->fabric.size)
+        return tt_fail(TUTTI_ERR_ARG, "rank %d is not in the job of %d", rank, client->fabric.size);
+    if (context < 0 || context >= TT_CONTEXTS)
+        return tt_fail(TUTTI_ERR_ARG, "context %d is not in 0..%d", context, TT_CONTEXTS - 1);
+    for (tutti_endpoint *e = client->endpoints; e; e = e->next)
+        if (e->rank == rank && e->context == context) {
+            *endpoint = e;
+            return TUTTI_OK;
+        }
+    tutti_endpoint *e = tt_alloc(sizeof *e);
+    if (!e) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an endpoint");
+    *e = (tutti_endpoint){.rank = rank, .context = context, .next = client->endpoints};
+    *endpoint = client->endpoints = e;
+    return TUTTI_OK;
+}
+
+int tutti_endpoint_rank(const tutti_endpoint *endpoint)
+{
+    return endpoint ? endpoint->rank : -1;
+}
+
+int tutti_endpoint_context(const tutti_endpoint *endpoint)
+{
+    return endpoint ? endpoint->context : -1;
+}

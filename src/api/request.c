@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The three forms of a collective, which are one: a plan, bound to buffers, started, completed.
+ */
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- Binding ---- */
+
+static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
+{
+    exec->call = c;
+    exec->bytes[TT_IN] = c->coll == TT_COLL_allgatherv ? c->out_counts[me] * c->sz : 0;
+    if (c->in_place) exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
+}
+
+static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared,
+                        const struct tt_request *rq)
+{
+    exec->buffer[TT_OUT] = rq->out;
+    exec->buffer[TT_IN] = rq->call.in_place ? (char *)rq->out + prepared->place : (char *)rq->in;
+    if (tt_unlikely(tt_call_segments(&rq->call))) bind_segments(exec, &rq->call, exec->team->me);
+}
+
+static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
+{
+    struct tt_exec *exec = tt_exec_new(&team->run, prepared->plan);
+    if (!exec) return NULL;
+    exec->shape = prepared->shape;
+    exec->what = &prepared->what;
+    exec->bytes[TT_IN] = prepared->in_bytes;
+    exec->bytes[TT_OUT] = prepared->out_bytes;
+    return exec;
+}
+
+/* A rank that cannot start what the others start tells them, so that none waits for it. */
+static tutti_status cannot_start(tutti_team *team, tutti_status status)
+{
+    if (!team) return status;
+    if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
+        tt_team_break(&team->run, status);
+    return status;
+}
+
+/* ---- The plan for a request ---- */
+
+static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
+                               struct tt_prepared **prepared)
+{
+    bool in_order = !rq->call.commutes;
+    TT_TRY(tt_request_check(team, rq));
+    if (in_order) rq->call.commutes = false;
+    if (tt_call_segments(&rq->call))
+        return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
+    *prepared = tt_cache_find(&team->cache, &rq->call); /* of a user's operation, checked by now */
+    if (*prepared) return TUTTI_OK;
+    return tt_cache_make(&team->cache, &team->run, &rq->call, prepared);
+}
+
+/* A shape that is kept was checked when it was made; only user-defined operations, which may have
+ * been freed since, and the counts of v-forms are looked at each time. The use stays the cache's,
+ * but for v-forms. */
+static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
+                                      struct tt_prepared **prepared)
+{
+    if (tt_unlikely(!team)) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    rq->call.in_place = rq->in == TUTTI_IN_PLACE;
+    *prepared = NULL;
+    if (tt_likely(!tt_call_segments(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
+        *prepared = tt_cache_find(&team->cache, &rq->call);
+    if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, rq, prepared));
+    return tt_request_buffers(*prepared, rq);
+}
+
+/* ---- Blocking ---- */
+
+static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
+                              const struct tt_request *rq)
+{
+    if (tt_unlikely(!prepared->spare) && !(prepared->spare = exec_for(team, prepared)))
+        return cannot_start(team, TUTTI_ERR_MEMORY);
+    bind(prepared->spare, prepared, rq);
+    tt_exec_start(prepared->spare);
+    return tt_exec_wait(prepared->spare);
+}
+
+tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
+{
+    struct tt_prepared *prepared;
+    tutti_status status = find_shape(team, rq, &prepared);
+    if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
+    status = run_spare(team, prepared, rq);
+    if (tt_unlikely(tt_call_segments(&rq->call))) tt_prepared_drop(prepared);
+    return status;
+}
+
+/* ---- Plans ---- */
+
+/* The caller's counts and displacements, kept. */
+static void keep_counts(tutti_plan *plan, int p)
+{
+    const int64_t **lists[] = {&plan->call.in_counts, &plan->call.in_displs, &plan->call.out_counts,
+                               &plan->call.out_displs};
+    int64_t *at = plan->counts;
+    for (int i = 0; i < 4; i++) {
+        if (!*lists[i]) continue;
+        memcpy(at, *lists[i], (size_t)p * sizeof *at);
+        *lists[i] = at;
+        at += p;
+    }
+}
+
+static tutti_plan *new_plan(tutti_team *team, const struct tt_call *call,
+                            struct tt_prepared *prepared)
+{
+    int64_t counts = tt_call_segments(call) ? 4 * (int64_t)team->run.map.p : 0;
+    tutti_plan *plan = tt_calloc(1, sizeof *plan + (size_t)counts * sizeof(int64_t));
+    if (!plan) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
+        return NULL;
+    }
+    *plan = (tutti_plan){.team = team, .prepared = prepared, .call = *call};
+    keep_counts(plan, team->run.map.p);
+    plan->exec = exec_for(team, prepared);
+    if (plan->exec) return plan;
+    tt_free(plan);
+    return NULL;
+}
+
+static void enlist(tutti_plan *plan)
+{
+    plan->link = &plan->team->plans;
+    plan->next = plan->team->plans;
+    if (plan->next) plan->next->link = &plan->next;
+    plan->team->plans = plan;
+}
+
+void tt_plan_delete(tutti_plan *plan)
+{
+    *plan->link = plan->next;
+    if (plan->next) plan->next->link = plan->link;
+    plan->exec->state = TT_EXEC_IDLE;
+    tt_exec_free(plan->exec);
+    tt_prepared_drop(plan->prepared);
+    tt_free(plan);
+}
+
+static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+{
+    struct tt_prepared *prepared;
+    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    TT_TRY(find_shape(team, rq, &prepared));
+    if (!tt_call_segments(&rq->call)) prepared->uses++;
+    tutti_plan *made = new_plan(team, &rq->call, prepared);
+    if (!made) {
+        tt_prepared_drop(prepared);
+        return TUTTI_ERR_MEMORY;
+    }
+    struct tt_request kept = {.call = made->call, .in = rq->in, .out = rq->out};
+    bind(made->exec, prepared, &kept);
+    if (made->exec->call) made->exec->call = &made->call;
+    enlist(made);
+    *plan = made;
+    return TUTTI_OK;
+}
+
+tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
+                             tutti_plan **plan)
+{
+    if (flags & ~(unsigned)TUTTI_PLAN_IN_ORDER)
+        return tt_fail(TUTTI_ERR_ARG, "flags %#x are none", flags);
+    if (flags & TUTTI_PLAN_IN_ORDER) rq->call.commutes = false;
+    return make_plan(team, rq, plan);
+}
+
+tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+{
+    tutti_status status = make_plan(team, rq, plan);
+    if (status != TUTTI_OK) return cannot_start(team, status);
+    return tutti_start(*plan);
+}
+
+tutti_status tutti_start(tutti_plan *plan)
+{
+    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    if (plan->exec->state != TT_EXEC_IDLE)
+        return tt_fail(TUTTI_ERR_ARG, "the plan is under way already");
+    tt_exec_start(plan->exec);
+    tt_exec_advance(plan->exec);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_test(tutti_plan *plan)
+{
+    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    struct tt_team *t = &plan->team->run;
+    if (plan->exec->state != TT_EXEC_IDLE) {
+        tt_team_advance(t);
+        tt_team_check(t, false);
+    }
+    if (plan->exec->state != TT_EXEC_IDLE) return TUTTI_AGAIN;
+    return plan->exec->status == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
+}
+
+tutti_status tutti_wait(tutti_plan *plan)
+{
+    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    return tt_exec_wait(plan->exec);
+}
+
+tutti_status tutti_plan_free(tutti_plan *plan)
+{
+    if (!plan) return TUTTI_OK;
+    if (plan->exec->state != TT_EXEC_IDLE)
+        return tt_fail(TUTTI_ERR_ARG, "the plan is under way: wait for it first");
+    tt_plan_delete(plan);
+    return TUTTI_OK;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Teams: the world, parts of it, and their end.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+
+tutti_team *tutti_world(tutti_client *client)
+{
+    return client ? client->world : NULL;
+}
+
+int tutti_rank(const tutti_team *team)
+{
+    return team ? team->run.me : -1;
+}
+
+int tutti_size(const tutti_team *team)
+{
+    return team ? team->run.map.p : 0;
+}
+
+tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
+                         const int64_t *blocks, tutti_team **team)
+{
+    tutti_team *t = tt_calloc(1, sizeof *t);
+    if (!t) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team");
+    tutti_status status = tt_team_init(&t->run, &client->fabric, p, me, job_rank, blocks);
+    if (status != TUTTI_OK) {
+        tt_free(t);
+        return status;
+    }
+    t->client = client;
+    t->next = client->teams;
+    *team = client->teams = t;
+    return TUTTI_OK;
+}
+
+void tt_team_delete(tutti_team *team, bool shared)
+{
+    tutti_team **link = &team->client->teams;
+    while (*link != team) link = &(*link)->next;
+    *link = team->next;
+    while (team->plans) tt_plan_delete(team->plans);
+    tt_cache_release(&team->cache);
+    tt_team_release(&team->run, shared);
+    tt_free(team);
+}
+
+/* ---- Splitting ---- */
+
+struct member {
+    int64_t color, key, rank;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
+}
+
+/* Keeps those of one colour, in the order of the new ranks; returns how many. */
+static int choose_members(struct member *all, int p, int64_t color)
+{
+    int n = 0;
+    for (int r = 0; r < p; r++)
+        if (all[r].color == color) all[n++] = all[r];
+    qsort(all, (size_t)n, sizeof *all, by_key);
+    return n;
+}
+
+/* The team of all[0..n-1], whose blocks are told by their old ranks. */
+static tutti_status assemble(tutti_team *team, const struct member *all, int n,
+                             const int64_t *offsets, tutti_team **part)
+{
+    int me = -1;
+    int *ranks = tt_alloc((size_t)n * sizeof *ranks);
+    int64_t *blocks = tt_alloc((size_t)n * sizeof *blocks);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    for (int i = 0; ranks && blocks && i < n; i++) {
+        ranks[i] = team->run.job_rank[all[i].rank];
+        blocks[i] = offsets[all[i].rank];
+        if (all[i].rank == team->run.me) me = i;
+    }
+    if (ranks && blocks) status = tt_team_new(team->client, n, me, ranks, blocks, part);
+    tt_free(ranks);
+    tt_free(blocks);
+    return status;
+}
+
+/* Everyone learns who got what; then everyone says whether it succeeded. */
+static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets, int color,
+                          tutti_team **part)
+{
+    int p = team->run.map.p, n = 0;
+    int64_t mine = 0, worst;
+    tutti_status status = TUTTI_OK;
+    if (color >= 0) {
+        n = choose_members(all, p, color);
+        status = tt_team_block(&team->client->fabric, n, &mine);
+    }
+    TT_TRY(tutti_allgather(team, &mine, offsets, 1, TUTTI_I64));
+    if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
+    int64_t code = status;
+    TT_TRY(tutti_allreduce(team, &code, &worst, 1, TUTTI_I64, TUTTI_MAX));
+    if (worst == TUTTI_OK) return TUTTI_OK;
+    if (*part)
+        tt_team_delete(*part, true);
+    else if (mine)
+        tt_arena_free(&team->client->fabric.arena, mine);
+    *part = NULL;
+    return status != TUTTI_OK
+               ? status
+               : tt_fail((tutti_status)worst, "another rank could not make its team");
+}
+
+tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team **part)
+{
+    if (!team || !part) return tt_fail(TUTTI_ERR_ARG, "team or part is NULL");
+    size_t p = (size_t)team->run.map.p;
+    struct member mine = {color, key, team->run.me}, *all = tt_calloc(p, sizeof *all);
+    int64_t *offsets = tt_calloc(p, sizeof *offsets);
+    tutti_team *made = NULL;
+    tutti_status status = TUTTI_ERR_MEMORY;
+    if (all && offsets)
+        status = tutti_allgather(team, &mine, all, 3, TUTTI_I64);
+    else
+        tt_team_break(&team->run, tt_fail(status, "no memory to split a team"));
+    if (status == TUTTI_OK) status = split(team, all, offsets, color, &made);
+    tt_free(all);
+    tt_free(offsets);
+    if (status == TUTTI_OK) *part = made;
+    return status;
+}
+
+tutti_status tutti_team_free(tutti_team *team)
+{
+    if (!team) return TUTTI_OK;
+    if (team == team->client->world)
+        return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
+    if (team->run.next != team->run.my_done && team->run.broken == TUTTI_OK)
+        return tt_fail(TUTTI_ERR_ARG, "the team has something in flight");
+    if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
+    tutti_status status = tt_team_leave(&team->run);
+    tt_team_delete(team, status == TUTTI_OK);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What every part stands on: status with its cause, log, settings, clock, seeded random numbers,
+ * memory. Nothing here knows of ranks.
+ */
+#ifndef TT_BASE_H
+#define TT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tutti/tutti.h>
+
+#define TT_LINE 64 /* bytes of a cache line: what two ranks may not share if they write */
+
+#define tt_likely(x) __builtin_expect(!!(x), 1)
+#define tt_unlikely(x) __builtin_expect(!!(x), 0)
+#define tt_container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+/* An invariant, checked in every build but the one with NDEBUG. */
+#ifdef NDEBUG
+#define tt_assert(condition) ((void)sizeof(condition))
+#else
+#define tt_assert(condition)                                                                       \
+    ((condition) ? (void)0 : tt_assert_failed(#condition, __FILE__, __LINE__))
+#endif
+_Noreturn void tt_assert_failed(const char *condition, const char *file, int line);
+
+static inline int64_t tt_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t tt_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t tt_div_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t tt_round_up(int64_t a, int64_t unit)
+{
+    return tt_div_up(a, unit) * unit;
+}
+
+/* ---- Status (status.c) ---- */
+
+/* Notes the cause of an error for tutti_error() of this thread, and returns the status: the one way
+ * an error comes into being, called once, where the cause is known. */
+__attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status status,
+                                                                 const char *format, ...);
+/* The same with ": " and the text of errno at the end. */
+__attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
+                                                                       const char *format, ...);
+
+#define TT_TRY(call)                                                                               \
+    do {                                                                                           \
+        tutti_status tt_try_status = (call);                                                       \
+        if (tt_unlikely(tt_try_status != TUTTI_OK)) return tt_try_status;                          \
+    } while (0)
+
+/* ---- Log (log.c): TUTTI_LOG=choice,team,... names what is wanted ---- */
+
+#define TT_LOG_LIST(X) X(choice) X(boot) X(fabric) X(wait)
+enum tt_log {
+#define TT_LOG_ENUM(name) TT_LOG_##name,
+    TT_LOG_LIST(TT_LOG_ENUM)
+#undef TT_LOG_ENUM
+};
+bool tt_log_on(enum tt_log what);
+/* One line "tutti: [rank R] ..." on stderr, written at once, so that lines of ranks do not mix. */
+__attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...);
+__attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
+
+/* ---- Settings (setting.c): TUTTI_* environment variables, each read once ---- */
+
+const char *tt_setting(const char *name); /* NULL when unset or empty */
+/* A whole number with K M G (1024s) in [min, max]; `fallback` when unset; a wrong one is warned of
+ * once, and the fallback used. */
+int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
+/* "1500", "64K", "4M": to *value; false unless the whole text up to `end` is one number. */
+bool tt_parse_size(const char *text, const char *end, int64_t *value);
+/* The other way: "64K", exact. buffer holds 24 bytes; returns buffer. */
+char *tt_print_size(char *buffer, int64_t value);
+
+/* ---- Clock ---- */
+
+int64_t tt_clock_ns(void); /* monotonic */
+
+/* ---- Random numbers: xoshiro256**, seeded by splitmix64; equal seeds, equal numbers ---- */
+
+struct tt_random {
+    uint64_t s[4];
+};
+void tt_random_seed(struct tt_random *random, uint64_t seed);
+uint64_t tt_random_next(struct tt_random *random);
+uint64_t tt_random_below(struct tt_random *random, uint64_t n); /* 0..n-1, n > 0, unbiased */
+
+/* ---- Memory (memory.c) ----
+ * Every allocation of the library goes through these, so that a test can make the i-th one fail:
+ * tt_memory_fail_at(i) lets i succeed and fails the next, once (negative: never). */
+
+void *tt_alloc(size_t bytes); /* NULL when there is none; bytes may be 0 */
+void *tt_calloc(size_t n, size_t sz);
+void *tt_realloc(void *memory, size_t bytes);
+void *tt_alloc_lines(size_t bytes); /* on a cache line, zeroed; freed by tt_free */
+char *tt_strdup(const char *text);
+void tt_free(void *memory);
+void tt_memory_fail_at(int64_t i);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lines for people, on stderr. A line is one write, so that lines of many ranks do not mix; what is
+ * logged is named by TUTTI_LOG, read once.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+enum { LINE_SIZE = 1024 };
+
+static const char *const log_names[] = {
+#define NAME(name) #name,
+    TT_LOG_LIST(NAME)
+#undef NAME
+};
+enum { LOGS = sizeof log_names / sizeof log_names[0] };
+
+static unsigned wanted; /* bit i: log_names[i]; written once, by read_wanted */
+
+static void want(const char *name, size_t length)
+{
+    for (unsigned i = 0; i < LOGS; i++) {
+        if (strlen(log_names[i]) == length && memcmp(log_names[i], name, length) == 0) {
+            wanted |= 1u << i;
+            return;
+        }
+    }
+    char names[128] = "";
+    for (unsigned i = 0; i < LOGS; i++) {
+        strcat(names, " ");
+        strcat(names, log_names[i]);
+    }
+    tt_warn("TUTTI_LOG: there is no log '%.*s'; there are:%s", (int)length, name, names);
+}
+
+static void read_wanted(void)
+{
+    const char *at = tt_setting("TUTTI_LOG");
+    while (at && *at) {
+        size_t length = strcspn(at, ",");
+        if (length > 0) want(at, length);
+        at += length + (at[length] == ',');
+    }
+}
+
+bool tt_log_on(enum tt_log what)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_wanted);
+    return wanted >> what & 1;
+}
+
+/* The last byte of the buffer is kept for the end of the line, which a text cut short gets too. */
+static void write_line(const char *kind, const char *format, va_list args)
+{
+    char line[LINE_SIZE];
+    const size_t room = sizeof line - 1;
+    const char *rank = tt_setting("TUTTI_RANK");
+    size_t used = rank ? (size_t)snprintf(line, 64, "tutti: [rank %.20s] %s", rank, kind)
+                       : (size_t)snprintf(line, 64, "tutti: %s", kind);
+    int length = vsnprintf(line + used, room - used, format, args);
+    if (length > 0) used += (size_t)tt_min(length, (int64_t)(room - used - 1));
+    line[used++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, used);
+    (void)written; /* nowhere is left to complain to */
+}
+
+void tt_log(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line("", format, args);
+    va_end(args);
+}
+
+void tt_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line("warning: ", format, args);
+    va_end(args);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The library's only way to the heap, so that a test can make the i-th allocation fail, for every i
+ * in turn, in the very build that users run. While nothing is to fail this costs one load.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static _Atomic int64_t left_before_failure = -1;
+
+/* Whether this allocation is the one. Of several threads exactly one draws the 0; those that come
+ * after only push the count further below it. */
+static bool must_fail(void)
+{
+    if (tt_likely(atomic_load_explicit(&left_before_failure, memory_order_relaxed) < 0))
+        return false;
+    return atomic_fetch_sub_explicit(&left_before_failure, 1, memory_order_relaxed) == 0;
+}
+
+void tt_memory_fail_at(int64_t i)
+{
+    atomic_store_explicit(&left_before_failure, i, memory_order_relaxed);
+}
+
+void *tt_alloc(size_t bytes)
+{
+    return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+}
+
+void *tt_calloc(size_t n, size_t sz)
+{
+    if (must_fail()) return NULL;
+    return n && sz ? calloc(n, sz) : calloc(1, 1);
+}
+
+void *tt_realloc(void *memory, size_t bytes)
+{
+    return must_fail() ? NULL : realloc(memory, bytes ? bytes : 1);
+}
+
+void *tt_alloc_lines(size_t bytes)
+{
+    if (must_fail() || bytes > SIZE_MAX - TT_LINE) return NULL;
+    size_t whole = bytes ? (bytes + TT_LINE - 1) / TT_LINE * TT_LINE : TT_LINE;
+    void *memory = aligned_alloc(TT_LINE, whole);
+    return memory ? memset(memory, 0, whole) : NULL;
+}
+
+char *tt_strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = tt_alloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+void tt_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Settings from the environment. The first look at a variable is the one that counts, so that the
+ * whole library sees one value of it, however late a part asks; names are given in full ("TUTTI_LOG")
+ * so that a search finds every use. And numbers with K M G, as settings and problems write them.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+enum { SETTINGS = 64, NAME_SIZE = 48 };
+
+/* What was read so far; there are fewer variables than places (past that, the last place is reused).
+ * The environment's own strings are kept, which the C library never frees. */
+static struct {
+    pthread_mutex_t lock;
+    int n;
+    struct setting {
+        char name[NAME_SIZE];
+        const char *value;
+        bool warned;
+    } known[SETTINGS];
+} settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct setting *find_locked(const char *name)
+{
+    for (int i = 0; i < settings.n; i++) {
+        if (strcmp(settings.known[i].name, name) == 0) return &settings.known[i];
+    }
+    if (settings.n < SETTINGS) settings.n++;
+    struct setting *added = &settings.known[settings.n - 1];
+    snprintf(added->name, sizeof added->name, "%s", name);
+    added->warned = false;
+    const char *value = getenv(name);
+    added->value = value && *value ? value : NULL;
+    return added;
+}
+
+const char *tt_setting(const char *name)
+{
+    pthread_mutex_lock(&settings.lock);
+    const char *value = find_locked(name)->value;
+    pthread_mutex_unlock(&settings.lock);
+    return value;
+}
+
+static bool first_warning(const char *name)
+{
+    pthread_mutex_lock(&settings.lock);
+    struct setting *setting = find_locked(name);
+    bool first = !setting->warned;
+    setting->warned = true;
+    pthread_mutex_unlock(&settings.lock);
+    return first;
+}
+
+int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max)
+{
+    const char *text = tt_setting(name);
+    if (!text) return fallback;
+    bool negative = *text == '-';
+    int64_t value;
+    if (tt_parse_size(text + negative, text + strlen(text), &value)) {
+        if (negative) value = -value;
+        if (value >= min && value <= max) return value;
+    }
+    if (first_warning(name)) {
+        tt_warn("%s=%s is not a whole number from %" PRId64 " to %" PRId64 ": taken as %" PRId64,
+                name, text, min, max, fallback);
+    }
+    return fallback;
+}
+
+static int64_t unit_of(char letter)
+{
+    switch (letter) {
+    case 'K': return INT64_C(1) << 10;
+    case 'M': return INT64_C(1) << 20;
+    case 'G': return INT64_C(1) << 30;
+    default: return 0;
+    }
+}
+
+bool tt_parse_size(const char *text, const char *end, int64_t *value)
+{
+    int64_t number = 0;
+    const char *at = text;
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(number, 10, &number)) return false;
+        if (__builtin_add_overflow(number, *at - '0', &number)) return false;
+    }
+    if (at == text) return false;
+    if (at < end) {
+        int64_t unit = unit_of(*at++);
+        if (!unit || __builtin_mul_overflow(number, unit, &number)) return false;
+    }
+    if (at != end) return false;
+    *value = number;
+    return true;
+}
+
+char *tt_print_size(char *buffer, int64_t value)
+{
+    static const char letters[] = "GMK";
+    for (const char *letter = letters; *letter; letter++) {
+        int64_t unit = unit_of(*letter);
+        if (value != 0 && value % unit == 0) {
+            snprintf(buffer, 24, "%" PRId64 "%c", value / unit, *letter);
+            return buffer;
+        }
+    }
+    snprintf(buffer, 24, "%" PRId64, value);
+    return buffer;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Status texts, and the cause of the last error, kept per thread where it is known: a status says
+ * what kind of thing is broken, the text says which one and why.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+enum { ERROR_SIZE = 512 };
+
+static _Thread_local char last_error[ERROR_SIZE];
+
+/* Through a second buffer, because an argument may be the last error itself: a cause with a frame
+ * around it is written tt_fail(status, "while ...: %s", tutti_error()). */
+static void note(const char *format, va_list args, int error)
+{
+    char text[ERROR_SIZE];
+    int length = vsnprintf(text, sizeof text, format, args);
+    size_t used = length < 0 ? 0 : (size_t)tt_min(length, ERROR_SIZE - 1);
+    if (error) {
+        errno = error;
+        snprintf(text + used, sizeof text - used, ": %m");
+    }
+    memcpy(last_error, text, sizeof text);
+}
+
+tutti_status tt_fail(tutti_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note(format, args, 0);
+    va_end(args);
+    return status;
+}
+
+tutti_status tt_fail_errno(tutti_status status, const char *format, ...)
+{
+    int error = errno;
+    va_list args;
+    va_start(args, format);
+    note(format, args, error);
+    va_end(args);
+    return status;
+}
+
+const char *tutti_error(void)
+{
+    return last_error;
+}
+
+const char *tutti_status_text(tutti_status status)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) [TUTTI_##name] = text,
+        TUTTI_STATUS_LIST(TEXT)
+#undef TEXT
+    };
+    bool known = (unsigned)status < sizeof texts / sizeof texts[0];
+    return known ? texts[status] : "not a status";
+}
+
+const char *tutti_version(void)
+{
+    return TUTTI_VERSION;
+}
+
+void tt_assert_failed(const char *condition, const char *file, int line)
+{
+    tt_warn("%s:%d: this should hold, and does not: %s", file, line, condition);
+    abort();
+}

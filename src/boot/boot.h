@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How the ranks of a job find each other: each maps the job's memory, says that it is there, waits
+ * for the others, and tries what works between them.
+ */
+#ifndef TT_BOOT_H
+#define TT_BOOT_H
+
+#include "fabric/fabric.h"
+
+/* The job that the environment names (TUTTI_RANK, TUTTI_SIZE, TUTTI_JOB), or a job of one. *rank is
+ * this process'. Errors: BOOT, VERSION, and those of the segment. */
+tutti_status tt_boot_attach(struct tt_segment *segment, int *rank);
+
+/* Collective over the job: blocks until all ranks have come; settles f->direct and f->fences. Errors:
+ * PEER if a rank failed before. */
+tutti_status tt_boot_meet(struct tt_fabric *f);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the launcher share.
+ */
+#ifndef TT_LAUNCH_GUARD_H
+#define TT_LAUNCH_GUARD_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "boot/launch.h"
+#include "fabric/segment.h"
+
+/* What the launcher changes for itself, and the ranks shall have as it found it. */
+struct tt_launch_inherited {
+    sigset_t mask;
+    struct sigaction child;
+    struct rlimit files;
+};
+
+/* A rank, seen from outside. Invariant: the guard's `running` is the number of ranks with running. */
+struct tt_launch_rank {
+    pid_t pid;
+    int status; /* as waitpid(2) gives it; once it has ended */
+    bool running;
+    bool unsaid;   /* it failed after the first one did: told at the end */
+    bool deserted; /* it exited with 0, but did not leave the job */
+};
+
+/* What the launcher writes to the guard: one byte a signal, with this bit if the ranks got it too. */
+enum { TT_LAUNCH_HEARD = 0x80 };
+
+/* What the guard is about; only downwards. */
+enum tt_guard_phase {
+    TT_GUARD_RUNNING,
+    TT_GUARD_GRACE, /* a rank failed: the others may still see the error */
+    TT_GUARD_ENDING /* the ranks were asked to end */
+};
+
+struct tt_guard {
+    const struct tt_launch_options *options;
+    const struct tt_launch_inherited *inherited;
+    struct tt_segment segment;
+    struct tt_launch_rank *rank;
+    struct tt_cores *cores;   /* to bind to, or NULL */
+    struct tt_output *output; /* of tagged lines, or NULL */
+    int launcher;             /* socket to it, which ends when it does */
+    int children;             /* signalfd of SIGCHLD */
+    int unstarted;            /* pipe: what kept a rank from becoming its program */
+    int unstarted_in;         /* its other end, while ranks are being started */
+    int null;                 /* /dev/null */
+    int running;
+    int code; /* of the job so far */
+    bool orphaned;
+    enum tt_guard_phase phase;
+    int64_t deadline_ns; /* when the phase ends; INT64_MAX: never */
+};
+
+/* The guard's life; returns the job's exit code. */
+int tt_guard_main(const struct tt_launch_options *options,
+                  const struct tt_launch_inherited *inherited, int launcher);
+
+/* Starts all ranks (launch-start.c); false when it said why that failed. */
+bool tt_launch_start(struct tt_guard *g);
+/* Says what is in the pipe, once, and returns the exit code for it; 0 when nothing is. */
+int tt_launch_unstarted(struct tt_guard *g);
+
+/* ---- launch-report.c: lines "tutti: ..." on stderr, each written at once ---- */
+
+__attribute__((format(printf, 1, 2))) void tt_launch_say(const char *format, ...);
+/* How the rank ended; with the library version it is linked to, where that was the reason. */
+void tt_launch_say_end(const struct tt_guard *g, int rank);
+/* "rank 3" or "ranks 0-2,5" of those that `member` picks; false if there are none. */
+typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
+bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
+                     size_t n);
+/* What was kept for the end. */
+void tt_launch_say_rest(struct tt_guard *g);
+
+/* ---- launch-tree.c ---- */
+
+/* Ends every descendant of this process that started at `since` (clock ticks after boot) or later,
+ * and returns when none is left, or none that this user may end. `alone`: this process has no other
+ * children than these. */
+void tt_tree_end(unsigned long long since, bool alone);
+/* When a process started; 0 if there is none. */
+unsigned long long tt_tree_started(pid_t pid);
+
+/* ---- launch-output.c: ranks' lines, each after its [rank], written by a thread ---- */
+
+struct tt_output;
+/* Each rank has two pipes, for stdout and stderr. NULL: said why. */
+struct tt_output *tt_output_new(int ranks, const struct rlimit *files);
+/* Makes the pipes of a rank; its ends in out[2], which the caller closes after the fork. */
+bool tt_output_pipes(struct tt_output *output, int rank, int out[2]);
+bool tt_output_start(struct tt_output *output);
+/* Nothing more will come but what is in the pipes. Returns a descriptor that becomes readable when
+ * all is written; -1 if the thread never ran. */
+int tt_output_stop(struct tt_output *output);
+
+/* ---- launch-cores.c ---- */
+
+struct tt_cores *tt_cores_new(void); /* NULL: said why */
+/* Binds this process to the i-th core, counted round and round; 0 or an errno. */
+int tt_cores_bind(const struct tt_cores *cores, int i);
+void tt_cores_free(struct tt_cores *cores);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Starting the ranks of a job on this machine, and leaving nothing of it behind.
+ *
+ *     launcher ---- guard ---- rank 0 ---- whatever it starts
+ *         |            +------ rank 1
+ *         passes       |
+ *         signals on   starts, watches, reports, ends
+ *
+ * Two processes, because each must survive the other: the guard sees the launcher's end on their
+ * socket and ends the job; the launcher sees the guard's end as its child's and does the same. Both
+ * are subreapers (prctl(2)): a process that lost its parent, even one that made a session of its own,
+ * becomes a child of the guard (or, without it, of the launcher) and so can be found.
+ */
+#ifndef TT_LAUNCH_H
+#define TT_LAUNCH_H
+
+#include "base/base.h"
+
+enum { TT_LAUNCH_RANKS = 4096 }; /* at most on one machine */
+
+/* What tt_launch returns besides the ranks' own codes; the numbers are those of timeout(1). */
+enum {
+    TT_LAUNCH_TIMED_OUT = 124,
+    TT_LAUNCH_REFUSED = 125, /* the launcher itself could not */
+    TT_LAUNCH_NOT_RUNNABLE = 126,
+    TT_LAUNCH_NOT_FOUND = 127,
+    TT_LAUNCH_SIGNAL = 128 /* + number of the signal */
+};
+
+struct tt_launch_options {
+    int ranks;          /* 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores */
+    int64_t timeout_ns; /* 0: none */
+    bool tag;           /* lines of output begin with [rank] */
+    bool bind;          /* rank i to the i-th core */
+    bool go_on;         /* when a rank fails: do not end the others */
+    char *const *argv;  /* the program and its arguments, then NULL */
+};
+
+/* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of the
+ * first that failed, or one of the above. Says on stderr what went wrong. Descriptors without
+ * close-on-exec are inherited by the ranks. Blocks; for a process with one thread. */
+int tt_launch(const struct tt_launch_options *options);
+
+#endif

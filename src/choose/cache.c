@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making plans, and keeping them.
+ */
+#include "choose/cache.h"
+
+#include <string.h>
+
+#include "type/type.h"
+
+static struct tt_what what_of(const struct tt_call *c, const char *algorithm)
+{
+    struct tt_what w = {.coll = (int32_t)c->coll,
+                        .type = (int32_t)c->type,
+                        .op = (int32_t)c->op,
+                        .root = c->root,
+                        .in_order = !c->commutes,
+                        .n = c->n};
+    memccpy(w.algorithm, algorithm, 0, sizeof w.algorithm);
+    return w;
+}
+
+/* FNV-1a. */
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* Of the words that must be equal everywhere. Those who do it in place and those who do not run the same
+ * plan. The lower half is what is compared, and is never what zeroed memory holds. */
+static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm)
+{
+    struct tt_call common = *c;
+    common.in_place = false;
+    struct tt_shape_key key = tt_shape_key(&common);
+    uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
+    h = hash(h, algorithm, strlen(algorithm));
+    if (c->coll == TT_COLL_allgatherv) h = hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
+    return (h ^ h >> 32) | 1;
+}
+
+static void log_choice(const struct tt_prepared *p, const struct tt_team *team, bool forced)
+{
+    if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
+    char text[96];
+    tt_log("choice: %s on %d ranks (%s), %lld bytes of plan",
+           tt_what_text(&p->what, text, sizeof text), team->map.p,
+           forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
+}
+
+static struct tt_call tuned(const struct tt_cache *cache, const struct tt_call *call)
+{
+    struct tt_call c = *call;
+    if (c.slice == 0 && c.sz > 0) c.slice = cache->slice / c.sz * c.sz;
+    if (c.radix == 0) c.radix = cache->radix;
+    return c;
+}
+
+/* What the first plan needs. */
+static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
+                          const struct tt_call *call)
+{
+    if (cache->builder) return TUTTI_OK;
+    cache->slice = tt_setting_int("TUTTI_SLICE", 0, 0, 1ll << 40);
+    cache->radix = (int32_t)tt_setting_int("TUTTI_RADIX", 0, 0, 1024);
+    cache->builder = tt_builder_new(team->map.p, team->me, call, "");
+    return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static bool gathers(const struct tt_call *c)
+{
+    return c->coll == TT_COLL_allgather || c->coll == TT_COLL_alltoall;
+}
+
+/* What this rank's buffers must have; see call.h. */
+static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const struct tt_team *team)
+{
+    int64_t bytes = tt_call_bytes(c), all = bytes * team->map.p;
+    if (tt_call_segments(c) || c->coll == TT_COLL_barrier) return;
+    p->in_bytes = c->coll == TT_COLL_alltoall ? all : c->coll == TT_COLL_bcast ? 0 : bytes;
+    p->out_bytes = gathers(c) ? all : bytes;
+    p->place = c->coll == TT_COLL_allgather ? team->me * bytes : 0;
+    if (c->coll == TT_COLL_reduce && c->root != team->me) p->out_bytes = 0;
+}
+
+tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                        struct tt_prepared **prepared)
+{
+    const struct tt_algorithm *algorithm;
+    bool forced;
+    TT_TRY(ready(cache, team, call));
+    struct tt_call c = tuned(cache, call);
+    TT_TRY(tt_choose(&c, &team->map, &algorithm, &forced));
+    struct tt_prepared *p = tt_alloc_lines(sizeof *p);
+    if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
+    p->plan = tt_algorithm_plan_with(cache->builder, algorithm, &c, &team->map, team->me);
+    if (!p->plan) {
+        tt_free(p);
+        return TUTTI_ERR_MEMORY;
+    }
+    p->uses = 1;
+    set_sizes(p, call, team);
+    p->shape = fingerprint(call, team->map.p, algorithm->name);
+    p->what = what_of(call, algorithm->name);
+    log_choice(p, team, forced);
+    *prepared = p;
+    return TUTTI_OK;
+}
+
+void tt_prepared_drop(struct tt_prepared *p)
+{
+    if (!p || --p->uses > 0) return;
+    tt_exec_free(p->spare);
+    tt_plan_free(p->plan);
+    tt_free(p);
+}
+
+tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                           struct tt_prepared **prepared)
+{
+    struct tt_prepared *p;
+    TT_TRY(tt_prepare(cache, team, call, &p));
+    struct tt_shape_key key = tt_shape_key(call);
+    unsigned set = tt_cache_set(key), way = cache->oldest[set]++ % TT_CACHE_WAYS;
+    tt_prepared_drop(cache->prepared[set][way]);
+    cache->prepared[set][way] = p;
+    cache->key[set][way] = key;
+    *prepared = p;
+    return TUTTI_OK;
+}
+
+void tt_cache_release(struct tt_cache *cache)
+{
+    for (int set = 0; set < TT_CACHE_SETS; set++)
+        for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
+    tt_builder_free(cache->builder);
+    memset(cache, 0, sizeof *cache);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One plain table, by collective, ranks and bytes: of the rows that fit, the first whose
+ * algorithm applies. The figures come from `tutti bench --algorithm all` on a machine of two
+ * cores; see docs/choice.md.
+ */
+#include "choose/choose.h"
+
+#include <string.h>
+
+#define ANY INT64_MAX
+
+struct row {
+    enum tt_coll coll;
+    int64_t most_bytes; /* that a rank contributes (exchanges: to each rank) */
+    int most_ranks;
+    const char *name;
+};
+
+static const struct row table[] = {
+    {TT_COLL_barrier, ANY, 64, "flat"},
+    {TT_COLL_barrier, ANY, INT32_MAX, "dissemination"},
+    {TT_COLL_bcast, 64 << 10, INT32_MAX, "flat"},
+    {TT_COLL_bcast, ANY, INT32_MAX, "direct"},
+    {TT_COLL_bcast, ANY, INT32_MAX, "flat"},
+    {TT_COLL_reduce, 32 << 10, INT32_MAX, "flat"},
+    {TT_COLL_reduce, ANY, INT32_MAX, "direct"},
+    {TT_COLL_reduce, ANY, INT32_MAX, "flat"},
+    {TT_COLL_allreduce, 4 << 10, INT32_MAX, "flat"},
+    {TT_COLL_allreduce, 64 << 10, INT32_MAX, "window"},
+    {TT_COLL_allreduce, ANY, INT32_MAX, "direct"},
+    {TT_COLL_allreduce, ANY, INT32_MAX, "window"},
+    {TT_COLL_allgather, 32 << 10, INT32_MAX, "flat"},
+    {TT_COLL_allgather, ANY, INT32_MAX, "direct"},
+    {TT_COLL_allgatherv, ANY, INT32_MAX, "direct"},
+    {TT_COLL_alltoall, 4 << 10, INT32_MAX, "flat"},
+    {TT_COLL_alltoall, ANY, INT32_MAX, "direct"},
+    {TT_COLL_alltoallv, ANY, INT32_MAX, "flat"},
+};
+
+static const char *override;
+
+void tt_choose_force(const char *text)
+{
+    override = text;
+}
+
+static const struct tt_algorithm *find(enum tt_coll coll, const char *name, size_t length)
+{
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        if ((*a)->coll == coll && strlen((*a)->name) == length &&
+            strncmp((*a)->name, name, length) == 0)
+            return *a;
+    return NULL;
+}
+
+static bool known_anywhere(const char *name, size_t length)
+{
+    for (int c = 0; c < TT_COLLS; c++)
+        if (find((enum tt_coll)c, name, length)) return true;
+    return false;
+}
+
+/* The word that TUTTI_ALGORITHM has for a collective: COLLECTIVE=NAME, or a NAME for every collective that
+ * has it. NULL if it has none. */
+static const char *forced_name(enum tt_coll coll, size_t *length)
+{
+    const char *text = override ? override : tt_setting("TUTTI_ALGORITHM"),
+               *name = tt_coll_name(coll);
+    while (text && *text) {
+        size_t n = strcspn(text, ","), key = strcspn(text, "=,");
+        bool alone = key == n;
+        *length = alone ? n : n - key - 1;
+        if (alone && (find(coll, text, n) || !known_anywhere(text, n))) return text;
+        if (!alone && key == strlen(name) && strncmp(text, name, key) == 0) return text + key + 1;
+        text += n + (text[n] == ',');
+    }
+    return NULL;
+}
+
+/* *algorithm stays NULL where nothing is forced. */
+static tutti_status choose_forced(const struct tt_call *call, const struct tt_map *map,
+                                  const struct tt_algorithm **algorithm)
+{
+    size_t length;
+    const char *name = forced_name(call->coll, &length), *coll = tt_coll_name(call->coll);
+    *algorithm = NULL;
+    if (!name) return TUTTI_OK;
+    const struct tt_algorithm *a = find(call->coll, name, length);
+    if (!a)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "TUTTI_ALGORITHM: there is no algorithm '%.*s' for %s; see `tutti list`",
+                       (int)length, name, coll);
+    const char *why = a->refuse(call, map);
+    if (why)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM forces %s for %s: it %s", a->name,
+                       coll, why);
+    *algorithm = a;
+    return TUTTI_OK;
+}
+
+static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t bytes = tt_call_bytes(call);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct row *r = &table[i];
+        if (r->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks) continue;
+        const struct tt_algorithm *a = tt_algorithm_find(r->coll, r->name);
+        if (a && !a->refuse(call, map)) return a;
+    }
+    return NULL;
+}
+
+static const struct tt_algorithm *choose_any(const struct tt_call *call, const struct tt_map *map)
+{
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        if ((*a)->coll == call->coll && !(*a)->refuse(call, map)) return *a;
+    return NULL;
+}
+
+tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_algorithm **algorithm, bool *forced)
+{
+    const struct tt_algorithm *a;
+    TT_TRY(choose_forced(call, map, &a));
+    if (forced) *forced = a != NULL;
+    if (!a) a = choose_row(call, map);
+    if (!a) a = choose_any(call, map);
+    if (!a)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm for this %s on %d ranks",
+                       tt_coll_name(call->coll), map->p);
+    *algorithm = a;
+    return TUTTI_OK;
+}

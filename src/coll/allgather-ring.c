@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allgather(v) `ring`: the pieces go round; in turn i each rank passes piece r+i on to r-1 and gets
+ * piece r+i+1 from r+1.
+ *
+ *     0 <- 1 <- 2 <- 3 <- 0          p-1 rounds, each piece once over each link
+ *
+ * Equal pieces make a loop; unequal ones are written out.
+ * Source: the ring of message-passing allgathers.
+ */
+#include "coll/ring.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int p = map->p;
+    int64_t total = 0, pieces = 0, least = tt_piece(call, 0).len, most = 0, steps = 0;
+    for (int r = 0; r < p; r++) {
+        int64_t len = tt_piece(call, r).len;
+        total += len;
+        pieces += len > 0;
+        least = tt_min(least, len);
+        most = tt_max(most, len);
+    }
+    for (int r = 0; r < p; r++) {
+        bool has = tt_piece(call, r).len > 0,
+             before = tt_piece(call, tt_after(p, r, p - 1)).len > 0;
+        steps = tt_max(steps, 4 * pieces - 2 * has - 2 * before + (has && !call->in_place));
+    }
+    return (struct tt_count){.sent = total - least,
+                             .received = total - least,
+                             .copied = call->in_place ? 0 : most,
+                             .messages = least > 0 ? pieces - 1 : pieces,
+                             .steps = steps};
+}
+
+static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+{
+    for (int i = 0; i < ring->p - 1; i++) {
+        struct tt_span out = tt_piece(call, tt_after(ring->p, ring->me, i));
+        struct tt_span in = tt_piece(call, tt_after(ring->p, ring->me, i + 1));
+        tt_started send = tt_send(b, ring->left, tt_own(TT_OUT, out.off), out.len);
+        tt_started recv = tt_recv(b, ring->right, tt_own(TT_OUT, in.off), in.len);
+        tt_wait(b, recv);
+        tt_wait(b, send);
+    }
+}
+
+static void loop(struct tt_builder *b, const struct tt_ring *ring)
+{
+    struct tt_range out = tt_own(TT_OUT, 0);
+    tt_loop(b, (uint32_t)ring->p - 1);
+    tt_started send = tt_send(b, ring->left, tt_ring_block(b, ring, out, 0), ring->block);
+    tt_started recv = tt_recv(b, ring->right, tt_ring_block(b, ring, out, 1), ring->block);
+    tt_wait(b, recv);
+    tt_wait(b, send);
+    tt_end(b);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_ring ring = tt_ring(call, map->p, me);
+    struct tt_span mine = tt_piece(call, me);
+    ring.block = ring.last = mine.len;
+    tt_copy_in(b, call, mine.off, 0, mine.len);
+    if (call->out_counts)
+        pass(b, call, &ring);
+    else
+        loop(b, &ring);
+}
+
+const struct tt_algorithm tt_allgather_ring = {
+    .coll = TT_COLL_allgather,
+    .name = "ring",
+    .applies = "always",
+    .cost = "(p-1) (t_s + t_w L)",
+    .source = "ring",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
+
+const struct tt_algorithm tt_allgatherv_ring = {
+    .coll = TT_COLL_allgatherv,
+    .name = "ring",
+    .applies = "always",
+    .cost = "(p-1) t_s + t_w (L_0 + ... + L_(p-1))",
+    .source = "ring",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

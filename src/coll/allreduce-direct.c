@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `direct`: each rank reduces its own block straight from all inputs, in one pass, then
+ * takes the other blocks from their owners' results.
+ *
+ *              block 0   block 1   block 2
+ *     OUT@0   [  sum  ] <-------  <-------
+ *     OUT@1    ------> [  sum  ]  <-------        no copy beyond those that collect the result
+ *     OUT@2    ------>  ------>  [  sum  ]
+ *
+ * Three rounds: inputs are open; a block is done; all has been read. In place it is right as it is:
+ * block r of anyone's input is read by rank r alone, before it tells that its result is done, and
+ * only then overwritten by it.
+ * Source: reduce-scatter and allgather (Rabenseifner 2004) by single copy.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    if (map->p > TT_OPERANDS) return tt_needs_fewer;
+    return tt_refuse_direct(map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t p = map->p, bytes = tt_call_bytes(call), mine = tt_block(call, map->p, 0).len;
+    int64_t blocks = tt_min(call->n, p);
+    return (struct tt_count){.sent = bytes + (p - 2) * mine,
+                             .received = bytes + (p - 2) * mine,
+                             .reduced = (p - 1) * mine,
+                             .messages = p - 1 + blocks - 1,
+                             .steps = 3 * p + blocks};
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int p = map->p;
+    struct tt_span mine = tt_block(call, p, me);
+    struct tt_range in = tt_own(TT_IN, mine.off);
+    tt_open(b, 1 << TT_IN | 1 << TT_OUT);
+    tt_signal(b, TT_ALL, 1);
+    tt_await_all(b, p, me, 1);
+    tt_combine_all(b, p, me, tt_own(TT_OUT, mine.off), in, in, mine.len);
+    tt_signal(b, TT_ALL, 2);
+    for (int k = 1; k < p; k++) {
+        int r = tt_after(p, me, k);
+        struct tt_span block = tt_block(call, p, r);
+        tt_await(b, r, 2);
+        tt_copy(b, tt_own(TT_OUT, block.off), tt_at(TT_OUT, r, block.off), block.len);
+    }
+    tt_signal(b, TT_ALL, 3);
+    tt_await_all(b, p, me, 3);
+}
+
+const struct tt_algorithm tt_allreduce_direct = {
+    .coll = TT_COLL_allreduce,
+    .name = "direct",
+    .applies = "one node, direct access",
+    .cost = "3 t_s + 2 t_w L + (p-1)/p gamma L",
+    .source = "Rabenseifner 2004, by single copy",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

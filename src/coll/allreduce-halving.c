@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `halving`, pipelined recursive halving and doubling: in step k partners i and i ^ 2^k each
+ * keep one half of what they have, reduce it, and give the other; then the finished blocks are
+ * collected with the same partners in reverse order. Slices travel while those before them are
+ * reduced, across steps and into the collection.
+ *
+ *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
+ *     step 1   0<>2  1<>3    [####]                   2
+ *     collect  0<>2  1<>3    [####]
+ *              0<>1  2<>3    [########]
+ *
+ * Reduced by a rank: (p-1)/p L; sent and received: 4 (p-1)/p L (p a power of two; otherwise up to half
+ * of L more reduced, and 2 L more moved, halving.h). Runs of adjacent ranks are combined, lower
+ * first: any operation. With direct access a slice is reduced from where it lies in the partner's
+ * buffer, and the collection is the only copy.
+ * Source: CN101206588, corrected; docs/plan.md has rank 0's plan of four.
+ */
+#include "coll/halving.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+/* The partner in round t of the collection. */
+static int partner(const struct tt_halving *h, int t)
+{
+    return h->i ^ 1 << (h->m - 1 - t);
+}
+
+/* What the rank of a pair that did not go on takes at the end. */
+static struct tt_slices whole(const struct tt_halving *h)
+{
+    int64_t bytes = tt_call_bytes(h->call);
+    return tt_slices(bytes, tt_div_up(bytes, 2 * h->s), h->call->sz);
+}
+
+/* ---- Costs ---- */
+
+static void count_round(struct tt_count *c, const struct tt_halving *h, int t, bool direct)
+{
+    struct tt_span in[TT_HALVING_SLICES], out[TT_HALVING_SLICES];
+    int k = h->m - 1 - t;
+    if (!direct) {
+        tt_halving_cut(h, tt_halving_kept(h, h->i, k), h->s, out);
+        tt_halving_cut(h, tt_halving_kept(h, partner(h, t), k), h->s, in);
+        tt_flow_count(c, h, out, in);
+        return;
+    }
+    tt_halving_held(h, partner(h, t), t, h->s, in);
+    int64_t filled = tt_halving_filled(in, h->s);
+    c->sent += tt_halving_span(h, tt_halving_kept(h, h->i, k)).len;
+    c->received += tt_halving_span(h, tt_halving_kept(h, partner(h, t), k)).len;
+    c->messages += filled;
+    c->steps += 2 * filled + (t == 0 ? h->s : 1 + h->s / 2); /* gets; awaits */
+    c->steps += t + 1 < h->m ? 1 + h->s / 2 : 0;             /* posts for the next round */
+}
+
+static struct tt_count rank_count(const struct tt_halving *h, bool direct)
+{
+    struct tt_count c = direct ? tt_halving_direct_count(h) : tt_halving_flow_count(h);
+    int64_t bytes = tt_call_bytes(h->call), turns = whole(h).turns;
+    for (int t = 0; t < h->m && h->rep; t++) count_round(&c, h, t, direct);
+    if (direct && h->rep) c.steps += h->s;
+    if (h->mate < 0) return c;
+    *(h->rep ? &c.sent : &c.received) += bytes;
+    if (h->rep != direct) c.messages += turns;
+    c.steps += direct ? 1 + (h->rep ? 0 : 2 * turns) : 2 * turns;
+    return c;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) {
+        struct tt_halving h = tt_halving(call, map, r);
+        tt_count_raise(&most, rank_count(&h, tt_halving_is_direct(map)));
+    }
+    return most;
+}
+
+/* ---- By direct access ---- */
+
+static tt_started get(struct tt_builder *b, int from, struct tt_span span)
+{
+    return tt_get(b, tt_own(TT_OUT, span.off), tt_at(TT_OUT, from, span.off), span.len);
+}
+
+/* Tells round t's partner that slice j of what I then have is there. */
+static void post(struct tt_builder *b, const struct tt_halving *h, int t, int j)
+{
+    if (t < h->m) tt_signal(b, tt_halving_rep(h, partner(h, t)), tt_halving_value(h, h->m + t, j));
+}
+
+/* The block, slice by slice; while the last one is reduced, the collection begins. */
+static tt_started last_step(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span list[TT_HALVING_SLICES], theirs[TT_HALVING_SLICES];
+    int from = tt_halving_rep(h, partner(h, 0));
+    tt_started first = 0;
+    tt_halving_list(h, h->i, h->m - 1, h->s, list);
+    tt_halving_held(h, partner(h, 0), 0, h->s, theirs);
+    for (int j = 0; j < h->s; j++) {
+        tt_halving_await(b, h, h->m - 1, j);
+        if (j == h->s - 1) {
+            tt_await(b, from, tt_halving_value(h, h->m, 0));
+            first = get(b, from, theirs[0]);
+        }
+        tt_halving_reduce(b, h, h->m - 1, list[j], NULL);
+        post(b, h, 0, j);
+    }
+    return first;
+}
+
+/* Round t: the partner's slices; the first half of them it had before round t-1. */
+static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started first)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int from = tt_halving_rep(h, partner(h, t)), half = h->s / 2;
+    tt_halving_held(h, partner(h, t), t, h->s, list);
+    post(b, h, t + 1, half - 1); /* what I had before this round */
+    for (int j = 0; j < h->s; j++) {
+        bool new = t == 0 ? j > 0 : j == 0 || j >= half;
+        if (new) tt_await(b, from, tt_halving_value(h, h->m + t, t > 0 && j == 0 ? half - 1 : j));
+        tt_wait(b, t == 0 && j == 0 ? first : get(b, from, list[j]));
+        if (j % 2) post(b, h, t + 1, half + j / 2);
+    }
+}
+
+/* The pair's other rank takes the whole result. */
+static void hand_over(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_slices s = whole(h);
+    if (h->mate < 0) return;
+    if (h->rep) {
+        tt_signal(b, h->mate, tt_halving_value(h, 2 * h->m, 0));
+        return;
+    }
+    tt_await(b, h->mate, tt_halving_value(h, 2 * h->m, 0));
+    tt_slices_begin(b, &s);
+    tt_started got = tt_get(b, tt_slice(b, &s, tt_own(TT_OUT, 0)),
+                            tt_slice(b, &s, tt_at(TT_OUT, h->mate, 0)), s.len);
+    if (s.tail != s.len) tt_tail(b, s.tail);
+    tt_wait(b, got);
+    tt_slices_end(b, &s);
+}
+
+static void build_direct(struct tt_builder *b, const struct tt_halving *h)
+{
+    tt_halving_distribute(b, h);
+    if (h->rep) {
+        tt_started first = last_step(b, h);
+        for (int t = 0; t < h->m; t++) collect(b, h, t, first);
+    }
+    hand_over(b, h);
+    tt_halving_close(b, h);
+}
+
+/* ---- By messages ---- */
+
+static void send_over(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_slices s = whole(h);
+    if (h->mate < 0) return;
+    struct tt_range out = tt_slice(b, &s, tt_own(TT_OUT, 0));
+    tt_slices_begin(b, &s);
+    tt_started moved = h->rep ? tt_send(b, h->mate, out, s.len) : tt_recv(b, h->mate, out, s.len);
+    if (s.tail != s.len) tt_tail(b, s.tail);
+    tt_wait(b, moved);
+    tt_slices_end(b, &s);
+}
+
+static void build_messages(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span in[TT_HALVING_SLICES], out[TT_HALVING_SLICES];
+    struct tt_flow flow = tt_halving_flow(b, h);
+    for (int t = 0; t < h->m && h->rep; t++) {
+        int k = h->m - 1 - t, rank = tt_halving_rep(h, partner(h, t));
+        tt_halving_cut(h, tt_halving_kept(h, h->i, k), h->s, out);
+        tt_halving_cut(h, tt_halving_kept(h, partner(h, t), k), h->s, in);
+        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, rank, out, rank, in);
+    }
+    tt_flow_end(&flow);
+    send_over(b, h);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_halving h = tt_halving(call, map, me);
+    if (tt_halving_is_direct(map))
+        build_direct(b, &h);
+    else
+        build_messages(b, &h);
+}
+
+const struct tt_algorithm tt_allreduce_halving = {
+    .coll = TT_COLL_allreduce,
+    .name = "halving",
+    .applies = "always",
+    .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
+    .source = "CN101206588, corrected",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `ring`: p blocks go round; first each gathers every rank's part on its way, then the
+ * finished blocks go round once more.
+ *
+ *     0 <- 1 <- 2 <- 3 <- 0      turn i: rank r adds its part to block r+1+i and sends it to r-1
+ *
+ * 2(p-1) messages of L/p: the least traffic there is, over 2(p-1) rounds. Each block is combined in
+ * the order of the ring, beginning at another rank: for commuting operations only.
+ * Source: Patarasuk, Yuan 2009.
+ */
+#include "coll/ring.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    if (!call->commutes) return tt_needs_order;
+    return tt_ring_refuse(call, map->p);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_ring ring = tt_ring(call, map->p, 0);
+    int64_t p = map->p, bytes = tt_call_bytes(call);
+    int64_t moved = p == 2 ? bytes : 2 * bytes - 2 * ring.block;
+    return (struct tt_count){.sent = moved,
+                             .received = moved,
+                             .reduced = bytes - ring.block,
+                             .messages = 2 * p - 2,
+                             .steps = 9 * p - 9};
+}
+
+/* Turn i: block me+1+i comes in, is reduced and goes on. The last send is not waited for: its
+ * receiver posts that receive in the second half. */
+static tt_started scatter(struct tt_builder *b, const struct tt_ring *ring)
+{
+    struct tt_range tmp = tt_scratch(b, ring->last);
+    struct tt_range in = tt_ring_block(b, ring, tt_own(TT_IN, 0), 1);
+    struct tt_range out = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 1);
+    tt_started first = tt_send(b, ring->left, tt_own(TT_IN, ring->me * ring->block),
+                               ring->me == ring->p - 1 ? ring->last : ring->block);
+    tt_loop(b, (uint32_t)ring->p - 1);
+    tt_started recv = tt_recv(b, ring->right, tmp, ring->block);
+    tt_ring_tail(b, ring, 1);
+    tt_wait(b, recv);
+    tt_combine(b, out, (struct tt_range[]){in, tmp}, 2, ring->block);
+    tt_ring_tail(b, ring, 1);
+    tt_started send = tt_send(b, ring->left, out, ring->block);
+    tt_ring_tail(b, ring, 1);
+    tt_wait_ago(b, send, 1);
+    tt_end(b);
+    tt_wait(b, first);
+    return send;
+}
+
+/* Turn i: block me+i comes in and goes on, but for the last one. */
+static void gather(struct tt_builder *b, const struct tt_ring *ring)
+{
+    struct tt_range out = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 0);
+    int last = tt_after(ring->p, ring->me, ring->p - 2);
+    tt_loop(b, (uint32_t)ring->p - 2);
+    tt_started recv = tt_recv(b, ring->right, out, ring->block);
+    tt_ring_tail(b, ring, 0);
+    tt_wait(b, recv);
+    tt_started send = tt_send(b, ring->left, out, ring->block);
+    tt_ring_tail(b, ring, 0);
+    tt_wait_ago(b, send, 1);
+    tt_end(b);
+    tt_started end = tt_recv(b, ring->right, tt_own(TT_OUT, last * ring->block),
+                             last == ring->p - 1 ? ring->last : ring->block);
+    if (ring->p > 2) tt_wait_ago(b, send, 1);
+    tt_wait(b, end);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_ring ring = tt_ring(call, map->p, me);
+    tt_started sent = scatter(b, &ring);
+    gather(b, &ring);
+    tt_wait_ago(b, sent, 1);
+}
+
+const struct tt_algorithm tt_allreduce_ring = {
+    .coll = TT_COLL_allreduce,
+    .name = "ring",
+    .applies = "commuting operations, an element for each rank",
+    .cost = "2 (p-1) t_s + (p-1)/p (2 t_w + gamma) L",
+    .source = "Patarasuk, Yuan 2009",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

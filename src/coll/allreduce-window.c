@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `window`: the slice lies in everyone's window; each rank reduces its own block of it
+ * from all windows, in place in its own, and everyone collects the blocks.
+ *
+ *               block 0   block 1   block 2
+ *     WIN@0    [  sum  ]
+ *     WIN@1    [       ]  [  sum  ]               two rounds a slice; p blocks out of p windows
+ *     WIN@2    [       ]  [       ]  [  sum  ]
+ *
+ * Slices alternate between the halves of WIN. A rank that fills a half again knows from the first
+ * round of the slice before that everyone has read it. Needs no access to user buffers; two copies
+ * beyond the reduction.
+ * Source: reduce-scatter and allgather (Rabenseifner 2004) through shared memory.
+ */
+#include "coll/coll-util.h"
+
+/* Turn by turn block r of the slice is `block` bytes at r * block; the last slice may end in the
+ * middle of one. */
+struct cut {
+    struct tt_slices s;
+    int64_t base, block;
+};
+
+/* Slices as equal as they can be. */
+static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c;
+    int64_t bytes = tt_call_bytes(call), unit = map->p * call->sz;
+    struct tt_slices most = tt_window_slices(call, map, bytes, unit, &c.base);
+    /* Not longer than `most`, whose slices are multiples of the unit. */
+    c.s = most.turns == 1 ? most
+                          : tt_slices(bytes, tt_round_up(tt_div_up(bytes, most.turns), unit), unit);
+    c.block = tt_round_up(tt_div_up(c.s.len, map->p), call->sz);
+    return c;
+}
+
+static int64_t clipped(const struct cut *c, int r, int64_t slice)
+{
+    return tt_max(0, tt_min(c->block, slice - r * c->block));
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    if (map->p > TT_OPERANDS) return tt_needs_fewer;
+    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * map->p * call->sz));
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c = cut(call, map);
+    int64_t p = map->p, bytes = tt_call_bytes(call), full = c.s.turns - 1;
+    int64_t mine = full * c.block + clipped(&c, 0, c.s.tail);
+    int64_t blocks = tt_div_up(c.s.tail, c.block);
+    return (struct tt_count){.sent = bytes + (p - 2) * mine,
+                             .received = bytes + (p - 2) * mine,
+                             .reduced = (p - 1) * mine,
+                             .copied = bytes + mine,
+                             .messages = full * 2 * (p - 1) + p - 1 + blocks - 1,
+                             .steps = full * (3 * p + 2) + 2 * p + 2 + blocks};
+}
+
+static void tail(struct tt_builder *b, const struct cut *c, int r)
+{
+    int64_t len = clipped(c, r, c->s.tail);
+    if (len != clipped(c, r, c->s.len)) tt_tail(b, len);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct cut c = cut(call, map);
+    const struct tt_slices *s = &c.s;
+    struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
+    struct tt_range win = tt_half(b, s, tt_own(TT_WIN, c.base));
+    tt_slices_begin(b, s);
+    tt_slice_copy(b, s, win, tt_slice(b, s, tt_own(TT_IN, 0)));
+    tt_slice_signal(b, s, TT_ALL, 1, 2);
+    for (int k = 1; k < map->p; k++) tt_slice_await(b, s, tt_after(map->p, me, k), 1, 2);
+    win.off += me * c.block;
+    tt_combine_all(b, map->p, me, win, win, win, clipped(&c, me, s->len));
+    tail(b, &c, me);
+    tt_slice_signal(b, s, TT_ALL, 2, 2);
+    for (int k = 0; k < map->p; k++) {
+        int r = tt_after(map->p, me, k);
+        win.rank = r;
+        out.off = r * c.block;
+        win.off = c.base + out.off;
+        if (k > 0) tt_slice_await(b, s, r, 2, 2);
+        tt_copy(b, out, win, clipped(&c, r, s->len));
+        tail(b, &c, r);
+    }
+    tt_slices_end(b, s);
+}
+
+const struct tt_algorithm tt_allreduce_window = {
+    .coll = TT_COLL_allreduce,
+    .name = "window",
+    .applies = "one node",
+    .cost = "q (2 t_s) + 4 t_w L + (p-1)/p gamma L",
+    .source = "Rabenseifner 2004, through shared memory",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall `bruck`: a block that has j ranks to go goes 2^k of them in each round k in which bit k of
+ * j is set; so in round k half of the blocks travel, packed into one message.
+ *
+ *     TMP[j]    the block for the rank j after me      round 0 moves j = 1 3 5 7 ...
+ *                                                      round 1 moves j = 2 3 6 7 ...
+ *
+ * ceil(log2 p) rounds of about p m / 2 bytes, any p: for small blocks. Blocks are rotated into TMP
+ * first, and back to their places at the end, when TMP[j] is from the rank j before me.
+ * Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997.
+ */
+#include "coll/coll-util.h"
+
+/* The blocks of round k among p: `groups` runs of 2^k blocks, 2^(k+1) apart, then `rest` more. */
+struct round {
+    int64_t run, groups, rest;
+};
+
+static struct round round_of(int p, int64_t far)
+{
+    int64_t over = p % (2 * far);
+    return (struct round){.run = far, .groups = p / (2 * far), .rest = tt_max(0, over - far)};
+}
+
+static int64_t blocks(const struct round *r)
+{
+    return r->groups * r->run + r->rest;
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t p = map->p, m = tt_call_bytes(call);
+    struct tt_count c = {.copied = 2 * p * m, .steps = 2 + p};
+    for (int64_t far = 1; far < p; far *= 2) {
+        struct round r = round_of(map->p, far);
+        c.sent += blocks(&r) * m;
+        c.received += blocks(&r) * m;
+        c.copied += 2 * blocks(&r) * m;
+        c.messages++;
+        c.steps += 4 + 2 * (r.groups > 0) + 2 * (r.rest > 0);
+    }
+    return c;
+}
+
+/* Between the blocks of the round in TMP and the packed ones. */
+static void pack(struct tt_builder *b, const struct round *r, int64_t m, struct tt_range tmp,
+                 struct tt_range packed, bool in)
+{
+    struct tt_range first = tmp;
+    first.off += r->run * m;
+    if (r->groups > 1) first = tt_strided(b, first, r->run * m, 2 * r->run * m);
+    tt_copy(b, in ? packed : first, in ? first : packed, r->groups * r->run * m);
+    packed.off += r->groups * r->run * m;
+    tmp.off += (2 * r->groups + 1) * r->run * m;
+    tt_copy(b, in ? packed : tmp, in ? tmp : packed, r->rest * m);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int p = map->p;
+    int64_t m = tt_call_bytes(call), half = (p + 1) / 2 * m;
+    struct tt_range tmp = tt_scratch(b, p * m), behind = tmp;
+    struct tt_range out = tt_scratch(b, half), in = tt_scratch(b, half);
+    behind.off += (p - me) * m;
+    tt_copy(b, tmp, tt_own(TT_IN, me * m), (p - me) * m);
+    tt_copy(b, behind, tt_own(TT_IN, 0), me * m);
+    for (int64_t far = 1; far < p; far *= 2) {
+        struct round r = round_of(p, far);
+        pack(b, &r, m, tmp, out, true);
+        tt_started send = tt_send(b, tt_after(p, me, (int)far), out, blocks(&r) * m);
+        tt_started recv = tt_recv(b, tt_after(p, me, (int)(p - far)), in, blocks(&r) * m);
+        tt_wait(b, recv);
+        pack(b, &r, m, tmp, in, false);
+        tt_wait(b, send);
+    }
+    for (int j = 0; j < p; j++) {
+        struct tt_range from = tmp;
+        from.off += j * m;
+        tt_copy(b, tt_own(TT_OUT, tt_after(p, me, p - j) * m), from, m);
+    }
+}
+
+const struct tt_algorithm tt_alltoall_bruck = {
+    .coll = TT_COLL_alltoall,
+    .name = "bruck",
+    .applies = "always",
+    .cost = "log2(p) (t_s + p/2 t_w m)",
+    .source = "Bruck et al. 1997",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

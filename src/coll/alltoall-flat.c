@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall `flat`: everyone copies all its blocks into its window, everyone copies its own out of all
+ * windows.
+ *
+ *     WIN@0  [to 0][to 1][to 2]
+ *     WIN@1  [to 0][to 1][to 2]  ==> OUT@1 [from 0][from 1][from 2]
+ *     WIN@2  [to 0][to 1][to 2]
+ *
+ * One round where p blocks fit the window. Else a turn takes the same part of each block, and the
+ * turns alternate between the halves of WIN, as in allgather `flat`.
+ * Source: the shared buffer of shared-memory collectives.
+ */
+#include "coll/coll-util.h"
+
+/* `turns` of `part` bytes of each block, and one of `rest` bytes if there is a rest. */
+struct cut {
+    int64_t base, part, rest;
+    uint32_t turns;
+};
+
+static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c;
+    int64_t bytes = tt_call_bytes(call);
+    struct tt_call blocks = *call;
+    blocks.slice *= map->p;
+    struct tt_slices s = tt_window_slices(&blocks, map, map->p * bytes, map->p * call->sz, &c.base);
+    c.part = s.len / map->p;
+    c.turns = (uint32_t)(bytes / c.part);
+    c.rest = bytes % c.part;
+    return c;
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, map->p * tt_min(tt_call_bytes(call), 2 * call->sz));
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c = cut(call, map);
+    int64_t p = map->p, bytes = tt_call_bytes(call), turns = c.turns + (c.rest > 0);
+    return (struct tt_count){.sent = (p - 1) * bytes,
+                             .received = (p - 1) * bytes,
+                             .copied = (p + 1) * bytes,
+                             .messages = (p - 1) * turns,
+                             .steps = 2 * p * turns + 1};
+}
+
+/* `part` bytes of each block, turn by turn; the first is turn `first` of the whole. */
+static void exchange(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                     int me, const struct cut *c, struct tt_slices s, int64_t first)
+{
+    int64_t bytes = tt_call_bytes(call), done = first * c->part;
+    struct tt_range blocks = tt_own(TT_IN, done);
+    struct tt_range win = tt_own(TT_WIN, c->base + first % 2 * map->p * c->part);
+    if (s.turns > 1) win = tt_rotating(b, win, map->p * s.len, 2, 0);
+    if (s.len < bytes) blocks = tt_strided(b, blocks, s.len, bytes);
+    tt_slices_begin(b, &s);
+    tt_copy(b, win, tt_slice(b, &s, blocks), map->p * s.len);
+    tt_slice_signal(b, &s, TT_ALL, (uint32_t)first + 1, 1);
+    win.off += me * s.len;
+    for (int k = 1; k < map->p; k++) {
+        int r = tt_after(map->p, me, k);
+        win.rank = r;
+        tt_slice_await(b, &s, r, (uint32_t)first + 1, 1);
+        tt_copy(b, tt_slice(b, &s, tt_own(TT_OUT, r * bytes + done)), win, s.len);
+    }
+    tt_slices_end(b, &s);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct cut c = cut(call, map);
+    int64_t bytes = tt_call_bytes(call);
+    struct tt_slices full = {.len = c.part, .tail = c.part, .turns = c.turns};
+    struct tt_slices rest = {.len = c.rest, .tail = c.rest, .turns = 1};
+    exchange(b, call, map, me, &c, full, 0);
+    if (c.rest > 0) exchange(b, call, map, me, &c, rest, c.turns);
+    tt_copy(b, tt_own(TT_OUT, me * bytes), tt_own(TT_IN, me * bytes), bytes);
+}
+
+const struct tt_algorithm tt_alltoall_flat = {
+    .coll = TT_COLL_alltoall,
+    .name = "flat",
+    .applies = "one node, windows with room for p elements",
+    .cost = "t_s + 2 p t_w m",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall(v) `pairwise`: in round j each rank exchanges one block with one other: the rank that
+ * differs by j in its bits (p a power of two), else it sends to the one j after it and receives from
+ * the one j before it.
+ *
+ *     j = 1:  0<>1  2<>3       j = 2:  0<>2  1<>3       j = 3:  0<>3  1<>2
+ *
+ * p-1 rounds, each block sent once. On a hypercube with E-cube routing no link is shared.
+ * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t p = map->p, m = tt_largest_block(call, map->p);
+    return (struct tt_count){.sent = (p - 1) * m,
+                             .received = (p - 1) * m,
+                             .copied = m,
+                             .messages = m > 0 ? p - 1 : 0,
+                             .steps = m > 0 ? 4 * (p - 1) + 1 : 0};
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int p = map->p;
+    bool cube = tt_pow2_below(p) == p;
+    struct tt_span mine = tt_block_to(call, me);
+    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
+    for (int j = 1; j < p; j++) {
+        int to = cube ? me ^ j : tt_after(p, me, j), from = cube ? to : tt_after(p, me, p - j);
+        struct tt_span out = tt_block_to(call, to), in = tt_block_from(call, from);
+        tt_started send = tt_send(b, to, tt_own(TT_IN, out.off), out.len);
+        tt_started recv = tt_recv(b, from, tt_own(TT_OUT, in.off), in.len);
+        tt_wait(b, recv);
+        tt_wait(b, send);
+    }
+}
+
+const struct tt_algorithm tt_alltoall_pairwise = {
+    .coll = TT_COLL_alltoall,
+    .name = "pairwise",
+    .applies = "always",
+    .cost = "(p-1) (t_s + t_w m)",
+    .source = "Grama et al., section 4.5",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
+
+const struct tt_algorithm tt_alltoallv_pairwise = {
+    .coll = TT_COLL_alltoallv,
+    .name = "pairwise",
+    .applies = "always",
+    .cost = "(p-1) t_s + t_w (m_0 + ... + m_(p-1))",
+    .source = "Grama et al., section 4.5",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

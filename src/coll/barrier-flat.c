@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Barrier `flat`: every rank tells all others that it came, and looks until all have.
+ *
+ *     0 1 2 3
+ *     !-!-!-!      one store a rank, p-1 lines read by each
+ *
+ * One round, the least there is; p(p-1) messages on a network, but on shared memory p stores.
+ * Source: the flag barrier of shared-memory machines (Mellor-Crummey, Scott 1991, simplified).
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    return (struct tt_count){.steps = map->p};
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)call;
+    (void)phase;
+    tt_signal(b, TT_ALL, 1);
+    tt_await_all(b, map->p, me, 1);
+}
+
+const struct tt_algorithm tt_barrier_flat = {
+    .coll = TT_COLL_barrier,
+    .name = "flat",
+    .applies = "always",
+    .cost = "t_s",
+    .source = "flags in shared memory, one writer each",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `binomial`: who has the message sends it on; those who have it double in each round.
+ *
+ *     0 ----------> 4           ceil(log2 p) rounds, the root sends as many messages
+ *     0 ---> 2      4 ---> 6
+ *     0>1    2>3    4>5    6>7
+ *
+ * With a slice length given, slices follow one another down the tree.
+ * Source: the binomial tree of message-passing broadcasts.
+ */
+#include "coll/tree.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    /* The root has the most children; nobody has more messages in and out. */
+    struct tt_count most =
+        tt_tree_bcast_count(call, map->p, 0, 0, tt_tree_binomial, tt_call_bytes(call));
+    most.received = tt_call_bytes(call);
+    return most;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_tree_bcast(b, call, map->p, me, call->root, tt_tree_binomial, tt_call_bytes(call));
+}
+
+const struct tt_algorithm tt_bcast_binomial = {
+    .coll = TT_COLL_bcast,
+    .name = "binomial",
+    .applies = "always",
+    .cost = "log2(p) (t_s + t_w L)",
+    .source = "binomial tree",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

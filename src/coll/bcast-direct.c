@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `direct`: all others take the message out of the root's own buffer, at once.
+ *
+ *     root  OUT ====> OUT of 1
+ *               ====> OUT of 2 ...      one copy, and an answer: the root may change it again
+ *
+ * Source: single-copy broadcast by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    return tt_refuse_direct(map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t bytes = tt_call_bytes(call);
+    return (struct tt_count){
+        .sent = bytes * (map->p - 1), .received = bytes, .messages = 1, .steps = tt_max(map->p, 4)};
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int root = call->root;
+    if (me == root) {
+        tt_open(b, 1 << TT_OUT);
+        tt_signal(b, TT_ALL, 1);
+        tt_await_all(b, map->p, me, 1);
+    } else {
+        tt_await(b, root, 1);
+        tt_wait(b, tt_get(b, tt_own(TT_OUT, 0), tt_at(TT_OUT, root, 0), tt_call_bytes(call)));
+        tt_signal(b, root, 1);
+    }
+}
+
+const struct tt_algorithm tt_bcast_direct = {
+    .coll = TT_COLL_bcast,
+    .name = "direct",
+    .applies = "one node, direct access",
+    .cost = "2 t_s + t_w L",
+    .source = "single copy by cross-memory attach",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `flat`: the root copies its message into its window, all others copy it out.
+ *
+ *     root   OUT -> WIN ====> OUT of 1
+ *                       ====> OUT of 2 ...
+ *
+ * One round and two copies; nobody answers the root. A message larger than the window goes in slices
+ * through its two halves, each refilled when everyone has told that it was read.
+ * Source: the shared buffer of shared-memory broadcasts.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
+    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
+    int64_t root = 2 * q + others * tt_max(q - 2, 0), other = (q > 2 ? 3 : 2) * q;
+    return (struct tt_count){.sent = others * bytes,
+                             .received = bytes,
+                             .copied = bytes,
+                             .messages = q,
+                             .steps = tt_max(root, other)};
+}
+
+static void fill(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
+{
+    tt_slices_begin(b, s);
+    for (int k = 1; k < p && s->turns > 2; k++) {
+        tt_slice_await(b, s, tt_after(p, me, k), (uint32_t)-1, 1);
+        tt_from(b, 2);
+    }
+    tt_slice_copy(b, s, tt_half(b, s, tt_own(TT_WIN, base)), tt_slice(b, s, tt_own(TT_OUT, 0)));
+    tt_slice_signal(b, s, TT_ALL, 1, 1);
+    tt_slices_end(b, s);
+}
+
+static void drain(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)
+{
+    tt_slices_begin(b, s);
+    tt_slice_await(b, s, root, 1, 1);
+    tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)),
+                  tt_half(b, s, tt_at(TT_WIN, root, base)));
+    if (s->turns > 2) tt_slice_signal(b, s, root, 1, 1);
+    tt_slices_end(b, s);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int64_t base;
+    struct tt_slices s = tt_window_slices(call, map, tt_call_bytes(call), call->sz, &base);
+    if (me == call->root)
+        fill(b, &s, map->p, me, base);
+    else
+        drain(b, &s, call->root, base);
+}
+
+const struct tt_algorithm tt_bcast_flat = {
+    .coll = TT_COLL_bcast,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "t_s + 2 t_w L",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

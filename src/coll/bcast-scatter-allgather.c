@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `scatter-allgather`: the root deals out p blocks along a binomial tree, then the blocks
+ * go round a ring until everyone has all.
+ *
+ *     root  [0 1 2 3] -> [2 3] to 2, [1] to 1 ...        (p-1)/p L out of the root
+ *     ring  r sends block r+i to r-1 in turn i           (p-1)/p L for everyone
+ *
+ * About 2 L of time for long messages, where a tree takes log2(p) L.
+ * Source: van de Geijn; Thakur, Rabenseifner, Gropp 2005.
+ */
+#include "coll/ring.h"
+
+/* Ranks are counted from the root. */
+static int place(const struct tt_call *call, int p, int me)
+{
+    return tt_after(p, me, p - call->root);
+}
+
+/* Of the tree: v deals out the blocks [v, end). */
+static int subtree_end(int p, int v)
+{
+    return v == 0 ? p : (int)tt_min(p, v + (v & -v));
+}
+
+static int64_t span(const struct tt_ring *ring, int from, int to)
+{
+    return (to - from) * ring->block + (to == ring->p && from < to ? ring->last - ring->block : 0);
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_ring_refuse(call, map->p);
+}
+
+static int children(int p, int v)
+{
+    return tt_log2_up(subtree_end(p, v) - v);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int p = map->p;
+    int64_t bytes = tt_call_bytes(call), sent = 0, received = 0;
+    struct tt_ring ring = tt_ring(call, p, 0);
+    for (int v = 0; v < p; v++) {
+        int before = tt_after(p, v, p - 1);
+        int64_t tree = span(&ring, v, subtree_end(p, v)), mine = span(&ring, v, v + 1);
+        sent = tt_max(sent, tree - mine + bytes - span(&ring, before, before + 1));
+        received = tt_max(received, (v ? tree : 0) + bytes - mine);
+    }
+    return (struct tt_count){.sent = sent,
+                             .received = received,
+                             .messages = children(p, 0) + p - 1,
+                             .steps = 2 * children(p, 0) + 4 * (p - 1)};
+}
+
+static void scatter(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+{
+    int p = ring->p, v = ring->me, end = subtree_end(p, v);
+    tt_started send[32];
+    int sends = 0;
+    if (v > 0)
+        tt_wait(b, tt_recv(b, tt_after(p, v - (v & -v), call->root),
+                           tt_own(TT_OUT, v * ring->block), span(ring, v, end)));
+    for (int64_t bit = tt_pow2_below(end - v); bit > 0; bit /= 2) {
+        int to = v + (int)bit;
+        if (to >= end) continue;
+        send[sends++] = tt_send(b, tt_after(p, to, call->root), tt_own(TT_OUT, to * ring->block),
+                                span(ring, to, (int)tt_min(end, to + bit)));
+    }
+    while (sends > 0) tt_wait(b, send[--sends]);
+}
+
+static void gather(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+{
+    struct tt_range mine = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 0);
+    struct tt_range next = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 1);
+    tt_loop(b, (uint32_t)ring->p - 1);
+    tt_started send = tt_send(b, tt_after(ring->p, ring->left, call->root), mine, ring->block);
+    tt_ring_tail(b, ring, 0);
+    tt_started recv = tt_recv(b, tt_after(ring->p, ring->right, call->root), next, ring->block);
+    tt_ring_tail(b, ring, 1);
+    tt_wait(b, recv);
+    tt_wait(b, send);
+    tt_end(b);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_ring ring = tt_ring(call, map->p, place(call, map->p, me));
+    scatter(b, call, &ring);
+    gather(b, call, &ring);
+}
+
+const struct tt_algorithm tt_bcast_scatter_allgather = {
+    .coll = TT_COLL_bcast,
+    .name = "scatter-allgather",
+    .applies = "an element for each rank",
+    .cost = "(log2(p) + p - 1) t_s + 2 (p-1)/p t_w L",
+    .source = "van de Geijn; Thakur, Rabenseifner, Gropp 2005",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

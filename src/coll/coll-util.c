@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cutting and walking, shared by the algorithms.
+ */
+#include "coll/coll-util.h"
+
+const char tt_needs_node[] = "needs all ranks on one node";
+const char tt_needs_direct[] = "needs buffers that peers can read directly (CMA or threads)";
+const char tt_needs_window[] = "needs a larger window";
+const char tt_needs_order[] = "would combine operands out of rank order";
+const char tt_needs_fewer[] = "reduces the inputs of at most 1024 ranks in one step";
+
+const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
+{
+    if (map->p == 1) return NULL;
+    if (!tt_map_one_node(map)) return tt_needs_node;
+    return map->win_bytes < bytes ? tt_needs_window : NULL;
+}
+
+const char *tt_refuse_direct(const struct tt_map *map)
+{
+    if (map->p == 1) return NULL;
+    if (!tt_map_one_node(map)) return tt_needs_node;
+    return map->direct ? NULL : tt_needs_direct;
+}
+
+/* ---- Blocks ---- */
+
+struct tt_span tt_block(const struct tt_call *call, int k, int i)
+{
+    int64_t each = call->n / k, more = call->n % k;
+    return (struct tt_span){.off = (each * i + tt_min(i, more)) * call->sz,
+                            .len = (each + (i < more)) * call->sz};
+}
+
+static struct tt_span part(const struct tt_call *call, const int64_t *counts, const int64_t *displs,
+                           int r)
+{
+    if (!counts) return (struct tt_span){r * tt_call_bytes(call), tt_call_bytes(call)};
+    return (struct tt_span){displs[r] * call->sz, counts[r] * call->sz};
+}
+
+struct tt_span tt_piece(const struct tt_call *call, int r)
+{
+    return part(call, call->out_counts, call->out_displs, r);
+}
+
+struct tt_span tt_block_to(const struct tt_call *call, int r)
+{
+    return part(call, call->in_counts, call->in_displs, r);
+}
+
+struct tt_span tt_block_from(const struct tt_call *call, int r)
+{
+    return part(call, call->out_counts, call->out_displs, r);
+}
+
+int64_t tt_largest_block(const struct tt_call *call, int p)
+{
+    int64_t m = 0;
+    for (int r = 0; r < p; r++)
+        m = tt_max(m, tt_max(tt_block_to(call, r).len, tt_block_from(call, r).len));
+    return m;
+}
+
+int tt_log2_up(int p)
+{
+    int l = 0;
+    while ((int64_t)1 << l < p) l++;
+    return l;
+}
+
+int tt_pow2_below(int p)
+{
+    int q = 1;
+    while (q <= p / 2) q *= 2;
+    return q;
+}
+
+/* ---- Slices ---- */
+
+struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit)
+{
+    len = tt_max(len / unit * unit, unit);
+    if (bytes <= len) return (struct tt_slices){.len = bytes, .tail = bytes, .turns = 1};
+    int64_t turns = tt_div_up(bytes, len);
+    return (struct tt_slices){
+        .len = len, .tail = bytes - (turns - 1) * len, .turns = (uint32_t)turns};
+}
+
+int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise)
+{
+    return call->slice > 0 ? call->slice : otherwise;
+}
+
+struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
+                                  int64_t bytes, int64_t unit, int64_t *base)
+{
+    /* The rest of WIN starts a line; a few bytes are better off with the signal. */
+    enum { FEW = 1024, OVERLAPPED = 32 << 10 };
+    *base = bytes > FEW && map->win_bytes - TT_WIN_LINE >= 2 * unit ? TT_WIN_LINE : 0;
+    int64_t room = map->win_bytes - *base;
+    bool overlap = map->p <= map->cores && bytes > 2 * OVERLAPPED;
+    int64_t wanted = tt_slice_bytes(call, overlap ? OVERLAPPED : room);
+    if (bytes <= tt_min(room, wanted)) return (struct tt_slices){bytes, bytes, 1};
+    return tt_slices(bytes, tt_min(room / 2, wanted), unit);
+}
+
+void tt_slices_begin(struct tt_builder *b, const struct tt_slices *s)
+{
+    if (s->turns > 1) tt_loop(b, s->turns);
+}
+
+void tt_slices_end(struct tt_builder *b, const struct tt_slices *s)
+{
+    if (s->turns > 1) tt_end(b);
+}
+
+struct tt_range tt_slice(struct tt_builder *b, const struct tt_slices *s, struct tt_range r)
+{
+    return s->turns > 1 ? tt_moving(b, r, s->len, 0) : r;
+}
+
+struct tt_range tt_half(struct tt_builder *b, const struct tt_slices *s, struct tt_range r)
+{
+    return s->turns > 1 ? tt_rotating(b, r, s->len, 2, 0) : r;
+}
+
+void tt_slice_signal(struct tt_builder *b, const struct tt_slices *s, int peer, uint32_t value,
+                     int inc)
+{
+    tt_signal(b, peer, value);
+    if (s->turns > 1) tt_per_turn(b, inc, 0);
+}
+
+void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer, uint32_t value,
+                    int inc)
+{
+    tt_await(b, writer, value);
+    if (s->turns > 1) tt_per_turn(b, inc, 0);
+}
+
+void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
+                   struct tt_range from)
+{
+    tt_copy(b, to, from, s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+}
+
+/* ---- All ranks ---- */
+
+void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, struct tt_range from,
+                    struct tt_range mine, int64_t len)
+{
+    struct tt_range operand[TT_OPERANDS];
+    for (int r = 0; r < p; r++) {
+        operand[r] = r == me ? mine : from;
+        if (r != me) operand[r].rank = r;
+    }
+    tt_combine(b, to, operand, p, len);
+}
+
+void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value)
+{
+    for (int k = 1; k < p; k++) tt_await(b, tt_after(p, me, k), value);
+}
+
+void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, int64_t from,
+                int64_t len)
+{
+    if (!call->in_place) tt_copy(b, tt_own(TT_OUT, to), tt_own(TT_IN, from), len);
+}
+
+/* ---- Costs ---- */
+
+void tt_count_raise(struct tt_count *most, struct tt_count other)
+{
+    struct tt_count two[] = {*most, other};
+    *most = tt_count_worst(two, 2);
+}
+
+void tt_count_add(struct tt_count *sum, struct tt_count other)
+{
+    sum->sent += other.sent;
+    sum->received += other.received;
+    sum->reduced += other.reduced;
+    sum->copied += other.copied;
+    sum->messages += other.messages;
+    sum->steps += other.steps;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The algorithms: one file each, one row each in the table of table.c.
+ *
+ * Every function is pure: what it gives depends on its arguments alone, and the row is the same on all
+ * ranks, so that ranks that ask alike decide alike.
+ */
+#ifndef TT_COLL_H
+#define TT_COLL_H
+
+#include "plan/count.h"
+#include "plan/plan.h"
+#include "topo/map.h"
+
+struct tt_algorithm {
+    enum tt_coll coll;
+    const char *name;    /* the word in the command, in wisdom, and in the file's name */
+    const char *applies; /* in words, for `tutti list` */
+    const char *cost;    /* in the symbols of docs/plan.md: t_s t_w gamma p m L q */
+    const char *source;
+    /* NULL if it applies, else why not. Looks at no rank-local part of the call; any p >= 1. */
+    const char *(*refuse)(const struct tt_call *call, const struct tt_map *map);
+    /* The most any rank does, field by field, as formulas for p > 1 and n > 0; compared with the
+     * counted plans by the tests. */
+    struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
+    void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase);
+    int phases; /* 0 means 1 */
+};
+
+extern const struct tt_algorithm *const tt_algorithms[]; /* ends with NULL */
+
+const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name);
+
+static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm)
+{
+    return algorithm->phases > 1 ? algorithm->phases : 1;
+}
+
+/* The functions of the row where more than one rank has something to do; else nothing, or the copy
+ * that a single rank needs. */
+struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                                   const struct tt_map *map);
+void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder *b,
+                        const struct tt_call *call, const struct tt_map *map, int me, int phase);
+
+/* Builds all phases into one plan. NULL: see tutti_error. */
+struct tt_plan *tt_algorithm_plan(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                                  const struct tt_map *map, int me);
+/* The same with a builder that is kept, whose arrays have grown already. */
+struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_algorithm *algorithm,
+                                       const struct tt_call *call, const struct tt_map *map,
+                                       int me);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `binomial`: the tree of the broadcast, upwards; each rank takes all its children's slices at
+ * once and combines them with its own in one pass.
+ *
+ *     0>1    2>3    4>5    6>7  (upwards)
+ *     0 <--- 2      4 <--- 6
+ *     0 <---------- 4
+ *
+ * log2 p messages into the root. Operands of an operation that does not commute go up a tree that
+ * stands on rank 0, which hands the result on.
+ * Source: the binomial tree of message-passing reductions.
+ */
+#include "coll/tree.h"
+
+enum { SLICE = 64 << 10 };
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++)
+        tt_count_raise(&most, tt_tree_reduce_count(call, map->p, r, tt_tree_binomial, SLICE));
+    return most;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_tree_reduce(b, call, map->p, me, tt_tree_binomial, SLICE);
+}
+
+const struct tt_algorithm tt_reduce_binomial = {
+    .coll = TT_COLL_reduce,
+    .name = "binomial",
+    .applies = "always",
+    .cost = "log2(p) (t_s + (t_w + gamma) L)",
+    .source = "binomial tree",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

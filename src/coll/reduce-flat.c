@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `flat`: everyone puts its input into its window, the root reduces all of them in one pass.
+ *
+ *     1  IN -> WIN ==\
+ *     2  IN -> WIN ===> root: OUT <- IN op WIN@1 op WIN@2 ...
+ *
+ * One round. A message larger than the window goes in slices through its two halves; the root says
+ * which slices it has read.
+ * Source: the shared buffer of shared-memory reductions, read in one pass.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    if (map->p > TT_OPERANDS) return tt_needs_fewer;
+    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
+    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
+    int64_t root = (others + (q > 2 ? 2 : 1)) * q, other = 2 * q + tt_max(q - 2, 0);
+    return (struct tt_count){.sent = bytes,
+                             .received = others * bytes,
+                             .reduced = others * bytes,
+                             .copied = bytes,
+                             .messages = others * q,
+                             .steps = tt_max(root, other)};
+}
+
+static void fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)
+{
+    tt_slices_begin(b, s);
+    if (s->turns > 2) {
+        tt_slice_await(b, s, root, (uint32_t)-1, 1);
+        tt_from(b, 2);
+    }
+    tt_slice_copy(b, s, tt_half(b, s, tt_own(TT_WIN, base)), tt_slice(b, s, tt_own(TT_IN, 0)));
+    tt_slice_signal(b, s, root, 1, 1);
+    tt_slices_end(b, s);
+}
+
+static void drain(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
+{
+    tt_slices_begin(b, s);
+    for (int k = 1; k < p; k++) tt_slice_await(b, s, tt_after(p, me, k), 1, 1);
+    tt_combine_all(b, p, me, tt_slice(b, s, tt_own(TT_OUT, 0)), tt_half(b, s, tt_own(TT_WIN, base)),
+                   tt_slice(b, s, tt_own(TT_IN, 0)), s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+    if (s->turns > 2) tt_slice_signal(b, s, TT_ALL, 1, 1);
+    tt_slices_end(b, s);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int64_t base;
+    struct tt_slices s = tt_window_slices(call, map, tt_call_bytes(call), call->sz, &base);
+    if (me == call->root)
+        drain(b, &s, map->p, me, base);
+    else
+        fill(b, &s, call->root, base);
+}
+
+const struct tt_algorithm tt_reduce_flat = {
+    .coll = TT_COLL_reduce,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "t_s + t_w L + (p-1) gamma L",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `halving`, pipelined recursive halving and a gather: the distribution of allreduce
+ * `halving`, after which every place has one block of the result; then the blocks go to the root.
+ *
+ *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
+ *     step 1   0<>2  1<>3    [####]                   2
+ *     gather   2>0   3>1     [####]      places counted from the root's: i ^ root
+ *              1>0           [########]
+ *
+ * By messages along a binomial tree, each rank passing on all it has. By direct access each rank puts
+ * its block into the root's buffer itself, slice by slice while the next is reduced: the one copy.
+ * Reduced by a rank: (p-1)/p L; sent and received by the root: 3 (p-1)/p L (p a power of two).
+ * Source: CN101206588, corrected.
+ */
+#include "coll/halving.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+/* ---- The gather by messages ---- */
+
+struct move {
+    int to, from;
+    struct tt_run run;
+};
+enum { MOVES = 34 };
+
+/* What rank h->me does in it, in order; how many moves. The root itself stands for its place. */
+static int moves(const struct tt_halving *h, struct move *move)
+{
+    int root = h->call->root, at = tt_halving_place(h, root), n = 0;
+    bool is_root = h->me == root;
+    if (!h->rep && !is_root) return 0;
+    if (h->i == at && h->mate >= 0 && (h->mate == root || (is_root && !h->rep)))
+        move[n++] = (struct move){is_root ? -1 : root, is_root ? h->mate : -1,
+                                  tt_halving_kept(h, at, h->m - 1)};
+    if (h->i == at && !is_root) return n;
+    for (int k = h->m - 1; k >= 0; k--) {
+        int from_root = h->i ^ at, partner = h->i ^ 1 << k;
+        if (from_root >> k & 1) {
+            int to = partner == at ? root : tt_halving_rep(h, partner);
+            move[n++] = (struct move){to, -1, tt_halving_kept(h, h->i, k)};
+            return n;
+        }
+        move[n++] = (struct move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
+    }
+    return n;
+}
+
+/* ---- Costs ---- */
+
+static struct tt_count message_count(const struct tt_halving *h)
+{
+    struct tt_count c = tt_halving_flow_count(h);
+    struct move move[MOVES];
+    struct tt_span list[TT_HALVING_SLICES];
+    int n = moves(h, move);
+    for (int i = 0; i < n; i++) {
+        tt_halving_cut(h, move[i].run, h->s, list);
+        tt_flow_count(&c, h, move[i].to >= 0 ? list : NULL, move[i].from >= 0 ? list : NULL);
+    }
+    return c;
+}
+
+static struct tt_count direct_count(const struct tt_halving *h)
+{
+    struct tt_count c = tt_halving_direct_count(h);
+    struct tt_span list[TT_HALVING_SLICES];
+    int64_t block = tt_halving_span(h, tt_halving_kept(h, h->i, h->m - 1)).len;
+    tt_halving_list(h, h->i, h->m - 1, h->s, list);
+    int64_t puts = tt_halving_filled(list, h->s);
+    if (h->me == h->call->root) {
+        c.received += tt_call_bytes(h->call) - (h->rep ? block : 0);
+    } else if (h->rep) {
+        c.sent += block;
+        c.messages += puts;
+        c.steps += 1 + 2 * puts;
+    }
+    return c;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) {
+        struct tt_halving h = tt_halving(call, map, r);
+        tt_count_raise(&most, tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h));
+    }
+    return most;
+}
+
+/* ---- Plans ---- */
+
+/* The block, slice by slice; a slice is put while the next one is reduced. */
+static void last_step(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int root = h->call->root;
+    tt_started put = 0;
+    tt_halving_list(h, h->i, h->m - 1, h->s, list);
+    if (h->me != root) tt_await(b, root, 1);
+    for (int j = 0; j < h->s; j++) {
+        tt_halving_await(b, h, h->m - 1, j);
+        tt_halving_reduce(b, h, h->m - 1, list[j], NULL);
+        if (h->me == root) continue;
+        if (j > 0) tt_wait(b, put);
+        put = tt_put(b, tt_at(TT_OUT, root, list[j].off), tt_halving_acc(h, h->me, list[j].off),
+                     list[j].len);
+    }
+    if (h->me != root) tt_wait(b, put);
+}
+
+static void build_messages(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct move move[MOVES];
+    struct tt_span list[TT_HALVING_SLICES];
+    struct tt_flow flow = tt_halving_flow(b, h);
+    int n = moves(h, move);
+    for (int i = 0; i < n; i++) {
+        tt_halving_cut(h, move[i].run, h->s, list);
+        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, move[i].to, list, move[i].from, list);
+    }
+    tt_flow_end(&flow);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_halving h = tt_halving(call, map, me);
+    if (!tt_halving_is_direct(map)) {
+        build_messages(b, &h);
+        return;
+    }
+    tt_halving_distribute(b, &h);
+    if (h.rep) last_step(b, &h);
+    tt_halving_close(b, &h);
+}
+
+const struct tt_algorithm tt_reduce_halving = {
+    .coll = TT_COLL_reduce,
+    .name = "halving",
+    .applies = "always",
+    .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
+    .source = "CN101206588, corrected",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `prt`, the pipelined tree: slices stream up a binary (k-ary, by the call's radix) tree. Each
+ * inner rank waits for slice i of its children, reduces them with its own, and sends it on while
+ * slice i+1 arrives.
+ *
+ *         0            in and out of an inner rank: 3 L
+ *       /   \          reduced there: 2 L
+ *      1     4         the baseline that `halving` is measured against
+ *     2 3   5 6
+ *
+ * Subtrees are runs of adjacent ranks, so any operation can be reduced.
+ * Source: the prior art of CN101206588.
+ */
+#include "coll/tree.h"
+
+enum { SLICE = 64 << 10 };
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)map;
+    return tt_refuse_radix(call);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++)
+        tt_count_raise(&most, tt_tree_reduce_count(call, map->p, r, tt_tree_radix, SLICE));
+    return most;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_tree_reduce(b, call, map->p, me, tt_tree_radix, SLICE);
+}
+
+const struct tt_algorithm tt_reduce_prt = {
+    .coll = TT_COLL_reduce,
+    .name = "prt",
+    .applies = "always",
+    .cost = "log2(p) t_s + max(2 gamma, 3 t_w) L",
+    .source = "prior art of CN101206588",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Up and down a tree. In each turn an inner rank takes a slice from every child at once and combines
+ * them with its own in one pass; what it sends is waited for a turn later.
+ */
+#include "coll/tree.h"
+
+/* ---- Shapes ---- */
+
+struct tt_tree tt_tree_binomial(const struct tt_call *call, int p, int base, int me)
+{
+    (void)call;
+    int v = tt_after(p, me, p - base), low = v & -v;
+    struct tt_tree t = {.parent = v ? tt_after(p, v - low, base) : -1};
+    for (int64_t bit = 1; (v == 0 || bit < low) && v + bit < p; bit *= 2)
+        t.child[t.children++] = tt_after(p, v + (int)bit, base);
+    return t;
+}
+
+static int radix(const struct tt_call *call)
+{
+    return call->radix > 0 ? call->radix : 2;
+}
+
+const char *tt_refuse_radix(const struct tt_call *call)
+{
+    return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
+}
+
+/* The first rank of the run [lo, hi) is its root; the rest is cut into k runs, its children. */
+struct tt_tree tt_tree_radix(const struct tt_call *call, int p, int base, int me)
+{
+    int v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
+    struct tt_tree t = {.parent = -1};
+    while (lo != v) {
+        int64_t first = lo + 1, rest = hi - first, part = ((v - first + 1) * k - 1) / rest;
+        t.parent = tt_after(p, lo, base);
+        lo = (int)(first + rest * part / k);
+        hi = (int)(first + rest * (part + 1) / k);
+    }
+    for (int part = 0; part < k; part++) {
+        int64_t first = lo + 1, rest = hi - first;
+        int64_t child = first + rest * part / k, end = first + rest * (part + 1) / k;
+        if (child < end) t.child[t.children++] = tt_after(p, (int)child, base);
+    }
+    return t;
+}
+
+/* ---- Up ---- */
+
+static bool has_out(const struct tt_call *call, int me)
+{
+    return call->coll != TT_COLL_reduce || me == call->root;
+}
+
+/* The rank where the tree stands, and whether its result has to go on to the root. */
+static int base_of(const struct tt_call *call)
+{
+    return call->coll == TT_COLL_reduce && call->commutes ? call->root : 0;
+}
+
+static bool hands_on(const struct tt_call *call)
+{
+    return call->coll == TT_COLL_reduce && base_of(call) != call->root;
+}
+
+/* This turn's slices of all inputs of the subtree into `to`. */
+static void combine(struct tt_builder *b, const struct tt_slices *s, const struct tt_tree *t,
+                    struct tt_range to)
+{
+    struct tt_range operand[1 + TT_CHILDREN];
+    tt_started recv[TT_CHILDREN];
+    operand[0] = tt_slice(b, s, tt_own(TT_IN, 0));
+    for (int c = 0; c < t->children; c++) {
+        operand[1 + c] = tt_scratch(b, s->len);
+        recv[c] = tt_recv(b, t->child[c], operand[1 + c], s->len);
+        if (s->tail != s->len) tt_tail(b, s->tail);
+    }
+    for (int c = 0; c < t->children; c++) tt_wait(b, recv[c]);
+    tt_combine(b, to, operand, 1 + t->children, s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+}
+
+static tt_started send_slice(struct tt_builder *b, const struct tt_slices *s, int peer,
+                             struct tt_range from)
+{
+    tt_started send = tt_send(b, peer, from, s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+    return send;
+}
+
+static void recv_slice(struct tt_builder *b, const struct tt_slices *s, int peer,
+                       struct tt_range to)
+{
+    tt_started recv = tt_recv(b, peer, to, s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+    tt_wait(b, recv);
+}
+
+void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, int p, int me,
+                    tt_tree_fn *shape, int64_t slice)
+{
+    int base = base_of(call);
+    bool again = hands_on(call) && me == call->root; /* its input leaves before the result comes */
+    struct tt_tree t = shape(call, p, base, me);
+    int to = t.parent >= 0 ? t.parent : hands_on(call) ? call->root : -1;
+    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
+    struct tt_range own = tt_slice(b, &s, tt_own(TT_IN, 0)),
+                    out = tt_slice(b, &s, tt_own(TT_OUT, 0));
+    tt_started send = 0;
+    if (t.children > 0)
+        own = has_out(call, me) && !again ? out : tt_half(b, &s, tt_scratch(b, 2 * s.len));
+    tt_slices_begin(b, &s);
+    if (t.children > 0) combine(b, &s, &t, own);
+    if (to >= 0) {
+        send = send_slice(b, &s, to, own);
+        tt_wait_ago(b, send, s.turns > 1 && !again);
+    }
+    if (again) recv_slice(b, &s, base, out);
+    tt_slices_end(b, &s);
+    if (to >= 0 && s.turns > 1 && !again) tt_wait_ago(b, send, 1);
+}
+
+struct tt_count tt_tree_reduce_count(const struct tt_call *call, int p, int me, tt_tree_fn *shape,
+                                     int64_t slice)
+{
+    struct tt_tree t = shape(call, p, base_of(call), me);
+    int64_t bytes = tt_call_bytes(call);
+    int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
+    bool sends = t.parent >= 0 || hands_on(call), again = hands_on(call) && me == call->root;
+    return (struct tt_count){
+        .sent = sends ? bytes : 0,
+        .received = (t.children + again) * bytes,
+        .reduced = t.children * bytes,
+        .messages = sends ? q : 0,
+        .steps = q * (2 * t.children + (t.children > 0) + 2 * sends + 2 * again),
+    };
+}
+
+/* ---- Down ---- */
+
+void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, int p, int me, int base,
+                   tt_tree_fn *shape, int64_t slice)
+{
+    struct tt_tree t = shape(call, p, base, me);
+    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
+    struct tt_range out = tt_slice(b, &s, tt_own(TT_OUT, 0));
+    tt_started send[TT_CHILDREN];
+    tt_slices_begin(b, &s);
+    if (t.parent >= 0) recv_slice(b, &s, t.parent, out);
+    /* The largest subtree first. */
+    for (int c = t.children - 1; c >= 0; c--) send[c] = send_slice(b, &s, t.child[c], out);
+    for (int c = t.children - 1; c >= 0; c--) tt_wait_ago(b, send[c], s.turns > 1);
+    tt_slices_end(b, &s);
+    for (int c = t.children - 1; c >= 0 && s.turns > 1; c--) tt_wait_ago(b, send[c], 1);
+}
+
+struct tt_count tt_tree_bcast_count(const struct tt_call *call, int p, int me, int base,
+                                    tt_tree_fn *shape, int64_t slice)
+{
+    struct tt_tree t = shape(call, p, base, me);
+    int64_t bytes = tt_call_bytes(call), receives = t.parent >= 0;
+    int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
+    return (struct tt_count){.sent = t.children * bytes,
+                             .received = receives * bytes,
+                             .messages = t.children * q,
+                             .steps = 2 * q * (t.children + receives)};
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Trees whose subtrees are runs of adjacent ranks, and data going up and down them in slices.
+ *
+ * The tree stands on ranks counted from a base: the root of the collective, or rank 0 where operands
+ * must stay in rank order, whose result is then handed on to the root.
+ */
+#ifndef TT_COLL_TREE_H
+#define TT_COLL_TREE_H
+
+#include "coll/coll-util.h"
+
+enum { TT_CHILDREN = 32 };
+
+/* Ranks; a subtree's are adjacent (mod p), and the children in their order. */
+struct tt_tree {
+    int parent; /* -1 at the root */
+    int children;
+    int child[TT_CHILDREN];
+};
+/* Rank `me`'s place in the tree that stands on `base`; only `radix` of the call is looked at. */
+typedef struct tt_tree tt_tree_fn(const struct tt_call *call, int p, int base, int me);
+tt_tree_fn tt_tree_binomial, tt_tree_radix;
+/* NULL, or why there is no such tree. */
+const char *tt_refuse_radix(const struct tt_call *call);
+
+/* Where the reduced slices of a rank are kept: OUT, or two slices of scratch where there is none. */
+void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, int p, int me,
+                    tt_tree_fn *shape, int64_t slice);
+void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, int p, int me, int base,
+                   tt_tree_fn *shape, int64_t slice);
+
+/* What they cost rank `me`. */
+struct tt_count tt_tree_reduce_count(const struct tt_call *call, int p, int me, tt_tree_fn *shape,
+                                     int64_t slice);
+struct tt_count tt_tree_bcast_count(const struct tt_call *call, int p, int me, int base,
+                                    tt_tree_fn *shape, int64_t slice);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank's end of the job, and the two fabrics whose ranks share one address space.
+ */
+#include "fabric/fabric.h"
+
+#include <string.h>
+
+static tutti_status read_here(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                              void *to, tt_address from, int64_t len)
+{
+    (void)self;
+    (void)rank;
+    memcpy(to, tt_fabric_reach(f, from), (size_t)len);
+    return TUTTI_OK;
+}
+
+static tutti_status write_here(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                               tt_address to, const void *from, int64_t len)
+{
+    (void)self;
+    (void)rank;
+    memcpy(tt_fabric_reach(f, to), from, (size_t)len);
+    return TUTTI_OK;
+}
+
+const struct tt_fabric_ops tt_fabric_self = {
+    .name = "self", .read = read_here, .write = write_here};
+const struct tt_fabric_ops tt_fabric_thread = {
+    .name = "thread", .read = read_here, .write = write_here};
+
+static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
+{
+    if (job->size == 1) return &tt_fabric_self;
+    return job->threads ? &tt_fabric_thread : &tt_fabric_shm;
+}
+
+tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me)
+{
+    struct tt_job_page *job = tt_segment_page(segment);
+    *f = (struct tt_fabric){.ops = ops_for(job),
+                            .segment = segment,
+                            .job = job,
+                            .me = me,
+                            .size = job->size,
+                            .mapped = job->threads || job->size == 1,
+                            .direct = true,
+                            .cores = tt_usable_cores(),
+                            .eager_most = tt_setting_int("TUTTI_EAGER", 8 << 10, 0, 1 << 30)};
+    f->patience = tt_patience_for(job->size, f->cores);
+    tt_wait_register(job);
+    TT_TRY(tt_arena_init(&f->arena, segment, me));
+    tutti_status status = tt_fault_wrap(f);
+    if (status == TUTTI_OK) status = tt_trace_wrap(f);
+    if (status != TUTTI_OK) tt_fabric_close(f);
+    return status;
+}
+
+void tt_fabric_close(struct tt_fabric *f)
+{
+    if (f->ops && f->ops->close) f->ops->close(f->ops, f);
+    tt_arena_release(&f->arena);
+    f->ops = NULL;
+}
+
+void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n)
+{
+    if (n < 0) tt_job_wake_all(f->job);
+    for (int i = 0; i < n; i++) tt_job_wake(f->job, ranks[i]);
+}

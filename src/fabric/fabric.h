@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How bytes and signals travel between the ranks of a job.
+ *
+ * What all fabrics here share is memory that every rank maps (segment.h): signals are stores to
+ * it, and waiting is wait.h. They differ in the few functions of the table below: how a rank
+ * gets at memory of another that lies outside the segment.
+ *
+ *   self, thread   everything is in one address space: plain loads and stores
+ *   shm            processes: process_vm_readv and writev (CMA), where the system allows them
+ *
+ * A wrapper (fault.c, trace.c) stands before another fabric and passes on what it does not alter.
+ */
+#ifndef TT_FABRIC_H
+#define TT_FABRIC_H
+
+#include "fabric/arena.h"
+#include "fabric/wait.h"
+
+/* A buffer as told to others: an offset in the segment, or an address of its owner. */
+typedef uint64_t tt_address;
+#define TT_ADDRESS_IN_SEGMENT (1ull << 63)
+
+struct tt_fabric;
+
+/* A thing done, for a trace. */
+struct tt_deed {
+    const char *name; /* static text */
+    int64_t begin_ns, bytes;
+    int peer; /* in the job; -1: none */
+    uint32_t lane;
+    uint64_t execution;
+};
+
+/* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that its
+ * owner opened and that stays so during the call; len > 0. They return when the bytes are there.
+ * Errors: PEER (its memory is gone), SYSTEM. `self` is the table itself: a wrapper's is the beginning
+ * of the wrapper. */
+struct tt_fabric_ops {
+    const char *name;
+    tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
+                         tt_address from, int64_t len);
+    tutti_status (*write)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                          tt_address to, const void *from, int64_t len);
+    /* Before each signal of this rank is given: a wrapper may delay it, or make the rank fail. NULL
+     * where nobody listens. */
+    tutti_status (*signalling)(const struct tt_fabric_ops *self, struct tt_fabric *f);
+    /* After each step of a plan: what it was, since when, and how many bytes. NULL likewise. */
+    void (*did)(const struct tt_fabric_ops *self, struct tt_fabric *f, const struct tt_deed *deed);
+    void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
+};
+
+/* One rank's end. */
+struct tt_fabric {
+    const struct tt_fabric_ops *ops;
+    struct tt_segment *segment;
+    struct tt_job_page *job;
+    int me, size;
+    bool direct; /* read and write work between every pair of ranks */
+    bool mapped; /* every buffer of every rank can be reached by plain loads */
+    bool fences; /* signallers must fence: no membarrier */
+    int cores;
+    int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
+    struct tt_patience patience;
+    struct tt_arena arena;
+};
+
+/* Readies f for rank `me` of the job in `segment`, which it uses but does not own. The fabric is
+ * self, thread or shm by what the job is; then the wrappers that TUTTI_FAULT and TUTTI_TRACE ask
+ * for. What can be known only together (direct) is settled by boot. */
+tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me);
+void tt_fabric_close(struct tt_fabric *f);
+
+static inline void *tt_fabric_at(const struct tt_fabric *f, int64_t offset)
+{
+    return f->segment->base + offset;
+}
+
+/* The address to tell others of a local buffer. */
+static inline tt_address tt_fabric_tell(const struct tt_fabric *f, const void *memory)
+{
+    int64_t offset = (const char *)memory - f->segment->base;
+    if (offset >= 0 && offset < f->segment->bytes) return (uint64_t)offset | TT_ADDRESS_IN_SEGMENT;
+    return (uint64_t)(uintptr_t)memory;
+}
+
+/* Where another rank's buffer can be loaded from, or NULL: then read and write. */
+static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address address)
+{
+    if (address & TT_ADDRESS_IN_SEGMENT)
+        return tt_fabric_at(f, (int64_t)(address & ~TT_ADDRESS_IN_SEGMENT));
+    return f->mapped ? (void *)(uintptr_t)address : NULL;
+}
+
+/* Rings for job ranks[0..n-1], if they sleep, after a release store; n < 0: for everybody. */
+void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
+
+static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
+{
+    if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
+}
+
+static inline tutti_status tt_fabric_read(struct tt_fabric *f, int rank, void *to, tt_address from,
+                                          int64_t len)
+{
+    return f->ops->read(f->ops, f, rank, to, from, len);
+}
+
+static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_address to,
+                                           const void *from, int64_t len)
+{
+    return f->ops->write(f->ops, f, rank, to, from, len);
+}
+
+/* Put themselves before f->ops, if TUTTI_FAULT or TUTTI_TRACE ask for it. */
+tutti_status tt_fault_wrap(struct tt_fabric *f);
+tutti_status tt_trace_wrap(struct tt_fabric *f);
+
+/* Whether this process can read the memory of rank r of its job: tried on its probe word. */
+bool tt_cma_works(const struct tt_job_page *job, int rank);
+/* What forbids CMA on this machine in words, or NULL if nothing is known to. */
+const char *tt_cma_forbidden(void);
+
+extern const struct tt_fabric_ops tt_fabric_self, tt_fabric_thread, tt_fabric_shm;
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making, mapping and leaving the job's memory. Nothing here is fast or needs to be.
+ */
+#include "fabric/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric/wait.h"
+
+#define ARENA_MOST (16ll << 30)
+#define ARENA_LEAST (64ll << 20)
+
+static int64_t page_bytes(int size)
+{
+    int64_t bytes =
+        (int64_t)sizeof(struct tt_job_page) + size * (int64_t)sizeof(struct tt_job_rank);
+    return tt_round_up(bytes, 4096);
+}
+
+static int64_t whole_bytes(int size, int64_t arena)
+{
+    return page_bytes(size) + size * arena;
+}
+
+static void *map(int fd, int64_t bytes)
+{
+    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    return mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
+}
+
+static void fill_page(const struct tt_segment *s, int size, bool threads, int64_t arena)
+{
+    struct tt_job_page *job = tt_segment_page(s);
+    job->size = size;
+    job->threads = threads;
+    job->page_bytes = page_bytes(size);
+    job->arena_bytes = arena;
+    snprintf(job->version, sizeof job->version, "%s", tutti_version());
+    job->magic = TT_JOB_MAGIC;
+}
+
+static int open_memory(void)
+{
+    return memfd_create("tutti", MFD_CLOEXEC);
+}
+
+/* The largest arenas that the limits on address space and file size allow. */
+static bool map_largest(struct tt_segment *s, int size, int64_t *arena)
+{
+    for (*arena = ARENA_MOST; *arena >= ARENA_LEAST; *arena /= 2) {
+        s->bytes = whole_bytes(size, *arena);
+        if (s->fd >= 0 && ftruncate(s->fd, s->bytes) != 0) continue;
+        void *base = map(s->fd, s->bytes);
+        if (base != MAP_FAILED) {
+            s->base = base;
+            return true;
+        }
+    }
+    return false;
+}
+
+tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
+{
+    int64_t arena = 0;
+    *s = (struct tt_segment){.fd = threads ? -1 : open_memory()};
+    if (!threads && s->fd < 0)
+        return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
+                                                                : TUTTI_ERR_SYSTEM,
+                             "cannot make the job's shared memory (memfd_create)");
+    if (!map_largest(s, size, &arena)) {
+        tutti_status status =
+            tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
+                          (long long)s->bytes, size);
+        if (s->fd >= 0) close(s->fd);
+        return status;
+    }
+    if (s->fd >= 0 && fallocate(s->fd, 0, 0, page_bytes(size)) != 0) {
+        tutti_status status = tt_fail_errno(TUTTI_ERR_MEMORY, "no memory for the job's first page");
+        tt_segment_close(s);
+        return status;
+    }
+    fill_page(s, size, threads, arena);
+    return TUTTI_OK;
+}
+
+/* Whether the page says what a job of this library's layout says. */
+static tutti_status check_page(const struct tt_job_page *job, int64_t bytes)
+{
+    if (job->magic != TT_JOB_MAGIC)
+        return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
+    if (job->size < 1 || whole_bytes(job->size, job->arena_bytes) != bytes)
+        return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
+    return TUTTI_OK;
+}
+
+/* A rank that cannot map the job's memory maps its page, to tell those that wait for it. */
+static void refuse(int fd, int rank)
+{
+    struct tt_job_page *job = map(fd, 4096);
+    if (job == MAP_FAILED) return;
+    int64_t bytes = job->magic == TT_JOB_MAGIC && rank < job->size ? job->page_bytes : 0;
+    munmap(job, 4096);
+    if (bytes == 0 || (job = map(fd, bytes)) == MAP_FAILED) return;
+    tt_job_fail(job, rank, TT_CAUSE_STATUS, TUTTI_ERR_LIMIT);
+    munmap(job, (size_t)bytes);
+}
+
+tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return tt_fail_errno(TUTTI_ERR_BOOT, "TUTTI_JOB names descriptor %d", fd);
+    if (!S_ISREG(st.st_mode) || st.st_size < 4096 || st.st_uid != geteuid())
+        return tt_fail(TUTTI_ERR_BOOT, "descriptor %d in TUTTI_JOB is not a job of this user", fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    void *base = map(fd, st.st_size);
+    if (base == MAP_FAILED) {
+        tutti_status status = tt_fail_errno(
+            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory", (long long)st.st_size);
+        refuse(fd, rank);
+        return status;
+    }
+    *s = (struct tt_segment){.base = base, .bytes = st.st_size, .fd = fd};
+    tutti_status status = check_page(tt_segment_page(s), s->bytes);
+    if (status != TUTTI_OK) tt_segment_close(s);
+    return status;
+}
+
+void tt_segment_close(struct tt_segment *s)
+{
+    if (s->base) munmap(s->base, (size_t)s->bytes);
+    if (s->fd >= 0) close(s->fd);
+    *s = (struct tt_segment){.fd = -1};
+}
+
+int64_t tt_segment_arena(const struct tt_segment *s, int rank)
+{
+    const struct tt_job_page *job = tt_segment_page(s);
+    return job->page_bytes + rank * job->arena_bytes;
+}
+
+/* ---- Failure ---- */
+
+static void fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
+{
+    struct tt_job_rank *r = &job->rank[rank];
+    uint32_t none = TT_CAUSE_NONE;
+    if (!atomic_compare_exchange_strong(&r->cause, &none, (uint32_t)cause)) return;
+    atomic_store(&r->cause_code, code);
+    atomic_store(&r->state, TT_RANK_FAILED);
+    uint32_t nobody = 0;
+    atomic_compare_exchange_strong(&job->first, &nobody, (uint32_t)rank + 1);
+    atomic_fetch_add(&job->failures, 1);
+    tt_job_wake_all(job);
+}
+
+void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
+{
+    if (atomic_load(&job->rank[rank].state) != TT_RANK_LEFT) fail(job, rank, cause, code);
+}
+
+void tt_job_leave(struct tt_job_page *job, int rank)
+{
+    uint32_t joined = TT_RANK_JOINED;
+    atomic_compare_exchange_strong(&job->rank[rank].state, &joined, TT_RANK_LEFT);
+    atomic_fetch_add(&job->failures, 1);
+    tt_job_wake_all(job);
+}
+
+void tt_job_miss(struct tt_job_page *job, int rank)
+{
+    fail(job, rank, TT_CAUSE_LEFT, 0);
+}
+
+char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n)
+{
+    const struct tt_job_rank *r = &job->rank[rank];
+    int code = atomic_load(&r->cause_code);
+    switch ((enum tt_cause)atomic_load(&r->cause)) {
+    case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
+    case TT_CAUSE_SIGNAL:
+        snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));
+        break;
+    case TT_CAUSE_EXIT: snprintf(buffer, n, "rank %d exited with code %d", rank, code); break;
+    case TT_CAUSE_STATUS:
+        snprintf(buffer, n, "rank %d cannot go on: %s", rank,
+                 tutti_status_text((tutti_status)code));
+        break;
+    case TT_CAUSE_LEFT:
+        snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
+        break;
+    }
+    return buffer;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks that are processes of one machine: memory outside the segment is read and written by
+ * process_vm_readv and process_vm_writev (CMA: cross memory attach), one copy and no set-up. The
+ * kernel asks the same right for it as for a debugger; containers and Yama may refuse it. So it is
+ * tried between every pair at the start (boot), and used only if all can.
+ */
+#include "fabric/fabric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                       unsigned long, unsigned long);
+
+/* The kernel sees before the launcher does that a process is gone, so its word is waited for; and one
+ * that failed for another's sake may have freed what it had opened. */
+static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
+{
+    char text[160];
+    int error = errno;
+    const struct tt_job_rank *r = &f->job->rank[rank];
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int ms = 0; error == ESRCH && ms < 1000 && atomic_load(&r->state) == TT_RANK_JOINED; ms++)
+        nanosleep(&pause, NULL);
+    int first = tt_job_first_failed(f->job);
+    if (first >= 0)
+        return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(f->job, first, text, sizeof text));
+    errno = error;
+    return tt_fail_errno(error == ESRCH ? TUTTI_ERR_PEER : TUTTI_ERR_SYSTEM,
+                         "cannot reach %lld bytes at %#llx in the memory of rank %d",
+                         (long long)len, (unsigned long long)there, rank);
+}
+
+/* The kernel moves at most MAX_RW_COUNT bytes a call, and less when a page is missing. */
+static tutti_status move(struct tt_fabric *f, cma_fn *fn, int rank, char *here, tt_address there,
+                         int64_t len)
+{
+    pid_t pid = atomic_load_explicit(&f->job->rank[rank].pid, memory_order_relaxed);
+    while (len > 0) {
+        struct iovec mine = {here, (size_t)len};
+        struct iovec its = {(void *)(uintptr_t)there, (size_t)len};
+        ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) continue;
+            return lost(f, rank, len, there);
+        }
+        here += n;
+        there += (uint64_t)n;
+        len -= n;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status read_there(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                               void *to, tt_address from, int64_t len)
+{
+    (void)self;
+    return move(f, process_vm_readv, rank, to, from, len);
+}
+
+static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                                tt_address to, const void *from, int64_t len)
+{
+    (void)self;
+    return move(f, process_vm_writev, rank, (char *)(uintptr_t)from, to, len);
+}
+
+const struct tt_fabric_ops tt_fabric_shm = {
+    .name = "shm", .read = read_there, .write = write_there};
+
+bool tt_cma_works(const struct tt_job_page *job, int rank)
+{
+    uint64_t word = 0;
+    const struct tt_job_rank *r = &job->rank[rank];
+    struct iovec mine = {&word, sizeof word};
+    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
+    return process_vm_readv(atomic_load(&r->pid), &mine, 1, &its, 1, 0) == sizeof word &&
+           word == TT_JOB_MAGIC;
+}
+
+const char *tt_cma_forbidden(void)
+{
+    static char text[128];
+    int scope = 0;
+    uint64_t word = TT_JOB_MAGIC, copy = 0;
+    struct iovec to = {&copy, sizeof copy}, from = {&word, sizeof word};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof word) {
+        snprintf(text, sizeof text, "process_vm_readv: %s", strerror(errno));
+        return text;
+    }
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file && fscanf(file, "%d", &scope) != 1) scope = 0;
+    if (file) fclose(file);
+    if (scope < 2) return NULL;
+    snprintf(text, sizeof text, "kernel.yama.ptrace_scope is %d", scope);
+    return text;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A wrapper that notes what a rank does and when: TUTTI_TRACE=DIR writes DIR/rank-R.json at the end,
+ * in Chrome's trace event format (an array of complete events; pid is the rank, tid the lane), which
+ * Perfetto opens. The clock is the machine's, so the files of one machine fit together.
+ */
+#include "fabric/fabric.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define EVENTS_MOST (1 << 20) /* of a rank; what comes later is counted, not kept */
+
+struct event {
+    struct tt_deed deed;
+    int64_t end_ns;
+};
+
+struct trace {
+    struct tt_fabric_ops ops;
+    const struct tt_fabric_ops *below;
+    const char *dir;
+    struct event *events;
+    int64_t n, room, lost;
+};
+
+static bool grow(struct trace *trace)
+{
+    int64_t room = trace->room ? 2 * trace->room : 1024;
+    if (trace->n < trace->room) return true;
+    struct event *events =
+        trace->n < EVENTS_MOST ? tt_realloc(trace->events, (size_t)room * sizeof *events) : NULL;
+    if (!events) return false;
+    trace->events = events;
+    trace->room = room;
+    return true;
+}
+
+static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                      const struct tt_deed *deed)
+{
+    struct trace *trace = (struct trace *)self;
+    int64_t now = tt_clock_ns();
+    (void)f;
+    if (grow(trace))
+        trace->events[trace->n++] = (struct event){*deed, now};
+    else
+        trace->lost++;
+}
+
+static tutti_status trace_read(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                               void *to, tt_address from, int64_t len)
+{
+    const struct tt_fabric_ops *below = ((const struct trace *)self)->below;
+    struct tt_deed deed = {.name = "read", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
+    tutti_status status = below->read(below, f, rank, to, from, len);
+    trace_did(self, f, &deed);
+    return status;
+}
+
+static tutti_status trace_write(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                                tt_address to, const void *from, int64_t len)
+{
+    const struct tt_fabric_ops *below = ((const struct trace *)self)->below;
+    struct tt_deed deed = {.name = "write", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
+    tutti_status status = below->write(below, f, rank, to, from, len);
+    trace_did(self, f, &deed);
+    return status;
+}
+
+static tutti_status trace_signalling(const struct tt_fabric_ops *self, struct tt_fabric *f)
+{
+    const struct tt_fabric_ops *below = ((const struct trace *)self)->below;
+    return below->signalling ? below->signalling(below, f) : TUTTI_OK;
+}
+
+static void print_event(FILE *file, const struct event *e, int rank, bool last)
+{
+    fprintf(file,
+            "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
+            "\"args\":{\"bytes\":%lld,\"peer\":%d,\"execution\":%llu}}%s\n",
+            e->deed.name, rank, e->deed.lane, (double)e->deed.begin_ns / 1e3,
+            (double)(e->end_ns - e->deed.begin_ns) / 1e3, (long long)e->deed.bytes, e->deed.peer,
+            (unsigned long long)e->deed.execution, last ? "" : ",");
+}
+
+static void save(const struct trace *trace, int rank)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.json", trace->dir, rank);
+    FILE *file = fopen(path, "we");
+    if (!file) {
+        tt_warn("TUTTI_TRACE: cannot write %s", path);
+        return;
+    }
+    fprintf(file, "[\n");
+    for (int64_t i = 0; i < trace->n; i++)
+        print_event(file, &trace->events[i], rank, i + 1 == trace->n);
+    fprintf(file, "]\n");
+    if (ferror(file) | fclose(file)) tt_warn("TUTTI_TRACE: %s is not complete", path);
+    if (trace->lost) tt_warn("TUTTI_TRACE: %lld events were not kept", (long long)trace->lost);
+}
+
+static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
+{
+    struct trace *trace = (struct trace *)self;
+    save(trace, f->me);
+    if (trace->below->close) trace->below->close(trace->below, f);
+    tt_free(trace->events);
+    tt_free(trace);
+}
+
+tutti_status tt_trace_wrap(struct tt_fabric *f)
+{
+    const char *dir = tt_setting("TUTTI_TRACE");
+    if (!dir) return TUTTI_OK;
+    mkdir(dir, 0777); /* it may be there; if it cannot be used, saving says so */
+    struct trace *trace = tt_calloc(1, sizeof *trace);
+    if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
+    trace->below = f->ops;
+    trace->dir = dir;
+    trace->ops = (struct tt_fabric_ops){.name = f->ops->name,
+                                        .read = trace_read,
+                                        .write = trace_write,
+                                        .signalling = trace_signalling,
+                                        .did = trace_did,
+                                        .close = trace_close};
+    f->ops = &trace->ops;
+    return TUTTI_OK;
+}

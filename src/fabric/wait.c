@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The slow half of waiting: yields, sleep, wake-ups, and how many processors there are.
+ */
+#include "fabric/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A sleep never lasts longer: what nobody can ring for (a rank that was killed together with the
+ * launcher) is noticed by looking. */
+#define SLEEP_MOST_NS 50000000
+
+static long futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, (uint32_t *)word, what, value, timeout, NULL, 0);
+}
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* ---- Processors ---- */
+
+/* Whole processors that the cgroup's quota is worth; 0 if there is none. */
+static int quota_of(const char *path)
+{
+    long long quota, period;
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    int got = fscanf(file, "%lld %lld", &quota, &period);
+    fclose(file);
+    return got == 2 && period > 0 ? (int)tt_max(1, quota / period) : 0;
+}
+
+/* The least of the quotas from this process' cgroup up to the root. */
+static int cgroup_cores(void)
+{
+    char line[PATH_MAX], path[PATH_MAX + 64];
+    int least = 0;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file) return 0;
+    while (fgets(line, sizeof line, file)) {
+        char *at = strncmp(line, "0::", 3) == 0 ? line + 3 : NULL;
+        if (!at) continue;
+        at[strcspn(at, "\n")] = 0;
+        for (size_t n = strlen(at); n > 0; n = (size_t)(strrchr(at, '/') - at), at[n] = 0) {
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", at);
+            int cores = quota_of(path);
+            if (cores && (!least || cores < least)) least = cores;
+        }
+    }
+    fclose(file);
+    return least;
+}
+
+/* Affinity and cpuset at once: the kernel keeps the one inside the other. */
+static int allowed_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (int)tt_max(1, CPU_COUNT(&set));
+    return (int)tt_max(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+int tt_usable_cores(void)
+{
+    int allowed = allowed_cores(), quota = cgroup_cores();
+    return quota && quota < allowed ? quota : allowed;
+}
+
+struct tt_patience tt_patience_for(int ranks, int cores)
+{
+    bool crowded = ranks > cores;
+    return (struct tt_patience){
+        .spins = (int)tt_setting_int("TUTTI_SPINS", crowded ? 0 : 100, 0, INT_MAX),
+        .yields = (int)tt_setting_int("TUTTI_YIELDS", crowded ? 4000 : 1000, 0, INT_MAX),
+        .can_sleep = true};
+}
+
+/* ---- Sleeping ---- */
+
+void tt_wait_register(struct tt_job_page *job)
+{
+    if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) atomic_store(&job->fences, 1);
+}
+
+static void full_barrier(struct tt_job_page *job)
+{
+#ifdef TT_TSAN
+    atomic_fetch_add(&job->sleepers, 0);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+    if (!atomic_load_explicit(&job->fences, memory_order_relaxed))
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+static void announce(struct tt_wait *w)
+{
+    struct tt_job_rank *me = &w->job->rank[w->rank];
+    atomic_store(&me->sleeping, 1);
+    atomic_fetch_add(&w->job->sleepers, 1);
+    w->bell = atomic_load(&me->doorbell);
+    w->announced = true;
+    full_barrier(w->job);
+}
+
+static void sleep_on_bell(struct tt_wait *w)
+{
+    struct timespec most = {.tv_nsec = SLEEP_MOST_NS};
+    struct tt_job_rank *me = &w->job->rank[w->rank];
+    futex(&me->doorbell, FUTEX_WAIT, w->bell, &most);
+    tt_wait_done(w);
+    w->yielded = w->patience->yields; /* after a false alarm, announce again at once */
+}
+
+void tt_wait_more(struct tt_wait *w)
+{
+    if (w->spun < w->patience->spins) {
+        w->spun++;
+        tt_relax();
+    } else if (w->yielded < w->patience->yields || !w->patience->can_sleep) {
+        w->yielded++;
+        sched_yield();
+    } else if (!w->announced)
+        announce(w); /* and look once more */
+    else
+        sleep_on_bell(w);
+}
+
+void tt_wait_done(struct tt_wait *w)
+{
+    if (!w->announced) return;
+    atomic_fetch_sub(&w->job->sleepers, 1);
+    atomic_store(&w->job->rank[w->rank].sleeping, 0);
+    w->announced = false;
+}
+
+void tt_job_wake(struct tt_job_page *job, int rank)
+{
+    struct tt_job_rank *r = &job->rank[rank];
+    if (!atomic_load(&r->sleeping)) return;
+    atomic_fetch_add(&r->doorbell, 1);
+    futex(&r->doorbell, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void tt_job_wake_all(struct tt_job_page *job)
+{
+    for (int r = 0; r < job->size; r++) tt_job_wake(job, r);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waiting: spin, then yield, then sleep on a futex; and waking who sleeps.
+ *
+ * The sleeper:    sleeping = 1, sleepers + 1;  barrier;  look once more;  sleep on the doorbell.
+ * The signaller:  store the signal;            barrier;  sleepers > 0 ? ring the doorbells.
+ *
+ * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
+ * barrier on both sides at most one of the two loads can miss. The signaller is the fast path and the
+ * sleeper has time, so where the kernel has membarrier(2) the sleeper's call makes every running
+ * rank execute a full barrier, and the signaller's is only one for the compiler (the idea of
+ * asymmetric fences: liburcu's sys_membarrier flavour). The doorbell is read before the second
+ * look, so a ring between the look and the sleep ends the sleep at once.
+ */
+#ifndef TT_WAIT_H
+#define TT_WAIT_H
+
+#include "fabric/segment.h"
+
+/* How one waiter behaves; made once for a client (local). */
+struct tt_patience {
+    int spins;  /* looks before the first yield */
+    int yields; /* yields before the sleep */
+    bool can_sleep;
+};
+
+/* Ranks on this machine more than cores means no spin but many yields. */
+struct tt_patience tt_patience_for(int ranks, int cores);
+/* Processors that this process may use: affinity and cpuset, and the cgroup's cpu.max. At least 1. */
+int tt_usable_cores(void);
+
+/* Registers this process for membarrier, or has the job's signallers fence. Once, at the start. */
+void tt_wait_register(struct tt_job_page *job);
+
+/* The state of one wait. */
+struct tt_wait {
+    const struct tt_patience *patience;
+    struct tt_job_page *job;
+    int rank; /* of the waiter, in the job */
+    int spun, yielded;
+    bool announced;
+    uint32_t bell;
+};
+
+static inline void tt_wait_begin(struct tt_wait *w, const struct tt_patience *patience,
+                                 struct tt_job_page *job, int rank)
+{
+    *w = (struct tt_wait){.patience = patience, .job = job, .rank = rank};
+}
+
+static inline void tt_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Called each time the waiter has looked in vain; returns to have it look again. */
+void tt_wait_more(struct tt_wait *w);
+/* Called when it has what it waited for, or gives up. */
+void tt_wait_done(struct tt_wait *w);
+
+/* TSan knows no fences: the same protocol with a sequentially consistent operation. */
+#if defined(__SANITIZE_THREAD__)
+#define TT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TT_TSAN 1
+#endif
+#endif
+
+/* After a release store that others may wait for: whether somebody sleeps, so that the doorbells of
+ * those it was for must be rung (tt_job_wake). */
+static inline bool tt_signalled(struct tt_job_page *job, bool fences)
+{
+#ifdef TT_TSAN
+    (void)fences;
+    return atomic_fetch_add(&job->sleepers, 0) > 0;
+#else
+    if (tt_unlikely(fences))
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    return tt_unlikely(atomic_load_explicit(&job->sleepers, memory_order_relaxed) > 0);
+#endif
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A finished plan: the builder's arrays, one after the other in one block of memory.
+ */
+#include "plan/build-inside.h"
+
+#include <string.h>
+
+/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. */
+static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
+{
+    struct tt_shape s = shape_of(b, *r);
+    int64_t span = s.block > 0 ? (len / s.block - 1) * s.stride + s.block : len;
+    return r->off + (s.mod > 0 ? (s.mod - 1) * s.step[0] : 0) + span;
+}
+
+static void measure_window(struct tt_builder *b)
+{
+    const struct tt_step *s = (const struct tt_step *)b->steps.data;
+    const struct tt_range *ranges = (const struct tt_range *)b->ranges.data;
+    for (size_t i = 0; i < b->steps.n; i++)
+        for (uint32_t k = 0; s[i].kind != TT_SIGNAL && k < s[i].nops; k++) {
+            const struct tt_range *r = &ranges[s[i].first + k];
+            if (r->buf == TT_WIN && r->shape && r->rank == TT_SELF)
+                b->plan.win_bytes = tt_max(b->plan.win_bytes, reach(b, r, s[i].len));
+        }
+}
+
+static void *pack(struct array *a, char **at)
+{
+    char *to = *at;
+    if (a->n) memcpy(to, a->data, a->n * a->sz);
+    *at += tt_round_up((int64_t)(a->n * a->sz), 8);
+    return to;
+}
+
+static size_t packed_bytes(const struct tt_builder *b)
+{
+    const struct array *all[] = {&b->steps, &b->ranges,    &b->shapes, &b->varies,
+                                 &b->ranks, &b->exchanges, &b->entries};
+    size_t bytes = (size_t)tt_round_up(sizeof(struct tt_plan), 8);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        bytes += (size_t)tt_round_up((int64_t)(all[i]->n * all[i]->sz), 8);
+    return bytes;
+}
+
+static void pack_all(struct tt_builder *b, struct tt_plan *plan, char *at)
+{
+    plan->steps_n = (uint32_t)b->steps.n;
+    plan->ranges_n = (uint32_t)b->ranges.n;
+    plan->shapes_n = (uint32_t)b->shapes.n;
+    plan->varies_n = (uint32_t)b->varies.n;
+    plan->ranks_n = (uint32_t)b->ranks.n;
+    plan->exchanges_n = (uint32_t)b->exchanges.n;
+    plan->entries_n = (uint32_t)b->entries.n;
+    plan->steps = pack(&b->steps, &at);
+    plan->ranges = pack(&b->ranges, &at);
+    plan->shapes = pack(&b->shapes, &at);
+    plan->varies = pack(&b->varies, &at);
+    plan->ranks = pack(&b->ranks, &at);
+    plan->exchanges = pack(&b->exchanges, &at);
+    plan->entries = pack(&b->entries, &at);
+}
+
+struct tt_plan *tt_builder_finish(struct tt_builder *b)
+{
+    if (b->depth || b->dead) b->error = "a loop without an end";
+    if (b->error) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "cannot build a plan: %s", b->error);
+        return NULL;
+    }
+    if (b->shapes.n) measure_window(b);
+    size_t bytes = packed_bytes(b);
+    struct tt_plan *plan = tt_alloc(bytes);
+    if (!plan) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan of %zu bytes", bytes);
+        return NULL;
+    }
+    *plan = b->plan;
+    plan->bytes = (int64_t)bytes;
+    pack_all(b, plan, (char *)plan + tt_round_up(sizeof *plan, 8));
+    return plan;
+}
+
+void tt_plan_free(struct tt_plan *plan)
+{
+    tt_free(plan);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Appends steps to growing arrays, which build-pack.c then packs into one block. An algorithm never
+ * sees an error: the first one is kept and comes out of tt_builder_finish.
+ */
+#include "plan/build-inside.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define DROPPED UINT32_MAX /* the id of a start that was dropped */
+#define NO_LOOP UINT32_MAX
+
+static void *append(struct tt_builder *b, struct array *a, const void *elements, size_t n)
+{
+    if (a->n + n > a->room) {
+        size_t room = a->room ? a->room : 32;
+        while (room < a->n + n) room *= 2;
+        char *data = tt_realloc(a->data, room * a->sz);
+        if (!data) {
+            b->error = "out of memory";
+            return NULL;
+        }
+        a->data = data;
+        a->room = room;
+    }
+    char *place = a->data + a->n * a->sz;
+    if (n) memcpy(place, elements, n * a->sz);
+    a->n += n;
+    return place;
+}
+
+static void each_array(struct tt_builder *b, void (*what)(struct array *, size_t sz))
+{
+    what(&b->steps, sizeof(struct tt_step));
+    what(&b->ranges, sizeof(struct tt_range));
+    what(&b->shapes, sizeof(struct tt_shape));
+    what(&b->varies, sizeof(struct tt_vary));
+    what(&b->ranks, sizeof(int32_t));
+    what(&b->exchanges, sizeof(struct tt_exchange));
+    what(&b->entries, sizeof(struct tt_entry));
+    what(&b->homes, sizeof(uint32_t));
+}
+
+static void array_empty(struct array *a, size_t sz)
+{
+    a->n = 0;
+    a->sz = sz;
+}
+
+static void array_free(struct array *a, size_t sz)
+{
+    (void)sz;
+    tt_free(a->data);
+}
+
+void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
+                      const char *algorithm)
+{
+    each_array(b, array_empty);
+    b->plan = (struct tt_plan){.p = p,
+                               .me = me,
+                               .coll = call->coll,
+                               .algorithm = algorithm,
+                               .type = call->type,
+                               .op = call->op,
+                               .lanes = 1,
+                               .segments = tt_call_segments(call)};
+    b->depth = b->dead = 0;
+    b->value_base = 0;
+    b->last_dropped = true; /* there is no step to add to */
+    b->error = NULL;
+}
+
+struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, const char *algorithm)
+{
+    struct tt_builder *b = tt_calloc(1, sizeof *b);
+    if (!b) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
+        return NULL;
+    }
+    tt_builder_reset(b, p, me, call, algorithm);
+    return b;
+}
+
+void tt_builder_free(struct tt_builder *b)
+{
+    if (!b) return;
+    each_array(b, array_free);
+    tt_free(b);
+}
+
+/* ---- Steps ---- */
+
+static struct tt_step *last_step(struct tt_builder *b)
+{
+    return (struct tt_step *)b->steps.data + b->steps.n - 1;
+}
+
+static struct tt_lane *lane(struct tt_builder *b)
+{
+    return &b->plan.lane[b->plan.lanes - 1];
+}
+
+static void step(struct tt_builder *b, const struct tt_step *s)
+{
+    b->last_dropped = b->dead || !append(b, &b->steps, s, 1);
+    if (!b->last_dropped) lane(b)->n++;
+}
+
+/* Notes that X@r of the range is this rank's own where r is me, and how much of WIN is used. */
+static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
+{
+    if (r.rank == b->plan.me) r.rank = TT_SELF;
+    if (r.buf == TT_WIN && r.rank == TT_SELF && r.shape == 0)
+        b->plan.win_bytes = tt_max(b->plan.win_bytes, r.off + len);
+    return r;
+}
+
+/* A step with ranges; false if it was dropped for want of length. */
+static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range *r, uint32_t n)
+{
+    b->last_dropped = true;
+    if (b->dead || s.len <= 0) return false;
+    s.first = (uint32_t)b->ranges.n;
+    s.nops = n;
+    struct tt_range *to = append(b, &b->ranges, r, n);
+    if (!to) return false;
+    for (uint32_t i = 0; i < n; i++) to[i] = settled(b, to[i], s.len);
+    if (n > b->plan.operands) b->plan.operands = n;
+    step(b, &s);
+    return !b->last_dropped;
+}
+
+static tt_started started(struct tt_builder *b)
+{
+    uint32_t home = b->depth ? b->loop[b->depth - 1] : NO_LOOP;
+    append(b, &b->homes, &home, 1);
+    return lane(b)->starts++;
+}
+
+static bool loop_is_open(const struct tt_builder *b, uint32_t loop)
+{
+    for (int d = 0; d < b->depth; d++)
+        if (b->loop[d] == loop) return true;
+    return loop == NO_LOOP;
+}
+
+static tt_started start(struct tt_builder *b, enum tt_kind kind, int peer, const struct tt_range *r,
+                        uint32_t n, int64_t len)
+{
+    struct tt_step s = {.kind = (uint8_t)kind, .peer = peer, .value = lane(b)->starts, .len = len};
+    if (!ranged(b, s, r, n)) return DROPPED;
+    return started(b);
+}
+
+tt_started tt_send(struct tt_builder *b, int peer, struct tt_range from, int64_t len)
+{
+    return start(b, TT_SEND, peer, &from, 1, len);
+}
+
+tt_started tt_recv(struct tt_builder *b, int peer, struct tt_range to, int64_t len)
+{
+    return start(b, TT_RECV, peer, &to, 1, len);
+}
+
+tt_started tt_put(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len)
+{
+    return start(b, TT_PUT, to.rank, (struct tt_range[]){to, from}, 2, len);
+}
+
+tt_started tt_get(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len)
+{
+    return start(b, TT_GET, from.rank, (struct tt_range[]){to, from}, 2, len);
+}
+
+void tt_wait_ago(struct tt_builder *b, tt_started id, int ago)
+{
+    tt_assert(ago >= 0 && ago < TT_IN_FLIGHT);
+    b->last_dropped = true;
+    if (id == DROPPED || b->error) return;
+    uint32_t home = ((const uint32_t *)b->homes.data)[id];
+    step(b, &(struct tt_step){
+                .kind = TT_WAIT, .value = id, .sub = (uint8_t)ago, .first = loop_is_open(b, home)});
+}
+
+void tt_wait(struct tt_builder *b, tt_started id)
+{
+    tt_wait_ago(b, id, 0);
+}
+
+void tt_signal(struct tt_builder *b, int peer, uint32_t value)
+{
+    b->last_dropped = true;
+    if (peer == TT_ALL && b->plan.p == 1) return;
+    step(b, &(struct tt_step){.kind = TT_SIGNAL, .peer = peer, .value = b->value_base + value});
+}
+
+void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value)
+{
+    struct tt_step s = {.kind = TT_SIGNAL,
+                        .peer = TT_SET,
+                        .value = b->value_base + value,
+                        .first = (uint32_t)b->ranks.n,
+                        .nops = n};
+    b->last_dropped = true;
+    if (n == 0 || b->dead || !append(b, &b->ranks, ranks, n)) return;
+    step(b, &s);
+}
+
+void tt_await_lane(struct tt_builder *b, int writer, int writers_lane, uint32_t value)
+{
+    step(b, &(struct tt_step){.kind = TT_AWAIT,
+                              .peer = writer,
+                              .sub = (uint8_t)writers_lane,
+                              .value = b->value_base + value});
+}
+
+void tt_await(struct tt_builder *b, int writer, uint32_t value)
+{
+    tt_await_lane(b, writer, 0, value);
+}
+
+void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len)
+{
+    ranged(b, (struct tt_step){.kind = TT_COPY, .len = len}, (struct tt_range[]){to, from}, 2);
+}
+
+void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range *from, int k,
+                int64_t len)
+{
+    struct tt_step s = {.kind = TT_REDUCE, .len = len};
+    b->last_dropped = true;
+    if (b->dead || len <= 0) return;
+    s.first = (uint32_t)b->ranges.n;
+    s.nops = (uint32_t)k + 1;
+    if (!append(b, &b->ranges, &to, 1) || !append(b, &b->ranges, from, (size_t)k)) return;
+    struct tt_range *r = (struct tt_range *)b->ranges.data + s.first;
+    for (int i = 0; i <= k; i++) r[i] = settled(b, r[i], len);
+    if (s.nops > b->plan.operands) b->plan.operands = s.nops;
+    step(b, &s);
+}
+
+/* ---- Loops ---- */
+
+void tt_loop(struct tt_builder *b, uint32_t turns)
+{
+    if (b->dead || turns == 0) {
+        b->dead++;
+        return;
+    }
+    if (b->depth == TT_DEPTH) {
+        b->error = "loops nest too deep";
+        return;
+    }
+    b->loop[b->depth++] = (uint32_t)b->steps.n;
+    b->plan.loops = true;
+    step(b, &(struct tt_step){.kind = TT_LOOP, .value = turns});
+    b->last_dropped = true;
+}
+
+void tt_end(struct tt_builder *b)
+{
+    if (b->dead) {
+        b->dead--;
+        return;
+    }
+    if (b->depth == 0) {
+        b->error = "an end without a loop";
+        return;
+    }
+    uint32_t back = (uint32_t)b->steps.n - b->loop[--b->depth];
+    step(b, &(struct tt_step){.kind = TT_END, .value = back});
+    b->last_dropped = true;
+}
+
+static uint16_t shape(struct tt_builder *b, const struct tt_shape *s)
+{
+    if (b->shapes.n == 0) append(b, &b->shapes, &(struct tt_shape){0}, 1);
+    if (b->shapes.n > UINT16_MAX) b->error = "a plan with more than 65535 shapes of ranges";
+    const struct tt_shape *all = (const struct tt_shape *)b->shapes.data;
+    for (size_t i = 1; i < b->shapes.n; i++)
+        if (memcmp(&all[i], s, sizeof *s) == 0) return (uint16_t)i;
+    uint16_t index = (uint16_t)b->shapes.n;
+    append(b, &b->shapes, s, 1);
+    return index;
+}
+
+struct tt_range tt_moving(struct tt_builder *b, struct tt_range r, int64_t inner, int64_t outer)
+{
+    struct tt_shape s = shape_of(b, r);
+    s.step[0] = inner;
+    s.step[1] = outer;
+    r.shape = shape(b, &s);
+    return r;
+}
+
+struct tt_range tt_rotating(struct tt_builder *b, struct tt_range r, int64_t by, int mod, int phase)
+{
+    struct tt_shape s = shape_of(b, r);
+    s.step[0] = by;
+    s.mod = mod;
+    s.phase = phase;
+    r.shape = shape(b, &s);
+    return r;
+}
+
+struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t block, int64_t stride)
+{
+    struct tt_shape s = shape_of(b, r);
+    s.block = block;
+    s.stride = stride;
+    r.shape = shape(b, &s);
+    return r;
+}
+
+/* The steps of a loop often vary alike: if the last two entries are equal, the last is free again. */
+static void fold_varies(struct tt_builder *b)
+{
+    const struct tt_vary *all = (const struct tt_vary *)b->varies.data;
+    size_t n = b->varies.n;
+    if (n < 3 || memcmp(&all[n - 1], &all[n - 2], sizeof *all) != 0) return;
+    ((struct tt_step *)b->steps.data)[b->varied].vary = (uint16_t)(n - 2);
+    b->varies.n--;
+}
+
+/* The vary entry of the last step, its own to change. */
+static struct tt_vary *vary(struct tt_builder *b)
+{
+    struct tt_step *s = last_step(b);
+    if (s->vary == 0) {
+        struct tt_vary none = {.tail = -1};
+        if (b->varies.n == 0) append(b, &b->varies, &none, 1);
+        fold_varies(b);
+        if (b->varies.n > UINT16_MAX) b->error = "a plan with more than 65535 varying steps";
+        s->vary = (uint16_t)b->varies.n;
+        b->varied = b->steps.n - 1;
+        append(b, &b->varies, &none, 1);
+    }
+    return (struct tt_vary *)b->varies.data + s->vary;
+}
+
+void tt_tail(struct tt_builder *b, int64_t len)
+{
+    tt_tail_at(b, len, 0, 0);
+}
+
+void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase)
+{
+    if (b->last_dropped || b->error) return;
+    struct tt_vary *v = vary(b);
+    v->tail = len;
+    v->tail_mod = mod;
+    v->tail_phase = phase;
+}
+
+void tt_from(struct tt_builder *b, uint32_t turn)
+{
+    if (!b->last_dropped && !b->error) vary(b)->from = turn;
+}
+
+void tt_per_turn(struct tt_builder *b, int inc, int outer)
+{
+    if (b->last_dropped || b->error) return;
+    struct tt_vary *v = vary(b);
+    v->inc[0] = inc;
+    v->inc[1] = outer;
+}
+
+/* ---- The rest ---- */
+
+void tt_lane(struct tt_builder *b)
+{
+    if (b->plan.lanes == TT_LANES) {
+        b->error = "a plan with too many lanes";
+        return;
+    }
+    b->plan.lanes++;
+    b->last_dropped = true;
+    b->homes.n = 0;
+    lane(b)->first = (uint32_t)b->steps.n;
+}
+
+void tt_phase(struct tt_builder *b, int phase)
+{
+    b->value_base = (uint32_t)phase * TT_PHASE_VALUES;
+}
+
+void tt_open(struct tt_builder *b, uint32_t buffers)
+{
+    b->plan.opens |= buffers;
+}
+
+void tt_exchange(struct tt_builder *b, const struct tt_exchange *how,
+                 const struct tt_entry *entries, uint32_t n)
+{
+    tt_assert(how->window >= 1 && how->window <= TT_IN_FLIGHT && how->chunk > 0);
+    struct tt_exchange x = *how;
+    x.first = (uint32_t)b->entries.n;
+    x.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (entries[i].len > 0 && append(b, &b->entries, &entries[i], 1)) x.n++;
+    b->last_dropped = true;
+    if (x.n == 0 || b->dead) return;
+    struct tt_step s = {
+        .kind = TT_EXCHANGE, .first = (uint32_t)b->exchanges.n, .value = lane(b)->starts};
+    if (!append(b, &b->exchanges, &x, 1)) return;
+    if (b->plan.operands < 2) b->plan.operands = 2;
+    started(b);
+    step(b, &s);
+}
+
+struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes)
+{
+    struct tt_range r = tt_own(TT_TMP, b->plan.tmp_bytes);
+    b->plan.tmp_bytes += tt_round_up(bytes, TT_LINE);
+    return r;
+}

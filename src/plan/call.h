@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A collective as it was called, and what must come out of it.
+ *
+ * The same on all ranks: everything but the four count and displacement arrays, and in_place of a
+ * reduce. An algorithm may look at all of it to build; whether it applies, and which one is chosen,
+ * depends on the common part only.
+ *
+ * Buffers: IN and OUT are the caller's. bcast has one buffer, OUT on every rank, which at the root
+ * holds the input. In place, IN *is* OUT (for allgather(v): the rank's own piece of it); a plan is
+ * the same either way, so an algorithm must be right both ways or refuse in_place calls.
+ */
+#ifndef TT_PLAN_CALL_H
+#define TT_PLAN_CALL_H
+
+#include "base/base.h"
+
+/* X(name, takes an operation, has a root) */
+#define TT_COLL_LIST(X)                                                                            \
+    X(barrier, 0, 0)                                                                               \
+    X(bcast, 0, 1)                                                                                 \
+    X(reduce, 1, 1)                                                                                \
+    X(allreduce, 1, 0)                                                                             \
+    X(allgather, 0, 0)                                                                             \
+    X(allgatherv, 0, 0)                                                                            \
+    X(alltoall, 0, 0)                                                                              \
+    X(alltoallv, 0, 0)
+
+enum tt_coll {
+#define TT_COLL_ENUM(name, op, root) TT_COLL_##name,
+    TT_COLL_LIST(TT_COLL_ENUM)
+#undef TT_COLL_ENUM
+        TT_COLLS
+};
+
+/* In bytes and ranks. Invariants: n * sz and all byte offsets fit in 63 bits; the arrays are
+ * NULL but for allgatherv (out_*) and alltoallv (all four), where they have p entries. */
+struct tt_call {
+    enum tt_coll coll;
+    tutti_type type;
+    tutti_op op;
+    bool commutes; /* operands may be combined out of rank order */
+    bool in_place;
+    int32_t root;
+    int64_t n;     /* elements a rank contributes (alltoall: to each rank); v-forms: 0 */
+    int64_t sz;    /* bytes of an element */
+    int64_t slice; /* bytes of a pipeline slice or chunk, multiple of sz; 0: the algorithm's own */
+    int32_t radix; /* of trees and exchanges; 0: the algorithm's own */
+    uint64_t seed; /* of random orders */
+    const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* elements */
+};
+
+static inline int64_t tt_call_bytes(const struct tt_call *call)
+{
+    return call->n * call->sz;
+}
+
+/* Whether OUT@r and IN@r mean "the segment at r that is meant for me". */
+static inline bool tt_call_segments(const struct tt_call *call)
+{
+    return call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_alltoallv;
+}
+
+const char *tt_coll_name(enum tt_coll coll);
+bool tt_coll_has_op(enum tt_coll coll);
+bool tt_coll_has_root(enum tt_coll coll);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A problem as one rank calls it: the counts of the v-forms, each a function of (seed, from, to)
+ * alone, so that any rank knows any other's without a table of p² numbers; and its node map.
+ */
+#include "plan/problem.h"
+
+#include <string.h>
+
+/* A number drawn for the pair, below `limit`. */
+static int64_t drawn(const struct tt_problem *problem, int from, int to, int64_t limit)
+{
+    struct tt_random random;
+    uint64_t pair = (uint64_t)from * TT_PROBLEM_RANKS + (uint64_t)to;
+    tt_random_seed(&random, problem->seed * UINT64_C(0x9e3779b97f4a7c15) + pair);
+    return (int64_t)tt_random_below(&random, (uint64_t)limit);
+}
+
+static int gcd(int a, int b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* The rank's place in an order drawn from the seed: r -> (a r + b) mod p with a prime to p. */
+static int place(const struct tt_problem *problem, int r)
+{
+    int p = problem->p;
+    int a = 1 + (int)drawn(problem, 0, 0, p);
+    int b = (int)drawn(problem, 0, 1, p);
+    while (gcd(a, p) != 1) a++;
+    return (int)(((int64_t)a * r + b) % p);
+}
+
+/* n p (1/k) / (1/1 + ... + 1/p), rounded down, of the k-th rank from 1. */
+static int64_t zipf(const struct tt_problem *problem, double harmonic, int r)
+{
+    double share = 1.0 / (harmonic * (1 + place(problem, r)));
+    return (int64_t)(share * (double)problem->n * problem->p);
+}
+
+static double harmonic_sum(const struct tt_problem *problem)
+{
+    double sum = 0;
+    if (problem->skew != TT_SKEW_zipf) return 1;
+    for (int k = 1; k <= problem->p; k++) sum += 1.0 / k;
+    return sum;
+}
+
+/* Elements from one rank to another; who contributes to an allgatherv goes to all alike: to 0.
+ * Popular are an exchange's receivers, and an allgatherv's contributors. */
+static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
+{
+    bool gather = problem->call.coll == TT_COLL_allgatherv;
+    if (gather) to = 0;
+    switch (problem->skew) {
+    case TT_SKEW_uniform: return drawn(problem, from, to, 2 * problem->n + 1);
+    case TT_SKEW_zipf: return zipf(problem, harmonic, gather ? from : to);
+    case TT_SKEW_zero: return drawn(problem, from, to, 2) ? problem->n : 0;
+    case TT_SKEW_equal:
+    case TT_SKEWS: break;
+    }
+    return problem->n;
+}
+
+size_t tt_problem_room(const struct tt_problem *problem)
+{
+    size_t arrays = problem->call.coll == TT_COLL_alltoallv    ? 4
+                    : problem->call.coll == TT_COLL_allgatherv ? 2
+                                                               : 0;
+    return arrays * (size_t)problem->p;
+}
+
+static void without_gaps(const int64_t *counts, int64_t *displs, int p)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < p; r++) {
+        displs[r] = sum;
+        sum += counts[r];
+    }
+}
+
+struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room)
+{
+    struct tt_call call = problem->call;
+    int p = problem->p;
+    if (!tt_call_segments(&call)) return call;
+    double harmonic = harmonic_sum(problem);
+    for (int r = 0; r < p; r++) room[r] = count(problem, harmonic, r, me);
+    without_gaps(room, room + p, p);
+    call.out_counts = room;
+    call.out_displs = room + p;
+    if (call.coll == TT_COLL_allgatherv) return call;
+    int64_t *in = room + 2 * (size_t)p;
+    for (int r = 0; r < p; r++) in[r] = count(problem, harmonic, me, r);
+    without_gaps(in, in + p, p);
+    call.in_counts = in;
+    call.in_displs = in + p;
+    return call;
+}
+
+/* The number at *at, which is left behind it. */
+static int number(const char **at)
+{
+    size_t len = strspn(*at, "0123456789KMG");
+    int64_t value = 0;
+    tt_parse_size(*at, *at + len, &value);
+    *at += len;
+    return (int)value;
+}
+
+void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node)
+{
+    const char *at = strchr(problem->map, ':');
+    int r = 0, nodes = 0;
+    while (at && *at && r < problem->p) {
+        at++;
+        int size = number(&at), times = 1;
+        if (*at == '*') {
+            at++;
+            times = number(&at);
+        }
+        for (int end = nodes + times; nodes < end; nodes++)
+            for (int k = 0; k < size && r < problem->p; k++) node[r++] = nodes;
+    }
+    while (r < problem->p) node[r++] = 0;
+    map->p = problem->p;
+    map->nodes = nodes ? nodes : 1;
+    map->node = nodes > 1 ? node : NULL;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A plan being run: start, advance, complete. Blocking, nonblocking and persistent calls are all this.
+ */
+#ifndef TT_EXEC_H
+#define TT_EXEC_H
+
+#include "run/team.h"
+#include "type/type.h"
+
+enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
+
+/* A lane under way. Of a plan with loops: the step it is at, if it has one; of a straight plan iter.at
+ * is the step. */
+struct tt_lane_run {
+    struct tt_iter iter;
+    struct tt_plain step;
+    void *memory;                /* of the iterator */
+    struct tt_message *messages; /* TT_IN_FLIGHT for each id */
+    bool has_step, ended;
+};
+
+/* Bound to buffers; reused from start to start. The caller sets what stands above the line before
+ * tt_exec_start and leaves it alone until the state is IDLE again.
+ * Invariants: RUNNING means team->running[slot] == this. */
+struct tt_exec {
+    struct tt_team *team;
+    const struct tt_plan *plan;
+    char *buffer[TT_BUFFERS];   /* WIN is filled in by the start; TMP by tt_exec_init */
+    int64_t bytes[3];           /* of IN OUT TMP, as opened */
+    const struct tt_call *call; /* of a v-collective: counts and displacements; else NULL */
+    const struct tt_what *what; /* the call; lasts as long as the exec */
+    uint64_t shape;             /* its fingerprint, the same on all ranks */
+    /* ---- */
+    enum tt_exec_state state;
+    tutti_status status;
+    uint64_t number, base; /* base: of flag values */
+    uint64_t
+        mark; /* base and fingerprint: what is in the line of every member that runs the same */
+    int slot;
+    int looks; /* at a flag before giving up the turn */
+    uint32_t lanes_left;
+    bool traced;
+    struct tt_line *line;
+    tt_reduce_fn *reduce; /* of the plan's type and operation; NULL for user-defined ones */
+    int64_t tmp_offset;   /* of TMP in the segment; -1: private */
+    struct tt_end *ends;  /* with messages under way */
+    struct tt_exec *next; /* in the queue */
+    struct tt_lane_run lane[];
+};
+
+/* An exec for a plan, which must outlive it. NULL: see tutti_error (MEMORY, LIMIT). */
+struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan);
+void tt_exec_free(struct tt_exec *exec);
+
+/* Starts it, or queues it if its slot is taken, or ends it at once with the error of a broken team. */
+void tt_exec_start(struct tt_exec *exec);
+/* Moves it on as far as it goes without waiting. */
+void tt_exec_advance(struct tt_exec *exec);
+/* Whether some lane waits for a flag or message of this member, or the slot for its end of an execution
+ * before. */
+bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
+/* Blocks until it is complete; returns its status. */
+tutti_status tt_exec_wait(struct tt_exec *exec);
+
+/* At most `steps` steps of one lane, for schedulers that want every interleaving (tests). True if
+ * anything was done. */
+bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
+
+/* ---- Between exec.c and step.c ---- */
+
+/* MISMATCH if `rank` has started this execution as another call, else OK. */
+tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
+
+/* Goes on with all messages under way; with all lanes; with a few steps of one lane, of which it returns
+ * how many were done. A status above TUTTI_AGAIN ends the execution. */
+tutti_status tt_step_messages(struct tt_exec *exec);
+tutti_status tt_step_lanes(struct tt_exec *exec);
+int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status);
+
+/* ---- Of access.c: the ranges. range[0] is the destination. ---- */
+
+tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
+tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
+                              int64_t len);
+void tt_access_open(struct tt_exec *exec);
+
+static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
+{
+    return exec->buffer[r->buf] + r->off;
+}
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Doing the steps. A lane goes on until a step cannot be done yet; nothing in here waits, so one
+ * thread can run any number of executions and lanes in turn.
+ */
+#include "run/exec.h"
+
+#include <string.h>
+
+/* ---- Messages ---- */
+
+static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
+{
+    struct tt_team *t = exec->team;
+    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p;
+    if (!t->ends && !(t->ends = tt_calloc((size_t)(2 * n), sizeof *t->ends))) return NULL;
+    struct tt_end *end = &t->ends[sending * n + (exec->slot * TT_LANES + lane) * t->map.p + peer];
+    if (!end->place)
+        tt_end_init(end, sending, t->job_rank[peer],
+                    sending ? tt_team_ring(t, t->me, exec->slot, lane, peer)
+                            : tt_team_ring(t, peer, exec->slot, lane, t->me));
+    return end;
+}
+
+static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    return &exec->lane[lane].messages[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT];
+}
+
+/* Its own words for what an end finds wrong. */
+static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
+{
+    tutti_status status = tt_end_advance(exec->team->fabric, end);
+    if (tt_unlikely(status == TUTTI_ERR_MISMATCH))
+        for (int r = 0; r < exec->team->map.p; r++)
+            if (exec->team->job_rank[r] == end->peer) TT_TRY(tt_step_compare(exec, r));
+    return status;
+}
+
+tutti_status tt_step_messages(struct tt_exec *exec)
+{
+    struct tt_end **link = &exec->ends, *end;
+    while ((end = *link) != NULL) {
+        TT_TRY(advance_end(exec, end));
+        if (end->first) {
+            link = &end->next;
+        } else {
+            *link = end->next;
+            end->listed = false;
+        }
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    struct tt_end *end = end_of(exec, lane, s->peer, s->kind == TT_SEND);
+    if (!end) return tt_fail(TUTTI_ERR_MEMORY, "no memory for channels");
+    end->told = &tt_team_line(exec->team, s->peer, exec->slot)->shape;
+    end->mark = exec->mark;
+    tt_end_post(exec->team->fabric, end, message(exec, lane, s), tt_exec_own(exec, s->range),
+                s->len);
+    if (!end->listed) {
+        end->listed = true;
+        end->next = exec->ends;
+        exec->ends = end;
+    }
+    return advance_end(exec, end);
+}
+
+/* A start that completes at once leaves a complete message for its wait to find. */
+static tutti_status transfer(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    message(exec, lane, s)->complete = true;
+    return tt_access_copy(exec, s->range, s->len);
+}
+
+/* ---- Signals ---- */
+
+static void raise_flag(struct tt_exec *exec, uint32_t lane, uint32_t value)
+{
+    struct tt_team *t = exec->team;
+    _Atomic uint64_t *word =
+        lane ? tt_team_signal(t, t->me, exec->slot, lane) : &exec->line->signal;
+    atomic_store_explicit(&exec->line->done, t->my_done, memory_order_release);
+    atomic_store_explicit(word, exec->base + value, memory_order_release);
+}
+
+static void ring_peers(struct tt_exec *exec, int32_t peer)
+{
+    struct tt_team *t = exec->team;
+    if (peer >= 0)
+        tt_fabric_ring(t->fabric, &t->job_rank[peer], 1);
+    else
+        tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
+}
+
+static inline tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, int32_t peer,
+                                        uint32_t value)
+{
+    struct tt_fabric *f = exec->team->fabric;
+    if (tt_unlikely(f->ops->signalling != NULL)) TT_TRY(f->ops->signalling(f->ops, f));
+    raise_flag(exec, lane, value);
+    if (tt_signalled(f->job, f->fences)) ring_peers(exec, peer);
+    return TUTTI_OK;
+}
+
+/* The member's k-th call, while its slot says it; else NULL. */
+static const struct tt_what *what_of(const struct tt_team *t, int rank, uint64_t k)
+{
+    int slot = (int)(k & (t->slots - 1));
+    const struct tt_line *line = tt_team_line(t, rank, slot);
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
+    return mark >> 32 == (k >> t->slots_log2) + 1 ? tt_team_what(t, rank, slot) : NULL;
+}
+
+static bool differs(const struct tt_team *t, int peer, uint64_t k)
+{
+    const struct tt_what *theirs = what_of(t, peer, k), *mine = what_of(t, t->me, k);
+    return theirs && mine && memcmp(theirs, mine, sizeof *mine) != 0;
+}
+
+/* Ranks that wait for nobody in a call may find out only in a later one: the first call that differs is
+ * the one to tell. */
+static tutti_status tell_mismatch(const struct tt_exec *exec, int peer)
+{
+    const struct tt_team *t = exec->team;
+    uint64_t now = exec->number, k = now >= t->slots ? now - t->slots + 1 : 0;
+    char theirs[96], mine[96];
+    while (k < now && !differs(t, peer, k)) k++;
+    int slot = (int)(k & (t->slots - 1));
+    tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
+    tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
+    const char *does = k == now ? "calls" : "called";
+    return tt_fail(TUTTI_ERR_MISMATCH, "rank %d %s %s where rank %d %s %s", peer, does, theirs,
+                   t->me, does, mine);
+}
+
+/* What I give to rank r is what it expects, and the other way round. */
+static tutti_status compare_counts(const struct tt_exec *exec, int r)
+{
+    const struct tt_team *t = exec->team;
+    const struct tt_call *c = exec->call;
+    const int64_t *theirs = tt_team_segment(t, r, exec->slot, t->me)->bytes;
+    if (!c || !c->in_counts || r == t->me) return TUTTI_OK;
+    int64_t mine_in = c->in_counts[r] * c->sz, mine_out = c->out_counts[r] * c->sz;
+    if (theirs[TT_OUT] != mine_in)
+        return tt_fail(TUTTI_ERR_MISMATCH,
+                       "rank %d gives %lld bytes where rank %d expects %lld in alltoallv", t->me,
+                       (long long)mine_in, r, (long long)theirs[TT_OUT]);
+    if (theirs[TT_IN] != mine_out)
+        return tt_fail(TUTTI_ERR_MISMATCH,
+                       "rank %d gives %lld bytes where rank %d expects %lld in alltoallv", r,
+                       (long long)theirs[TT_IN], t->me, (long long)mine_out);
+    return TUTTI_OK;
+}
+
+tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
+{
+    const struct tt_line *line = tt_team_line(exec->team, rank, exec->slot);
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
+    if (mark == exec->mark) return compare_counts(exec, rank);
+    return mark >> 32 == exec->base >> 32 ? tell_mismatch(exec, rank) : TUTTI_OK;
+}
+
+/* AGAIN if the flag is not there yet. */
+static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32_t lane,
+                                      uint32_t value)
+{
+    struct tt_team *t = exec->team;
+    uint64_t want = exec->base + value;
+    const struct tt_line *line = tt_team_line(t, peer, exec->slot);
+    const _Atomic uint64_t *word = lane ? tt_team_signal(t, peer, exec->slot, lane) : &line->signal;
+    for (int i = 0; atomic_load_explicit(word, memory_order_acquire) < want;)
+        if (++i >= exec->looks) return TUTTI_AGAIN;
+    if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
+        return TUTTI_OK;
+    return tell_mismatch(exec, peer);
+}
+
+/* ---- Steps ---- */
+
+/* OK when done, AGAIN when it has to be tried again. */
+static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    switch (s->kind) {
+    case TT_SEND:
+    case TT_RECV: return post(exec, lane, s);
+    case TT_PUT:
+    case TT_GET: return transfer(exec, lane, s);
+    case TT_WAIT: return message(exec, lane, s)->complete ? TUTTI_OK : TUTTI_AGAIN;
+    case TT_SIGNAL: return signal_peers(exec, lane, s->peer, s->value);
+    case TT_AWAIT: return await_flag(exec, s->peer, s->lane, s->value);
+    case TT_COPY: return tt_access_copy(exec, s->range, s->len);
+    case TT_REDUCE: return tt_access_reduce(exec, s->range, s->nops, s->len);
+    case TT_LOOP:
+    case TT_END:
+    case TT_EXCHANGE: break;
+    }
+    return tt_fail(TUTTI_ERR_ARG, "a plan with a step that is none");
+}
+
+static const char *const step_names[] = {
+    [TT_SEND] = "send",   [TT_RECV] = "recv", [TT_PUT] = "put",
+    [TT_GET] = "get",     [TT_WAIT] = "wait", [TT_SIGNAL] = "signal",
+    [TT_AWAIT] = "await", [TT_COPY] = "copy", [TT_REDUCE] = "reduce",
+};
+
+/* The same, told to whoever traces. */
+static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    struct tt_team *t = exec->team;
+    struct tt_deed deed = {
+        .name = step_names[s->kind],
+        .begin_ns = tt_clock_ns(),
+        .bytes = s->len,
+        .peer = tt_kind_starts(s->kind) || s->kind == TT_AWAIT ? t->job_rank[s->peer] : -1,
+        .lane = lane,
+        .execution = exec->number};
+    tutti_status status = do_step(exec, lane, s);
+    if (status == TUTTI_OK) t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
+    return status;
+}
+
+static tutti_status do_plain(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    return tt_likely(!exec->traced) ? do_step(exec, lane, s) : do_step_traced(exec, lane, s);
+}
+
+/* Of a straight plan: the steps of small collectives are done from where they are stored, the others
+ * through the common form. */
+static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
+                                         const struct tt_step *s)
+{
+    const struct tt_range *range = exec->plan->ranges + s->first;
+    struct tt_plain plain;
+    if (tt_likely(!exec->traced)) {
+        if (s->kind == TT_COPY) return tt_access_copy(exec, range, s->len);
+        if (s->kind == TT_REDUCE) return tt_access_reduce(exec, range, s->nops, s->len);
+        if (s->kind == TT_SIGNAL) return signal_peers(exec, lane, s->peer, s->value);
+        if (s->kind == TT_AWAIT) return await_flag(exec, s->peer, s->sub, s->value);
+    }
+    tt_iter_plain(exec->plan, s, &plain);
+    return do_plain(exec, lane, &plain);
+}
+
+static bool end_lane(struct tt_exec *exec, struct tt_lane_run *lane)
+{
+    lane->ended = true;
+    exec->lanes_left--;
+    return false;
+}
+
+static bool unrolled_step(struct tt_exec *exec, uint32_t i, tutti_status *status)
+{
+    struct tt_lane_run *lane = &exec->lane[i];
+    if (!lane->has_step && !tt_iter_next(&lane->iter, &lane->step)) return end_lane(exec, lane);
+    *status = do_plain(exec, i, &lane->step);
+    lane->has_step = *status != TUTTI_OK;
+    return *status == TUTTI_OK;
+}
+
+/* True while the lane can go on. */
+static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *status)
+{
+    struct tt_iter *iter = &exec->lane[i].iter;
+    if (tt_unlikely(iter->unrolls)) return unrolled_step(exec, i, status);
+    if (iter->at == iter->end) return end_lane(exec, &exec->lane[i]);
+    *status = straight_step(exec, i, &exec->plan->steps[iter->at]);
+    iter->at += *status == TUTTI_OK;
+    return *status == TUTTI_OK;
+}
+
+tutti_status tt_step_lanes(struct tt_exec *exec)
+{
+    for (uint32_t i = 0; i < exec->plan->lanes; i++) {
+        tutti_status status = TUTTI_OK;
+        if (exec->lane[i].ended) continue;
+        while (lane_step(exec, i, &status)) {
+        }
+        if (tt_unlikely(status > TUTTI_AGAIN)) return status;
+    }
+    return TUTTI_OK;
+}
+
+int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status)
+{
+    int done = 0;
+    *status = TUTTI_OK;
+    while (done < steps && !exec->lane[lane].ended && lane_step(exec, lane, status)) done++;
+    return done;
+}

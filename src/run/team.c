@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making a team's shared block, and what happens to a team as a whole: progress, failure.
+ */
+#include "run/team.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "run/exec.h"
+
+#define LOOKS_TO_COMPARE 4096 /* in vain, before one at what the others call */
+#define WINDOW_BYTES (64 << 10)
+
+int64_t tt_team_window(void)
+{
+    return tt_setting_int("TUTTI_WINDOW", WINDOW_BYTES, 64, 64 << 20);
+}
+
+static struct tt_block layout(int p)
+{
+    struct tt_block b = {.line = TT_LINE};
+    b.line_stride = tt_round_up((int64_t)TT_WINDOW_AT + tt_team_window(), 4096);
+    b.opening = b.line + TT_SLOTS * b.line_stride;
+    b.lanes = b.opening + TT_SLOTS * 2 * TT_LINE;
+    b.segments = b.lanes + TT_SLOTS * (TT_LANES - 1) * TT_LINE;
+    b.rings = b.segments + TT_SLOTS * (int64_t)p * (int64_t)sizeof(struct tt_segment_opening);
+    b.bytes = b.rings + TT_SLOTS * TT_LANES * (int64_t)p * 8;
+    return b;
+}
+
+tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
+{
+    return tt_arena_alloc(&f->arena, layout(p).bytes, offset);
+}
+
+static tutti_status release_failed(struct tt_team *t)
+{
+    int p = t->map.p;
+    tt_team_release(t, false);
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", p);
+}
+
+tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
+                          const int *job_rank, const int64_t *blocks)
+{
+    *t = (struct tt_team){.fabric = f, .me = me, .layout = layout(p), .offset = blocks[me]};
+    t->map = (struct tt_map){.p = p,
+                             .cores = f->cores,
+                             .win_bytes = tt_team_window(),
+                             .direct = f->direct,
+                             .mapped = f->mapped,
+                             .nodes = 1};
+    t->queue_end = &t->queue;
+    t->slots = TT_SLOTS;
+    t->slots_log2 = __builtin_ctz(TT_SLOTS);
+    t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
+    t->block = tt_alloc((size_t)p * sizeof *t->block);
+    if (!t->job_rank || !t->block) return release_failed(t);
+    for (int r = 0; r < p; r++) {
+        t->job_rank[r] = job_rank[r];
+        t->block[r] = tt_fabric_at(f, blocks[r]);
+    }
+    return TUTTI_OK;
+}
+
+/* The rings that this rank made lie in its arena too. */
+static void free_rings(struct tt_team *t)
+{
+    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p;
+    _Atomic uint64_t *ring = tt_team_ring(t, t->me, 0, 0, 0);
+    for (int64_t i = 0; t->ends && i < n; i++)
+        if (atomic_load(&ring[i])) tt_arena_free(&t->fabric->arena, (int64_t)atomic_load(&ring[i]));
+}
+
+void tt_team_release(struct tt_team *t, bool shared)
+{
+    if (shared) {
+        free_rings(t);
+        tt_arena_free(&t->fabric->arena, t->offset);
+    }
+    tt_free(t->ends);
+    tt_free(t->bounce);
+    tt_free(t->job_rank);
+    tt_free(t->block);
+    *t = (struct tt_team){0};
+}
+
+/* Adding to the leavers of a member is the last that this rank does to its block; so a member whose
+ * count is full is the only one left to touch its own. */
+void tt_team_depart(struct tt_team *t)
+{
+    for (int r = 0; r < t->map.p; r++)
+        if (r != t->me) atomic_fetch_add(&((struct tt_head *)t->block[r])->leavers, 1);
+    tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
+}
+
+tutti_status tt_team_leave(struct tt_team *t)
+{
+    struct tt_wait wait;
+    _Atomic uint32_t *mine = &((struct tt_head *)t->block[t->me])->leavers;
+    tt_team_depart(t);
+    tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
+    while (atomic_load(mine) < (uint32_t)t->map.p - 1 && t->broken == TUTTI_OK) {
+        tt_wait_more(&wait);
+        tt_team_check(t, wait.announced);
+    }
+    tt_wait_done(&wait);
+    return t->broken == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
+}
+
+/* ---- What is called ---- */
+
+static bool has_op(const struct tt_what *w)
+{
+    return tt_coll_has_op((enum tt_coll)w->coll);
+}
+
+char *tt_what_text(const struct tt_what *w, char *buffer, size_t n)
+{
+    char bytes[24], root[24] = "";
+    const char *order = w->in_order && tt_op_commutes((tutti_op)w->op) ? "/order=rank" : "";
+    int64_t sz = (int64_t)tutti_type_size((tutti_type)w->type);
+    if (w->coll < 0 || w->coll >= TT_COLLS) {
+        snprintf(buffer, n, "something else");
+        return buffer;
+    }
+    const char *coll = tt_coll_name((enum tt_coll)w->coll);
+    int name = (int)strnlen(w->algorithm, sizeof w->algorithm);
+    tt_print_size(bytes, w->n * sz);
+    if (tt_coll_has_root((enum tt_coll)w->coll)) snprintf(root, sizeof root, "/root=%d", w->root);
+    if (w->coll == TT_COLL_barrier)
+        snprintf(buffer, n, "%s by %.*s", coll, name, w->algorithm);
+    else
+        snprintf(buffer, n, "%s/%s%s%s/%s%s%s by %.*s", coll, tt_type_name((tutti_type)w->type),
+                 has_op(w) ? "/" : "", has_op(w) ? tt_op_name((tutti_op)w->op) : "", bytes, root,
+                 order, name, w->algorithm);
+    return buffer;
+}
+
+/* ---- Failure ---- */
+
+tutti_status tt_team_error(const struct tt_team *t)
+{
+    return tt_fail(t->broken, "%s", t->broken_text);
+}
+
+static void set_broken(struct tt_team *t, tutti_status status, const char *text)
+{
+    if (t->broken != TUTTI_OK) return;
+    t->broken = status;
+    snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
+}
+
+void tt_team_break(struct tt_team *t, tutti_status status)
+{
+    set_broken(t, status, tutti_error());
+    if (status != TUTTI_ERR_PEER)
+        tt_job_fail(t->fabric->job, t->job_rank[t->me], TT_CAUSE_STATUS, (int)status);
+}
+
+static enum tt_rank_state state_of(const struct tt_team *t, int r)
+{
+    return (enum tt_rank_state)atomic_load(&t->fabric->job->rank[t->job_rank[r]].state);
+}
+
+static void look_at(struct tt_team *t, int r)
+{
+    char text[160];
+    enum tt_rank_state state = state_of(t, r);
+    if (state == TT_RANK_LEFT) t->left = true;
+    if (state != TT_RANK_FAILED || r == t->me) return;
+    tt_job_cause_text(t->fabric->job, t->job_rank[r], text, sizeof text);
+    set_broken(t, TUTTI_ERR_PEER, text);
+}
+
+/* A rank that left is a failure only if it is waited for: what it gave before it left is there, so
+ * another look after it left decides. Then it is one for everybody: others may wait for this rank, which
+ * goes no further, instead of for that one. */
+static void look_for_left(struct tt_team *t, struct tt_exec *exec)
+{
+    for (int r = 0; r < t->map.p; r++) {
+        if (state_of(t, r) != TT_RANK_LEFT || !tt_exec_waits_for(exec, r)) continue;
+        tt_exec_advance(exec);
+        if (exec->state == TT_EXEC_IDLE) return;
+        if (tt_exec_waits_for(exec, r)) tt_job_miss(t->fabric->job, t->job_rank[r]);
+    }
+}
+
+static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
+{
+    tutti_status status = TUTTI_OK;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++) status = tt_step_compare(exec, r);
+    if (status != TUTTI_OK) tt_team_break(t, status);
+}
+
+static void look_for_failed(struct tt_team *t)
+{
+    int first = tt_job_first_failed(t->fabric->job);
+    for (int r = 0; r < t->map.p; r++)
+        if (t->job_rank[r] == first) look_at(t, r);
+    for (int r = 0; r < t->map.p; r++) look_at(t, r);
+}
+
+void tt_team_check(struct tt_team *t, bool long_wait)
+{
+    uint32_t failures = atomic_load(&t->fabric->job->failures);
+    if (tt_unlikely(failures != t->failures)) {
+        t->failures = failures;
+        look_for_failed(t);
+    }
+    if (++t->looks % LOOKS_TO_COMPARE == 0) long_wait = true;
+    for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {
+        if (t->running[s] && t->left) look_for_left(t, t->running[s]);
+        if (t->running[s] && long_wait) look_for_others(t, t->running[s]);
+    }
+    if (t->queue && t->left) look_for_left(t, t->queue);
+}
+
+/* ---- Progress ---- */
+
+static void end_all(struct tt_team *t)
+{
+    for (int s = 0; s < TT_SLOTS; s++)
+        if (t->running[s]) tt_exec_advance(t->running[s]);
+    while (t->queue) tt_exec_advance(t->queue);
+}
+
+void tt_team_advance(struct tt_team *t)
+{
+    if (tt_unlikely(t->broken != TUTTI_OK)) {
+        end_all(t);
+        return;
+    }
+    for (uint64_t k = t->my_done; k < t->next && k < t->my_done + t->slots; k++) {
+        struct tt_exec *exec = t->running[k & (t->slots - 1)];
+        if (exec) tt_exec_advance(exec);
+    }
+    if (tt_unlikely(t->queue != NULL)) tt_exec_advance(t->queue);
+}

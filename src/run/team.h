@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A team as one member sees it, and what the members share.
+ *
+ * Each member owns a block in its arena, which all members map:
+ *
+ *   head                              executions ended here; members that have left the team
+ *   S times     { line | window }         lane 0's signal, and the window beginning in its line
+ *   S times     { opening, what }         addresses of opened buffers; what this rank calls
+ *   S times     (lanes - 1) lines         signals of the other lanes
+ *   S * p       segments                  the opening of a v-collective, one entry a peer
+ *   S * lanes * p words                   where the ring to each peer is, once made
+ *
+ * Only the owner writes to it, but for its window, which plans may have others write.
+ *
+ * Executions: the k-th start on the team is execution k everywhere and uses slot k % S, with
+ * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
+ * has ended all executions up to k - S: then nobody reads this slot any more. How far the others are
+ * is told twice: beside every signal (a line that is read anyway), and in `head`, for those that wait
+ * for a rank that signals no more.
+ */
+#ifndef TT_TEAM_H
+#define TT_TEAM_H
+
+#include "fabric/fabric.h"
+#include "msg/channel.h"
+#include "plan/plan.h"
+#include "topo/map.h"
+
+/* A signal line. signal: (k / S + 1) << 32 | flag value. shape: likewise, with a fingerprint of this call
+ * and all before it, stored when execution k starts, so that ranks whose calls do not match find out, at
+ * the latest when they next wait for each other. */
+struct tt_line {
+    _Alignas(TT_LINE) _Atomic uint64_t signal; /* release; everything before it is seen with it */
+    _Atomic uint64_t done;                     /* executions below this one have ended here */
+    _Atomic uint64_t shape;
+    unsigned char window[TT_LINE - 24]; /* the window's first bytes; it goes on behind */
+};
+#define TT_WINDOW_AT offsetof(struct tt_line, window)
+
+struct tt_head {
+    _Alignas(TT_LINE) _Atomic uint64_t done;
+    _Atomic uint32_t leavers; /* members that will not touch this block again */
+};
+
+/* Opened buffers of an execution; written before the first signal. */
+struct tt_opening {
+    _Alignas(TT_LINE) tt_address at[3]; /* IN OUT TMP */
+    int64_t bytes[3];
+};
+
+_Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
+
+/* What this rank calls, for the message when calls do not match. */
+struct tt_what {
+    _Alignas(TT_LINE) int32_t coll;
+    int32_t type, op, root;
+    int64_t n;
+    bool in_order; /* operands in rank order */
+    char algorithm[24];
+};
+_Static_assert(sizeof(struct tt_what) == TT_LINE, "layout() counts on it");
+/* "allreduce/f64/sum/8 by flat", into a buffer of n bytes; returns it. Whatever the line holds. */
+char *tt_what_text(const struct tt_what *what, char *buffer, size_t n);
+
+struct tt_segment_opening {
+    tt_address at[2]; /* IN OUT */
+    int64_t bytes[2];
+};
+
+/* Where things lie in a block, the same for all members. */
+struct tt_block {
+    int64_t line, line_stride; /* of slot 0; from slot to slot */
+    int64_t opening;           /* S of them, each followed by a tt_what */
+    int64_t lanes;             /* S * (TT_LANES - 1) lines */
+    int64_t segments;          /* S * p */
+    int64_t rings;             /* S * TT_LANES * p words */
+    int64_t bytes;
+};
+
+/* Invariants: all_done <= my_done + ... : every member has ended executions below all_done; all
+ * those of this rank below my_done have ended; running[k % S] is execution k or NULL; queued ones
+ * have numbers >= those running; next is the number of the next start. */
+struct tt_team {
+    struct tt_fabric *fabric;
+    struct tt_map map;
+    int me;
+    int *job_rank;  /* of each member */
+    char **block;   /* of each member, as mapped here */
+    int64_t offset; /* of my block in the segment */
+    struct tt_block layout;
+    uint64_t
+        slots; /* in use: a power of two, TT_SLOTS but for tests that want them used again soon */
+    int slots_log2;
+    uint64_t next, my_done, all_done;
+    uint32_t ended; /* bit i: execution my_done + i has ended */
+    struct tt_exec *running[TT_SLOTS];
+    struct tt_exec *queue, **queue_end;
+    struct tt_end *ends;     /* 2 * S * lanes * p, made when first used */
+    uint64_t told[TT_SLOTS]; /* fingerprints whose text stands in the slot's tt_what */
+    uint32_t failures;       /* of the job, looked through */
+    bool left;               /* a member has left the job */
+    uint32_t looks;          /* in vain, of those that wait */
+    uint32_t history;        /* fingerprint of all that has run */
+    tutti_status broken;     /* not OK: nothing works on this team any more */
+    char broken_text[192];
+    char *bounce; /* for operands that cannot be loaded from */
+    int64_t bounce_bytes;
+};
+
+/* The window of a rank in a slot (bytes, its first ones in the signal line). */
+int64_t tt_team_window(void);
+
+/* A team of p members. job_rank[p] is copied; blocks[p] are the members' offsets, of which
+ * blocks[me] comes from tt_team_block of this rank. */
+tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
+tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
+                          const int *job_rank, const int64_t *blocks);
+/* Tells the members that this rank will not touch their blocks any more. */
+void tt_team_depart(struct tt_team *t);
+/* Collective: the same, and returns when no member touches this rank's block any more, or with the
+ * error of a broken team. */
+tutti_status tt_team_leave(struct tt_team *t);
+/* Does not wait for anybody. `shared`: the memory that others mapped goes back to the arena too. */
+void tt_team_release(struct tt_team *t, bool shared);
+
+/* Moves on everything in flight. Errors end the executions concerned, not this call. */
+void tt_team_advance(struct tt_team *t);
+/* Called by who waits, each time it has looked in vain: looks for members that failed, or left and are
+ * waited for, and now and then (`long_wait`: now) for some that call something else; sets t->broken. */
+void tt_team_check(struct tt_team *t, bool long_wait);
+/* The team does not work any more, because of what tutti_error() says. Told to the others unless
+ * one of them is the cause. */
+void tt_team_break(struct tt_team *t, tutti_status status);
+/* The error again that broke the team. */
+tutti_status tt_team_error(const struct tt_team *t);
+
+static inline struct tt_line *tt_team_line(const struct tt_team *t, int rank, int slot)
+{
+    return (struct tt_line *)(t->block[rank] + t->layout.line + slot * t->layout.line_stride);
+}
+
+static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
+{
+    return &((struct tt_head *)t->block[rank])->done;
+}
+
+/* The signal word of a lane. */
+static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank, int slot,
+                                               uint32_t lane)
+{
+    if (tt_likely(lane == 0)) return &tt_team_line(t, rank, slot)->signal;
+    int64_t i = slot * (TT_LANES - 1) + (int64_t)lane - 1;
+    return (_Atomic uint64_t *)(t->block[rank] + t->layout.lanes + i * TT_LINE);
+}
+
+static inline struct tt_opening *tt_team_opening(const struct tt_team *t, int rank, int slot)
+{
+    return (struct tt_opening *)(t->block[rank] + t->layout.opening + slot * 2 * TT_LINE);
+}
+
+static inline struct tt_what *tt_team_what(const struct tt_team *t, int rank, int slot)
+{
+    return (struct tt_what *)(tt_team_opening(t, rank, slot) + 1);
+}
+
+/* The entry of `rank`'s opening meant for `peer`. */
+static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
+                                                         int slot, int peer)
+{
+    return (struct tt_segment_opening *)(t->block[rank] + t->layout.segments) +
+           (int64_t)slot * t->map.p + peer;
+}
+
+static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, int slot,
+                                             uint32_t lane, int peer)
+{
+    int64_t i = ((int64_t)slot * TT_LANES + lane) * t->map.p + peer;
+    return (_Atomic uint64_t *)(t->block[rank] + t->layout.rings) + i;
+}
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels of all built-in reductions, as plain loops that the compiler vectorises. Included by
+ * one file for each instruction set (kernel-base.c ...), which names the table in KERNELS.
+ *
+ * A *sweep* folds up to SWEEP operands in registers and stores once. More operands are folded by
+ * several sweeps over a block that stays in the first-level cache, so that memory is still passed
+ * over once. With SWEEP = 4:
+ *
+ *     acc = in0 + in1 + in2 + in3     SWEEP operands
+ *     acc = acc + in4 + in5 + in6     SWEEP - 1 more, for each further sweep
+ *     out = acc + in7                 what is left; only the last one touches the result
+ *
+ * So an element is written after it was read from every input but, perhaps, those of the same turn of
+ * the same loop: `out` may be any one of the inputs.
+ */
+#include <string.h>
+
+enum { SWEEP = 5, BLOCK_BYTES = 4096, FEW_BYTES = 16 };
+
+/* A loop whose turns do not depend on each other. Of those that gain nothing by vectors clang would
+ * complain. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define EACH(i, n) INDEPENDENT for (size_t i = 0; i < (n); i++)
+
+/* Once in the code, neither inlined nor cloned for an argument: there are hundreds of these. */
+#ifdef __clang__
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE __attribute__((noinline, noclone))
+#endif
+
+#define ANYWHERE __attribute__((aligned(1), may_alias))
+typedef int8_t ANYWHERE i8;
+typedef int16_t ANYWHERE i16;
+typedef int32_t ANYWHERE i32;
+typedef int64_t ANYWHERE i64;
+typedef uint8_t ANYWHERE u8;
+typedef uint16_t ANYWHERE u16;
+typedef uint32_t ANYWHERE u32;
+typedef uint64_t ANYWHERE u64;
+typedef float ANYWHERE f32;
+typedef double ANYWHERE f64;
+
+/* The address of an input's element at a byte offset. */
+static inline const void *at(const void *input, size_t offset)
+{
+    return (const char *)input + offset;
+}
+
+/* out[0..n-1] = first op rest[0] op ... rest[k-2], the rest each at this byte offset; 2 <= k <= SWEEP.
+ * Given so, operands of later blocks need not be gathered, which for a few elements would take longer
+ * than folding them. */
+typedef void sweep_fn(void *out, const void *first, const void *const *rest, int k, size_t offset,
+                      size_t n);
+
+/* One block of m elements, by as many sweeps as it takes. */
+static inline __attribute__((always_inline)) void
+fold_block(char *out, const void *const *in, int k, size_t offset, size_t m, sweep_fn *sweep)
+{
+    _Alignas(TT_LINE) char acc[BLOCK_BYTES];
+    sweep(acc, at(in[0], offset), in + 1, SWEEP, offset, m);
+    int j = SWEEP;
+    for (; k - j >= SWEEP; j += SWEEP - 1) sweep(acc, acc, in + j, SWEEP, offset, m);
+    sweep(out + offset, acc, in + j, k - j + 1, offset, m);
+}
+
+/* More than SWEEP operands. */
+static inline __attribute__((always_inline)) void
+fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_fn *sweep)
+{
+    size_t block = BLOCK_BYTES / sz;
+    for (size_t i = 0; i < n; i += block) {
+        size_t m = n - i < block ? n - i : block;
+        fold_block(out, in, k, i * sz, m, sweep);
+    }
+}
+
+/* The first operands of a sweep, folded. */
+#define FOLD1(op, i) a[0][i]
+#define FOLD2(op, i) op(FOLD1(op, i), a[1][i])
+#define FOLD3(op, i) op(FOLD2(op, i), a[2][i])
+#define FOLD4(op, i) op(FOLD3(op, i), a[3][i])
+#define FOLD5(op, i) op(FOLD4(op, i), a[4][i])
+#define FOLD_ALL(NAME, T, K)                                                                       \
+    do {                                                                                           \
+        const T *a[K] = {first};                                                                   \
+        for (int j = 1; j < K; j++) a[j] = at(rest[j - 1], offset);                                \
+        EACH(i, n) o[i] = FOLD##K(NAME##_op, i);                                                   \
+    } while (0)
+
+/* The kernel NAME, folding elements of type T by op(a, b) = VALUE: the operation; the fold of a few
+ * elements one by one; of two operands, in a function of its own because it needs no saved registers;
+ * the sweep; and the choice among them. */
+#define KERNEL(NAME, T, VALUE)                                                                     \
+    static inline T NAME##_op(T a, T b)                                                            \
+    {                                                                                              \
+        return VALUE;                                                                              \
+    }                                                                                              \
+    static inline void NAME##_few(T *out, const void *const *in, int k, size_t n)                  \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            T acc = ((const T *)in[0])[i];                                                         \
+            for (int j = 1; j < k; j++) acc = NAME##_op(acc, ((const T *)in[j])[i]);               \
+            out[i] = acc;                                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static ALONE void NAME##_two(T *o, const T *a, const T *b, size_t n)                           \
+    {                                                                                              \
+        EACH(i, n) o[i] = NAME##_op(a[i], b[i]);                                                   \
+    }                                                                                              \
+    static ALONE void NAME##_sweep(void *out, const void *first, const void *const *rest, int k,   \
+                                   size_t offset, size_t n)                                        \
+    {                                                                                              \
+        T *o = out;                                                                                \
+        switch (k) {                                                                               \
+        case 2: NAME##_two(o, first, at(rest[0], offset), n); break;                               \
+        case 3: FOLD_ALL(NAME, T, 3); break;                                                       \
+        case 4: FOLD_ALL(NAME, T, 4); break;                                                       \
+        default: FOLD_ALL(NAME, T, 5);                                                             \
+        }                                                                                          \
+    }                                                                                              \
+    static ALONE void NAME##_many(void *out, const void *const *in, int k, size_t n)               \
+    {                                                                                              \
+        fold_blocks(out, in, k, n, sizeof(T), NAME##_sweep);                                       \
+    }                                                                                              \
+    static void NAME(void *out, const void *const *in, int k, size_t n)                            \
+    {                                                                                              \
+        if (n * sizeof(T) <= FEW_BYTES)                                                            \
+            NAME##_few(out, in, k, n);                                                             \
+        else if (k == 2)                                                                           \
+            NAME##_two(out, in[0], in[1], n);                                                      \
+        else if (k > SWEEP)                                                                        \
+            NAME##_many(out, in, k, n);                                                            \
+        else if (k > 1)                                                                            \
+            NAME##_sweep(out, in[0], in + 1, k, 0, n);                                             \
+        else                                                                                       \
+            memmove(out, in[0], n * sizeof(T));                                                    \
+    }
+
+/* ---- Integers: signed sums and bits are those of unsigned ones ---- */
+
+#define UNSIGNED_KERNELS(T)                                                                        \
+    KERNEL(sum_##T, T, (T)(a + b))                                                                 \
+    KERNEL(prod_##T, T, (T)(1u * a * b))                                                           \
+    KERNEL(land_##T, T, (a != 0) & (b != 0))                                                       \
+    KERNEL(lor_##T, T, (a | b) != 0)                                                               \
+    KERNEL(lxor_##T, T, (a != 0) ^ (b != 0))                                                       \
+    KERNEL(band_##T, T, a &b)                                                                      \
+    KERNEL(bor_##T, T, a | b)                                                                      \
+    KERNEL(bxor_##T, T, a ^ b)
+UNSIGNED_KERNELS(u8)
+UNSIGNED_KERNELS(u16)
+UNSIGNED_KERNELS(u32)
+UNSIGNED_KERNELS(u64)
+
+#define INTEGER_ORDER_KERNELS(T)                                                                   \
+    KERNEL(min_##T, T, b < a ? b : a)                                                              \
+    KERNEL(max_##T, T, b > a ? b : a)
+INTEGER_ORDER_KERNELS(i8)
+INTEGER_ORDER_KERNELS(i16)
+INTEGER_ORDER_KERNELS(i32)
+INTEGER_ORDER_KERNELS(i64)
+INTEGER_ORDER_KERNELS(u8)
+INTEGER_ORDER_KERNELS(u16)
+INTEGER_ORDER_KERNELS(u32)
+INTEGER_ORDER_KERNELS(u64)
+
+/* ---- Floats ---- */
+
+/* As in IEEE 754-2019, minimum and maximum: a NaN wins, and -0 is below +0, so that the order of the
+ * operands never shows. The two selections below differ only for zeros of different sign, where | of
+ * their bits is -0 and & is +0; and if there is a NaN, where they are both operands, and | is a NaN. */
+#define FLOAT_ORDER_OPS(T, BITS)                                                                   \
+    static inline BITS bits_##T(T value)                                                           \
+    {                                                                                              \
+        BITS bits;                                                                                 \
+        memcpy(&bits, &value, sizeof bits);                                                        \
+        return bits;                                                                               \
+    }                                                                                              \
+    static inline T of_bits_##T(BITS bits)                                                         \
+    {                                                                                              \
+        T value;                                                                                   \
+        memcpy(&value, &bits, sizeof value);                                                       \
+        return value;                                                                              \
+    }                                                                                              \
+    static inline T lesser_##T(T a, T b)                                                           \
+    {                                                                                              \
+        T one = a < b ? a : b, other = b < a ? b : a;                                              \
+        return of_bits_##T(bits_##T(one) | bits_##T(other));                                       \
+    }                                                                                              \
+    static inline T greater_##T(T a, T b)                                                          \
+    {                                                                                              \
+        T one = a > b ? a : b, other = b > a ? b : a;                                              \
+        BITS either = bits_##T(one) | bits_##T(other), both = bits_##T(one) & bits_##T(other);     \
+        return of_bits_##T(__builtin_isunordered(a, b) ? either : both);                           \
+    }
+
+#define FLOAT_KERNELS(T, BITS)                                                                     \
+    FLOAT_ORDER_OPS(T, BITS)                                                                       \
+    KERNEL(sum_##T, T, a + b)                                                                      \
+    KERNEL(prod_##T, T, a *b)                                                                      \
+    KERNEL(min_##T, T, lesser_##T(a, b))                                                           \
+    KERNEL(max_##T, T, greater_##T(a, b))
+FLOAT_KERNELS(f32, uint32_t)
+FLOAT_KERNELS(f64, uint64_t)
+
+/* 16-bit floats are widened block by block into the cache, folded by the f32 kernel, and rounded once. */
+enum { HALF_BLOCK = 512, FEW_HALVES = 3 };
+typedef void widen_fn(float *to, const half_bits *from, size_t n);
+typedef void narrow_fn(half_bits *to, const float *from, size_t n);
+
+static inline __attribute__((always_inline)) void fold_half_block(float *acc, const void *const *in,
+                                                                  int k, size_t i, size_t m,
+                                                                  tt_reduce_fn *fold,
+                                                                  widen_fn *widen)
+{
+    _Alignas(TT_LINE) float wide[SWEEP][HALF_BLOCK];
+    const void *operand[SWEEP];
+    for (int j = 0; j < k;) {
+        int operands = 0;
+        if (j > 0) operand[operands++] = acc;
+        for (; operands < SWEEP && j < k; operands++, j++) {
+            widen(wide[operands], (const half_bits *)in[j] + i, m);
+            operand[operands] = wide[operands];
+        }
+        fold(acc, operand, operands, m);
+    }
+}
+
+#define HALF_KERNEL(NAME, T, FOLD)                                                                 \
+    static inline void NAME##_few(half_bits *out, const void *const *in, int k, size_t n)          \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            float acc = tt_##T##_to_f32(((const half_bits *)in[0])[i]);                            \
+            for (int j = 1; j < k; j++)                                                            \
+                acc = FOLD##_op(acc, tt_##T##_to_f32(((const half_bits *)in[j])[i]));              \
+            out[i] = tt_f32_to_##T(acc);                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    static ALONE void NAME##_many(half_bits *out, const void *const *in, int k, size_t n)          \
+    {                                                                                              \
+        _Alignas(TT_LINE) float acc[HALF_BLOCK];                                                   \
+        for (size_t i = 0; i < n; i += HALF_BLOCK) {                                               \
+            size_t m = n - i < HALF_BLOCK ? n - i : HALF_BLOCK;                                    \
+            fold_half_block(acc, in, k, i, m, FOLD, widen_##T);                                    \
+            narrow_##T(out + i, acc, m);                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    static void NAME(void *out, const void *const *in, int k, size_t n)                            \
+    {                                                                                              \
+        if (k == 1)                                                                                \
+            memmove(out, in[0], n * sizeof(half_bits));                                            \
+        else if (n <= FEW_HALVES)                                                                  \
+            NAME##_few(out, in, k, n);                                                             \
+        else                                                                                       \
+            NAME##_many(out, in, k, n);                                                            \
+    }
+HALF_KERNEL(sum_f16, f16, sum_f32)
+HALF_KERNEL(prod_f16, f16, prod_f32)
+HALF_KERNEL(min_f16, f16, min_f32)
+HALF_KERNEL(max_f16, f16, max_f32)
+HALF_KERNEL(sum_bf16, bf16, sum_f32)
+HALF_KERNEL(prod_bf16, bf16, prod_f32)
+HALF_KERNEL(min_bf16, bf16, min_f32)
+HALF_KERNEL(max_bf16, bf16, max_f32)
+
+/* ---- Complex numbers: by the textbook, without the rescue of infinities of C's Annex G ---- */
+
+/* gcc 12 makes fused multiply-adds out of these products even under -ffp-contract=off; not so out of
+ * operands that it may not associate. */
+#ifdef __clang__
+#define ROUNDED(product) (product)
+#else
+#define ROUNDED(product) __builtin_assoc_barrier(product)
+#endif
+
+#define COMPLEX_KERNELS(C, F)                                                                      \
+    typedef struct ANYWHERE {                                                                      \
+        F re, im;                                                                                  \
+    } C;                                                                                           \
+    KERNEL(prod_##C, C,                                                                            \
+           ((C){ROUNDED(a.re * b.re) - ROUNDED(a.im * b.im),                                       \
+                ROUNDED(a.re * b.im) + ROUNDED(a.im * b.re)}))                                     \
+    static void sum_##C(void *out, const void *const *in, int k, size_t n)                         \
+    {                                                                                              \
+        sum_##F(out, in, k, 2 * n);                                                                \
+    }
+COMPLEX_KERNELS(c64, f32)
+COMPLEX_KERNELS(c128, f64)
+
+/* ---- Pairs ---- */
+
+/* Values as integers in the order of preference: the lowest is picked. Zeros are level, and so are
+ * NaNs, before all else. */
+#define INTEGER_PREFERENCE(T)                                                                      \
+    static inline T prefer_min_##T(T value)                                                        \
+    {                                                                                              \
+        return value;                                                                              \
+    }                                                                                              \
+    static inline T prefer_max_##T(T value)                                                        \
+    {                                                                                              \
+        return ~value;                                                                             \
+    }
+INTEGER_PREFERENCE(i32)
+INTEGER_PREFERENCE(i64)
+
+#define FLOAT_PREFERENCE(F, I, LOWEST, INFINITE)                                                   \
+    static inline I prefer_##F(F value, bool max)                                                  \
+    {                                                                                              \
+        I bits = (I)bits_##F(value), magnitude = bits & ~LOWEST;                                   \
+        I order = (bits < 0) != max ? -magnitude : magnitude;                                      \
+        return magnitude > INFINITE ? LOWEST : order;                                              \
+    }                                                                                              \
+    static inline I prefer_min_##F(F value)                                                        \
+    {                                                                                              \
+        return prefer_##F(value, false);                                                           \
+    }                                                                                              \
+    static inline I prefer_max_##F(F value)                                                        \
+    {                                                                                              \
+        return prefer_##F(value, true);                                                            \
+    }
+FLOAT_PREFERENCE(f32, i32, INT32_MIN, 0x7f800000)
+FLOAT_PREFERENCE(f64, i64, INT64_MIN, 0x7ff0000000000000)
+
+#define PAIR_KERNEL(WHICH, P, V, I)                                                                \
+    static inline P pick_##WHICH##_##P(P a, P b)                                                   \
+    {                                                                                              \
+        I x = prefer_##WHICH##_##V(a.value), y = prefer_##WHICH##_##V(b.value);                    \
+        return (y < x) | ((y == x) & (b.index < a.index)) ? b : a;                                 \
+    }                                                                                              \
+    KERNEL(WHICH##loc_##P, P, pick_##WHICH##_##P(a, b))
+
+#define PAIR_KERNELS(P, V, I)                                                                      \
+    typedef struct ANYWHERE {                                                                      \
+        V value;                                                                                   \
+        I index;                                                                                   \
+    } P;                                                                                           \
+    PAIR_KERNEL(min, P, V, I)                                                                      \
+    PAIR_KERNEL(max, P, V, I)
+PAIR_KERNELS(i32_i32, i32, i32)
+PAIR_KERNELS(i64_i64, i64, i64)
+PAIR_KERNELS(f32_i32, f32, i32)
+PAIR_KERNELS(f64_i64, f64, i64)
+
+/* ---- The table ---- */
+
+#define ARITHMETIC(T) [TUTTI_SUM] = sum_##T, [TUTTI_PROD] = prod_##T
+#define ORDER(T) [TUTTI_MIN] = min_##T, [TUTTI_MAX] = max_##T
+#define LOGIC(T) [TUTTI_LAND] = land_##T, [TUTTI_LOR] = lor_##T, [TUTTI_LXOR] = lxor_##T
+#define BITWISE(T) [TUTTI_BAND] = band_##T, [TUTTI_BOR] = bor_##T, [TUTTI_BXOR] = bxor_##T
+#define INTEGER(T, U)                                                                              \
+    {                                                                                              \
+        ARITHMETIC(U), ORDER(T), LOGIC(U), BITWISE(U)                                              \
+    }
+#define REAL(T)                                                                                    \
+    {                                                                                              \
+        ARITHMETIC(T), ORDER(T)                                                                    \
+    }
+#define PAIR(T)                                                                                    \
+    {                                                                                              \
+        [TUTTI_MINLOC] = minloc_##T, [TUTTI_MAXLOC] = maxloc_##T                                   \
+    }
+
+const struct tt_kernels KERNELS = {{
+    [TUTTI_I8] = INTEGER(i8, u8),    [TUTTI_I16] = INTEGER(i16, u16),
+    [TUTTI_I32] = INTEGER(i32, u32), [TUTTI_I64] = INTEGER(i64, u64),
+    [TUTTI_U8] = INTEGER(u8, u8),    [TUTTI_U16] = INTEGER(u16, u16),
+    [TUTTI_U32] = INTEGER(u32, u32), [TUTTI_U64] = INTEGER(u64, u64),
+    [TUTTI_F16] = REAL(f16),         [TUTTI_BF16] = REAL(bf16),
+    [TUTTI_F32] = REAL(f32),         [TUTTI_F64] = REAL(f64),
+    [TUTTI_C64] = {ARITHMETIC(c64)}, [TUTTI_C128] = {ARITHMETIC(c128)},
+    [TUTTI_BOOL] = {LOGIC(u8)},      [TUTTI_I32_I32] = PAIR(i32_i32),
+    [TUTTI_I64_I64] = PAIR(i64_i64), [TUTTI_F32_I32] = PAIR(f32_i32),
+    [TUTTI_F64_I64] = PAIR(f64_i64),
+}};

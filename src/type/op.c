@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The built-in operations: their names, and which types they are defined for. What is defined is
+ * what has a kernel, so that the two cannot disagree.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "type/op-user.h"
+#include "type/type.h"
+
+static const char *const op_names[TUTTI_OPS] = {
+#define ENTRY(name, text) [TUTTI_##name] = #text,
+    TUTTI_OP_LIST(ENTRY)
+#undef ENTRY
+};
+
+enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER };
+static char user_names[USER_OPS][16];
+
+static void name_user_ops(void)
+{
+    for (int i = 0; i < USER_OPS; i++) snprintf(user_names[i], sizeof user_names[i], "user%d", i);
+}
+
+static bool is_builtin(tutti_op op)
+{
+    return (unsigned)op < TUTTI_OPS;
+}
+
+static bool is_user(tutti_op op)
+{
+    return op >= TUTTI_OP_USER && op < TUTTI_OP_USER_END;
+}
+
+const char *tt_op_name(tutti_op op)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (is_builtin(op)) return op_names[op];
+    if (!is_user(op)) return "?";
+    pthread_once(&once, name_user_ops);
+    return user_names[op - TUTTI_OP_USER];
+}
+
+static bool is_named(tutti_op op, const char *text, size_t length)
+{
+    const char *name = tt_op_name(op);
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+tutti_op tt_op_parse(const char *text, size_t length)
+{
+    for (int op = 0; op < TUTTI_OP_USER_END; op++) {
+        if (is_named((tutti_op)op, text, length) && *text != '?') return (tutti_op)op;
+    }
+    return TUTTI_OPS;
+}
+
+const char *tt_op_refuse(tutti_op op, tutti_type type)
+{
+    static _Thread_local char text[96];
+    if ((unsigned)type >= TUTTI_TYPES) {
+        snprintf(text, sizeof text, "%d is not a type", (int)type);
+    } else if (is_user(op)) {
+        if (tt_op_user_find(op)) return NULL;
+        snprintf(text, sizeof text, "%s is not a live operation: never created, or freed",
+                 tt_op_name(op));
+    } else if (!is_builtin(op)) {
+        snprintf(text, sizeof text, "%d is not an operation", (int)op);
+    } else {
+        if (tt_reduce_lookup(type, op)) return NULL;
+        snprintf(text, sizeof text, "%s is not defined for %s", tt_op_name(op), tt_type_name(type));
+    }
+    return text;
+}
+
+bool tt_op_commutes(tutti_op op)
+{
+    const struct tt_op_user *user = is_user(op) ? tt_op_user_find(op) : NULL;
+    return user ? user->commutes : true;
+}

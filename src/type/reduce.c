@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which kernels run here: the best set that this processor has, chosen once; and the fold by a
+ * user-defined operation.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "type/kernels.h"
+#include "type/op-user.h"
+#include "type/type.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+
+/* Asked for by hand: not every compiler's __builtin_cpu_supports knows the name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && has_f16c();
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static bool has_base(void)
+{
+    return true;
+}
+
+/* Best first. */
+static const struct isa {
+    const char *name;
+    bool (*is_here)(void);
+    const struct tt_kernels *kernels;
+} isas[] = {
+#ifdef __x86_64__
+    {"avx512", has_avx512, &tt_kernels_avx512},
+    {"avx2", has_avx2, &tt_kernels_avx2},
+#endif
+    {"base", has_base, &tt_kernels_base},
+};
+enum { ISAS = sizeof isas / sizeof isas[0] };
+
+static const struct isa *find(const char *name)
+{
+    for (int i = 0; i < ISAS; i++) {
+        if (strcmp(isas[i].name, name) == 0) return isas[i].is_here() ? &isas[i] : NULL;
+    }
+    return NULL;
+}
+
+const struct tt_kernels *tt_kernels_find(const char *isa)
+{
+    const struct isa *found = find(isa);
+    return found ? found->kernels : NULL;
+}
+
+static const struct isa *choose(void)
+{
+    const char *wanted = tt_setting("TUTTI_ISA");
+    const struct isa *found = wanted ? find(wanted) : NULL;
+    if (found) return found;
+    const struct isa *best = isas;
+    while (!best->is_here()) best++;
+    if (wanted) tt_warn("TUTTI_ISA=%s is not to be had here: %s is used", wanted, best->name);
+    return best;
+}
+
+/* Threads that come first together all find the same, and may well all store it. */
+static const struct isa *chosen(void)
+{
+    static const struct isa *_Atomic isa;
+    const struct isa *known = atomic_load_explicit(&isa, memory_order_relaxed);
+    if (tt_likely(known != NULL)) return known;
+    known = choose();
+    atomic_store_explicit(&isa, known, memory_order_relaxed);
+    return known;
+}
+
+const char *tt_reduce_isa(void)
+{
+    return chosen()->name;
+}
+
+tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
+{
+    if ((unsigned)type >= TUTTI_TYPES || (unsigned)op >= TUTTI_OPS) return NULL;
+    return chosen()->kernels->fn[type][op];
+}
+
+/* ---- User-defined operations ---- */
+
+enum { BLOCK_BYTES = 8192 };
+
+/* Whether `out` is an operand that is read after `out` was first written, when all is folded in
+ * place: any but the first two. */
+static bool is_late_operand(const void *out, const void *const *in, int k)
+{
+    for (int j = 2; j < k; j++) {
+        if (in[j] == out) return true;
+    }
+    return false;
+}
+
+/* One block, from the left: acc = in0 op in1, acc = acc op in2 ..., the last result in `out`. */
+static void fold_user(char *out, char *acc, const void *const *in, int k, size_t offset, size_t n,
+                      tutti_type type, const struct tt_op_user *op)
+{
+    const char *left = (const char *)in[0] + offset;
+    for (int j = 1; j < k; j++) {
+        char *result = j == k - 1 ? out : acc;
+        op->fn(left, (const char *)in[j] + offset, result, n, type, op->arg);
+        left = result;
+    }
+}
+
+static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti_type type,
+                        tutti_op op)
+{
+    _Alignas(TT_LINE) char acc[BLOCK_BYTES];
+    const struct tt_op_user *user = tt_op_user_find(op);
+    tt_assert(user != NULL);
+    size_t sz = tutti_type_size(type), block = BLOCK_BYTES / sz;
+    bool late = is_late_operand(out, in, k);
+    for (size_t i = 0; i < n; i += block) {
+        char *place = (char *)out + i * sz;
+        size_t m = n - i < block ? n - i : block;
+        fold_user(place, late ? acc : place, in, k, i * sz, m, type, user);
+    }
+}
+
+void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op)
+{
+    if (k == 1) {
+        if (out != in[0]) memcpy(out, in[0], n * tutti_type_size(type));
+    } else if (tt_likely((unsigned)op < TUTTI_OPS)) {
+        chosen()->kernels->fn[type][op](out, in, k, n);
+    } else {
+        reduce_user(out, in, k, n, type, op);
+    }
+}

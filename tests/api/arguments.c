@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Wrong arguments: each is told at the call, says what was wrong, and leaves everything working.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tutti/tutti.h>
+
+#include "api/api.h"
+
+static tutti_client *client;
+static tutti_team *team;
+
+/* The status, and a word that the explanation must hold. */
+static void refused(tutti_status got, tutti_status want, const char *word)
+{
+    assert_int_equal(got, want);
+    if (!strstr(tutti_error(), word)) fail_msg("'%s' is not in: %s", word, tutti_error());
+}
+
+static void still_works(void)
+{
+    double one = 1, sum = 0;
+    assert_int_equal(tutti_allreduce(team, &one, &sum, 1, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
+    assert_true(sum == 1);
+}
+
+static void test_reductions(void **state)
+{
+    double x[4] = {0}, y[4];
+    (void)state;
+    refused(tutti_allreduce(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
+    refused(tutti_allreduce(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
+    refused(tutti_allreduce(team, x, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_allreduce(team, x, y, -1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
+    refused(tutti_allreduce(team, x, y, INT64_MAX / 4, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "too large");
+    refused(tutti_allreduce(team, x, y, 1, (tutti_type)77, TUTTI_SUM), TUTTI_ERR_ARG, "type 77");
+    refused(tutti_allreduce(team, x, y, 1, TUTTI_F64, (tutti_op)40), TUTTI_ERR_ARG, "40");
+    refused(tutti_allreduce(team, x, y, 1, TUTTI_F64, TUTTI_OP_USER), TUTTI_ERR_ARG, "user");
+    refused(tutti_allreduce(team, x, y, 1, TUTTI_F64, TUTTI_BXOR), TUTTI_ERR_TYPE, "bxor");
+    refused(tutti_allreduce(team, x, x + 1, 2, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_reduce(team, x, y, 1, TUTTI_F64, TUTTI_SUM, 1), TUTTI_ERR_ARG, "root 1");
+    refused(tutti_bcast(team, x, 1, TUTTI_F64, -1), TUTTI_ERR_ARG, "root -1");
+    still_works();
+}
+
+static void test_exchanges(void **state)
+{
+    int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
+    (void)state;
+    refused(tutti_alltoall(team, TUTTI_IN_PLACE, y, 1, TUTTI_I64), TUTTI_ERR_ARG, "in place");
+    refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
+    refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
+    refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
+    refused(tutti_allgatherv(team, x, y, c, bad, TUTTI_I64), TUTTI_ERR_ARG, "negative");
+    refused(tutti_allgatherv(team, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "in is NULL");
+    still_works();
+}
+
+static void test_plans(void **state)
+{
+    double x = 1, y = 0;
+    tutti_plan *plan = NULL;
+    (void)state;
+    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 64, &plan), TUTTI_ERR_ARG,
+            "flags");
+    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
+            "plan is NULL");
+    refused(tutti_start(NULL), TUTTI_ERR_ARG, "NULL");
+    refused(tutti_test(NULL), TUTTI_ERR_ARG, "NULL");
+    refused(tutti_wait(NULL), TUTTI_ERR_ARG, "NULL");
+    assert_null(plan);
+    assert_int_equal(tutti_plan_free(NULL), TUTTI_OK);
+    assert_int_equal(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, &plan),
+                     TUTTI_OK);
+    assert_int_equal(tutti_test(plan), TUTTI_OK);
+    assert_true(y == 0);
+    assert_int_equal(tutti_start(plan), TUTTI_OK);
+    assert_int_equal(tutti_wait(plan), TUTTI_OK);
+    assert_true(y == 1);
+    assert_int_equal(tutti_plan_free(plan), TUTTI_OK);
+}
+
+static void test_memory(void **state)
+{
+    void *memory = NULL;
+    int here;
+    (void)state;
+    refused(tutti_alloc(client, 0, &memory), TUTTI_ERR_ARG, "bytes is 0");
+    refused(tutti_alloc(client, (size_t)1 << 62, &memory), TUTTI_ERR_LIMIT, "shared memory");
+    refused(tutti_free(client, &here), TUTTI_ERR_ARG, "tutti_alloc");
+    assert_int_equal(tutti_alloc(client, 10000, &memory), TUTTI_OK);
+    for (int i = 0; i < 10000; i++) assert_int_equal(((char *)memory)[i], 0);
+    memset(memory, 1, 10000);
+    assert_int_equal(tutti_free(client, memory), TUTTI_OK);
+    refused(tutti_free(client, memory), TUTTI_ERR_ARG, "tutti_alloc");
+    assert_int_equal(tutti_free(client, NULL), TUTTI_OK);
+}
+
+static int worked[3];
+
+static void note(tutti_context *context, void *arg)
+{
+    (void)context;
+    for (int i = 0; i < 3; i++)
+        if (worked[i] == 0) {
+            worked[i] = *(int *)arg;
+            return;
+        }
+}
+
+static void test_contexts(void **state)
+{
+    tutti_context *more[TT_CONTEXTS];
+    tutti_endpoint *e, *again;
+    int one = 1, two = 2, events = 0;
+    (void)state;
+    refused(tutti_contexts(client, 0, more), TUTTI_ERR_ARG, "n is 0");
+    refused(tutti_contexts(client, TT_CONTEXTS, more), TUTTI_ERR_LIMIT, "at most");
+    assert_int_equal(tutti_contexts(client, 2, more), TUTTI_OK);
+    assert_ptr_equal(tutti_context_at(client, 2), more[1]);
+    assert_null(tutti_context_at(client, 3));
+    assert_int_equal(tutti_post(more[0], note, &one), TUTTI_OK);
+    assert_int_equal(tutti_post(more[0], note, &two), TUTTI_OK);
+    assert_int_equal(tutti_advance(more[0], &events), TUTTI_OK);
+    assert_int_equal(events, 2);
+    assert_int_equal(worked[0], 1);
+    assert_int_equal(worked[1], 2);
+    refused(tutti_endpoint_to(client, 1, 0, &e), TUTTI_ERR_ARG, "rank 1");
+    refused(tutti_endpoint_to(client, 0, 64, &e), TUTTI_ERR_ARG, "context 64");
+    assert_int_equal(tutti_endpoint_to(client, 0, 5, &e), TUTTI_OK);
+    assert_int_equal(tutti_endpoint_to(client, 0, 5, &again), TUTTI_OK);
+    assert_ptr_equal(e, again);
+    assert_int_equal(tutti_endpoint_context(e), 5);
+}
+
+static void test_teams(void **state)
+{
+    tutti_team *part = NULL;
+    (void)state;
+    refused(tutti_team_free(team), TUTTI_ERR_ARG, "world");
+    refused(tutti_team_split(team, 0, 0, NULL), TUTTI_ERR_ARG, "part");
+    assert_int_equal(tutti_team_split(team, -1, 0, &part), TUTTI_OK);
+    assert_null(part);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(tutti_team_split(team, 3, 0, &part), TUTTI_OK);
+        assert_int_equal(tutti_size(part), 1);
+        assert_int_equal(tutti_barrier(part), TUTTI_OK);
+        assert_int_equal(tutti_team_free(part), TUTTI_OK);
+    }
+    still_works();
+}
+
+/* Every allocation of a whole life fails once. */
+static void test_no_memory(void **state)
+{
+    double x = 1, y;
+    tutti_client *c;
+    int failed = 0;
+    (void)state;
+    for (int64_t i = 0;; i++) {
+        tt_memory_fail_at(i);
+        tutti_status status = tutti_init(&c);
+        if (status == TUTTI_OK) {
+            status = tutti_allreduce(tutti_world(c), &x, &y, 1, TUTTI_F64, TUTTI_SUM);
+            tutti_team *part = NULL;
+            if (status == TUTTI_OK) status = tutti_team_split(tutti_world(c), 0, 0, &part);
+            tt_memory_fail_at(-1);
+            assert_int_equal(tutti_finalize(c), TUTTI_OK);
+        }
+        tt_memory_fail_at(-1);
+        if (status == TUTTI_OK) break;
+        assert_int_equal(status, TUTTI_ERR_MEMORY);
+        failed++;
+    }
+    assert_true(failed > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_plans),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_contexts),   cmocka_unit_test(test_teams),
+        cmocka_unit_test(test_no_memory),
+    };
+    if (tutti_init(&client) != TUTTI_OK) return 1;
+    team = tutti_world(client);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return tutti_finalize(client) != TUTTI_OK || failed;
+}

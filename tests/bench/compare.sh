@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The comparison without an MPI: Tutti with ordinary memory against Tutti with its own, two ranks, one
+# size. Its JSON has every field, its table and chart are there, its errors are clear.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+compare=("$TUTTI_SOURCE/bench/compare" --build "$TUTTI_BUILD" --ranks 2 --sizes 8
+    --repeats 1 --batch 0.0005 --batches 1 --pool 1M --no-tune)
+
+"${compare[@]}" --peers tutti,tutti-alloc --json "$work/all.json" --svg "$work/all.svg" \
+    --table "$work/all.md" >"$work/out"
+python3 - "$work" <<'PYTHON'
+import json, sys, xml.etree.ElementTree as xml
+work = sys.argv[1]
+with open(f"{work}/all.json", encoding="utf-8") as file:
+    document = json.load(file)
+collectives = {"allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"}
+assert not document["failures"], document["failures"]
+assert {row["collective"] for row in document["points"]} == collectives
+assert len(document["points"]) == 2 * 5 + 1
+for row in document["points"]:
+    assert row["ranks"] == 2 and row["bytes"] == (0 if row["collective"] == "barrier" else 8), row
+    assert row["problem"].startswith(row["collective"]) and row["problem"].endswith("p2"), row
+    for peer in ("tutti", "tutti-alloc"):
+        assert row["us"][peer] > 0 and len(row["runs_us"][peer]) == 1, row
+    assert row["better_peer"] == "tutti-alloc" and row["speedup"] > 0, row
+    expected = row["runs_us"]["tutti-alloc"][0] / row["runs_us"]["tutti"][0]
+    assert abs(row["speedup"] - expected) < 1e-3 * (1 + expected), row
+    assert set(row["limits_us"]) == {"line", "memcpy", "cma"}, row
+    if row["bytes"]:
+        assert row["limits_us"]["memcpy"] > 0, row
+assert document["summary"]["points"] == 6, document["summary"]
+assert set(document["summary"]["by_collective"]) == collectives
+assert document["machine"]["cores"] >= 1 and document["method"]["repeats"] == 1
+assert {one["peer"] for one in document["settings"]} == {"tutti", "tutti-alloc"}
+root = xml.parse(f"{work}/all.svg").getroot()
+titles = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+assert collectives <= titles, titles
+PYTHON
+for word in '### allreduce, 2 ranks' '### Summary' 'geometric mean'; do grep -qF "$word" "$work/all.md"; done
+cmp <(cat "$work/all.md") "$work/out"
+
+# What does not fit into the pool is left out, and said.
+"${compare[@]}" --peers tutti --collectives alltoall --sizes 8,512K --json - >"$work/one.json"
+grep -q '"alltoall/f64/512K/p2"' "$work/one.json"
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["left_out"] == ["alltoall/f64/512K/p2"], d["left_out"]
+assert d["summary"] is None and len(d["points"]) == 2' "$work/one.json"
+
+refused() { # words expected, arguments
+    local words=$1 status=0
+    shift
+    "${compare[@]}" "$@" >"$work/out" 2>&1 || status=$?
+    if [ "$status" -eq 0 ] || ! grep -qF -e "$words" "$work/out"; then
+        echo "compare $*: wanted an error with \"$words\", got status $status and:"
+        cat "$work/out"
+        exit 1
+    fi
+}
+refused 'no peer is called nobody' --peers nobody
+refused 'none of allreduce' --collectives allreduce,scan
+refused 'not a size' --sizes 12
+refused 'build Tutti first' --build "$work" --peers tutti
+echo 'compare: JSON, table, chart and errors'

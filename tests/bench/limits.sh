@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The parts of `limits` that need no MPI give a number for each target; which are met is not asked here.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$TUTTI_SOURCE/bench/limits" --build "$TUTTI_BUILD" --parts overhead,planning,memory --json "$work/limits.json" >"$work/out"
+python3 - "$work/limits.json" <<'PYTHON'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    targets = json.load(file)["targets"]
+assert len(targets) == 3 + 5 + 1, targets
+for target in targets:
+    assert target["measured"] is not None and target["met"] in (True, False), target
+PYTHON
+grep -q 'a new shape planned, 16 ranks' "$work/out"
+echo 'limits: a number for each target'

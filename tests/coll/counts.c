@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What each algorithm says it costs is what its plans are counted to cost, to the byte and the step;
+ * and plans stay small.
+ */
+#include "plans.h"
+
+#include <string.h>
+
+static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 13, 31, 64, 100, 1000, 1023, 5000, 70000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void compare(const struct plans *all, const char *what, int64_t formula, int64_t counted)
+{
+    if (formula != counted)
+        fail_msg("%s p%d: %s %lld by the formula, %lld in the plans", all->text, all->p, what,
+                 (long long)formula, (long long)counted);
+}
+
+/* The formulas of alltoallv go by the largest block this rank knows of: exact when all are equal. */
+static struct tt_count formula(const struct tt_algorithm *a, const struct plans *all,
+                               const struct tt_map *map, int root)
+{
+    return tt_algorithm_count(a, &all->calls[root], map);
+}
+
+static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
+                 const struct tt_map *map)
+{
+    struct plans all;
+    if (!plans_make(&all, a, problem, map)) return 0;
+    struct tt_count says = formula(a, &all, map, problem->call.root), is = plans_worst(&all);
+    compare(&all, "sent", says.sent, is.sent);
+    compare(&all, "received", says.received, is.received);
+    compare(&all, "reduced", says.reduced, is.reduced);
+    compare(&all, "copied", says.copied, is.copied);
+    compare(&all, "messages", says.messages, is.messages);
+    compare(&all, "steps", says.steps, is.steps);
+    plans_free(&all);
+    return 1;
+}
+
+static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t slice, int root,
+                       int64_t largest)
+{
+    int done = 0;
+    for (int i = 0; i < SIZES && sizes[i] <= largest; i++) {
+        struct tt_problem problem = plans_problem(a->coll, map->p, sizes[i]);
+        problem.call.slice = slice;
+        if (tt_coll_has_root(a->coll)) problem.call.root = root;
+        done += check(a, &problem, map);
+        bool skewed = a->coll == TT_COLL_allgatherv;
+        for (int skew = 1; skewed && skew < TT_SKEWS; skew++) {
+            problem.skew = (enum tt_skew)skew;
+            done += check(a, &problem, map);
+        }
+    }
+    return done;
+}
+
+static void formulas_are_what_is_counted(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        int done = 0;
+        for (int p = 1; p <= 17; p++) {
+            struct tt_map map = plans_map(p);
+            done += check_sizes(*a, &map, 0, p / 2, 70000);
+            done += check_sizes(*a, &map, 0, 0, 1023);
+            map.cores = 1;
+            done += check_sizes(*a, &map, 0, p - 1, 70000);
+            map.win_bytes = 4096;
+            done += check_sizes(*a, &map, 0, p - 1, 5000);
+            done += check_sizes(*a, &map, 24, p / 3, 1023);
+        }
+        if (done == 0) fail_msg("%s %s never applied", tt_coll_name((*a)->coll), (*a)->name);
+    }
+}
+
+static void in_place_saves_a_copy_at_most(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        enum tt_coll coll = (*a)->coll;
+        if (coll == TT_COLL_barrier || coll == TT_COLL_bcast || coll >= TT_COLL_alltoall) continue;
+        for (int p = 1; p <= 9; p++) {
+            struct tt_map map = plans_map(p);
+            struct tt_problem problem = plans_problem(coll, p, 100);
+            problem.call.in_place = true;
+            check(*a, &problem, &map);
+        }
+    }
+}
+
+/* The product's promise: under 4 KiB a rank for 16 ranks, whatever the length. */
+static void allreduce_plans_do_not_grow(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if ((*a)->coll != TT_COLL_allreduce) continue;
+        for (int64_t n = 1; n <= (int64_t)1 << 26; n = 3 * n + 1) {
+            struct tt_problem problem = plans_problem(TT_COLL_allreduce, 16, n);
+            struct tt_map map = plans_map(16);
+            map.direct = n % 2;
+            struct plans all;
+            if (!plans_make(&all, *a, &problem, &map)) continue;
+            for (int r = 0; r < 16; r++)
+                if (all.plans[r]->bytes >= 4096)
+                    fail_msg("%s n %lld rank %d: a plan of %lld bytes", all.text, (long long)n, r,
+                             (long long)all.plans[r]->bytes);
+            plans_free(&all);
+        }
+    }
+}
+
+static void names_are_found(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        assert_ptr_equal(tt_algorithm_find((*a)->coll, (*a)->name), *a);
+        assert_true((*a)->applies && (*a)->cost && (*a)->source);
+    }
+    assert_null(tt_algorithm_find(TT_COLL_barrier, "no such"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(formulas_are_what_is_counted),
+        cmocka_unit_test(in_place_saves_a_copy_at_most),
+        cmocka_unit_test(allreduce_plans_do_not_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

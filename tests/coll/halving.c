@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of costs that pipelined recursive halving promises, beside that of the pipelined tree,
+ * counted from the plans; and its overlap, seen in the plans: every reduction is done while a slice
+ * travels, and never more than one slice each way.
+ */
+#include "plans.h"
+
+static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, int64_t slice,
+                         int root, bool direct)
+{
+    struct plans all;
+    struct tt_map map = plans_map(p);
+    struct tt_problem problem = plans_problem(coll, p, n);
+    map.direct = direct;
+    problem.call.slice = slice;
+    problem.call.root = root;
+    assert_true(plans_make(&all, tt_algorithm_find(coll, name), &problem, &map));
+    return all;
+}
+
+/* Of all ranks the most bytes sent and received, and reduced. */
+struct worst {
+    int64_t moved, reduced;
+};
+
+static struct worst worst(const char *name, enum tt_coll coll, int p, int64_t n, bool direct)
+{
+    struct plans all = made(name, coll, p, n, 0, 0, direct);
+    struct worst most = {0};
+    struct tt_count *count = tt_calloc((size_t)p, sizeof *count);
+    assert_non_null(count);
+    assert_int_equal(tt_count_plans((const struct tt_plan *const *)all.plans, p, count), TUTTI_OK);
+    for (int r = 0; r < p; r++) {
+        most.moved = tt_max(most.moved, count[r].sent + count[r].received);
+        most.reduced = tt_max(most.reduced, count[r].reduced);
+    }
+    tt_free(count);
+    plans_free(&all);
+    return most;
+}
+
+static void halving_meets_its_table(void **state)
+{
+    (void)state;
+    for (int direct = 0; direct < 2; direct++)
+        for (int p = 2; p <= 64; p *= 2) {
+            int64_t n = 64 * 12, part = n * 8 / p * (p - 1); /* (N-1)/N L */
+            struct worst reduce = worst("halving", TT_COLL_reduce, p, n, direct);
+            struct worst allreduce = worst("halving", TT_COLL_allreduce, p, n, direct);
+            assert_int_equal(reduce.reduced, part);
+            assert_int_equal(allreduce.reduced, part);
+            assert_int_equal(reduce.moved, 3 * part);
+            assert_int_equal(allreduce.moved, 4 * part);
+        }
+}
+
+static void the_tree_meets_its_table(void **state)
+{
+    (void)state;
+    for (int p = 8; p <= 64; p *= 2) {
+        int64_t n = 1000, bytes = 8 * n;
+        struct worst reduce = worst("prt", TT_COLL_reduce, p, n, false);
+        struct worst allreduce = worst("prt", TT_COLL_allreduce, p, n, false);
+        assert_int_equal(reduce.reduced, 2 * bytes);
+        assert_int_equal(allreduce.reduced, 2 * bytes);
+        assert_int_equal(reduce.moved, 3 * bytes);
+        assert_int_equal(allreduce.moved, 6 * bytes);
+    }
+}
+
+/* What the pairs cost when N is no power of two: half of L more reduced, and for an allreduce the
+ * result handed over. */
+static void other_numbers_cost_what_is_said(void **state)
+{
+    (void)state;
+    for (int p = 3; p <= 33; p += 2) {
+        int q = 2;
+        while (2 * q <= p) q *= 2;
+        if (q == p) continue;
+        int64_t bytes = 64 * 12 * 8, part = bytes / q * (q - 1);
+        assert_int_equal(worst("halving", TT_COLL_allreduce, p, 64 * 12, true).reduced,
+                         part + bytes / 2);
+        assert_int_equal(worst("halving", TT_COLL_reduce, p, 64 * 12, false).reduced,
+                         part + bytes / 2);
+        assert_true(worst("halving", TT_COLL_allreduce, p, 64 * 12, true).moved <=
+                    4 * part + 2 * bytes);
+    }
+}
+
+/* What is under way while the plan of a rank is gone through. */
+struct flight {
+    int64_t bytes[4], len[4][4096]; /* by kind of start; by its id */
+    int64_t most;
+    int reduces, alone; /* reductions; those with nothing under way */
+    bool last_alone;
+};
+
+static void take(struct flight *f, enum tt_kind *kind, const struct tt_plain *s)
+{
+    if (tt_kind_starts(s->kind)) {
+        assert_true(s->value < 4096);
+        kind[s->value] = s->kind;
+        f->len[s->kind][s->value] = s->len;
+        f->bytes[s->kind] += s->len;
+        f->most = tt_max(f->most, f->bytes[s->kind]);
+    } else if (s->kind == TT_WAIT) {
+        f->bytes[kind[s->value]] -= f->len[kind[s->value]][s->value];
+    } else if (s->kind == TT_REDUCE) {
+        f->last_alone = !(f->bytes[TT_SEND] || f->bytes[TT_RECV] || f->bytes[TT_GET]);
+        f->reduces++;
+        f->alone += f->last_alone;
+    }
+}
+
+static void fly(const struct tt_plan *plan, struct flight *f)
+{
+    static enum tt_kind kind[4096];
+    struct tt_iter iter;
+    struct tt_plain step;
+    void *memory = tt_alloc(tt_iter_bytes(plan, 0));
+    assert_non_null(memory);
+    tt_iter_begin(&iter, plan, 0, memory);
+    while (tt_iter_next(&iter, &step)) take(f, kind, &step);
+    tt_free(memory);
+}
+
+static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
+{
+    enum { N = 64 * 64 };
+    struct plans all = made("halving", coll, p, N, N * 8 / 2 / slices, p - 1, direct);
+    for (int r = 0; r < p; r++) {
+        static struct flight f;
+        f = (struct flight){.reduces = 0};
+        fly(all.plans[r], &f);
+        assert_true(f.reduces > 0);
+        assert_true(f.most <= N * 8 / (2 * slices));
+        if (direct)
+            assert_false(f.last_alone);
+        else
+            assert_int_equal(f.alone, 0);
+    }
+    plans_free(&all);
+}
+
+static void reductions_overlap_transfers(void **state)
+{
+    (void)state;
+    for (int slices = 2; slices <= 16; slices *= 2)
+        for (int p = 2; p <= 16; p *= 2) {
+            check_flight(TT_COLL_allreduce, p, slices, false);
+            check_flight(TT_COLL_allreduce, p, slices, true);
+            check_flight(TT_COLL_reduce, p, slices, false);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halving_meets_its_table),
+        cmocka_unit_test(the_tree_meets_its_table),
+        cmocka_unit_test(other_numbers_cost_what_is_said),
+        cmocka_unit_test(reductions_overlap_transfers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

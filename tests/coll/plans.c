@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Builds, checks the structure of, and counts all ranks' plans.
+ */
+#include "plans.h"
+
+struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
+{
+    struct tt_problem problem = {
+        .call = {.coll = coll, .type = TUTTI_F64, .op = TUTTI_SUM, .commutes = true, .sz = 8},
+        .p = p,
+        .n = n,
+        .seed = 1};
+    if (coll != TT_COLL_allgatherv && coll != TT_COLL_alltoallv) problem.call.n = n;
+    return problem;
+}
+
+struct tt_map plans_map(int p)
+{
+    return (struct tt_map){
+        .p = p, .cores = p, .win_bytes = 128 << 10, .direct = true, .mapped = true, .nodes = 1};
+}
+
+static void describe(struct plans *all, const struct tt_algorithm *a,
+                     const struct tt_problem *problem)
+{
+    char buffer[TT_PROBLEM_TEXT];
+    snprintf(all->text, sizeof all->text, "%s %.400s", a->name, tt_problem_print(problem, buffer));
+}
+
+bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
+                const struct tt_problem *problem, const struct tt_map *map)
+{
+    int p = map->p;
+    if (algorithm->refuse(&problem->call, map)) return false;
+    describe(all, algorithm, problem);
+    all->p = p;
+    size_t room = tt_problem_room(problem);
+    all->calls = tt_calloc((size_t)p, sizeof *all->calls);
+    all->plans = tt_calloc((size_t)p, sizeof(struct tt_plan *));
+    all->room = tt_calloc((size_t)p * room + 1, sizeof *all->room);
+    assert_true(all->calls && all->plans && all->room);
+    for (int r = 0; r < p; r++) {
+        all->calls[r] = tt_problem_call(problem, r, all->room + (size_t)r * room);
+        if (problem->call.coll == TT_COLL_reduce && r != problem->call.root)
+            all->calls[r].in_place = false;
+        all->plans[r] = tt_algorithm_plan(algorithm, &all->calls[r], map, r);
+        if (!all->plans[r]) fail_msg("%s rank %d: %s", all->text, r, tutti_error());
+        const char *wrong = tt_plan_invalid(all->plans[r]);
+        if (wrong) fail_msg("%s rank %d: %s", all->text, r, wrong);
+    }
+    return true;
+}
+
+void plans_free(struct plans *all)
+{
+    for (int r = 0; r < all->p; r++) tt_plan_free(all->plans[r]);
+    tt_free(all->plans);
+    tt_free(all->calls);
+    tt_free(all->room);
+}
+
+struct tt_count plans_worst(const struct plans *all)
+{
+    struct tt_count *count = tt_calloc((size_t)all->p, sizeof *count);
+    assert_non_null(count);
+    assert_int_equal(tt_count_plans((const struct tt_plan *const *)all->plans, all->p, count),
+                     TUTTI_OK);
+    struct tt_count worst = tt_count_worst(count, all->p);
+    tt_free(count);
+    return worst;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * All ranks' plans of one problem, as the tests of the algorithms want them.
+ */
+#ifndef TEST_COLL_PLANS_H
+#define TEST_COLL_PLANS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "coll/coll.h"
+#include "plan/problem.h"
+
+struct plans {
+    int p;
+    struct tt_call *calls;
+    int64_t *room;
+    struct tt_plan **plans;
+    char text[TT_PROBLEM_TEXT]; /* which problem, for messages */
+};
+
+/* f64 sums unless it says otherwise. */
+struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
+/* One node of p ranks on as many cores, all of it readable directly. */
+struct tt_map plans_map(int p);
+
+/* False if the algorithm refuses. Fails the test if a plan cannot be built or is not valid. */
+bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
+                const struct tt_problem *problem, const struct tt_map *map);
+void plans_free(struct plans *all);
+struct tt_count plans_worst(const struct plans *all);
+
+#endif

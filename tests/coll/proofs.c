@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every algorithm is proven: for all small p, all roots, lengths around p, slices of an element or
+ * three, in place and not, commuting or not, with windows large and tiny, with direct access or
+ * without, on one node or three, twice in a row. (`tutti check all` goes on from here.)
+ */
+#include "plans.h"
+
+#include <stdlib.h>
+
+#include "plan/prove.h"
+
+static struct tt_prover *prover;
+static int proven; /* plans of the algorithm at hand */
+
+/* Twice, the second begun before the first has ended. */
+static void prove(const struct plans *all, const struct tt_map *map)
+{
+    struct tt_proof_execution once = {(const struct tt_plan *const *)all->plans, all->calls};
+    struct tt_proof_execution run[] = {once, once};
+    struct tt_proof_case problem = {
+        .p = all->p, .executions = 2, .in_flight = 2, .execution = run, .map = map};
+    struct tt_proof proof;
+    if (tt_prove(prover, &problem, &proof) != TUTTI_OK)
+        fail_msg("%s: %s", all->text, tutti_error());
+    if (proof.fault != TT_FAULT_NONE)
+        fail_msg("%s (slice %lld, window %lld, direct %d, in place %d): %s", all->text,
+                 (long long)all->calls[0].slice, (long long)map->win_bytes, map->direct,
+                 all->calls[all->calls[0].root].in_place, proof.text);
+    proven++;
+}
+
+static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
+                const struct tt_map *map)
+{
+    struct plans all;
+    if (!plans_make(&all, a, problem, map)) return;
+    prove(&all, map);
+    plans_free(&all);
+}
+
+static bool can_be_in_place(enum tt_coll coll)
+{
+    return tt_coll_has_op(coll) || coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+}
+
+/* Commuting or not, in place or not, skewed or not. */
+static void variants(const struct tt_algorithm *a, struct tt_problem problem, struct tt_map *map)
+{
+    one(a, &problem, map);
+    if (can_be_in_place(a->coll)) {
+        problem.call.in_place = true;
+        one(a, &problem, map);
+    }
+    if (tt_coll_has_op(a->coll)) {
+        problem.call.op = TUTTI_OP_USER;
+        problem.call.commutes = false;
+        one(a, &problem, map);
+        problem.call.in_place = false;
+        one(a, &problem, map);
+    }
+    for (int skew = 1; tt_call_segments(&problem.call) && skew < TT_SKEWS; skew++) {
+        problem.skew = (enum tt_skew)skew;
+        one(a, &problem, map);
+    }
+}
+
+static void slices(const struct tt_algorithm *a, struct tt_problem problem, struct tt_map *map)
+{
+    static const int64_t lengths[] = {0, 8, 24};
+    for (int i = 0; i < 3; i++) {
+        problem.call.slice = lengths[i];
+        variants(a, problem, map);
+    }
+}
+
+static void sizes(const struct tt_algorithm *a, struct tt_map *map, int root, bool all_sizes)
+{
+    int p = map->p;
+    const int64_t n[] = {2 * p + 3, 1, 0, p - 1, p, 7 * p + 1, 64};
+    for (int i = 0; i < (all_sizes ? 7 : 1); i++) {
+        struct tt_problem problem = plans_problem(a->coll, p, n[i]);
+        if (tt_coll_has_root(a->coll)) problem.call.root = root;
+        slices(a, problem, map);
+    }
+}
+
+static void maps(const struct tt_algorithm *a, int p)
+{
+    int roots = tt_coll_has_root(a->coll) ? p : 1;
+    struct tt_map map = plans_map(p);
+    for (int root = 0; root < roots; root++) sizes(a, &map, root, root == 0);
+    map.win_bytes = 2 * p * 8 + 16;
+    sizes(a, &map, p / 2 % roots, true);
+    map.direct = map.mapped = false;
+    map.cores = 1;
+    sizes(a, &map, p / 3 % roots, true);
+    int node[64] = {0};
+    for (int r = p / 2; r < p; r++) node[r] = r % 3;
+    map = plans_map(p);
+    map.nodes = 3;
+    map.node = node;
+    sizes(a, &map, p / 4 % roots, false);
+}
+
+static int largest = 9; /* at most 64 */
+
+static void every_algorithm_is_proven(void **state)
+{
+    (void)state;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        proven = 0;
+        for (int p = 1; p <= largest; p++) maps(*a, p);
+        print_message("%s %s: %d proofs\n", tt_coll_name((*a)->coll), (*a)->name, proven);
+        assert_true(proven > 0);
+    }
+    tt_prover_free(prover);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_algorithm_is_proven)};
+    if (argc > 1) largest = atoi(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Whatever goes wrong, on one rank or on all, all ranks end: exit status 2, one message, and it names
+# the cause.
+# shellcheck source=tests/examples/samplesort-util.sh
+source "$(dirname "$0")/samplesort-util.sh"
+
+# The message that samplesort's arguments after the number of ranks must end with: refused MESSAGE N ARG...
+refused() {
+    local status=0
+    tutti run -n "$2" -- samplesort "${@:3}" >out 2>said </dev/null || status=$?
+    held "$1" $status "${*:2}"
+}
+
+held() {
+    [ "$2" -eq 2 ] || die "exit status $2, not 2, for $3: $(cat said)"
+    [ "$(grep -c '^samplesort:' said)" -eq 1 ] || die "not one message for $3: $(cat said)"
+    grep '^samplesort:' said | grep -qF -- "$1" || die "expected '$1' for $3: $(cat said)"
+}
+
+printf 'b\na\n' >small
+seq 200000 >numbers
+mkdir folder
+mkfifo pipe
+
+for n in 1 4; do
+    refused 'cannot open missing: No such file or directory' $n small missing
+    refused 'folder is a directory' $n small folder small
+    refused 'pipe is not a regular file' $n pipe
+    refused '/proc/self/status does not say how long it is' $n /proc/self/status
+    refused 'cannot open folder/none/out: No such file or directory' $n -o folder/none/out small
+    refused 'cannot open folder: Is a directory' $n -o folder small
+    refused 'cannot write /dev/full: No space left on device' $n -o /dev/full numbers
+done
+[ "$(cat small)" = "$(printf 'b\na')" ] || die 'an input was changed'
+
+# Read by a user who may not.
+if [ "$(id -u)" -ne 0 ]; then
+    : >secret && chmod 0 secret
+    refused 'cannot open secret: Permission denied' 3 small secret
+fi
+
+status=0
+tutti run -n 3 -- samplesort numbers >/dev/full 2>said || status=$?
+held 'cannot write standard output: No space left on device' $status 'a full device'
+
+# The reader leaves after ten bytes; there is far more to come, from each rank.
+{
+    status=0
+    tutti run -n 3 -- samplesort numbers 2>said || status=$?
+    echo $status >status
+} | head -c 10 >/dev/null
+held 'cannot write standard output: Broken pipe' "$(cat status)" 'a closed pipe'
+
+# More than there is memory, or addresses, for. (Where no file can be that long, there is nothing to see.)
+if truncate -s 8T sparse 2>/dev/null; then
+    limits() { (
+        ulimit -v 100000000 2>/dev/null || true
+        exec "$@"
+    ); }
+    if [ -n "$TUTTI_SANITIZE" ]; then
+        # Sanitizers reserve terabytes of addresses themselves, and end the program at such a request.
+        limits() { "$@"; }
+        export ASAN_OPTIONS=${ASAN_OPTIONS-}:allocator_may_return_null=1
+        export TSAN_OPTIONS=${TSAN_OPTIONS-}:allocator_may_return_null=1
+    fi
+    status=0
+    limits tutti run -n 2 -- samplesort sparse >out 2>said || status=$?
+    held 'out of memory: rank 0 needs ' $status 'a file of 8 TiB'
+fi
+
+refused 'unrecognized option' 3 --no-such-option small
+status=0
+tutti run -n 3 -- samplesort >out 2>said || status=$?
+[ $status -eq 2 ] || die "exit status $status without files"
+[ "$(grep -c Usage: said)" -eq 1 ] || die "the usage, not once: $(cat said)"
+tutti run -n 3 -- samplesort --help >out
+[ "$(grep -c Usage: out)" -eq 1 ] || die "the help, not once: $(cat out)"
+grep -q -- '--output=FILE' out || die 'the help does not name --output'
+tutti run -n 2 -- samplesort --version | grep -q '^samplesort [0-9]' || die 'no version'

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The small examples say what they should, on any number of ranks.
+set -euo pipefail
+
+die() {
+    echo "small: $*" >&2
+    exit 1
+}
+
+for n in 1 2 3 4 7; do
+    tutti run -n $n -- hello | sort |
+        diff - <(for ((r = 0; r < n; r++)); do echo "rank $r of $n: the sum of all ranks is $((n * (n - 1) / 2))"; done)
+
+    said=$(tutti run -n $n -- power 300)
+    # 1 / (4 sin^2(pi / 1202)), computed elsewhere.
+    [[ $said == 'n = 300: largest eigenvalue 36597.396186 '*'it is 36597.396186' ]] || die "$n ranks: power says '$said'"
+done
+
+words=('all' 'all together' 'all together and' 'all together and in' 'all together and in time')
+for n in 1 2 5; do
+    tutti run -n $n -- hello-cpp | sort |
+        diff - <(for ((r = 0; r < n; r++)); do echo "rank $r hears: ${words[n - 1]}"; done)
+done
+
+# More ranks than rows; no rows; nonsense.
+[[ $(tutti run -n 4 -- power 2) == 'n = 2: largest eigenvalue 2.618034 '*'it is 2.618034' ]] || die 'power 2'
+for wrong in 0 -1 x 1x 100001; do
+    if power $wrong 2>/dev/null; then die "power takes $wrong"; fi
+done

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti check` proves everything there is (with sanitizers a part of it), one problem, and tells
+# what it cannot do.
+set -eu
+
+fail() {
+    echo "check.sh: $*" >&2
+    exit 1
+}
+
+# run STATUS ARGUMENT...: its output is in $out.
+run() {
+    local want=$1 status=0
+    shift
+    out=$(tutti check "$@" 2>&1) || status=$?
+    [ "$status" = "$want" ] || fail "tutti check $*: status $status, expected $want: $out"
+}
+
+says() {
+    [[ $out == *"$1"* ]] || fail "does not say '$1': $out"
+}
+
+if [ -n "${TUTTI_SANITIZE:-}" ]; then
+    run 0 all -p 1..9 --cases 30
+else
+    # Not only small teams: p² messages to 128, logarithmic ones to 4096.
+    run 0 all -p 128 --cases 2
+    run 0 allreduce -a doubling -p 4096 --cases 1
+    run 0 bcast -a binomial -p 4096 --cases 2
+    run 0 barrier -a dissemination -p 4096 --cases 1
+    run 0 all -p 1..33
+fi
+says "cases proven"
+says "sequences of plans"
+[[ $out != *"applied to none"* ]] || fail "an algorithm was not tried: $out"
+
+run 0 allreduce -a flat -p 40 --cases 3 --threads 1
+says "3 cases proven"
+run 0 allreduce/i32/sum/52/p3/slice=8
+says "ring               proven"
+run 0 bcast/i32/8/p4@nodes:2,2 -a flat
+says "does not apply"
+run 0 allgatherv/i32/8/p4/skew=zipf --gaps --indirect --window 64
+says "proven"
+
+run 2 allreduce/i32/sum/52
+run 2 nothing
+run 2 all -a nothing
+says "no algorithm 'nothing'"
+run 2 allreduce -p 0..3
+says "-p"
+run 2 allreduce -p 4..3
+run 2 allreduce/i32/sum/52/p3 -p 2
+says "names its ranks"
+run 2 all --gaps
+says "one problem only"
+run 2 all all
+run 0 --help

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The counts of the v-forms: what one rank sends another is what that one expects, their sums are
+ * what the problem says, and the seed alone decides.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/problem.h"
+
+/* The calls of all ranks. */
+struct team {
+    struct tt_problem problem;
+    int p;
+    struct tt_call *call;
+    int64_t *room;
+};
+
+static struct team team_of(const char *text)
+{
+    struct team team;
+    assert_int_equal(tt_problem_parse(text, &team.problem, NULL), TUTTI_OK);
+    team.p = team.problem.p;
+    size_t each = tt_problem_room(&team.problem), p = (size_t)team.p;
+    team.room = calloc(p * each + 1, sizeof *team.room);
+    team.call = calloc(p, sizeof *team.call);
+    assert_true(team.room && team.call);
+    for (size_t r = 0; r < p; r++)
+        team.call[r] = tt_problem_call(&team.problem, (int)r, team.room + r * each);
+    return team;
+}
+
+static void team_free(struct team *team)
+{
+    free(team->call);
+    free(team->room);
+}
+
+static void without_gaps(const int64_t *counts, const int64_t *displs, int p)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < p; r++) {
+        assert_true(counts[r] >= 0);
+        assert_int_equal(displs[r], sum);
+        sum += counts[r];
+    }
+}
+
+static const char *const skews[] = {"equal", "uniform", "zipf", "zero"};
+
+static struct team skewed(const char *coll, int p, const char *skew, int seed)
+{
+    char text[TT_PROBLEM_TEXT];
+    snprintf(text, sizeof text, "%s/f32/4000/p%d/skew=%s/seed=%d", coll, p, skew, seed);
+    return team_of(text);
+}
+
+static void both_sides_agree(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4 * 34; i++) {
+        int p = 1 + i / 4;
+        struct team team = skewed("alltoallv", p, skews[i % 4], i);
+        for (int r = 0; r < p; r++) {
+            const struct tt_call *call = &team.call[r];
+            without_gaps(call->in_counts, call->in_displs, p);
+            without_gaps(call->out_counts, call->out_displs, p);
+            for (int s = 0; s < p; s++)
+                assert_int_equal(call->in_counts[s], team.call[s].out_counts[r]);
+        }
+        team_free(&team);
+    }
+}
+
+static void all_gather_alike(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4 * 10; i++) {
+        int p = 1 + i / 4;
+        struct team team = skewed("allgatherv", p, skews[i % 4], i);
+        for (int r = 0; r < p; r++) {
+            const struct tt_call *call = &team.call[r];
+            without_gaps(call->out_counts, call->out_displs, p);
+            assert_memory_equal(call->out_counts, team.call[0].out_counts,
+                                (size_t)p * sizeof *call->out_counts);
+            assert_null(call->in_counts);
+        }
+        team_free(&team);
+    }
+}
+
+static int64_t total(const struct team *team)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < team->p; r++)
+        for (int s = 0; s < team->p; s++) sum += team->call[r].in_counts[s];
+    return sum;
+}
+
+/* 1000 elements a pair on average; 64 pairs squared are enough that a tenth off is never chance,
+ * and the seed makes it the same for ever. */
+static void averages(void **state)
+{
+    (void)state;
+    const int p = 64, pairs = p * p, n = 1000;
+    struct team equal = skewed("alltoallv", p, "equal", 1);
+    assert_int_equal(total(&equal), pairs * n);
+    struct team uniform = skewed("alltoallv", p, "uniform", 1);
+    assert_in_range(total(&uniform), pairs * n / 10 * 9, pairs * n / 10 * 11);
+    struct team zero = skewed("alltoallv", p, "zero", 1);
+    assert_in_range(total(&zero), pairs * n / 20 * 9, pairs * n / 20 * 11);
+    struct team zipf = skewed("alltoallv", p, "zipf", 1);
+    assert_in_range(total(&zipf), pairs * (n - 1), pairs * n);
+    team_free(&equal);
+    team_free(&uniform);
+    team_free(&zero);
+    team_free(&zipf);
+}
+
+/* Of the receivers the k-th has a k-th of the first's, but for rounding down. */
+static void zipf_has_its_shape(void **state)
+{
+    (void)state;
+    const int p = 12;
+    struct team team = skewed("alltoallv", p, "zipf", 5);
+    const int64_t *counts = team.call[3].in_counts;
+    int64_t most = 0;
+    for (int r = 0; r < p; r++) most = counts[r] > most ? counts[r] : most;
+    for (int k = 1; k <= p; k++) {
+        int found = 0;
+        for (int r = 0; r < p; r++) found += counts[r] * k >= most - k && counts[r] * k <= most + k;
+        assert_true(found >= 1);
+    }
+    team_free(&team);
+}
+
+static void the_seed_decides(void **state)
+{
+    (void)state;
+    for (int skew = 1; skew < 4; skew++) {
+        struct team one = skewed("alltoallv", 17, skews[skew], 1);
+        struct team same = skewed("alltoallv", 17, skews[skew], 1);
+        struct team other = skewed("alltoallv", 17, skews[skew], 2);
+        size_t bytes = 17 * tt_problem_room(&one.problem) * sizeof *one.room;
+        assert_memory_equal(one.room, same.room, bytes);
+        assert_memory_not_equal(one.room, other.room, bytes);
+        team_free(&one);
+        team_free(&same);
+        team_free(&other);
+    }
+}
+
+static void others_have_none(void **state)
+{
+    (void)state;
+    struct team team = team_of("alltoall/f32/4000/p3");
+    assert_int_equal(tt_problem_room(&team.problem), 0);
+    assert_int_equal(team.call[2].n, 1000);
+    assert_null(team.call[2].in_counts);
+    assert_null(team.call[2].out_counts);
+    team_free(&team);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_sides_agree), cmocka_unit_test(all_gather_alike),
+        cmocka_unit_test(averages),         cmocka_unit_test(zipf_has_its_shape),
+        cmocka_unit_test(the_seed_decides), cmocka_unit_test(others_have_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

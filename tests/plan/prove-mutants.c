@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Random single mutations of good plans: each is judged, most are rejected, and a rejection names
+ * its place. Whether the verdicts are right is shown elsewhere, by running the mutants; here, that
+ * every kind of fault but those which no mutation can cause is found by chance as well as by hand.
+ */
+#include "plan/mutate.h"
+#include "plan/prove-util.h"
+
+#include "coll/coll.h"
+
+enum { MUTANTS = 60, P = 3 };
+
+struct tally {
+    int judged, rejected;
+    int by_fault[TT_FAULTS];
+};
+
+struct team {
+    struct tt_call call;
+    struct tt_map map;
+    struct tt_plan *plan[P];
+    struct tt_call calls[P];
+};
+
+static bool team_of(struct team *t, const struct tt_algorithm *a)
+{
+    static const int64_t counts[P] = {4, 4, 4}, displs[P] = {0, 4, 8};
+    t->map = (struct tt_map){
+        .p = P, .cores = P, .win_bytes = 4096, .direct = true, .mapped = true, .nodes = 1};
+    t->call = (struct tt_call){.coll = a->coll,
+                               .type = TUTTI_I32,
+                               .op = TUTTI_SUM,
+                               .commutes = true,
+                               .n = 13,
+                               .sz = 4,
+                               .slice = 8};
+    if (a->coll == TT_COLL_barrier || tt_call_segments(&t->call)) t->call.n = 0;
+    if (tt_call_segments(&t->call)) {
+        t->call.in_counts = t->call.out_counts = counts;
+        t->call.in_displs = t->call.out_displs = displs;
+    }
+    if (a->refuse(&t->call, &t->map)) return false;
+    for (int r = 0; r < P; r++) {
+        t->calls[r] = t->call;
+        t->plan[r] = tt_algorithm_plan(a, &t->call, &t->map, r);
+        assert_non_null(t->plan[r]);
+        assert_null(tt_plan_invalid(t->plan[r]));
+    }
+    return true;
+}
+
+static struct tt_proof judge(struct tt_prover *prover, const struct team *t)
+{
+    struct tt_proof_execution execution = {(const struct tt_plan *const *)t->plan, t->calls};
+    struct tt_proof_case c = {.p = P, .executions = 1, .execution = &execution, .map = &t->map};
+    struct tt_proof proof;
+    assert_int_equal(tt_prove(prover, &c, &proof), TUTTI_OK);
+    return proof;
+}
+
+static void mutate_one(struct tt_prover *prover, struct team *t, struct tt_random *random,
+                       struct tally *tally)
+{
+    char what[MUTATE_TEXT];
+    int r = (int)tt_random_below(random, P);
+    struct tt_plan *good = t->plan[r], *bad = mutate(good, random, what, sizeof what);
+    if (!bad) return;
+    assert_null(tt_plan_invalid(bad));
+    t->plan[r] = bad;
+    struct tt_proof proof = judge(prover, t);
+    t->plan[r] = good;
+    if (getenv("PROVE_VERBOSE"))
+        printf("%s %s rank %d, %s: %s %s\n", tt_coll_name(t->call.coll), good->algorithm, r, what,
+               tt_fault_name(proof.fault), proof.text);
+    assert_true((proof.fault == TT_FAULT_NONE) == (proof.text[0] == '\0'));
+    tally->judged++;
+    tally->rejected += proof.fault != TT_FAULT_NONE;
+    tally->by_fault[proof.fault]++;
+    tt_plan_free(bad);
+}
+
+static void judge_mutants(struct tt_prover *prover, struct tally *tally)
+{
+    struct tt_random random;
+    tt_random_seed(&random, 1);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        struct team t;
+        if (!team_of(&t, *a)) continue;
+        assert_int_equal(judge(prover, &t).fault, TT_FAULT_NONE);
+        for (int i = 0; i < MUTANTS; i++) mutate_one(prover, &t, &random, tally);
+        for (int r = 0; r < P; r++) tt_plan_free(t.plan[r]);
+    }
+}
+
+static void mutants_are_judged(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct tt_prover *prover = tt_prover_new();
+    assert_non_null(prover);
+    judge_mutants(prover, &tally);
+    tt_prover_free(prover);
+    for (int f = 0; f < TT_FAULTS; f++)
+        if (tally.by_fault[f])
+            printf("%6d %s\n", tally.by_fault[f], tt_fault_text((enum tt_fault)f));
+    assert_true(tally.judged > 1000);
+    assert_in_range(tally.rejected, tally.judged / 2, tally.judged - 1);
+    static const enum tt_fault by_chance[] = {
+        TT_FAULT_UNWRITTEN, TT_FAULT_WRONG,           TT_FAULT_TWICE,      TT_FAULT_MISALIGNED,
+        TT_FAULT_DEADLOCK,  TT_FAULT_NEVER_SIGNALLED, TT_FAULT_FLAG,       TT_FAULT_UNMATCHED,
+        TT_FAULT_SIZE,      TT_FAULT_NOT_WAITED,      TT_FAULT_BARRIER,    TT_FAULT_RACE,
+        TT_FAULT_OUTSIDE,   TT_FAULT_INPUT,           TT_FAULT_NOT_OPENED, TT_FAULT_UNOPENED,
+        TT_FAULT_CLOSED};
+    for (size_t i = 0; i < sizeof by_chance / sizeof *by_chance; i++)
+        if (!tally.by_fault[by_chance[i]]) fail_msg("no mutant is %s", tt_fault_name(by_chance[i]));
+}
+
+/* Equal seeds, equal mutants; the plan itself is left as it was. */
+static void mutants_are_repeatable(void **state)
+{
+    (void)state;
+    struct team t;
+    assert_true(team_of(&t, tt_algorithm_find(TT_COLL_allreduce, "flat")));
+    struct tt_plan *again =
+        tt_algorithm_plan(tt_algorithm_find(TT_COLL_allreduce, "flat"), &t.call, &t.map, 0);
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct tt_random a, b;
+        char what[2][MUTATE_TEXT];
+        tt_random_seed(&a, seed);
+        tt_random_seed(&b, seed);
+        struct tt_plan *x = mutate(t.plan[0], &a, what[0], MUTATE_TEXT);
+        struct tt_plan *y = mutate(t.plan[0], &b, what[1], MUTATE_TEXT);
+        assert_non_null(x);
+        assert_non_null(y);
+        assert_true(tt_plan_equal(x, y));
+        assert_string_equal(what[0], what[1]);
+        tt_plan_free(x);
+        tt_plan_free(y);
+    }
+    assert_true(tt_plan_equal(t.plan[0], again));
+    tt_plan_free(again);
+    for (int r = 0; r < P; r++) tt_plan_free(t.plan[r]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mutants_are_judged),
+        cmocka_unit_test(mutants_are_repeatable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

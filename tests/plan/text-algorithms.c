@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The plans of every algorithm are structurally valid and come back from their text.
+ */
+#include "plan/text-util.h"
+
+#include "coll/coll.h"
+#include "plan/problem.h"
+
+static const char *const problems[] = {
+    "barrier/p%d",
+    "bcast/u8/1000/p%d",
+    "bcast/f64/64K/p%d/root=%d/slice=4K",
+    "reduce/i32/sum/40/p%d",
+    "reduce/f64/sum/4K/p%d/root=%d/slice=64",
+    "reduce/f64/user/64K/p%d/root=%d",
+    "allreduce/f64/sum/8/p%d",
+    "allreduce/f32/sum/100K/p%d/slice=4K",
+    "allreduce/f32/sum/100K/p%d/slice=4K/inplace=1",
+    "allreduce/i64/user/4000/p%d",
+    "allgather/u8/77/p%d",
+    "allgather/f64/64K/p%d/inplace=1",
+    "allgatherv/f32/4000/p%d/skew=zipf/seed=1",
+    "allgatherv/f32/4000/p%d/skew=zero/seed=1",
+    "alltoall/f64/8/p%d",
+    "alltoall/f64/64K/p%d",
+    "alltoallv/i16/4000/p%d/skew=uniform/seed=1",
+    "alltoallv/i16/4000/p%d/skew=zero/seed=1",
+};
+
+/* What a machine may allow; the nodes come from the problem. */
+static const struct tt_map machines[] = {
+    {.cores = 2, .win_bytes = 1 << 16, .direct = true, .mapped = true},
+    {.cores = 64, .win_bytes = 1 << 20, .direct = true},
+    {.cores = 2, .win_bytes = 4096},
+};
+
+static int one(const struct tt_algorithm *algorithm, const struct tt_call *call,
+               const struct tt_map *map, int me)
+{
+    if (algorithm->refuse(call, map)) return 0;
+    struct tt_plan *plan = tt_algorithm_plan(algorithm, call, map, me);
+    if (!plan) fail_msg("%s: %s", algorithm->name, tutti_error());
+    const char *invalid = tt_plan_invalid(plan);
+    if (invalid) fail_msg("%s, rank %d of %d: %s", algorithm->name, me, map->p, invalid);
+    assert_string_equal(plan->algorithm, algorithm->name);
+    comes_back(plan);
+    tt_plan_free(plan);
+    return 1;
+}
+
+/* How many plans there were. */
+static int all_of(const struct tt_algorithm *algorithm, const char *text, const struct tt_map *map)
+{
+    struct tt_problem problem;
+    int plans = 0;
+    assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
+    if (problem.call.coll != algorithm->coll) return 0;
+    int *node = malloc((size_t)problem.p * sizeof *node);
+    int64_t *room = calloc(tt_problem_room(&problem) + 1, sizeof *room);
+    assert_true(node && room);
+    struct tt_map machine = *map;
+    tt_problem_map(&problem, &machine, node);
+    for (int me = 0; me < problem.p; me++) {
+        struct tt_call call = tt_problem_call(&problem, me, room);
+        plans += one(algorithm, &call, &machine, me);
+    }
+    free(node);
+    free(room);
+    return plans;
+}
+
+static int on_machines(const struct tt_algorithm *algorithm, const char *text)
+{
+    int plans = 0;
+    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++)
+        plans += all_of(algorithm, text, &machines[m]);
+    return plans;
+}
+
+static void plans_of_algorithms_come_back(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 3, 4, 7, 12};
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        int plans = 0;
+        for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+            for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+                char text[TT_PROBLEM_TEXT];
+                snprintf(text, sizeof text, problems[i], sizes[k], sizes[k] - 1);
+                plans += on_machines(*a, text);
+            }
+        }
+        if (plans == 0) fail_msg("%s applied to nothing", (*a)->name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plans_of_algorithms_come_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each rule about a plan's structure, broken alone in a plan that keeps them all, is the one that is
+ * told.
+ */
+#include "plan/text-util.h"
+
+static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op sum\n"
+                           "opens IN OUT TMP\n"
+                           "tmp 64\n"
+                           "lane 0\n"
+                           "  send %0 to 2 IN[0 block 8 stride 16] len 64 tail 8\n" /* 0 */
+                           "  put %1 OUT@2[8] <- IN[0] len 8\n"                     /* 1 */
+                           "  get %2 TMP[0] <- OUT@3[0] len 8\n"                    /* 2 */
+                           "  wait %2\n"                                            /* 3 */
+                           "  signal {0,2..3} 1\n"                                  /* 4 */
+                           "  signal all 2 + i\n"                                   /* 5 */
+                           "  await 1.1 1\n"                                        /* 6 */
+                           "  reduce OUT[0] <- IN[0] sum WIN@2[0] len 8\n"          /* 7 */
+                           "  loop 3 {\n"                                           /* 8 */
+                           "    loop 6 {\n"                                         /* 9 */
+                           "      copy OUT[0 + i%3*8] <- IN[0] len 8\n"             /* 10 */
+                           "    }\n"                                                /* 11 */
+                           "  }\n"                                                  /* 12 */
+                           "lane 1\n"
+                           "  exchange %0 from IN order shift chunk 8 window 2\n" /* 13 */
+                           "    entry 0 IN[0] -> OUT@0[0] len 8\n";
+
+#define STEP(i) ((struct tt_step *)plan->steps + (i))
+#define RANGE(i) ((struct tt_range *)plan->ranges + STEP(i)->first)
+#define SHAPE(i) ((struct tt_shape *)plan->shapes + (i))
+#define VARY(i) ((struct tt_vary *)plan->varies + (i))
+
+/* X(what is told, how the rule is broken) */
+#define RULES(X)                                                                                   \
+    X("a team of no ranks", plan->p = 0)                                                           \
+    X("a rank outside the team", plan->me = 4)                                                     \
+    X("a rank outside the team", plan->me = -1)                                                    \
+    X("no such collective", plan->coll = TT_COLLS)                                                 \
+    X("an algorithm without a name", plan->algorithm = "")                                         \
+    X("an algorithm without a name", plan->algorithm = NULL)                                       \
+    X("no such type", plan->type = TUTTI_TYPES)                                                    \
+    X("no such operation", plan->op = TUTTI_OPS)                                                   \
+    X("no such operation", plan->op = TUTTI_OP_USER_END)                                           \
+    X("opens what is no opened buffer", plan->opens |= 1u << TT_WIN)                               \
+    X("scratch of negative size", plan->tmp_bytes = -1)                                            \
+    X("scratch of negative size", plan->win_bytes = -1)                                            \
+    X("a wrong number of lanes", plan->lanes = 0)                                                  \
+    X("a wrong number of lanes", plan->lanes = TT_LANES + 1)                                       \
+    X("lanes that do not follow one another", plan->lane[1].first--)                               \
+    X("lanes that do not follow one another", plan->lane[0].n = UINT32_MAX)                        \
+    X("steps outside of the lanes", plan->steps_n--)                                               \
+    X("steps outside of the lanes", plan->lane[1].n++)                                             \
+    X("a rotation by a negative number", SHAPE(1)->mod = -1)                                       \
+    X("a rotation by a negative number", SHAPE(1)->phase = -1)                                     \
+    X("blocks that overlap", SHAPE(1)->stride = 7)                                                 \
+    X("blocks that overlap", SHAPE(1)->block = -8)                                                 \
+    X("a step out of range", SHAPE(1)->step[1] = INT64_MIN)                                        \
+    X("a first shape that is one", SHAPE(0)->step[0] = 1)                                          \
+    X("a tail of negative length", VARY(1)->tail = -2)                                             \
+    X("a tail in negative turns", VARY(1)->tail_mod = -1)                                          \
+    X("turns of a tail without one", VARY(2)->tail_mod = 1)                                        \
+    X("a tail's phase without a rotation", VARY(1)->tail_phase = 1)                                \
+    X("a first variation that is one", VARY(0)->from = 1)                                          \
+    X("no such kind of step", STEP(3)->kind = TT_EXCHANGE + 1)                                     \
+    X("a peer that is no rank", STEP(0)->peer = 4)                                                 \
+    X("a peer that is no rank", STEP(6)->peer = TT_ALL)                                            \
+    X("a variation outside its array", STEP(0)->vary = 3)                                          \
+    X("a tail of a step without a length", STEP(3)->vary = 1)                                      \
+    X("a flag value of a step without a flag", STEP(3)->vary = 2)                                  \
+    X("a first turn of what is no step", VARY(1)->from = 1; VARY(1)->tail = -1; STEP(8)->vary = 1) \
+    X("a negative length", STEP(7)->len = -1)                                                      \
+    X("a step of length 0", STEP(7)->len = 0)                                                      \
+    X("a wrong number of ranges", STEP(0)->nops = 2)                                               \
+    X("a wrong number of ranges", STEP(2)->nops = 1)                                               \
+    X("a wrong number of ranges", STEP(7)->nops = 1)                                               \
+    X("more ranges than the plan tells of", plan->operands = 2)                                    \
+    X("more ranges than the plan tells of", plan->operands = 1; plan->lanes = 1;                   \
+      plan->lane[0] = plan->lane[1]; plan->steps += 13; plan->steps_n = plan->lane[0].n = 1;       \
+      plan->lane[0].first = 0)                                                                     \
+    X("ranges outside their array", STEP(7)->first = plan->ranges_n - 2)                           \
+    X("ranges outside their array", STEP(7)->first = UINT32_MAX)                                   \
+    X("no such buffer", RANGE(7)->buf = TT_BUFFERS)                                                \
+    X("a range of no rank", RANGE(7)[2].rank = 4)                                                  \
+    X("a range of no rank", RANGE(7)[2].rank = -2)                                                 \
+    X("an own range by its rank", RANGE(7)[1].rank = 1)                                            \
+    X("a negative offset", RANGE(7)[1].off = -1)                                                   \
+    X("a range out of range", RANGE(7)[1].off = INT64_MAX - 7)                                     \
+    X("a shape outside its array", RANGE(7)[1].shape = 77)                                         \
+    X("turns that are no multiple of a rotation", STEP(9)->value = 7)                              \
+    X("a length that is no multiple of a block", STEP(0)->len = 60)                                \
+    X("a length that is no multiple of a block", VARY(1)->tail = 4)                                \
+    X("a transfer without a far range", RANGE(1)->rank = TT_SELF)                                  \
+    X("a transfer without a far range", RANGE(2)[1].rank = TT_SELF)                                \
+    X("a far range of another rank than the peer", STEP(1)->peer = 3)                              \
+    X("a near range of another rank", RANGE(1)[1].rank = 2)                                        \
+    X("a near range of another rank", RANGE(0)->rank = 2)                                          \
+    X("a near range of another rank", RANGE(7)->rank = 2)                                          \
+    X("an empty set", STEP(4)->nops = 0)                                                           \
+    X("a set outside its array", STEP(4)->first = 1)                                               \
+    X("a set with no rank in it", ((int32_t *)plan->ranks)[2] = 4)                                 \
+    X("a set for one rank", STEP(4)->peer = 2)                                                     \
+    X("a signal to no rank", STEP(5)->peer = 4)                                                    \
+    X("ids that do not ascend", STEP(1)->value = 0)                                                \
+    X("ids that do not ascend", STEP(13)->value = 1)                                               \
+    X("a wait for what has not been started", STEP(3)->value = 3)                                  \
+    X("a wait for too long ago", STEP(3)->sub = TT_IN_FLIGHT)                                      \
+    X("a wait that is neither in nor after its loop", STEP(3)->first = 2)                          \
+    X("an await of no lane", STEP(6)->peer = 2; STEP(6)->sub = TT_LANES)                           \
+    X("an await of an own lane that is not", STEP(6)->sub = 2)                                     \
+    X("loops that nest too deep", *STEP(10) = *STEP(9))                                            \
+    X("a loop of no turns", STEP(8)->value = 0)                                                    \
+    X("a loop in a plan that tells of none", plan->loops = false)                                  \
+    X("an end without a loop", STEP(7)->kind = TT_END; STEP(7)->nops = 0)                          \
+    X("an end of another loop", STEP(11)->value = 3)                                               \
+    X("a loop without an end", *STEP(12) = *STEP(3))                                               \
+    X("a wrong number of ids", plan->lane[0].starts = 4)                                           \
+    X("an exchange outside its array", STEP(13)->first = 1)                                        \
+    X("no such order", exchange->order = (enum tt_order)2)                                         \
+    X("a wrong window", exchange->window = 0)                                                      \
+    X("a wrong window", exchange->window = TT_IN_FLIGHT + 1)                                       \
+    X("chunks of no length", exchange->chunk = 0)                                                  \
+    X("an exchange out of no such buffer", exchange->from = TT_WIN)                                \
+    X("entries outside their array", exchange->n = 2)                                              \
+    X("an entry for no rank", entry->peer = 4)                                                     \
+    X("an entry for the rank itself", entry->peer = 1)                                             \
+    X("an entry of no length", entry->len = 0)                                                     \
+    X("an entry at a negative offset", entry->theirs = -1)
+
+static const char *const told[] = {
+#define TOLD(what, ...) what,
+    RULES(TOLD)
+#undef TOLD
+};
+
+enum { RULES_N = sizeof told / sizeof told[0] };
+
+static void break_rule(struct tt_plan *plan, int rule)
+{
+    struct tt_exchange *exchange = (struct tt_exchange *)plan->exchanges;
+    struct tt_entry *entry = (struct tt_entry *)plan->entries;
+    int i = 0;
+#define BREAK(what, ...)                                                                           \
+    if (i++ == rule) {                                                                             \
+        __VA_ARGS__;                                                                               \
+    }
+    RULES(BREAK)
+#undef BREAK
+}
+
+static void each_rule_is_told(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int rule = 0; rule < RULES_N; rule++) {
+        struct tt_plan *plan = parsed(good);
+        assert_null(tt_plan_invalid(plan));
+        break_rule(plan, rule);
+        const char *invalid = tt_plan_invalid(plan);
+        if (!invalid || strcmp(invalid, told[rule]) != 0) {
+            print_error("rule %d: %s\n  wanted: %s\n", rule, invalid ? invalid : "valid",
+                        told[rule]);
+            wrong++;
+        }
+        tt_plan_free(plan);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void nobody_hears_a_lone_rank(void **state)
+{
+    (void)state;
+    struct tt_plan *plan = parsed("plan barrier algorithm x rank 0 of 1 type i8\n"
+                                  "lane 0\n"
+                                  "  signal 0 1\n");
+    STEP(0)->peer = TT_ALL;
+    assert_string_equal(tt_plan_invalid(plan), "a signal to nobody");
+    tt_plan_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_rule_is_told),
+        cmocka_unit_test(nobody_hears_a_lone_rank),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

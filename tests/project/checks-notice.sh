@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests the checks themselves: each passes a small clean tree, and each reports, by file and line, the
+# fault it is there for once that is put into the tree.
+# shellcheck disable=SC2016 # the scripts that are written here expand their own variables
+set -euo pipefail
+
+checks=$TUTTI_SOURCE/scripts/check
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree
+
+clean() {
+    rm -rf "$tree"
+    mkdir -p "$tree"/{include/tutti,src/{base,plan,coll,fabric,msg,run},tools,tests,docs,cmake,scripts}
+    cp "$TUTTI_SOURCE/.clang-format" "$tree"
+    local licence='/* SPDX-License-Identifier: BSD-3-Clause */' part
+    echo "$licence
+TUTTI_API TUTTI_MUST_CHECK int tutti_one(void);" >"$tree/include/tutti/tutti.h"
+    printf 'TUTTI_0.1 {\nglobal:\n    tutti_one;\nlocal:\n    *;\n};\n' >"$tree/cmake/tutti.map"
+    for part in base plan fabric msg run; do echo "$licence" >"$tree/src/$part/$part.h"; done
+    printf '%s\n#include <stdio.h>\n#include "plan/plan.h"\n#include "msg/msg.h"\n' "$licence" >"$tree/src/run/run.c"
+    printf '%s\n#include "base/base.h"\n#include <tutti/tutti.h>\n' "$licence" >"$tree/src/coll/ring.c"
+    printf '%s\n#include "run/run.h"\n' "$licence" >"$tree/tests/any.c"
+    printf '#!/bin/bash\n# %s\necho "$1"\n' "$licence" >"$tree/scripts/good.sh"
+    printf '# One\n[a](docs/two.md), [b](docs/two.md#its-heading), [c](https://example.org)\n' >"$tree/README.md"
+    printf '## Its heading\n' >"$tree/docs/two.md"
+    git -C "$tree" init -q
+}
+
+passes() {
+    "$checks/$1" "$tree" "${@:2}" >"$work/said" 2>&1 && return 0
+    echo "check $1 finds fault with a clean tree:" && cat "$work/said" && exit 1
+}
+
+# notices CHECK PATTERN: it fails, and a line it prints matches
+notices() {
+    if "$checks/$1" "$tree" "${@:3}" >"$work/said" 2>&1; then
+        echo "check $1 overlooks: $2" && exit 1
+    fi
+    grep -qE -- "$2" "$work/said" && return 0
+    echo "check $1 should say: $2; it says:" && cat "$work/said" && exit 1
+}
+
+lines() { for _ in $(seq "$1"); do echo '    f();'; done; }
+function_of() { printf 'void f(void)\n{\n%s\n}\n' "$(lines "$1")"; }
+
+clean
+for check in includes sizes words links shell symbols; do passes "$check"; done
+if clang-format --version | grep -q 'version 14\.'; then
+    passes format
+    echo 'int  x;' >"$tree/src/base/base.h"
+    notices format 'src/base/base.h:1:'
+fi
+
+clean && echo '#include "fabric/fabric.h"' >>"$tree/src/coll/ring.c"
+notices includes '^src/coll/ring.c:4: src/coll may not know src/fabric'
+clean && echo '#include <plan/plan.h>' >>"$tree/src/fabric/fabric.h"
+notices includes '^src/fabric/fabric.h:2: src/fabric may not know src/plan'
+clean && echo '#include "../msg/msg.h"' >>"$tree/src/plan/plan.h"
+notices includes '^src/plan/plan.h:2: src/plan may not know src/msg'
+clean && echo '# include "msg/msg.h"' >"$tree/tools/tool.c"
+notices includes '^tools/tool.c:1: tools may not know src/msg'
+clean && echo '#include <time.h>' >>"$tree/src/coll/ring.c"
+notices includes '^src/coll/ring.c:4: src/coll is pure'
+clean && echo '#include "nowhere.h"' >>"$tree/src/run/run.h"
+notices includes '^src/run/run.h:2: "nowhere.h" is no file'
+clean && echo '#include "plan/plan.c"' >>"$tree/src/run/run.h"
+notices includes '^src/run/run.h:2: a source file is compiled'
+clean && mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/new.c"
+notices includes '^src/new/new.c:1: the table .* has no part src/new'
+
+clean && lines 501 >"$tree/src/run/long.h"
+notices sizes '^src/run/long.h:500: the file has 501 lines'
+clean && function_of 101 >"$tree/tests/long.c"
+notices sizes '^tests/long.c:2: the function has 101 lines'
+clean && for n in 1 2 3 4 5 6 7 8 36; do function_of $n; done >"$tree/src/run/nine.c"
+notices sizes '^only 88.9 % of the functions'
+clean && for n in 1 2 3 4 5 6 7 8 9 36; do function_of $n; done >"$tree/src/run/ten.c"
+passes sizes
+
+for word in TO""DO FIX""ME X""XX; do
+    clean && echo "/* $word: later */" >"$tree/src/run/run.c"
+    notices words "^src/run/run.c:1: a note to self \\($word\\)"
+done
+clean && echo 'int x;' >"$tree/src/run/run.c"
+notices words '^src/run/run.c:1: does not start with its SPDX'
+clean && printf '#  if 0\n#endif\n' >"$tree/src/run/run.c"
+notices words '^src/run/run.c:1: unused code'
+clean && echo 'int x; ' >"$tree/src/run/run.c"
+notices words '^src/run/run.c:1: blanks'
+
+clean && printf '\n[d](docs/three.md)\n' >>"$tree/README.md"
+notices links '^README.md:4: the link to docs/three.md'
+clean && echo '[d](../README.md#two)' >>"$tree/docs/two.md"
+notices links '^docs/two.md:2: README.md has no heading'
+
+clean && printf '#!/bin/bash\nrm $1\n' >"$tree/scripts/bad"
+notices shell 'scripts/bad'
+clean && printf 'if\n' >"$tree/scripts/bad.sh"
+notices shell 'bad.sh: line'
+
+clean && echo 'TUTTI_API const char *tutti_two(int x);' >>"$tree/include/tutti/tutti.h"
+notices symbols 'tutti_two is declared, but not listed'
+clean && sed -i 's/tutti_one;/& tutti_three;/' "$tree/cmake/tutti.map"
+notices symbols 'tutti_three is listed, but declared nowhere'
+clean && echo 'int tutti_two(void) { return 2; }' | "$CC" -shared -fPIC -x c - -o "$work/lib.so"
+notices symbols 'tutti_one is listed, but missing' "$work/lib.so"
+notices symbols 'tutti_two is exported, but not listed' "$work/lib.so"
+
+clean && mkdir "$work/build" && printf '[{"directory": "%s", "file": "src/%s"}]' "$tree" run/run.c >"$work/build/compile_commands.json"
+notices built '^src/coll/ring.c:1: is not built' "$work/build"
+rm "$tree/src/coll/ring.c" "$tree/tests/any.c" && passes built "$work/build"

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds the project as preset $1 says, beside the build that runs this, and runs its tests. For the
+# thread sanitizer those labelled `threads`: it sees what threads share, not what processes share.
+set -euo pipefail
+
+preset=$1
+build=$(dirname "$TUTTI_BUILD")/$preset
+select=(-LE project)
+run=()
+case $preset in
+tsan) select+=(-L threads) ;;&
+asan | tsan)
+    # The sanitizers' shadow has fixed places, which a randomised address space may already use.
+    if setarch -R true 2>/dev/null; then run=(setarch -R); fi
+    ;;
+esac
+
+unset CC CMAKE_GENERATOR
+cd "$TUTTI_SOURCE"
+cmake --preset "$preset" -B "$build" >/dev/null
+cmake --build "$build" -- --quiet
+"${run[@]}" ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error \
+    --no-label-summary "${select[@]}"

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Does what README.md says: saves its program, compiles it with its command against an installation,
+# runs it with its command, and looks at the answer.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The text of the README's fenced block in language $1.
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$TUTTI_SOURCE/README.md" | sed '1d;$d'; }
+
+cmake --install "$TUTTI_BUILD" --prefix "$work/prefix" >/dev/null
+library=$(dirname "$(find "$work/prefix" -name libtutti.so)")
+export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library PATH=$work/prefix/bin:$PATH
+
+cd "$work"
+block c >sum.c
+block sh >commands.sh
+[ -s sum.c ] && [ -s commands.sh ]
+bash -euxo pipefail commands.sh | sort >said
+printf 'rank %d of 4: the sum of all ranks is 6\n' 0 1 2 3 | diff - said
+
+./sum | diff <(echo 'rank 0 of 1: the sum of all ranks is 0') -
+
+# The build commands it names are those of the presets there are.
+grep -oE -- '--preset [a-z]+' "$TUTTI_SOURCE/README.md" | sort -u | while read -r _ preset; do
+    (cd "$TUTTI_SOURCE" && cmake --list-presets) | grep -q "\"$preset\""
+done

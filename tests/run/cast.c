@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Drawing problems. Counts stay so small that every step matters to some byte of the result.
+ */
+#include "run/cast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run/stage.h"
+
+static int below(struct tt_random *random, int n)
+{
+    return (int)tt_random_below(random, (uint64_t)n);
+}
+
+static _Noreturn void give_up(const struct cast *cast, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", cast->text, why);
+    abort();
+}
+
+/* ---- What is called ---- */
+
+static int64_t draw_count(struct tt_random *random, int p)
+{
+    const int64_t counts[] = {1, p - 1, p, p + 1, 2 * p + 3, 13, 4 * p};
+    return counts[below(random, sizeof counts / sizeof *counts)];
+}
+
+static void draw_operation(struct tt_problem *problem, struct tt_random *random)
+{
+    struct tt_call *c = &problem->call;
+    c->commutes = true;
+    c->op = TUTTI_SUM;
+    c->type = below(random, 2) ? TUTTI_I32 : TUTTI_U64;
+    if (tt_coll_has_op(c->coll) && below(random, 3) == 0) {
+        c->type = TUTTI_I64_I64;
+        c->op = stage_compose();
+        c->commutes = false;
+    }
+    c->sz = (int64_t)tutti_type_size(c->type);
+}
+
+static bool can_be_in_place(enum tt_coll coll)
+{
+    return tt_coll_has_op(coll) || coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+}
+
+static void draw_problem(struct tt_problem *problem, enum tt_coll coll, int p,
+                         struct tt_random *random)
+{
+    *problem = (struct tt_problem){.call = {.coll = coll}, .p = p, .seed = 1};
+    draw_operation(problem, random);
+    struct tt_call *c = &problem->call;
+    problem->n = coll == TT_COLL_barrier ? 0 : draw_count(random, p);
+    if (!tt_call_segments(c)) c->n = problem->n;
+    if (tt_coll_has_root(coll)) c->root = below(random, p);
+    if (can_be_in_place(coll)) c->in_place = below(random, 2);
+    if (tt_call_segments(c)) problem->skew = (enum tt_skew)below(random, TT_SKEWS);
+    if (coll != TT_COLL_barrier) c->slice = c->sz * (below(random, 2) ? 1 + below(random, 3) : 0);
+}
+
+static struct tt_map draw_map(int p, struct tt_random *random)
+{
+    const int64_t windows[] = {2 * p * 16 + 64, 512, STAGE_WINDOW};
+    bool direct = below(random, 3) > 0;
+    return (struct tt_map){.p = p,
+                           .cores = below(random, 2) ? p : 1,
+                           .win_bytes = windows[below(random, 3)],
+                           .direct = direct,
+                           .mapped = direct && below(random, 2),
+                           .nodes = 1};
+}
+
+/* ---- The plans ---- */
+
+/* Between the pieces of OUT, an element where the root would be odd. */
+static void spread(struct tt_call *c, int p)
+{
+    int64_t *displs = (int64_t *)c->out_displs;
+    for (int r = 0; r < p; r++) displs[r] += r;
+}
+
+static void build(struct cast *cast, const struct tt_algorithm *a, const struct tt_problem *problem,
+                  bool gaps, int me)
+{
+    struct tt_call *c = &cast->calls[me];
+    *c = tt_problem_call(problem, me, cast->room[me]);
+    if (c->coll == TT_COLL_reduce && me != c->root) c->in_place = false;
+    if (gaps) spread(c, cast->p);
+    cast->plans[me] = tt_algorithm_plan(a, c, &cast->map, me);
+    if (!cast->plans[me]) give_up(cast, tutti_error());
+    const char *wrong = tt_plan_invalid(cast->plans[me]);
+    if (wrong) give_up(cast, wrong);
+}
+
+static void describe(struct cast *cast, const struct tt_algorithm *a,
+                     const struct tt_problem *problem, bool gaps)
+{
+    char text[TT_PROBLEM_TEXT];
+    snprintf(cast->text, sizeof cast->text, "%s by %s, window %lld%s%s",
+             tt_problem_print(problem, text), a->name, (long long)cast->map.win_bytes,
+             cast->map.mapped   ? ", mapped"
+             : cast->map.direct ? ", direct"
+                                : "",
+             gaps ? ", gaps" : "");
+}
+
+void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct tt_random *random,
+               int most)
+{
+    struct tt_problem problem;
+    int tries = 0;
+    do {
+        if (tries++ == 1000) give_up(cast, "refuses everything");
+        cast->p = 2 + below(random, most - 1);
+        cast->map = draw_map(cast->p, random);
+        draw_problem(&problem, algorithm->coll, cast->p, random);
+        snprintf(cast->text, sizeof cast->text, "%s", algorithm->name);
+    } while (algorithm->refuse(&problem.call, &cast->map));
+    bool gaps = tt_call_segments(&problem.call) && below(random, 2);
+    describe(cast, algorithm, &problem, gaps);
+    for (int r = 0; r < cast->p; r++) build(cast, algorithm, &problem, gaps, r);
+}
+
+void cast_free(struct cast *cast)
+{
+    for (int r = 0; r < cast->p; r++) tt_plan_free(cast->plans[r]);
+}

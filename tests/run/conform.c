@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every algorithm, really run: the same program on threads of one process (`conform threads N`) and
+ * on processes (`tutti run -n N conform`). Each result is compared with what the definition says,
+ * computed by itself; inputs must stay as they are, and a canary behind every buffer too.
+ *
+ * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or, to see the order
+ * of operands, the composition of the maps x -> a x + b, which is associative and does not commute.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tutti/tutti.h>
+
+#include "api/api.h"
+
+#define CANARY 0x5ca1ab1e0ddba11eu
+
+struct element {
+    uint64_t a, b;
+};
+
+/* One rank's view of the whole test. */
+struct state {
+    tutti_team *team;
+    int p, me, cases;
+    tutti_op compose;
+};
+
+static bool ranks_are_threads;
+
+static void check(bool good, const struct state *s, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "rank %d of %d: %s: %s\n", s->me, s->p, what, tutti_error());
+    abort();
+}
+
+static void must(tutti_status status, const struct state *s, const char *what)
+{
+    check(status == TUTTI_OK, s, what);
+}
+
+static struct element value(int rank, int64_t i)
+{
+    uint64_t x = ((uint64_t)rank + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xbf58476d1ce4e5b9u;
+    return (struct element){x | 1, x ^ x >> 29};
+}
+
+static struct element composed(struct element l, struct element r)
+{
+    return (struct element){l.a * r.a, l.a * r.b + l.b};
+}
+
+static struct element added(struct element l, struct element r)
+{
+    return (struct element){l.a + r.a, l.b + r.b};
+}
+
+static void compose_all(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                        void *arg)
+{
+    const struct element *l = left, *r = right;
+    struct element *o = out;
+    (void)type;
+    (void)arg;
+    for (size_t i = 0; i < n; i++) o[i] = composed(l[i], r[i]);
+}
+
+/* ---- Buffers ---- */
+
+struct buffer {
+    struct element *at;
+    int64_t n;
+};
+
+static struct buffer make(int64_t n)
+{
+    struct buffer b = {malloc((size_t)(n + 1) * sizeof *b.at), n};
+    if (!b.at) abort();
+    for (int64_t i = 0; i <= n; i++) b.at[i] = (struct element){CANARY, CANARY};
+    return b;
+}
+
+static void fill(struct buffer b, int rank, int64_t from, int64_t n, int64_t first)
+{
+    for (int64_t i = 0; i < n; i++) b.at[from + i] = value(rank, first + i);
+}
+
+static bool same(struct element x, struct element y)
+{
+    return x.a == y.a && x.b == y.b;
+}
+
+static void drop(struct buffer b, const struct state *s)
+{
+    check(same(b.at[b.n], (struct element){CANARY, CANARY}), s, "wrote behind a buffer");
+    free(b.at);
+}
+
+static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t n,
+                   const struct state *s, const char *what)
+{
+    for (int64_t i = 0; i < n; i++) check(same(b.at[at + i], value(rank, first + i)), s, what);
+}
+
+static void expect_reduced(struct buffer b, int64_t n, bool compose, const struct state *s,
+                           const char *what)
+{
+    for (int64_t i = 0; i < n; i++) {
+        struct element x = value(0, i);
+        for (int r = 1; r < s->p; r++)
+            x = compose ? composed(x, value(r, i)) : added(x, value(r, i));
+        check(same(b.at[i], x), s, what);
+    }
+}
+
+/* ---- The collectives, `n` elements; `in_place` where they can ---- */
+
+struct shape {
+    int64_t n;
+    int root;
+    bool in_place, compose;
+};
+
+static tutti_op op_of(const struct state *s, const struct shape *h)
+{
+    return h->compose ? s->compose : TUTTI_SUM;
+}
+
+/* The sum of pairs is no built-in operation, so it goes as two numbers each. */
+static int64_t count_of(const struct shape *h)
+{
+    return h->compose ? h->n : 2 * h->n;
+}
+
+static tutti_type type_of(const struct shape *h)
+{
+    return h->compose ? TUTTI_I64_I64 : TUTTI_U64;
+}
+
+static void try_barrier(struct state *s, const struct shape *h)
+{
+    (void)h;
+    must(tutti_barrier(s->team), s, "barrier");
+}
+
+static void try_bcast(struct state *s, const struct shape *h)
+{
+    struct buffer b = make(h->n);
+    if (s->me == h->root) fill(b, h->root, 0, h->n, 0);
+    must(tutti_bcast(s->team, b.at, h->n, TUTTI_I64_I64, h->root), s, "bcast");
+    expect(b, 0, h->root, 0, h->n, s, "bcast gave something else");
+    drop(b, s);
+}
+
+static void try_reduce(struct state *s, const struct shape *h)
+{
+    struct buffer in = make(h->n), out = make(h->n);
+    bool place = h->in_place && s->me == h->root;
+    fill(place ? out : in, s->me, 0, h->n, 0);
+    must(tutti_reduce(s->team, place ? TUTTI_IN_PLACE : in.at, s->me == h->root ? out.at : NULL,
+                      count_of(h), type_of(h), op_of(s, h), h->root),
+         s, "reduce");
+    if (s->me == h->root) expect_reduced(out, h->n, h->compose, s, "reduce gave something else");
+    if (!place) expect(in, 0, s->me, 0, h->n, s, "reduce changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_allreduce(struct state *s, const struct shape *h)
+{
+    struct buffer in = make(h->n), out = make(h->n);
+    fill(h->in_place ? out : in, s->me, 0, h->n, 0);
+    must(tutti_allreduce(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at, count_of(h),
+                         type_of(h), op_of(s, h)),
+         s, "allreduce");
+    expect_reduced(out, h->n, h->compose, s, "allreduce gave something else");
+    if (!h->in_place) expect(in, 0, s->me, 0, h->n, s, "allreduce changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_allgather(struct state *s, const struct shape *h)
+{
+    struct buffer in = make(h->n), out = make(h->n * s->p);
+    if (h->in_place)
+        fill(out, s->me, s->me * h->n, h->n, 0);
+    else
+        fill(in, s->me, 0, h->n, 0);
+    must(
+        tutti_allgather(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at, h->n, TUTTI_I64_I64),
+        s, "allgather");
+    for (int r = 0; r < s->p; r++)
+        expect(out, r * h->n, r, 0, h->n, s, "allgather gave something else");
+    drop(in, s);
+    drop(out, s);
+}
+
+/* Uneven counts, zero among them, with gaps and in reverse order of ranks. */
+static void try_allgatherv(struct state *s, const struct shape *h)
+{
+    int64_t counts[64], displs[64], at = 0;
+    for (int r = s->p - 1; r >= 0; r--) {
+        counts[r] = h->n * (r % 3);
+        displs[r] = at;
+        at += counts[r] + 1;
+    }
+    struct buffer in = make(counts[s->me]), out = make(at);
+    if (h->in_place)
+        fill(out, s->me, displs[s->me], counts[s->me], 0);
+    else
+        fill(in, s->me, 0, counts[s->me], 0);
+    must(tutti_allgatherv(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at, counts, displs,
+                          TUTTI_I64_I64),
+         s, "allgatherv");
+    for (int r = 0; r < s->p; r++) {
+        expect(out, displs[r], r, 0, counts[r], s, "allgatherv gave something else");
+        check(out.at[displs[r] + counts[r]].a == CANARY, s, "allgatherv wrote between pieces");
+    }
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_alltoall(struct state *s, const struct shape *h)
+{
+    struct buffer in = make(h->n * s->p), out = make(h->n * s->p);
+    fill(in, s->me, 0, h->n * s->p, 0);
+    must(tutti_alltoall(s->team, in.at, out.at, h->n, TUTTI_I64_I64), s, "alltoall");
+    for (int r = 0; r < s->p; r++)
+        expect(out, r * h->n, r, s->me * h->n, h->n, s, "alltoall gave something else");
+    expect(in, 0, s->me, 0, h->n * s->p, s, "alltoall changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_alltoallv(struct state *s, const struct shape *h)
+{
+    int64_t ic[64], id[64], oc[64], od[64], in_at = 0, out_at = 0;
+    for (int r = 0; r < s->p; r++) {
+        ic[r] = h->n * ((s->me + 2 * r) % 4);
+        oc[r] = h->n * ((r + 2 * s->me) % 4);
+        id[r] = in_at;
+        in_at += ic[r];
+    }
+    for (int r = s->p - 1; r >= 0; r--) {
+        od[r] = out_at;
+        out_at += oc[r] + 1;
+    }
+    struct buffer in = make(in_at), out = make(out_at);
+    for (int r = 0; r < s->p; r++) fill(in, s->me, id[r], ic[r], 1000 * r);
+    must(tutti_alltoallv(s->team, in.at, ic, id, out.at, oc, od, TUTTI_I64_I64), s, "alltoallv");
+    for (int r = 0; r < s->p; r++) {
+        expect(out, od[r], r, 1000 * s->me, oc[r], s, "alltoallv gave something else");
+        check(out.at[od[r] + oc[r]].a == CANARY, s, "alltoallv wrote between pieces");
+    }
+    drop(in, s);
+    drop(out, s);
+}
+
+typedef void try_fn(struct state *s, const struct shape *h);
+static try_fn *const tries[TT_COLLS] = {
+#define TRY(name, op, root) [TT_COLL_##name] = try_##name,
+    TT_COLL_LIST(TRY)
+#undef TRY
+};
+
+/* ---- All of them ---- */
+
+static bool applies(const struct state *s, const struct tt_algorithm *a, const struct shape *h)
+{
+    struct tt_call call = {.coll = a->coll,
+                           .type = type_of(h),
+                           .op = op_of(s, h),
+                           .commutes = !h->compose,
+                           .in_place = h->in_place,
+                           .root = h->root,
+                           .n = count_of(h),
+                           .sz = (int64_t)tutti_type_size(type_of(h))};
+    if (!tt_coll_has_op(a->coll)) {
+        call.n = h->n;
+        call.sz = sizeof(struct element);
+    }
+    if (tt_call_segments(&call)) call.n = 0;
+    return a->refuse(&call, &s->team->run.map) == NULL;
+}
+
+static void try_shapes(struct state *s, const struct tt_algorithm *a)
+{
+    static const int64_t sizes[] = {0, 1, 2, 3, 7, 33, 500, 3001, 20000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int k = 0; k < 8; k++) {
+            struct shape h = {sizes[i], k & 1 ? s->p - 1 : s->p / 2, k & 2, k & 4};
+            if (h.compose && !tt_coll_has_op(a->coll)) continue;
+            if (!applies(s, a, &h)) continue;
+            tries[a->coll](s, &h);
+            s->cases++;
+        }
+}
+
+/* The choice is the process': of ranks that are threads, one makes it. */
+static void force_choice(const struct state *world, const char *text)
+{
+    if (!ranks_are_threads || world->me == 0) tt_choose_force(text);
+}
+
+/* Each algorithm gets a team of its own, since a team remembers its plans. */
+static void try_algorithm(struct state *world, const struct tt_algorithm *a)
+{
+    char force[64];
+    struct state s = *world;
+    must(tutti_barrier(world->team), world, "barrier");
+    snprintf(force, sizeof force, "%s=%s", tt_coll_name(a->coll), a->name);
+    must(tutti_team_split(world->team, 0, world->me, &s.team), world, "split");
+    force_choice(world, force);
+    must(tutti_barrier(world->team), world, "barrier");
+    try_shapes(&s, a);
+    must(tutti_barrier(world->team), world, "barrier");
+    force_choice(world, NULL);
+    must(tutti_team_free(s.team), world, "team_free");
+    world->cases = s.cases;
+}
+
+/* More in flight than there are slots, of different kinds, completed backwards. */
+static void try_in_flight(struct state *s)
+{
+    enum { N = 11 };
+    tutti_plan *plan[N];
+    struct buffer in[N], out[N];
+    for (int i = 0; i < N; i++) {
+        in[i] = make(100 * i);
+        out[i] = make(100 * i);
+        fill(in[i], s->me, 0, 100 * i, 0);
+        must(
+            tutti_iallreduce(s->team, in[i].at, out[i].at, 200 * i, TUTTI_U64, TUTTI_SUM, &plan[i]),
+            s, "iallreduce");
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        must(tutti_wait(plan[i]), s, "wait");
+        must(tutti_plan_free(plan[i]), s, "plan_free");
+        expect_reduced(out[i], 100 * i, false, s, "iallreduce gave something else");
+        drop(in[i], s);
+        drop(out[i], s);
+    }
+}
+
+static void try_persistent(struct state *s)
+{
+    struct buffer in = make(50), out = make(50);
+    tutti_plan *sum, *root;
+    fill(in, s->me, 0, 50, 0);
+    must(tutti_plan_allreduce(s->team, in.at, out.at, 50, TUTTI_I64_I64, s->compose, 0, &sum), s,
+         "plan_allreduce");
+    must(tutti_plan_bcast(s->team, out.at, 50, TUTTI_I64_I64, s->p - 1, 0, &root), s, "plan_bcast");
+    for (int i = 0; i < 50; i++) {
+        tutti_status status;
+        must(tutti_start(sum), s, "start");
+        while ((status = tutti_test(sum)) == TUTTI_AGAIN) {
+        }
+        must(status, s, "test");
+        expect_reduced(out, 50, true, s, "a persistent allreduce gave something else");
+        must(tutti_start(root), s, "start");
+        must(tutti_wait(root), s, "wait");
+    }
+    tutti_plan_free(sum);
+    tutti_plan_free(root);
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_all(tutti_client *client, void *arg)
+{
+    struct state s = {.team = tutti_world(client), .compose = *(tutti_op *)arg};
+    s.p = tutti_size(s.team);
+    s.me = tutti_rank(s.team);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) try_algorithm(&s, *a);
+    try_in_flight(&s);
+    try_persistent(&s);
+    must(tutti_barrier(s.team), &s, "barrier");
+    if (s.me == 0) printf("%d ranks: %d cases\n", s.p, s.cases);
+}
+
+int main(int argc, char **argv)
+{
+    tutti_op compose;
+    tutti_client *client;
+    if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
+    if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+        ranks_are_threads = true;
+        for (int p = 1; p <= atoi(argv[2]); p++)
+            if (tutti_threads(p, try_all, &compose) != TUTTI_OK) return 1;
+        return 0;
+    }
+    if (tutti_init(&client) != TUTTI_OK) {
+        fprintf(stderr, "%s\n", tutti_error());
+        return 1;
+    }
+    try_all(client, &compose);
+    return tutti_finalize(client) != TUTTI_OK;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The prover judged by something that knows nothing of it: plans that are good are mutated at random, one
+ * change in one rank's plan, and run on the stage, whose schedules try to make them fail. Whatever
+ * fails there, the prover must have rejected. What it rejected though it never failed is counted by
+ * the kind of its report: those are right where another fabric, another caller or another timing could
+ * make them fail (docs/proof.md explains thirty of them).
+ *
+ *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
+ *
+ * Mutant i depends on (S, i) alone; I, I + 1 ... are judged. M of those rejected that never failed are
+ * printed; --fault prints only those with that report.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/mutate.h"
+#include "plan/prove.h"
+#include "plan/text.h"
+#include "run/cast.h"
+#include "run/stage.h"
+
+/* TIMES: so that every slot is used twice. */
+enum { TIMES = 6, MOST_RANKS = 6 };
+
+struct oracle {
+    struct tt_prover *prover;
+    long mutants, first, seed, seeds, explain;
+    const char *fault;
+    long failed[TT_FAULTS][STAGE_RESULTS]; /* by the prover's verdict and the stage's */
+    long wrong;
+};
+
+struct mutant {
+    struct cast cast;
+    int rank;
+    struct tt_plan *good, *bad;
+    char what[MUTATE_TEXT];
+};
+
+/* ---- Making one ---- */
+
+static const struct tt_algorithm *algorithm(long i)
+{
+    long n = 0;
+    while (tt_algorithms[n]) n++;
+    return tt_algorithms[i % n];
+}
+
+static void make(struct mutant *m, const struct oracle *o, long i)
+{
+    struct tt_random random;
+    tt_random_seed(&random, (uint64_t)o->seed * 1000003 + (uint64_t)i);
+    for (m->bad = NULL; !m->bad;) {
+        cast_draw(&m->cast, algorithm(i), &random, MOST_RANKS);
+        m->rank = (int)tt_random_below(&random, (uint64_t)m->cast.p);
+        m->good = m->cast.plans[m->rank];
+        m->bad = mutate(m->good, &random, m->what, sizeof m->what);
+        if (!m->bad || tt_plan_equal(m->good, m->bad)) {
+            tt_plan_free(m->bad);
+            m->bad = NULL;
+            cast_free(&m->cast);
+        }
+    }
+    m->cast.plans[m->rank] = m->bad;
+}
+
+static void drop(struct mutant *m)
+{
+    cast_free(&m->cast); /* the mutant with it */
+    tt_plan_free(m->good);
+}
+
+/* ---- Judging one ---- */
+
+static enum stage_result run(const struct oracle *o, const struct mutant *m, int times, long *seed)
+{
+    struct stage_case c = {.p = m->cast.p,
+                           .times = times,
+                           .in_flight = TT_PROOF_SLOTS,
+                           .plans = (const struct tt_plan *const *)m->cast.plans,
+                           .calls = m->cast.calls,
+                           .win_bytes = m->cast.map.win_bytes};
+    enum stage_result result = STAGE_GOOD;
+    for (*seed = 0; *seed < o->seeds && result == STAGE_GOOD; ++*seed)
+        result = stage_run(&c, (uint64_t)*seed);
+    return result;
+}
+
+static void prove(const struct oracle *o, const struct mutant *m, struct tt_proof *proof)
+{
+    struct tt_proof_execution once = {(const struct tt_plan *const *)m->cast.plans, m->cast.calls};
+    struct tt_proof_execution all[TIMES];
+    for (int i = 0; i < TIMES; i++) all[i] = once;
+    struct tt_proof_case c = {.p = m->cast.p,
+                              .executions = TIMES,
+                              .in_flight = TT_PROOF_SLOTS,
+                              .execution = all,
+                              .map = &m->cast.map};
+    if (tt_prove(o->prover, &c, proof) == TUTTI_OK) return;
+    fprintf(stderr, "%s: %s\n", m->cast.text, tutti_error());
+    exit(2);
+}
+
+/* ---- Telling ---- */
+
+enum { LINES = 400 };
+
+/* The lines of a printed plan, in `text`, which is the caller's. */
+static int split(const struct tt_plan *plan, char **text, char *lines[LINES])
+{
+    size_t size;
+    int n = 0;
+    FILE *out = open_memstream(text, &size);
+    tt_plan_print(plan, out);
+    fclose(out);
+    for (char *at = strtok(*text, "\n"); at && n < LINES; at = strtok(NULL, "\n")) lines[n++] = at;
+    return n;
+}
+
+/* The lines between what is the same at the beginning and at the end: of the good plan with -, of the
+ * mutant with +, of both before with a blank. */
+static void print_difference(const struct mutant *m)
+{
+    char *text[2], *good[LINES], *bad[LINES];
+    int g = split(m->good, &text[0], good), b = split(m->bad, &text[1], bad), same = 0;
+    while (same < g && same < b && strcmp(good[same], bad[same]) == 0)
+        printf("  %s\n", good[same++]);
+    for (; g > same && b > same && strcmp(good[g - 1], bad[b - 1]) == 0; b--) g--;
+    for (int i = same; i < g; i++) printf("- %s\n", good[i]);
+    for (int i = same; i < b; i++) printf("+ %s\n", bad[i]);
+    free(text[0]);
+    free(text[1]);
+}
+
+static void tell(const struct mutant *m, long i, enum stage_result result,
+                 const struct tt_proof *proof)
+{
+    printf("\nmutant %ld: %s: rank %d, %s\n", i, m->cast.text, m->rank, m->what);
+    printf("on the stage: %s; the prover: %s %s\n", stage_result_name(result),
+           tt_fault_name(proof->fault), proof->text);
+    print_difference(m);
+}
+
+static void judge(struct oracle *o, long i)
+{
+    struct mutant m;
+    struct tt_proof proof;
+    long seed;
+    make(&m, o, i);
+    enum stage_result result = run(o, &m, TIMES, &seed);
+    prove(o, &m, &proof);
+    o->failed[proof.fault][result]++;
+    bool asked = !o->fault || strcmp(o->fault, tt_fault_name(proof.fault)) == 0;
+    if (result != STAGE_GOOD && proof.fault == TT_FAULT_NONE) {
+        printf("ACCEPTED THOUGH IT FAILS, with seed %ld:", seed - 1);
+        tell(&m, i, result, &proof);
+        o->wrong++;
+    } else if (result == STAGE_GOOD && proof.fault != TT_FAULT_NONE && asked && o->explain > 0) {
+        o->explain--;
+        tell(&m, i, result, &proof);
+    }
+    drop(&m);
+}
+
+static void print_table(const struct oracle *o)
+{
+    printf("%-46s", "the prover's report");
+    printf("%8s%8s%8s%8s%8s%8s\n", "good", "wrong", "stuck", "error", "outside", "late");
+    for (int f = 0; f < TT_FAULTS; f++) {
+        long all = 0;
+        for (int s = 0; s < STAGE_RESULTS; s++) all += o->failed[f][s];
+        if (all == 0) continue;
+        printf("%-46s", tt_fault_text((enum tt_fault)f));
+        for (int s = 0; s < STAGE_RESULTS; s++) printf("%8ld", o->failed[f][s]);
+        printf("\n");
+    }
+}
+
+static bool take(struct oracle *o, const char *key, const char *value)
+{
+    struct {
+        const char *key;
+        long *value;
+    } all[] = {{"--mutants", &o->mutants},
+               {"--first", &o->first},
+               {"--seed", &o->seed},
+               {"--seeds", &o->seeds},
+               {"--explain", &o->explain}};
+    if (strcmp(key, "--fault") == 0) {
+        o->fault = value;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(key, all[i].key) != 0) continue;
+        *all[i].value = atol(value);
+        return true;
+    }
+    fprintf(stderr, "oracle: what is %s?\n", key);
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct oracle o = {.mutants = 2000, .seed = 1, .seeds = 20};
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (!take(&o, argv[i], argv[i + 1])) return 2;
+    stage_open();
+    o.prover = tt_prover_new();
+    if (!o.prover) return 2;
+    for (long i = 0; i < o.mutants; i++) judge(&o, o.first + i);
+    print_table(&o);
+    tt_prover_free(o.prover);
+    return o.wrong != 0;
+}

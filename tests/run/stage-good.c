@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Good plans on the stage: every algorithm, many problems, many seeds, and nothing ever fails. With this,
+ * a mutant that fails there (oracle.c) has failed because of what was changed in it.
+ *
+ *     test-run-stage-good [CASTS SEEDS [FIRST]]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan/prove.h"
+#include "run/cast.h"
+#include "run/stage.h"
+
+enum { TIMES = 6 };
+
+static bool run_cast(const struct cast *cast, uint64_t first, int seeds)
+{
+    struct stage_case c = {.p = cast->p,
+                           .times = TIMES,
+                           .in_flight = TT_PROOF_SLOTS,
+                           .plans = (const struct tt_plan *const *)cast->plans,
+                           .calls = cast->calls,
+                           .win_bytes = cast->map.win_bytes};
+    for (int i = 0; i < seeds; i++) {
+        enum stage_result result = stage_run(&c, first + (uint64_t)i);
+        if (result == STAGE_GOOD) continue;
+        printf("%s: seed %llu: %s\n", cast->text, (unsigned long long)first + (uint64_t)i,
+               stage_result_name(result));
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    int casts = argc > 1 ? atoi(argv[1]) : 30, seeds = argc > 2 ? atoi(argv[2]) : 6, failed = 0;
+    struct tt_random random;
+    struct cast cast;
+    stage_open();
+    tt_random_seed(&random, argc > 3 ? (uint64_t)atoi(argv[3]) : 1);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        int good = 0;
+        for (int i = 0; i < casts; i++) {
+            cast_draw(&cast, *a, &random, CAST_RANKS);
+            good += run_cast(&cast, (uint64_t)(1000 * i), seeds);
+            cast_free(&cast);
+        }
+        printf("%s %s: %d of %d\n", tt_coll_name((*a)->coll), (*a)->name, good, casts);
+        failed += casts - good;
+    }
+    return failed != 0;
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti bench`: every algorithm of every collective verifies; rows are rows; wrong wishes are told.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allreduce/f16/sum/1002/p4
+    allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3
+    alltoallv/u8/777/p3/skew=uniform reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
+tutti list --json >algorithms
+
+for how in '' --threads; do
+    # shellcheck disable=SC2086
+    expect 0 tutti bench $how --algorithm all --iterations 20 --json rows "${problems[@]}"
+    python3 - <<'PYTHON'
+import json
+rows = json.load(open("rows"))
+names = ["problem", "algorithm", "ranks", "bytes", "min_us", "median_us", "p99_us", "iterations"]
+for row in rows:
+    assert list(row) == names, row
+    assert 0 < row["min_us"] <= row["median_us"] <= row["p99_us"], row
+    assert row["iterations"] >= 20 and row["ranks"] in (3, 4), row
+every = {(row["collective"], row["name"]) for row in json.load(open("algorithms"))}
+ran = {(row["problem"].split("/")[0], row["algorithm"]) for row in rows}
+assert ran == every, f"not timed: {every - ran}"
+PYTHON
+done
+[ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'no table'
+
+# All operations and types have an answer that does not depend on the order of combining.
+mapfile -t many < <(
+    echo allreduce/{i8,u16,i32,u64,f16,bf16,f32,f64}/{sum,prod,min,max}/160/p5 \
+        allreduce/{c64,c128}/{sum,prod}/160/p5 allreduce/{bool,i64}/{land,lor,lxor}/160/p5 \
+        reduce/{i32_i32,i64_i64,f32_i32,f64_i64}/{minloc,maxloc}/160/p5 \
+        allreduce/u8/{band,bor,bxor,user}/160/p5 allreduce/{u8,i64,f64_i64}/user/160/p5/order=any |
+        tr ' ' '\n')
+expect 0 tutti bench --threads --iterations 5 --json - "${many[@]}"
+python3 -m json.tool out >/dev/null
+[ "$(lines out '"problem"')" -eq ${#many[@]} ] || fail 'rows are missing'
+
+expect 0 tutti bench --iterations 5 --sizes 64:512 --json rows --algorithm flat allgather/c128/16/p2 barrier/p2
+python3 -c 'import json; rows = json.load(open("rows")); assert [r["bytes"] for r in rows] == [64, 128, 256, 512, 0], rows'
+expect 0 tutti bench --iterations 5 allreduce/f64/sum/64/p3/inplace=1 reduce/f64/sum/64/p3/inplace=1 \
+    allgather/u8/64/p3/inplace=1 allgatherv/u8/64/p3/inplace=1/skew=zero
+
+# An algorithm that does not apply is told in its row, and is no failure.
+expect 0 tutti bench --iterations 5 --algorithm ring allreduce/u8/user/64/p2
+says out 'ring .*operands out of rank order'
+
+expect 2 tutti bench
+expect 2 tutti bench allreduce/f64/sum/8
+expect 2 tutti bench --algorithm fast allreduce/f64/sum/8/p2
+says err "allreduce has no algorithm 'fast'"
+expect 2 tutti bench allreduce/f64/sum/8/p2@nodes:1,1
+says err 'cannot be timed with a map'
+expect 2 tutti bench barrier/p100000
+expect 2 tutti bench --sizes 4M:8 bcast/u8/8/p2
+expect 2 tutti bench --iterations 0 barrier/p2
+expect 1 tutti bench --iterations 5 --json /no/such/folder/rows barrier/p2
+says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
+# More than there is memory.
+expect 1 tutti bench alltoall/u8/64G/p4
+says err 'more than there is'

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank that does what the tests of `tutti run` need: rank WHAT. See the table at the end.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tutti/tutti.h>
+
+static int rank_number(void)
+{
+    const char *text = getenv("TUTTI_RANK");
+    return text ? atoi(text) : -1;
+}
+
+/* Prints the name of each signal that comes, until the tenth minute or SIGTERM. */
+static int signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM};
+    sigset_t set;
+    int number = 0;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    alarm(600);
+    printf("rank %d pid %d\n", rank_number(), (int)getpid());
+    while (number != SIGTERM) {
+        fflush(stdout);
+        if (sigwait(&set, &number) == 0)
+            printf("rank %d %s\n", rank_number(), sigabbrev_np(number));
+    }
+    return 0;
+}
+
+/* Leaves processes behind that try to escape: a child, a daemon in a session of its own that
+ * ignores what it can, and one that keeps forking new parents. Their numbers go to stdout. */
+static void escape_child(void)
+{
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    alarm(600);
+    for (;;) pause();
+}
+
+static void escape_daemon(void)
+{
+    if (fork() != 0) _exit(0);
+    setsid();
+    if (fork() != 0) _exit(0);
+    for (int number = 1; number < 32; number++) signal(number, SIG_IGN);
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    for (int i = 0; i < 600; i++) sleep(1);
+    _exit(0);
+}
+
+static void escape_runner(void)
+{
+    setsid();
+    for (int i = 0; i < 60000; i++) {
+        if (fork() != 0) _exit(0);
+        usleep(10000);
+    }
+    _exit(0);
+}
+
+static int escape(void (*end)(void))
+{
+    static void (*const kinds[])(void) = {escape_child, escape_daemon, escape_runner};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        fflush(stdout);
+        if (fork() == 0) kinds[i]();
+    }
+    printf("rank %d\n", (int)getpid());
+    fflush(stdout);
+    end();
+    return 0;
+}
+
+static void stay(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    alarm(600);
+    for (;;) pause();
+}
+
+/* Time for the daemons to become such. */
+static void go_away(void)
+{
+    sleep(1);
+}
+
+static int escape_and_stay(void)
+{
+    return escape(stay);
+}
+
+static int escape_and_go(void)
+{
+    return escape(go_away);
+}
+
+/* Lines in two writes each, numbered, as fast as they go. */
+static int chatter(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        printf("line %d of", i);
+        fflush(stdout);
+        printf(" rank %d end\n", rank_number());
+        fflush(stdout);
+        if (i % 10 == 0) fprintf(stderr, "error %d of rank %d end\n", i, rank_number());
+    }
+    return 0;
+}
+
+/* ---- With the library ---- */
+
+static int joined(tutti_client **client, tutti_team **world)
+{
+    if (tutti_init(client) == TUTTI_OK) {
+        *world = tutti_world(*client);
+        return 1;
+    }
+    fprintf(stderr, "init: %s\n", tutti_error());
+    return 0;
+}
+
+/* Adds until somebody fails, and tells who. Rank 1 dies in the midst of it. */
+static int add_until_peer_fails(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    int64_t one = 1, sum = 0;
+    tutti_status status = TUTTI_OK;
+    if (!joined(&client, &world)) return 9;
+    for (int i = 0; status == TUTTI_OK; i++) {
+        if (tutti_rank(world) == 1 && i == 100) raise(SIGKILL);
+        status = tutti_allreduce(world, &one, &sum, 1, TUTTI_I64, TUTTI_SUM);
+    }
+    printf("rank %d: %s: %s\n", tutti_rank(world), tutti_status_text(status), tutti_error());
+    tutti_finalize(client);
+    return status == TUTTI_ERR_PEER ? 0 : 8;
+}
+
+/* Rank 0 exits without a word after a barrier; the others wait for it, if not still in that one. */
+static int desert(void)
+{
+    static tutti_client *client; /* still known at the exit: no leak */
+    tutti_team *world;
+    if (!joined(&client, &world)) return 9;
+    tutti_status status = tutti_barrier(world);
+    if (tutti_rank(world) == 0) return status == TUTTI_OK ? 0 : 8;
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    printf("rank %d: %s: %s\n", tutti_rank(world), tutti_status_text(status), tutti_error());
+    tutti_finalize(client);
+    return status == TUTTI_ERR_PEER ? 0 : 8;
+}
+
+/* Rank 1 never joins. */
+static int stay_away(void)
+{
+    tutti_client *client;
+    if (rank_number() == 1) return 0;
+    tutti_status status = tutti_init(&client);
+    printf("rank %d: %s: %s\n", rank_number(), tutti_status_text(status), tutti_error());
+    return status == TUTTI_ERR_PEER ? 0 : 8;
+}
+
+/* This program's function stands before the shared library's, which asks itself for its version: so
+ * rank 1 is linked to another one. */
+static const char *version = TUTTI_VERSION;
+const char *tutti_version(void)
+{
+    return version;
+}
+
+static int join_as_other(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    if (rank_number() == 1) version = "0.0.9";
+    if (!joined(&client, &world)) return 1;
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } what[] = {{"signals", signals},
+                {"escape-and-stay", escape_and_stay},
+                {"escape-and-go", escape_and_go},
+                {"chatter", chatter},
+                {"add-until-peer-fails", add_until_peer_fails},
+                {"desert", desert},
+                {"stay-away", stay_away},
+                {"join-as-other", join_as_other}};
+    for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
+        if (strcmp(argv[1], what[i].name) == 0) return what[i].run();
+    }
+    fprintf(stderr, "rank: what?\n");
+    return 7;
+}

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `tutti run` exits with, and what it says.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
+source "$(dirname "$0")/lib.sh"
+
+expect 0 tutti run -n 3 true
+[ ! -s err ] || fail 'said something of a good run'
+expect 0 tutti run true
+
+expect 1 tutti run -n 3 false
+says err '^tutti: rank [0-2] \(pid [0-9]+\) exited with code 1$'
+says err '^tutti: then ranks [0-9,-]+ exited with code 1$'
+[ "$(lines err)" -eq 2 ] || fail 'a line for each rank'
+
+# The first that fails decides, though the others end otherwise: rank 2 fails, then the others do
+# what programs do that see a failure.
+expect 7 tutti run -n 3 sh -c '[ $TUTTI_RANK = 2 ] && exit 7; sleep 0.3; exit 3'
+says err '^tutti: rank 2 \(pid [0-9]+\) exited with code 7$'
+says err '^tutti: then ranks 0-1 exited with code 3$'
+
+expect 137 tutti run -n 4 sh -c '[ $TUTTI_RANK = 2 ] && kill -9 $$; sleep 600'
+says err '^tutti: rank 2 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
+says err '^tutti: ending ranks 0-1,3, still running 1 s later$'
+expect 143 tutti run -n 1 sh -c 'kill -TERM $$'
+
+# continue: the others go on to their own ends.
+expect 5 tutti run -n 3 --on-failure continue \
+    sh -c '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
+says out '^rank 0 done$'
+says out '^rank 2 done$'
+says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 5$'
+
+expect 124 tutti run -n 2 --timeout 0.3 sleep 600
+says err '^tutti: timed out after 0.3 s: ending ranks 0-1$'
+expect 124 tutti run -n 2 --timeout 0.3 --on-failure continue sh -c 'trap "" TERM; sleep 600'
+expect 0 tutti run -n 2 --timeout 1000 true
+
+# Programs that are none.
+expect 127 tutti run -n 5 no-such-program
+[ "$(lines err)" -eq 1 ] || fail 'not told once'
+says err 'cannot run no-such-program: there is no such program'
+expect 127 tutti run -n 2 ./no-such-program
+expect 127 tutti run -n 2 ''
+# Nor does a folder in PATH that cannot be looked into make it "not permitted".
+mkdir closed
+chmod 0 closed
+PATH=$work/closed:$PATH expect 127 tutti run -n 2 no-such-program
+echo text >text
+expect 126 tutti run -n 5 ./text
+[ "$(lines err)" -eq 1 ] || fail 'not told once'
+says err 'cannot run ./text: Permission denied'
+expect 126 tutti run -n 2 /
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+expect 127 tutti run -n 2 ./script
+says err 'what it is to be interpreted by is not there'
+
+# Arguments.
+for n in 0 -1 abc 2x 100000 99999999999999999999 ''; do
+    expect 125 tutti run -n "$n" true
+    says err "^tutti run: -n: '$n' is not a whole number from 1 to 4096"
+done
+for s in 0 -1 x nan 1e99; do
+    expect 125 tutti run --timeout "$s" true
+    says err 'is not a number of seconds'
+done
+expect 125 tutti run --bind sofa true
+says err "'sofa' is neither core nor none"
+expect 125 tutti run --on-failure maybe true
+expect 125 tutti run
+says err 'which program'
+expect 125 tutti run --no-such-option true
+
+# A limit on processes is told, and nothing is left. Root has none.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$work"
+    expect 125 setpriv --reuid 64321 --clear-groups bash -c 'ulimit -u 20; exec tutti run -n 50 sleep 600'
+    says err '^tutti: cannot start rank [0-9]+ of 50: Resource temporarily unavailable \(a limit'
+    ! pgrep -u 64321 >/dev/null || fail 'processes are left'
+fi
+expect 125 bash -c 'ulimit -n 60; exec tutti run --tag -n 50 true'
+says err 'it takes [0-9]+ descriptors, 60 are allowed'
+# A soft limit is raised where the hard one allows it, but not for the ranks.
+expect 0 bash -c 'ulimit -S -n 60; exec tutti run --tag -n 50 bash -c "ulimit -n"'
+[ "$(lines out '\] 60$')" -eq 50 ] || fail 'ranks got another limit on descriptors'

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that use the library learn what becomes of the others.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+# One is killed amid collectives: the others' calls end with an error that names it.
+for n in 2 5; do
+    expect 137 tutti run -n "$n" --timeout 100 "$rank" add-until-peer-fails
+    [ "$(lines out 'a member of the team failed: .*rank 1 died: signal 9 \(Killed\)')" -eq $((n - 1)) ] ||
+        fail 'not every survivor knows'
+    says err '^tutti: rank 1 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
+    expect 137 tutti run -n "$n" --on-failure continue --timeout 100 "$rank" add-until-peer-fails
+done
+
+# One leaves without a word, or does not come.
+expect 0 tutti run -n 3 --timeout 100 "$rank" desert
+[ "$(lines out 'a member of the team failed: .*rank 0 ')" -eq 2 ] || fail 'not every other rank knows'
+says err '^tutti: rank 0 exited without tutti_finalize$'
+expect 0 tutti run -n 3 --timeout 100 "$rank" stay-away
+[ "$(lines out 'a member of the team failed: .*rank 1 ')" -eq 2 ] || fail 'not every other rank knows'
+
+# One is linked to another version.
+expect 1 tutti run -n 3 "$rank" join-as-other
+says err '^init: the job was started by version .*, this rank is linked to version 0.0.9$'
+says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9 of the library, this is '
+says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'

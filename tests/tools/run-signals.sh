@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Signals to the launcher reach the ranks; stopping it stops them.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+# A leak is looked for by a tracer, which a signal to all ranks as they end can leave waiting for ever.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+
+tutti run -n 2 --tag "$rank" signals >out 2>err &
+launcher=$!
+started+=("$launcher")
+wait_for has_lines out 2
+got() { [ "$(lines out "^\[[01]\] rank [01] $1\$")" -eq 2 ]; }
+for signal in HUP QUIT USR1 USR2 INT USR1; do
+    before=$(lines out)
+    kill -s "$signal" "$launcher"
+    wait_for has_lines out $((before + 2))
+done
+for signal in HUP QUIT USR2 INT; do got "$signal" || fail "$signal did not reach both ranks"; done
+[ "$(lines out 'USR1$')" -eq 4 ] || fail 'USR1 came other than twice to each'
+
+ranks=$(sed -n 's/.* pid //p' out)
+kill -TSTP "$launcher"
+wait_for is_stopped "$launcher"
+for pid in $ranks; do wait_for is_stopped "$pid"; done
+kill -CONT "$launcher"
+for pid in $launcher $ranks; do wait_for is_going "$pid"; done
+
+kill -TERM "$launcher"
+code=0
+wait "$launcher" || code=$?
+[ "$code" -eq 0 ] || fail "exited with $code, though the ranks took the signal well"
+
+# A rank that does not take it well ends by it.
+: >out
+tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
+launcher=$!
+started+=("$launcher")
+wait_for has_lines out 2
+kill -TERM "$launcher"
+code=0
+wait "$launcher" || code=$?
+[ "$code" -eq 143 ] || fail "exited with $code instead of 143"
+says err 'killed by signal 15 \(Terminated\)$'

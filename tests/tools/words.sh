@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The command's words: help, lists, plans, and what it says to wrong ones.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+commands=$(tutti --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
+for wanted in run bench check plan list info; do
+    grep -qx "$wanted" <<<"$commands" || fail "--help does not name $wanted"
+done
+
+# Every option of every command is in the manual page and known to the completion.
+# shellcheck source=scripts/tutti.bash-completion
+source "$TUTTI_SOURCE/scripts/tutti.bash-completion"
+complete_words() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _tutti
+    echo "${COMPREPLY[*]}"
+}
+for command in $commands; do
+    expect 0 tutti "$command" --help
+    says out "^Usage: tutti $command"
+    grep -qE "^\.SS? .*$command" "$TUTTI_SOURCE/docs/man/tutti.1" || fail "tutti.1 has no section on $command"
+    known=" $(complete_words tutti "$command" --) "
+    mapfile -t given < <(grep -oE '(^|[ ,])--[a-z-]+' out | grep -oE -- '--[a-z-]+')
+    for option in "${given[@]}"; do
+        case $option in --help | --usage | --version) continue ;; esac
+        grep -q -- "${option//-/\\\\-}" "$TUTTI_SOURCE/docs/man/tutti.1" ||
+            fail "tutti.1 does not tell of $command $option"
+        [[ $known == *" $option "* ]] || fail "the completion does not know $command $option"
+    done
+done
+[[ " $(complete_words tutti '') " == *" bench "* ]] || fail 'the completion does not know commands'
+[[ $(complete_words tutti plan allred) == allreduce* ]] || fail 'the completion does not know collectives'
+[[ " $(complete_words tutti run --bind '') " == *" core "* ]] || fail 'the completion does not know --bind'
+
+version=$(sed -n 's/^#define TUTTI_VERSION "\(.*\)"/\1/p' "$TUTTI_SOURCE/include/tutti/tutti.h")
+expect 0 tutti --version
+says out "^tutti $version\$"
+
+expect 2 tutti
+expect 2 tutti rnu
+says err "there is no command 'rnu'; did you mean 'run'\?"
+expect 2 tutti cheque
+expect 2 tutti xyzzy
+says err "there is no command 'xyzzy'$"
+expect 2 tutti list --jsn
+expect 2 tutti plan
+
+# Output that cannot be written is a failure.
+if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti list >/dev/full'; fi
+
+# list
+expect 0 tutti list
+[ "$(lines out)" -gt 10 ] || fail 'a short list'
+expect 0 tutti list --json
+python3 -m json.tool out >/dev/null
+python3 - <<'PYTHON'
+import json
+rows = json.load(open("out"))
+assert len(rows) > 10
+for row in rows:
+    assert set(row) == {"name", "collective", "applies", "cost", "source"}, row
+    assert all(isinstance(text, str) and text for text in row.values()), row
+assert len({(row["collective"], row["name"]) for row in rows}) == len(rows)
+PYTHON
+python3 -c 'import json; [print(r["collective"], r["name"]) for r in json.load(open("out"))]' >algorithms
+
+# plan
+expect 0 tutti plan allreduce/f64/sum/8/p3
+[ "$(lines out '^plan allreduce ')" -eq 3 ] || fail 'not a plan for each rank'
+expect 0 tutti plan allreduce/f64/sum/64K/p3 --rank 2 --algorithm ring
+[ "$(lines out '^plan allreduce algorithm ring rank 2 of 3 ')" -eq 1 ] || fail 'not the plan asked for'
+[ "$(lines out '^plan ')" -eq 1 ] || fail 'more than one plan'
+expect 0 tutti plan --unrolled bcast/u8/1M/p2/root=1
+[ "$(lines out 'loop')" -eq 0 ] || fail 'loops in an unrolled plan'
+expect 2 tutti plan allreduce/f64/sum/8/p3 --rank 3
+says err 'there is no rank 3: the problem has 3 ranks'
+expect 2 tutti plan allreduce/f64/sum/8/p3 --algorithm rung
+says err "allreduce has no algorithm 'rung'; it has: .*ring"
+expect 2 tutti plan allreduce/u8/user/64/p3 --algorithm ring
+says err 'ring does not apply here: it '
+expect 2 tutti plan 'alreduce/f64/sum/8/p3'
+expect 2 tutti plan 'allreduce/f64/sum/9/p3'
+# The message points at the place.
+awk '/allreduce\/f64\/sum\/9\/p3/ { at = index($0, "/9/") + 1; getline; exit index($0, "^") != at }' err ||
+    fail 'the caret is elsewhere'
+
+# info
+expect 0 tutti info
+for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' '  membarrier '; do
+    says out "^$word"
+done
+TUTTI_CMA=0 expect 0 tutti info
+says out '  CMA +forbidden \(TUTTI_CMA=0\)'

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks that die, exit or leave, and those that wait for them.
+ */
+#include "rank.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* PROBLEM: calls it until it fails, at most 100,000 times; a survivor exits with 0 when a peer failed. The
+ * time is that of the call that failed. */
+static int loop(int argc, char **argv)
+{
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    struct call *c = call_open(world, argc > 0 ? argv[0] : "barrier/p1");
+    tutti_status status = TUTTI_OK;
+    int64_t begin = 0;
+    for (int i = 0; i < 100000 && status == TUTTI_OK; i++) {
+        begin = tt_clock_ns();
+        status = call_run(world, c);
+    }
+    call_close(c);
+    return end(client, status, TUTTI_ERR_PEER, begin);
+}
+
+/* What a rank may do instead of going on. */
+static void depart(const char *how, tutti_client *client)
+{
+    if (strcmp(how, "kill") == 0) raise(SIGKILL);
+    if (strcmp(how, "abort") == 0) raise(SIGABRT);
+    if (strcmp(how, "exit") == 0) _exit(0);
+    if (strcmp(how, "exit3") == 0) _exit(3);
+    if (strcmp(how, "finalize") == 0) tutti_finalize(client);
+}
+
+/* HOW PROBLEM CALLS: the last rank calls the problem CALLS times less than the others do, waits until they
+ * sleep, notes the time and departs. The others tell how long after that they learnt of it. */
+static int late(int argc, char **argv)
+{
+    if (argc < 3) return 7;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    struct call *c = call_open(world, argv[1]);
+    int me = tutti_rank(world), calls = atoi(argv[2]);
+    tutti_status status = tutti_barrier(world);
+    if (me == tutti_size(world) - 1) {
+        call_close(c);
+        usleep(1200000);
+        note_time("when");
+        depart(argv[0], client);
+        usleep(4000000); /* who finalized stays alive for long */
+        return 0;
+    }
+    for (int i = 0; i < calls && status == TUTTI_OK; i++) status = call_run(world, c);
+    call_close(c);
+    return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
+}
+
+/* PROBLEM: the last rank calls it once and finalizes; the others go on among themselves for a second, on a
+ * team of their own made before. Nobody sees an error. */
+static int part(int argc, char **argv)
+{
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *rest;
+    int last = tutti_rank(world) == tutti_size(world) - 1;
+    int64_t begin = tt_clock_ns();
+    tutti_status status = tutti_team_split(world, last ? -1 : 0, 0, &rest);
+    if (status != TUTTI_OK) return end(client, status, TUTTI_OK, begin);
+    struct call *c = call_open(world, argc > 0 ? argv[0] : "barrier/p1");
+    status = call_run(world, c);
+    call_close(c);
+    if (last) return end(client, status, TUTTI_OK, begin);
+    c = call_open(rest, argc > 0 ? argv[0] : "barrier/p1");
+    for (int i = 0; i < 200 && status == TUTTI_OK; i++) {
+        if (i % 40 == 0) usleep(200000);
+        status = call_run(rest, c);
+    }
+    call_close(c);
+    if (status == TUTTI_OK) status = tutti_team_free(rest);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* The last rank finalizes, and with it frees its team; the others free theirs, which waits for all. */
+static int free_late(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *all;
+    tutti_status status = tutti_team_split(world, 0, 0, &all);
+    int64_t begin = tt_clock_ns();
+    if (status == TUTTI_OK) status = tutti_barrier(all);
+    if (status == TUTTI_OK && tutti_rank(world) == 0) usleep(300000);
+    if (status == TUTTI_OK && tutti_rank(world) != tutti_size(world) - 1)
+        status = tutti_team_free(all);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* Rank 0 waits for rank 1, which waits for the last, which leaves. Rank 1 sees an error and does
+ * something else for long: rank 0 must not wait for that. */
+static int chain(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *near, *far;
+    int me = tutti_rank(world), last = tutti_size(world) - 1;
+    tutti_status status = tutti_team_split(world, me < last ? 0 : -1, 0, &near);
+    if (status == TUTTI_OK) status = tutti_team_split(world, me > 0 ? 0 : -1, 0, &far);
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    if (status != TUTTI_OK) return end(client, status, TUTTI_OK, tt_clock_ns());
+    if (me == last) {
+        usleep(500000);
+        note_time("when");
+        return end(client, TUTTI_OK, TUTTI_OK, tt_clock_ns());
+    }
+    if (me > 0) status = tutti_barrier(far);
+    if (me > 0) {
+        tell(status, noted_time("when"));
+        usleep(4000000);
+        return status == TUTTI_ERR_PEER ? 0 : 8;
+    }
+    status = tutti_barrier(world); /* which rank 1 never comes to */
+    return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
+}
+
+/* DEED: rank 1 departs before it joins; the others learn it while they join. */
+static int absent(int argc, char **argv)
+{
+    if (argc < 1) return 7;
+    int64_t begin = tt_clock_ns();
+    tutti_client *client;
+    if (rank_number() == 1) {
+        usleep(300000);
+        depart(argv[0], NULL);
+    }
+    tutti_status status = tutti_init(&client);
+    if (status == TUTTI_OK) return end(client, status, TUTTI_ERR_PEER, begin);
+    tell(status, begin);
+    return status == TUTTI_ERR_PEER ? 0 : 8;
+}
+
+/* Nonblocking calls of several teams in flight when the last rank is killed: each is told, by test and
+ * by wait. */
+static int in_flight(int argc, char **argv)
+{
+    enum { CALLS = 7 };
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *all;
+    tutti_plan *plan[2 * CALLS];
+    double in = 1, out[2 * CALLS];
+    tutti_status status = tutti_team_split(world, 0, 0, &all);
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    if (status == TUTTI_OK && tutti_rank(world) == tutti_size(world) - 1) {
+        usleep(500000);
+        note_time("when");
+        raise(SIGKILL);
+    }
+    for (int i = 0; i < 2 * CALLS && status == TUTTI_OK; i++)
+        status =
+            tutti_iallreduce(i % 2 ? all : world, &in, &out[i], 1, TUTTI_F64, TUTTI_SUM, &plan[i]);
+    if (status != TUTTI_OK) return end(client, status, TUTTI_OK, tt_clock_ns());
+    while ((status = tutti_test(plan[5])) == TUTTI_AGAIN) usleep(1000);
+    for (int i = 2 * CALLS - 1; i >= 0; i--) {
+        tutti_status each = tutti_wait(plan[i]);
+        if (each != TUTTI_ERR_PEER) status = each;
+        if (tutti_plan_free(plan[i]) != TUTTI_OK) return 8;
+    }
+    if (tutti_team_free(all) != TUTTI_ERR_PEER) return 8;
+    return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
+}
+
+/* Prints all algorithms. */
+static int algorithms(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        printf("%s %s\n", tt_coll_name((*a)->coll), (*a)->name);
+    return 0;
+}
+
+const struct deed deaths[] = {{"algorithms", algorithms},
+                              {"loop", loop},
+                              {"late", late},
+                              {"part", part},
+                              {"free-late", free_late},
+                              {"chain", chain},
+                              {"absent", absent},
+                              {"in-flight", in_flight},
+                              {NULL, NULL}};

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the trouble tests share, on top of what those of the command do.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
+
+# shellcheck disable=SC2034
+trouble=$TUTTI_BUILD/tests/trouble-rank
+
+# Expects that N lines of out say that a peer failed (and how: a pattern), each soon after it did. A second
+# is promised; a loaded machine gets three.
+told() {
+    local n=$1 how=$2 slow
+    [ "$(lines out "^rank [0-9]+: a member of the team failed \([0-9]+ ms\): $how\$")" -eq "$n" ] ||
+        fail "not told to $n ranks: $how"
+    slow=$(sed -nE 's/^rank .* \(([0-9]+) ms\).*/\1/p' out | awk '$1 >= 3000' | wc -l)
+    [ "$slow" -eq 0 ] || fail 'told late'
+}
+
+# Nothing of a job is left: no process whose environment has this word, no file where temporary files go.
+nothing_left() {
+    [ -z "$(grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ || true)" ] || fail "$1: processes are left"
+    [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: files are left"
+}
+mkdir "$work/temporary"
+export TMPDIR=$work/temporary TUTTI_TEST=$$.$RANDOM
+# Ranks that end in the middle of something free nothing; and a leak tracer may wait for a dead one.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0

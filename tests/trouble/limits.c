@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks to which something is forbidden or that have not enough of it.
+ */
+#include "rank.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Sums on vectors of `n`, compared with the result; TUTTI_OK when right. */
+static tutti_status sums(tutti_team *team, int64_t n)
+{
+    int p = tutti_size(team);
+    int64_t *in = malloc((size_t)n * 8), *out = malloc((size_t)n * 8);
+    if (!in || !out) abort();
+    for (int64_t i = 0; i < n; i++) in[i] = i * (tutti_rank(team) + 1);
+    tutti_status status = tutti_allreduce(team, in, out, n, TUTTI_I64, TUTTI_SUM);
+    for (int64_t i = 0; i < n && status == TUTTI_OK; i++)
+        if (out[i] != i * p * (p + 1) / 2) status = TUTTI_ERR_SYSTEM;
+    free(in);
+    free(out);
+    return status;
+}
+
+/* ---- No access to each other's memory ---- */
+
+static int forbid(long number, int error)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
+}
+
+static int sum_all(tutti_client *client)
+{
+    int64_t begin = tt_clock_ns();
+    tutti_status status = sums(tutti_world(client), 10);
+    if (status == TUTTI_OK) status = sums(tutti_world(client), 100000);
+    printf("rank %d: direct %d\n", rank_number(), client->fabric.direct);
+    fflush(stdout);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* A sandbox allows rank 1 no process_vm_readv. */
+static int sandboxed(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    if (rank_number() == 1 && forbid(SYS_process_vm_readv, EPERM)) return 77;
+    return sum_all(join());
+}
+
+/* Rank 1 may not be looked into; and nobody is root, who may all the same. */
+static int undumpable(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    if (geteuid() == 0) return 77;
+    if (rank_number() == 1 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return 77;
+    return sum_all(join());
+}
+
+/* PROGRAM ARGUMENT...: with one system call forbidden, as containers do: HOW is memfd or membarrier. */
+static int without(int argc, char **argv)
+{
+    if (argc < 2) return 7;
+    long number = strcmp(argv[0], "memfd") == 0 ? SYS_memfd_create : SYS_membarrier;
+    if (forbid(number, strcmp(argv[0], "memfd") == 0 ? EPERM : ENOSYS)) return 77;
+    execvp(argv[1], argv + 1);
+    return 126;
+}
+
+/* ---- No memory ---- */
+
+/* Rank 1's i-th allocation fails, for one i after the other, in calls of new shapes; the program ends
+ * when rank 1 got through without. Jobs of processes made by fork would be no job, so each i is a
+ * job of threads. */
+struct starved {
+    int64_t i;
+    tutti_status status[3];
+    char text[3][200];
+};
+
+static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
+{
+    tutti_team *world = tutti_world(client), *part = NULL;
+    int64_t in[64] = {1}, out[64];
+    tutti_plan *plan = NULL;
+    tutti_status status = tutti_barrier(world);
+    if (starve) tt_memory_fail_at(i);
+    if (status == TUTTI_OK) status = tutti_allreduce(world, in, out, 3, TUTTI_I64, TUTTI_SUM);
+    if (status == TUTTI_OK) status = tutti_alltoall(world, in, out, 5, TUTTI_I64);
+    if (status == TUTTI_OK) status = tutti_team_split(world, 0, 0, &part);
+    if (status == TUTTI_OK) status = tutti_ibcast(part, out, 9, TUTTI_I64, 0, &plan);
+    if (status == TUTTI_OK) status = tutti_wait(plan);
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    if (starve) tt_memory_fail_at(-1);
+    return status;
+}
+
+static void starve(tutti_client *client, void *arg)
+{
+    struct starved *s = arg;
+    int me = tutti_rank(tutti_world(client));
+    s->status[me] = shapes(client, me == 1, s->i);
+    snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
+}
+
+/* The allocator is one for all threads, so it may be another rank that is refused: one is, and all end. */
+static int starving(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    for (int64_t i = 0; i < 1000; i++) {
+        struct starved s = {.i = i};
+        if (tutti_threads(3, starve, &s) != TUTTI_OK) return 8;
+        int good = 0, none = 0, peer = 0;
+        for (int r = 0; r < 3; r++) {
+            good += s.status[r] == TUTTI_OK;
+            none += s.status[r] == TUTTI_ERR_MEMORY;
+            peer += s.status[r] == TUTTI_ERR_PEER && strstr(s.text[r], "out of memory");
+        }
+        if (good == 3) return printf("%d failures\n", (int)i) < 0;
+        if (none >= 1 && none + peer == 3) continue;
+        if (none == 3) continue;
+        for (int r = 0; r < 3; r++)
+            printf("%d: rank %d: %s: %s\n", (int)i, r, tutti_status_text(s.status[r]), s.text[r]);
+        return 8;
+    }
+    return 8;
+}
+
+/* Shared memory is full, as the kernel says it, for rank 1: it is refused, and all works on. */
+static int full(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int64_t begin = tt_clock_ns();
+    tutti_status status = tutti_barrier(world);
+    if (tutti_rank(world) == 1) {
+        void *memory;
+        if (forbid(SYS_fallocate, ENOSPC)) return 77;
+        tell(tutti_alloc(client, 1 << 20, &memory), begin);
+    }
+    if (status == TUTTI_OK) status = sums(world, 1000);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* Rank 1 has no memory left for a team: everyone is told, and the world works on. */
+static int full_split(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *part = NULL;
+    int64_t begin = tt_clock_ns();
+    if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
+    tutti_status refused = tutti_team_split(world, 0, 0, &part);
+    tell(refused, begin);
+    tutti_status status = sums(world, 1000);
+    if (refused == TUTTI_OK || part) status = TUTTI_ERR_SYSTEM;
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* Rank 1 has no address space for the job: it cannot join, and the others learn it though it stays
+ * alive. */
+static int cramped(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct rlimit limit = {1 << 28, 1 << 28};
+    tutti_client *client;
+    if (rank_number() == 1 && setrlimit(RLIMIT_AS, &limit) != 0) return 77;
+    int64_t begin = tt_clock_ns();
+    tutti_status status = tutti_init(&client);
+    tell(status, begin);
+    if (rank_number() == 1) sleep(4);
+    return status == (rank_number() == 1 ? TUTTI_ERR_LIMIT : TUTTI_ERR_PEER) ? 0 : 8;
+}
+
+/* ---- Nothing grows ---- */
+
+/* A sanitizer keeps what is freed, for a while. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define QUARANTINE true
+#elif defined(__has_feature)
+#define QUARANTINE (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define QUARANTINE false
+#endif
+
+struct footprint {
+    long pss_kib, shared_kib, descriptors;
+};
+
+static long pss_kib(void)
+{
+    char line[256];
+    long kib = 0;
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "Pss: %ld", &kib) == 1) break;
+    if (file) fclose(file);
+    return kib;
+}
+
+static long shared_kib(const tutti_client *client)
+{
+    struct stat st;
+    return fstat(client->segment.fd, &st) == 0 ? (long)(st.st_blocks / 2) : -1;
+}
+
+static long descriptors(void)
+{
+    long n = 0;
+    for (int fd = 0; fd < 1024; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* While all ranks are there, since Pss divides among them. */
+static tutti_status measure(tutti_client *client, struct footprint *f)
+{
+    TT_TRY(tutti_barrier(tutti_world(client)));
+    *f = (struct footprint){pss_kib(), shared_kib(client), descriptors()};
+    return tutti_barrier(tutti_world(client));
+}
+
+static tutti_status one_team(tutti_team *world, int i)
+{
+    tutti_team *part;
+    tutti_status status =
+        tutti_team_split(world, i % 3 == 0 ? tutti_rank(world) % 2 : 0, -i, &part);
+    if (status == TUTTI_OK) status = sums(part, 1 + i % 7 * 1000);
+    if (status == TUTTI_OK) status = tutti_barrier(part);
+    return status == TUTTI_OK ? tutti_team_free(part) : status;
+}
+
+/* N: splits and frees N teams; what they took after the first twenty, they take after all. */
+static int splits(int argc, char **argv)
+{
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int64_t begin = tt_clock_ns();
+    int n = argc > 0 ? atoi(argv[0]) : 300;
+    struct footprint before = {0}, after;
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < n && status == TUTTI_OK; i++) {
+        if (i == 20) status = measure(client, &before);
+        if (status == TUTTI_OK) status = one_team(world, i);
+    }
+    if (status == TUTTI_OK) status = measure(client, &after);
+    if (status != TUTTI_OK) return end(client, status, TUTTI_OK, begin);
+    printf("rank %d: Pss %ld -> %ld KiB, shared %ld -> %ld KiB, descriptors %ld -> %ld\n",
+           rank_number(), before.pss_kib, after.pss_kib, before.shared_kib, after.shared_kib,
+           before.descriptors, after.descriptors);
+    fflush(stdout);
+    bool same = (QUARANTINE || after.pss_kib <= before.pss_kib + 256) &&
+                after.shared_kib <= before.shared_kib && after.descriptors == before.descriptors;
+    return end(client, same ? status : TUTTI_ERR_LIMIT, TUTTI_OK, begin);
+}
+
+/* PROBLEM...: calls each once and leaves; whoever counts sees what is left. */
+static int visit(int argc, char **argv)
+{
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int64_t begin = tt_clock_ns();
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < argc && status == TUTTI_OK; i++) {
+        struct call *c = call_open(world, argv[i]);
+        status = call_run(world, c);
+        call_close(c);
+    }
+    return end(client, status, TUTTI_OK, begin);
+}
+
+const struct deed limits[] = {{"sandboxed", sandboxed}, {"undumpable", undumpable},
+                              {"without", without},     {"starving", starving},
+                              {"full", full},           {"full-split", full_split},
+                              {"cramped", cramped},     {"splits", splits},
+                              {"visit", visit},         {NULL, NULL}};

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is forbidden or used up: it is told and named, or done without; nothing grows and nothing is left.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+go() { tutti run -n 3 --timeout 60 "$trouble" "$@"; }
+skipped() { echo "skipped: $*" >&2; }
+
+# No access to each other's memory: by a setting, in a sandbox, by another kind of prohibition.
+TUTTI_CMA=0 expect 0 go visit allreduce/f64/sum/1M/p3 alltoall/u8/100K/p3 barrier/p3
+expect 0 go sandboxed
+[ "$(lines out 'direct 0')" -eq 3 ] || fail 'a sandboxed rank is read'
+if [ "$(id -u)" -ne 0 ]; then
+    expect 0 go undumpable
+    [ "$(lines out 'direct 0')" -eq 3 ] || fail 'an undumpable rank is read'
+elif cp "$trouble" "$(command -v tutti)" "$work" && chmod 755 "$work" &&
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$work/tutti"; then
+    expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
+        "$work/tutti" run -n 3 --timeout 60 "$work/trouble-rank" undumpable
+    [ "$(lines out 'direct 0')" -eq 3 ] || fail 'an undumpable rank is read'
+else
+    skipped 'no other user to be'
+fi
+
+# No memfd: nothing can be shared. No membarrier: signallers fence.
+expect 125 "$trouble" without memfd tutti run -n 3 "$trouble" visit barrier/p3
+says err 'memfd_create.*: Operation not permitted'
+expect 0 "$trouble" without memfd "$trouble" visit barrier/p1 allreduce/f64/sum/8/p1
+expect 0 "$trouble" without membarrier tutti run -n 3 "$trouble" visit barrier/p3 bcast/u8/1M/p3
+
+# Few descriptors, little address space, small files. What this script inherited is closed first.
+# shellcheck disable=SC2016
+closed='for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -le 2 ] || eval "exec $fd>&-"; done'
+for n in 4 6 8; do
+    expect 125 bash -c "$closed; ulimit -n $n; exec tutti run -n 2 '$trouble' visit barrier/p2"
+    says err '^tutti: .*Too many open files'
+done
+expect 0 bash -c "$closed; ulimit -n 16; exec tutti run -n 2 '$trouble' visit barrier/p2"
+if [ -z "$TUTTI_SANITIZE" ]; then # which take terabytes
+    expect 0 bash -c "ulimit -v 1000000; exec tutti run -n 2 '$trouble' visit barrier/p2"
+    expect 125 bash -c "ulimit -v 100000; exec tutti run -n 2 '$trouble' visit barrier/p2"
+    says err '^tutti: .*address space.*: Cannot allocate memory'
+    expect 0 tutti run -n 3 --timeout 60 "$trouble" cramped
+    told 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
+    says out '^rank 1: a limit .*: cannot map [0-9]+ bytes of shared memory: Cannot allocate memory$'
+fi
+expect 125 bash -c "ulimit -f 64; exec tutti run -n 2 '$trouble' visit barrier/p2"
+says err '^tutti: .*: File too large'
+
+# Full memory: refused, and what works without it works on.
+expect 0 go full
+says out '^rank 1: out of memory .*: cannot get 1048576 bytes of shared memory: No space left on device$'
+expect 0 go full-split
+says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: No space left on device$'
+[ "$(lines out '^rank [0-9]: out of memory')" -eq 3 ] || fail 'not told to all'
+expect 0 "$trouble" starving
+
+# Hundreds of teams.
+expect 0 go splits 400
+TUTTI_CMA=0 expect 0 go splits 400
+nothing_left "$TUTTI_TEST"

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that do not call the same: one at least is told both calls, all get an error, none hangs.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+go() { tutti run -n 3 --timeout 60 --on-failure continue "$trouble" "$@"; }
+
+# Two patterns, for what is told of two calls, in whichever order; then the calls of the ranks.
+differ() {
+    local one=$1 other=$2 call='rank [0-9] call(s|ed)'
+    shift 2
+    expect 0 go each "$@"
+    says out "^rank [0-9]: the calls of the ranks do not match .*: $call ($one where $call $other|$other where $call $one)\$"
+    [ "$(lines out '^rank')" -eq 3 ] || fail 'not told to all'
+}
+
+matrix() {
+    # Sizes, types, operations, roots.
+    differ '.*/8 by.*' '.*/16 by.*' allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3
+    differ '.*/16 by.*' '.*/1M by.*' allreduce/f64/sum/16/p3 allreduce/f64/sum/1M/p3
+    differ '.*f64.*' '.*f32.*' allreduce/f64/sum/1K/p3 allreduce/f32/sum/1K/p3
+    differ '.*sum/8 by.*' '.*max/8 by.*' allreduce/f64/sum/8/p3 allreduce/f64/sum/8/p3 allreduce/f64/max/8/p3
+    differ '.*root=1.*' '.*root=2.*' bcast/f64/8/p3/root=1 bcast/f64/8/p3/root=2
+    differ '.*root=1.*' '.*root=2.*' bcast/f64/1M/p3/root=1 bcast/f64/1M/p3/root=2
+    differ '.*/1M/.*' '.*/2M/.*' bcast/f64/1M/p3 bcast/f64/2M/p3
+    differ '.*root=1.*' '.*root=0.*' reduce/f64/sum/8/p3/root=1 reduce/f64/sum/8/p3
+    differ '.*root=1.*' '.*root=0.*' reduce/f64/sum/1M/p3/root=1 reduce/f64/sum/1M/p3
+    differ '.*/sum/.*' '.*/max/.*' reduce/f64/sum/8/p3 reduce/f64/max/8/p3
+    differ '.*/1K by.*' '.*/2K by.*' allgather/u8/1K/p3 allgather/u8/2K/p3
+    differ '.*/100K by.*' '.*/200K by.*' allgather/u8/100K/p3 allgather/u8/200K/p3
+    differ '.*/1K by.*' '.*/2K by.*' alltoall/u8/1K/p3 alltoall/u8/2K/p3
+    differ '.*/100K by.*' '.*/200K by.*' alltoall/u8/100K/p3 alltoall/u8/200K/p3
+    differ 'allgatherv.*' 'allgatherv.*' allgatherv/u8/1K/p3 allgatherv/u8/2K/p3
+    # Different collectives, whoever of them waits.
+    differ 'barrier.*' 'allreduce.*' barrier/p3 allreduce/f64/sum/1M/p3
+    differ 'barrier.*' 'allreduce.*' allreduce/f64/sum/8/p3 barrier/p3
+    differ 'barrier.*' 'bcast.*' barrier/p3 barrier/p3 bcast/u8/8/p3
+    differ 'bcast.*' 'allgather/.*' bcast/u8/8/p3 allgather/u8/8/p3
+    differ 'bcast.*' 'reduce.*' bcast/u8/1M/p3 reduce/f64/sum/1M/p3
+    differ 'alltoallv.*' 'allgatherv.*' alltoallv/u8/100K/p3 allgatherv/u8/200K/p3
+    differ 'alltoall/.*' 'allgather/.*' alltoall/u8/100K/p3 allgather/u8/1K/p3
+}
+matrix
+TUTTI_CMA=0 matrix
+# Messages, short ones and long ones.
+export TUTTI_ALGORITHM=doubling,ring,binomial,pairwise,bruck,dissemination
+matrix
+unset TUTTI_ALGORITHM
+
+# Threads, of which one's memory is another's.
+for pair in 'allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3' 'barrier/p3 allreduce/f64/sum/1M/p3' \
+    'bcast/f64/1M/p3/root=1 bcast/f64/1M/p3/root=2' 'alltoallv/u8/100K/p3 allgatherv/u8/200K/p3' \
+    'reduce/f64/sum/8/p3/root=1 reduce/f64/sum/8/p3' 'alltoall/u8/1K/p3 alltoall/u8/2M/p3'; do
+    # shellcheck disable=SC2086
+    expect 0 "$trouble" each-thread $pair
+    # shellcheck disable=SC2086
+    TUTTI_ALGORITHM=doubling,ring,pairwise,binomial expect 0 "$trouble" each-thread $pair
+done
+
+# Counts of which each rank knows its own: told where one would read or write too far.
+uneven() {
+    TUTTI_ALGORITHM=$1 expect 0 go uneven "$2" "$3"
+    says out '^rank [0-9]: the calls of the ranks do not match .*: rank .*'
+    [ "$(lines out '^rank')" -eq 3 ] || fail 'not told to all'
+}
+uneven alltoallv=flat alltoallv -3000
+uneven alltoallv=exchange alltoallv 3000
+for more in 3000 -3000 -4999; do
+    uneven alltoallv=pairwise alltoallv $more
+    TUTTI_CMA=0 uneven alltoallv=pairwise alltoallv $more
+    for algorithm in flat direct ring bruck exchange; do
+        uneven allgatherv=$algorithm allgatherv $more
+    done
+done
+nothing_left "$TUTTI_TEST"

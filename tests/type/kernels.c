@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every kernel of every instruction set that is here, against the reference: all types and
+ * operations, 1 to 17 operands and more, awkward lengths, unaligned, apart and onto each operand,
+ * nothing written outside the result, no other operand touched; all sets the same bits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "type/kernels.h"
+#include "type/reference.h"
+
+enum { K = 40, N = 1000, SZ = 16, CANARY = 64, ROOM = CANARY + N * SZ + CANARY };
+
+static const char *const isas[] = {"base", "avx2", "avx512"};
+static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 33, 100, 1000};
+static const int counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, K};
+
+/* work[] is as input[] whenever no kernel runs; the last of each is for a result out of place. */
+static unsigned char input[K + 1][ROOM], work[K + 1][ROOM], expected[N * SZ];
+
+/* One value of a float format, by its bits, often a special one: in products and sums of many an
+ * ordinary number would always win. */
+static uint64_t special_bits(struct tt_random *random, int significand_bits, int bits)
+{
+    uint64_t infinity = ((UINT64_C(1) << (bits - 1 - significand_bits)) - 1) << significand_bits;
+    uint64_t some[] = {0, 1, infinity, infinity | 1, infinity - 1, UINT64_C(1) << significand_bits};
+    uint64_t sign = tt_random_next(random) & UINT64_C(1) << (bits - 1);
+    return some[tt_random_below(random, 6)] | sign;
+}
+
+/* A number near 1, in steps of 1/64. */
+static double plain_value(struct tt_random *random)
+{
+    return ((double)tt_random_below(random, 256) - 128) / 64;
+}
+
+static void put_f32(void *to, struct tt_random *random)
+{
+    uint32_t bits = (uint32_t)special_bits(random, 23, 32);
+    float value = (float)plain_value(random) * 1.1f;
+    memcpy(to, tt_random_below(random, 20) ? (void *)&value : (void *)&bits, 4);
+}
+
+static void put_f64(void *to, struct tt_random *random)
+{
+    uint64_t bits = special_bits(random, 52, 64);
+    double value = plain_value(random) * 1.1;
+    memcpy(to, tt_random_below(random, 20) ? (void *)&value : (void *)&bits, 8);
+}
+
+static void put_half(void *to, struct tt_random *random, bool f16)
+{
+    uint16_t bits = (uint16_t)special_bits(random, f16 ? 10 : 7, 16);
+    double value = plain_value(random) * 1.1;
+    if (tt_random_below(random, 20)) bits = f16 ? reference_f16(value) : reference_bf16(value);
+    memcpy(to, &bits, 2);
+}
+
+/* Small numbers, so that logical and comparing operations meet equal ones and zeros, or any bits. */
+static void put_integer(void *to, struct tt_random *random, size_t sz)
+{
+    uint64_t value = tt_random_next(random);
+    if (tt_random_below(random, 2)) value = tt_random_below(random, 3) - 1;
+    memcpy(to, &value, sz);
+}
+
+static void put_element(unsigned char *to, struct tt_random *random, tutti_type type)
+{
+    size_t sz = tutti_type_size(type);
+    switch (type) {
+    case TUTTI_F16:
+    case TUTTI_BF16: put_half(to, random, type == TUTTI_F16); break;
+    case TUTTI_F32: put_f32(to, random); break;
+    case TUTTI_F64: put_f64(to, random); break;
+    case TUTTI_C64:
+        put_f32(to, random);
+        put_f32(to + 4, random);
+        break;
+    case TUTTI_C128:
+        put_f64(to, random);
+        put_f64(to + 8, random);
+        break;
+    case TUTTI_F32_I32:
+        put_f32(to, random);
+        put_integer(to + 4, random, 4);
+        break;
+    case TUTTI_F64_I64:
+        put_f64(to, random);
+        put_integer(to + 8, random, 8);
+        break;
+    case TUTTI_I32_I32:
+    case TUTTI_I64_I64:
+        put_integer(to, random, sz / 2);
+        put_integer(to + sz / 2, random, sz / 2);
+        break;
+    default: put_integer(to, random, sz);
+    }
+}
+
+/* Enough for the longest of lengths[], and for several blocks of the kernels. */
+static size_t elements(tutti_type type)
+{
+    size_t in_blocks = 9001 / tutti_type_size(type);
+    return in_blocks > N ? in_blocks : N;
+}
+
+static void fill_inputs(tutti_type type, size_t shift)
+{
+    struct tt_random random;
+    tt_random_seed(&random, (uint64_t)type);
+    size_t sz = tutti_type_size(type);
+    memset(input, 0xa5, sizeof input);
+    for (int j = 0; j < K; j++) {
+        for (size_t i = 0; i < N; i++)
+            put_element(input[j] + CANARY + shift + i * sz, &random, type);
+    }
+    memcpy(work, input, sizeof work);
+}
+
+struct situation {
+    tutti_type type;
+    tutti_op op;
+    int k;
+    size_t n, shift;
+};
+
+static void check_elements(const struct situation *s, const char *isa, int alias,
+                           const unsigned char *got)
+{
+    size_t sz = tutti_type_size(s->type);
+    if (memcmp(got, expected, s->n * sz) == 0) return;
+    for (size_t i = 0; i < s->n; i++) {
+        if (reference_same(got + i * sz, expected + i * sz, s->type)) continue;
+        fail_msg("%s %s, k=%d n=%zu shift=%zu, %s, out is in[%d]: element %zu is wrong",
+                 tt_type_name(s->type), tt_op_name(s->op), s->k, s->n, s->shift, isa, alias, i);
+    }
+}
+
+/* The result is operand `alias`, or apart (-1), when it is aligned differently. */
+static void check_alias(const struct situation *s, const char *isa, tt_reduce_fn *kernel, int alias)
+{
+    const void *in[K];
+    for (int j = 0; j < s->k; j++) in[j] = work[j] + CANARY + s->shift;
+    int place = alias < 0 ? K : alias;
+    size_t start = CANARY + s->shift + (alias < 0 ? 3 : 0), bytes = s->n * tutti_type_size(s->type);
+    kernel(work[place] + start, in, s->k, s->n);
+    check_elements(s, isa, alias, work[place] + start);
+    memcpy(work[place] + start, input[place] + start, bytes);
+    for (int j = 0; j < s->k; j++) {
+        assert_memory_equal(work[j], input[j], start + bytes + CANARY / 2);
+    }
+    assert_memory_equal(work[K], input[K], start + bytes + CANARY / 2);
+}
+
+static void check_situation(const struct situation *s)
+{
+    const void *in[K];
+    for (int j = 0; j < s->k; j++) in[j] = input[j] + CANARY + s->shift;
+    reference_reduce(expected, in, s->k, s->n, s->type, s->op);
+    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
+        const struct tt_kernels *kernels = tt_kernels_find(isas[i]);
+        if (!kernels) continue;
+        int step = s->n <= 100 ? 1 : 5; /* every operand, at the lengths where it is cheap */
+        for (int alias = -1; alias < s->k; alias += step) {
+            check_alias(s, isas[i], kernels->fn[s->type][s->op], alias);
+        }
+    }
+}
+
+/* All counts with all lengths, in turn aligned and not; and one long enough for several blocks. */
+static void check_pair(tutti_type type, tutti_op op)
+{
+    enum {
+        COUNTS = sizeof counts / sizeof counts[0],
+        LENGTHS = sizeof lengths / sizeof lengths[0]
+    };
+    for (size_t shift = 0; shift < 2; shift++) {
+        fill_inputs(type, shift);
+        for (size_t i = shift; i < COUNTS * LENGTHS; i += 2) {
+            int k = counts[i % COUNTS];
+            check_situation(&(struct situation){type, op, k, lengths[i / COUNTS], shift});
+        }
+        check_situation(&(struct situation){type, op, 12, elements(type), shift});
+    }
+}
+
+static void check_type(void **state)
+{
+    tutti_type type = *(const tutti_type *)*state;
+    for (int op = 0; op < TUTTI_OPS; op++) {
+        if (tt_kernels_base.fn[type][op]) check_pair(type, (tutti_op)op);
+    }
+}
+
+int main(void)
+{
+    static tutti_type types[TUTTI_TYPES];
+    struct CMUnitTest tests[TUTTI_TYPES] = {0};
+    for (int i = 0; i < TUTTI_TYPES; i++) {
+        types[i] = (tutti_type)i;
+        tests[i] = (struct CMUnitTest){tt_type_name(types[i]), check_type, NULL, NULL, &types[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

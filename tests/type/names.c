@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Names of types and operations, and which go together.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "type/type.h"
+
+static void types_have_names_and_sizes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TUTTI_TYPES; i++) {
+        const char *name = tt_type_name((tutti_type)i);
+        assert_int_equal(tt_type_parse(name, strlen(name)), i);
+        assert_int_equal(tt_type_parse(name, strlen(name) - 1), TUTTI_TYPES);
+        assert_true(tutti_type_size((tutti_type)i) > 0);
+    }
+    assert_string_equal(tt_type_name(TUTTI_F64), "f64");
+    assert_string_equal(tt_type_name(TUTTI_BOOL), "bool");
+    assert_string_equal(tt_type_name(TUTTI_F32_I32), "f32_i32");
+    assert_int_equal(tutti_type_size(TUTTI_BF16), 2);
+    assert_int_equal(tutti_type_size(TUTTI_C128), 16);
+    assert_int_equal(tutti_type_size(TUTTI_TYPES), 0);
+    assert_int_equal(tutti_type_size((tutti_type)-1), 0);
+    assert_string_equal(tt_type_name(TUTTI_TYPES), "?");
+}
+
+static void only_whole_names_are_types(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "?", "f6", "f644", "F64", "double", " f64", "sum"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(tt_type_parse(wrong[i], strlen(wrong[i])), TUTTI_TYPES);
+        if (strcmp(wrong[i], "sum") == 0) continue;
+        assert_int_equal(tt_op_parse(wrong[i], strlen(wrong[i])), TUTTI_OPS);
+    }
+    assert_int_equal(tt_type_parse("f64/sum", 3), TUTTI_F64);
+}
+
+static void operations_have_names(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TUTTI_OP_USER_END; i++) {
+        bool exists = i < TUTTI_OPS || i >= TUTTI_OP_USER;
+        const char *name = tt_op_name((tutti_op)i);
+        assert_int_equal(strcmp(name, "?") == 0, !exists);
+        assert_int_equal(tt_op_parse(name, strlen(name)), exists ? i : TUTTI_OPS);
+    }
+    assert_string_equal(tt_op_name(TUTTI_MAXLOC), "maxloc");
+    assert_string_equal(tt_op_name((tutti_op)(TUTTI_OP_USER + 7)), "user7");
+    assert_int_equal(tt_op_parse("user192", 7), TUTTI_OPS);
+    assert_int_equal(tt_op_parse("user", 4), TUTTI_OPS);
+    assert_string_equal(tt_op_name((tutti_op)-1), "?");
+    assert_string_equal(tt_op_name(TUTTI_OP_USER_END), "?");
+}
+
+/* A row a type, a column an operation, in the order of their lists. */
+static const char *const defined[TUTTI_TYPES] = {
+    /*            sum prod min max  land lor lxor  band bor bxor  minloc maxloc */
+    [TUTTI_I8] = "++++"
+                 "+++"
+                 "+++"
+                 "..",
+    [TUTTI_I16] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_I32] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_I64] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_U8] = "++++"
+                 "+++"
+                 "+++"
+                 "..",
+    [TUTTI_U16] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_U32] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_U64] = "++++"
+                  "+++"
+                  "+++"
+                  "..",
+    [TUTTI_F16] = "++++"
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_BF16] = "++++"
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_F32] = "++++"
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_F64] = "++++"
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_C64] = "++.."
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_C128] = "++.."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_BOOL] = "...."
+                   "+++"
+                   "..."
+                   "..",
+    [TUTTI_I32_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_I64_I64] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_F32_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_F64_I64] = "...."
+                      "..."
+                      "..."
+                      "++",
+};
+
+static void pairings_are_as_listed(void **state)
+{
+    (void)state;
+    for (int type = 0; type < TUTTI_TYPES; type++) {
+        for (int op = 0; op < TUTTI_OPS; op++) {
+            bool is_defined = defined[type][op] == '+';
+            assert_int_equal(tt_op_refuse((tutti_op)op, (tutti_type)type) == NULL, is_defined);
+            assert_int_equal(tt_reduce_lookup((tutti_type)type, (tutti_op)op) != NULL, is_defined);
+        }
+    }
+}
+
+static void refusals_name_the_cause(void **state)
+{
+    (void)state;
+    assert_string_equal(tt_op_refuse(TUTTI_BXOR, TUTTI_F64), "bxor is not defined for f64");
+    assert_string_equal(tt_op_refuse(TUTTI_MIN, TUTTI_C64), "min is not defined for c64");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "19 is not a type");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, (tutti_type)-1), "-1 is not a type");
+    assert_string_equal(tt_op_refuse(TUTTI_OPS, TUTTI_F64), "12 is not an operation");
+    assert_string_equal(tt_op_refuse((tutti_op)1000, TUTTI_F64), "1000 is not an operation");
+    assert_string_equal(tt_op_refuse(TUTTI_OP_USER, TUTTI_F64),
+                        "user0 is not a live operation: never created, or freed");
+}
+
+static void built_in_operations_commute(void **state)
+{
+    (void)state;
+    for (int op = 0; op < TUTTI_OPS; op++) assert_true(tt_op_commutes((tutti_op)op));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_have_names_and_sizes), cmocka_unit_test(only_whole_names_are_types),
+        cmocka_unit_test(operations_have_names),      cmocka_unit_test(pairings_are_as_listed),
+        cmocka_unit_test(refusals_name_the_cause),    cmocka_unit_test(built_in_operations_commute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The slow and obvious reduction (reference.h).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "type/reference.h"
+
+/* ---- 16-bit floats: `bits` of significand, least exponent `least` ---- */
+
+struct format {
+    int bits, least, greatest; /* of normal numbers: [1, 2) * 2^least .. 2^greatest */
+};
+static const struct format f16_format = {10, -14, 15}, bf16_format = {7, -126, 127};
+
+static double decode(uint16_t half, struct format f)
+{
+    int significand = half & ((1 << f.bits) - 1), biased = (half & 0x7fff) >> f.bits;
+    double sign = half & 0x8000 ? -1 : 1;
+    if (biased == f.greatest - f.least + 2) return significand ? (double)NAN : sign * INFINITY;
+    if (biased == 0) return sign * ldexp(significand, f.least - f.bits);
+    return sign * ldexp((1 << f.bits) + significand, f.least + biased - 1 - f.bits);
+}
+
+static uint16_t encode(double value, struct format f)
+{
+    unsigned sign = signbit(value) ? 0x8000 : 0;
+    unsigned infinite = (unsigned)(f.greatest - f.least + 2) << f.bits;
+    if (isnan(value)) return (uint16_t)(sign | infinite | 1u << (f.bits - 1));
+    value = fabs(value);
+    int exponent = value > 0 && !isinf(value) ? ilogb(value) : f.least;
+    if (exponent < f.least) exponent = f.least;
+    /* In units of the last place, rounded by the processor's own default, to even. */
+    double units = nearbyint(ldexp(value, f.bits - exponent));
+    if (isinf(value) || ldexp(units, exponent - f.bits) >= ldexp(1, f.greatest + 1)) {
+        return (uint16_t)(sign | infinite);
+    }
+    unsigned below = (unsigned)(exponent - f.least)
+                     << f.bits; /* units of 2^least are bits as they are */
+    return (uint16_t)(sign | (below + (unsigned)units));
+}
+
+double reference_f16_value(uint16_t half)
+{
+    return decode(half, f16_format);
+}
+
+double reference_bf16_value(uint16_t half)
+{
+    return decode(half, bf16_format);
+}
+
+uint16_t reference_f16(double value)
+{
+    return encode(value, f16_format);
+}
+
+uint16_t reference_bf16(double value)
+{
+    return encode(value, bf16_format);
+}
+
+/* ---- Integers, held in 64 bits ---- */
+
+static bool is_signed(tutti_type type)
+{
+    return type <= TUTTI_I64;
+}
+
+static uint64_t load_integer(const void *from, tutti_type type)
+{
+    size_t sz = tutti_type_size(type);
+    uint64_t value = 0;
+    memcpy(&value, from, sz);
+    bool negative = is_signed(type) && value >> (8 * sz - 1) & 1;
+    return negative && sz < 8 ? value | ~UINT64_C(0) << 8 * sz : value;
+}
+
+static uint64_t least(uint64_t a, uint64_t b, bool signedly)
+{
+    bool less = signedly ? (int64_t)a < (int64_t)b : a < b;
+    return less ? a : b;
+}
+
+static uint64_t fold_integer(uint64_t a, uint64_t b, tutti_type type, tutti_op op)
+{
+    switch (op) {
+    case TUTTI_SUM: return a + b;
+    case TUTTI_PROD: return a * b;
+    case TUTTI_MIN: return least(a, b, is_signed(type));
+    case TUTTI_MAX: return least(a, b, is_signed(type)) == a ? b : a;
+    case TUTTI_LAND: return a && b;
+    case TUTTI_LOR: return a || b;
+    case TUTTI_LXOR: return !a != !b;
+    case TUTTI_BAND: return a & b;
+    case TUTTI_BOR: return a | b;
+    case TUTTI_BXOR: return a ^ b;
+    default: return 0xbad;
+    }
+}
+
+/* ---- Floats ---- */
+
+/* min and max choose one of the two; -0 is below +0. */
+static bool second_is_chosen(double a, double b, tutti_op op)
+{
+    if (isnan(a) || isnan(b)) return !isnan(a);
+    if (a == b) return (op == TUTTI_MIN) == (signbit(b) != 0);
+    return op == TUTTI_MIN ? b < a : b > a;
+}
+
+static float fold_f32(float a, float b, tutti_op op)
+{
+    if (op == TUTTI_SUM) return a + b;
+    if (op == TUTTI_PROD) return a * b;
+    return second_is_chosen((double)a, (double)b, op) ? b : a;
+}
+
+static double fold_f64(double a, double b, tutti_op op)
+{
+    if (op == TUTTI_SUM) return a + b;
+    if (op == TUTTI_PROD) return a * b;
+    return second_is_chosen(a, b, op) ? b : a;
+}
+
+static void fold_c64(float *a, const float *b, tutti_op op)
+{
+    float re = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];
+    float im = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];
+    a[0] = re;
+    a[1] = im;
+}
+
+static void fold_c128(double *a, const double *b, tutti_op op)
+{
+    double re = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];
+    double im = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];
+    a[0] = re;
+    a[1] = im;
+}
+
+/* ---- Pairs: of any value type, the values compared as numbers ---- */
+
+static int compare_values(const void *a, const void *b, tutti_type type)
+{
+    if (type == TUTTI_I32_I32 || type == TUTTI_I64_I64) {
+        tutti_type integer = type == TUTTI_I32_I32 ? TUTTI_I32 : TUTTI_I64;
+        int64_t x = (int64_t)load_integer(a, integer), y = (int64_t)load_integer(b, integer);
+        return x < y ? -1 : x > y;
+    }
+    double x, y;
+    if (type == TUTTI_F32_I32) {
+        float values[2];
+        memcpy(&values[0], a, sizeof(float));
+        memcpy(&values[1], b, sizeof(float));
+        x = (double)values[0];
+        y = (double)values[1];
+    } else {
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+    }
+    if (isnan(x) || isnan(y)) return 2 * (isnan(y) - isnan(x)); /* -2: a is the only NaN; 2: b is */
+    return x < y ? -1 : x > y;
+}
+
+static bool second_pair_is_chosen(const void *a, const void *b, tutti_type type, tutti_op op)
+{
+    int order = compare_values(a, b, type);
+    if (order == 2 || order == -2) return order == 2;
+    if (order != 0) return op == TUTTI_MINLOC ? order > 0 : order < 0;
+    size_t half = tutti_type_size(type) / 2;
+    tutti_type index = half == 4 ? TUTTI_I32 : TUTTI_I64;
+    return (int64_t)load_integer((const char *)b + half, index) <
+           (int64_t)load_integer((const char *)a + half, index);
+}
+
+/* ---- One element of all operands ---- */
+
+/* acc = acc op operand. 16-bit floats are a float in acc. */
+static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
+{
+    float f, x;
+    double d, y, c[2];
+    uint64_t i;
+    switch (type) {
+    case TUTTI_F16:
+    case TUTTI_BF16: {
+        uint16_t half;
+        memcpy(&half, operand, 2);
+        memcpy(&f, acc, 4);
+        x = (float)(type == TUTTI_F16 ? reference_f16_value(half) : reference_bf16_value(half));
+        f = fold_f32(f, x, op);
+        memcpy(acc, &f, 4);
+        break;
+    }
+    case TUTTI_F32:
+        memcpy(&f, acc, 4);
+        memcpy(&x, operand, 4);
+        f = fold_f32(f, x, op);
+        memcpy(acc, &f, 4);
+        break;
+    case TUTTI_F64:
+        memcpy(&d, acc, 8);
+        memcpy(&y, operand, 8);
+        d = fold_f64(d, y, op);
+        memcpy(acc, &d, 8);
+        break;
+    case TUTTI_C64:
+        memcpy(c, operand, 8);
+        fold_c64(acc, (float *)c, op);
+        break;
+    case TUTTI_C128:
+        memcpy(c, operand, 16);
+        fold_c128(acc, c, op);
+        break;
+    case TUTTI_I32_I32:
+    case TUTTI_I64_I64:
+    case TUTTI_F32_I32:
+    case TUTTI_F64_I64:
+        if (second_pair_is_chosen(acc, operand, type, op))
+            memcpy(acc, operand, tutti_type_size(type));
+        break;
+    default:
+        i = fold_integer(load_integer(acc, type), load_integer(operand, type), type, op);
+        memcpy(acc, &i, tutti_type_size(type));
+    }
+}
+
+static void reduce_one(void *out, const void *const *in, int k, size_t offset, tutti_type type,
+                       tutti_op op)
+{
+    _Alignas(16) char acc[16];
+    bool is_half = type == TUTTI_F16 || type == TUTTI_BF16;
+    const char *first = (const char *)in[0] + offset;
+    memcpy(acc, first, tutti_type_size(type));
+    if (k > 1 && is_half) {
+        uint16_t half;
+        memcpy(&half, first, 2);
+        float wide =
+            (float)(type == TUTTI_F16 ? reference_f16_value(half) : reference_bf16_value(half));
+        memcpy(acc, &wide, 4);
+    }
+    for (int j = 1; j < k; j++) fold(acc, (const char *)in[j] + offset, type, op);
+    if (k > 1 && is_half) {
+        float wide;
+        memcpy(&wide, acc, 4);
+        uint16_t half =
+            type == TUTTI_F16 ? reference_f16((double)wide) : reference_bf16((double)wide);
+        memcpy(acc, &half, 2);
+    }
+    memcpy((char *)out + offset, acc, tutti_type_size(type));
+}
+
+void reference_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type,
+                      tutti_op op)
+{
+    size_t sz = tutti_type_size(type);
+    for (size_t i = 0; i < n; i++) reduce_one(out, in, k, i * sz, type, op);
+}
+
+static bool both_nan(const char *a, const char *b, tutti_type type)
+{
+    float f, g;
+    double d, e;
+    uint16_t h, j;
+    switch (type) {
+    case TUTTI_F16:
+    case TUTTI_BF16:
+        memcpy(&h, a, 2);
+        memcpy(&j, b, 2);
+        if (type == TUTTI_F16)
+            return isnan(reference_f16_value(h)) && isnan(reference_f16_value(j));
+        return isnan(reference_bf16_value(h)) && isnan(reference_bf16_value(j));
+    case TUTTI_F32:
+        memcpy(&f, a, 4);
+        memcpy(&g, b, 4);
+        return isnan(f) && isnan(g);
+    case TUTTI_F64:
+        memcpy(&d, a, 8);
+        memcpy(&e, b, 8);
+        return isnan(d) && isnan(e);
+    default: return false;
+    }
+}
+
+bool reference_same(const void *a, const void *b, tutti_type type)
+{
+    size_t sz = tutti_type_size(type);
+    if (memcmp(a, b, sz) == 0) return true;
+    if (type != TUTTI_C64 && type != TUTTI_C128) return both_nan(a, b, type);
+    tutti_type part = type == TUTTI_C64 ? TUTTI_F32 : TUTTI_F64;
+    return reference_same(a, b, part) &&
+           reference_same((const char *)a + sz / 2, (const char *)b + sz / 2, part);
+}

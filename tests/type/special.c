@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Numbers that need a rule: NaN, infinities, the two zeros, overflow, ties. Told as a table of small
+ * cases rather than by the reference, so that the rules themselves can be read here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "type/type.h"
+
+/* Each case is done at a length that goes through scalar code and one that goes through vectors. */
+enum { LONG = 67 };
+
+static double reduce_f64(tutti_op op, double a, double b)
+{
+    double left[LONG], right[LONG], out[LONG];
+    for (int i = 0; i < LONG; i++) {
+        left[i] = a;
+        right[i] = b;
+    }
+    const void *in[] = {left, right};
+    tt_reduce(out, in, 2, LONG, TUTTI_F64, op);
+    for (int i = 1; i < LONG; i++) assert_memory_equal(&out[i], &out[0], sizeof(double));
+    double alone;
+    tt_reduce(&alone, in, 2, 1, TUTTI_F64, op);
+    assert_memory_equal(&alone, &out[0], sizeof(double));
+    return alone;
+}
+
+static float reduce_f32(tutti_op op, float a, float b)
+{
+    float left[LONG], right[LONG], out[LONG];
+    for (int i = 0; i < LONG; i++) {
+        left[i] = a;
+        right[i] = b;
+    }
+    const void *in[] = {left, right};
+    tt_reduce(out, in, 2, LONG, TUTTI_F32, op);
+    for (int i = 1; i < LONG; i++) assert_memory_equal(&out[i], &out[0], sizeof(float));
+    return out[0];
+}
+
+static void is_f64(tutti_op op, double a, double b, double want)
+{
+    double both[] = {reduce_f64(op, a, b), reduce_f64(op, b, a)};
+    for (int i = 0; i < 2; i++) {
+        if (isnan(want))
+            assert_true(isnan(both[i]));
+        else
+            assert_memory_equal(&both[i], &want, sizeof want);
+    }
+}
+
+static void is_f32(tutti_op op, float a, float b, float want)
+{
+    float both[] = {reduce_f32(op, a, b), reduce_f32(op, b, a)};
+    for (int i = 0; i < 2; i++) {
+        if (isnan(want))
+            assert_true(isnan(both[i]));
+        else
+            assert_memory_equal(&both[i], &want, sizeof want);
+    }
+}
+
+static void floats(void **state)
+{
+    (void)state;
+    static const struct {
+        tutti_op op;
+        double a, b, want;
+    } cases[] = {
+        {TUTTI_MIN, NAN, 1, NAN},
+        {TUTTI_MAX, NAN, 1, NAN},
+        {TUTTI_MIN, NAN, -INFINITY, NAN},
+        {TUTTI_MAX, NAN, INFINITY, NAN},
+        {TUTTI_MAX, -NAN, -1, NAN},
+        {TUTTI_MIN, NAN, -NAN, NAN},
+        {TUTTI_MIN, -0.0, 0.0, -0.0},
+        {TUTTI_MAX, -0.0, 0.0, 0.0},
+        {TUTTI_MAX, -0.0, -0.0, -0.0},
+        {TUTTI_MIN, -INFINITY, INFINITY, -INFINITY},
+        {TUTTI_MAX, -INFINITY, INFINITY, INFINITY},
+        {TUTTI_MIN, -1, -2, -2},
+        {TUTTI_MAX, -1, -2, -1},
+        {TUTTI_SUM, -0.0, 0.0, 0.0},
+        {TUTTI_SUM, -0.0, -0.0, -0.0},
+        {TUTTI_SUM, INFINITY, -INFINITY, NAN},
+        {TUTTI_SUM, NAN, 1, NAN},
+        {TUTTI_PROD, 0, INFINITY, NAN},
+        {TUTTI_PROD, -1, 0, -0.0},
+        {TUTTI_PROD, -INFINITY, 2, -INFINITY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        is_f64(cases[i].op, cases[i].a, cases[i].b, cases[i].want);
+        is_f32(cases[i].op, (float)cases[i].a, (float)cases[i].b, (float)cases[i].want);
+    }
+    is_f64(TUTTI_SUM, 0x1p1023, 0x1p1023, INFINITY);
+    is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a tie, to even */
+    is_f32(TUTTI_SUM, 0x1p-149f, 0x1p-149f, 0x1p-148f);
+}
+
+/* The fold is from the left: 1 is lost if it meets 2^53 first. */
+static void from_the_left(void **state)
+{
+    (void)state;
+    double big = 0x1p53, minus = -0x1p53, one = 1, out;
+    const void *lost[] = {&big, &one, &minus}, *kept[] = {&big, &minus, &one};
+    tt_reduce(&out, lost, 3, 1, TUTTI_F64, TUTTI_SUM);
+    assert_true(out == 0);
+    tt_reduce(&out, kept, 3, 1, TUTTI_F64, TUTTI_SUM);
+    assert_true(out == 1);
+}
+
+/* 2048 + 1 is not an f16, 2048 + 1 + 1 is: rounded once, not twice. */
+static void halves_round_once(void **state)
+{
+    (void)state;
+    uint16_t big = 0x6800, one = 0x3c00, out;
+    const void *in[] = {&big, &one, &one};
+    tt_reduce(&out, in, 3, 1, TUTTI_F16, TUTTI_SUM);
+    assert_int_equal(out, 0x6801);
+    uint16_t big_bf16 = 0x4380, one_bf16 = 0x3f80; /* 256: next is 258 */
+    const void *in_bf16[] = {&big_bf16, &one_bf16, &one_bf16};
+    tt_reduce(&out, in_bf16, 3, 1, TUTTI_BF16, TUTTI_SUM);
+    assert_int_equal(out, 0x4381);
+}
+
+static void integers_wrap(void **state)
+{
+    (void)state;
+    int8_t a = 127, b = 1, out;
+    const void *in[] = {&a, &b};
+    tt_reduce(&out, in, 2, 1, TUTTI_I8, TUTTI_SUM);
+    assert_int_equal(out, -128);
+    uint16_t c = 65535, d = 65535, product;
+    const void *in16[] = {&c, &d};
+    tt_reduce(&product, in16, 2, 1, TUTTI_U16, TUTTI_PROD);
+    assert_int_equal(product, 1);
+    int64_t e = INT64_MIN, f = -1, quotient;
+    const void *in64[] = {&e, &f};
+    tt_reduce(&quotient, in64, 2, 1, TUTTI_I64, TUTTI_PROD);
+    assert_true(quotient == INT64_MIN);
+}
+
+static void truth_is_0_or_1(void **state)
+{
+    (void)state;
+    uint8_t some[] = {0, 1, 2, 255};
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 4; j++) {
+            const void *in[] = {&some[i], &some[j]};
+            uint8_t all, any, odd;
+            tt_reduce(&all, in, 2, 1, TUTTI_BOOL, TUTTI_LAND);
+            tt_reduce(&any, in, 2, 1, TUTTI_BOOL, TUTTI_LOR);
+            tt_reduce(&odd, in, 2, 1, TUTTI_BOOL, TUTTI_LXOR);
+            assert_int_equal(all, i && j);
+            assert_int_equal(any, i || j);
+            assert_int_equal(odd, !i != !j);
+        }
+    }
+}
+
+struct f64_at {
+    double value;
+    int64_t index;
+};
+
+static struct f64_at locate(tutti_op op, struct f64_at a, struct f64_at b, struct f64_at c)
+{
+    struct f64_at out;
+    const void *in[] = {&a, &b, &c};
+    tt_reduce(&out, in, 3, 1, TUTTI_F64_I64, op);
+    return out;
+}
+
+static void pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        tutti_op op;
+        struct f64_at a, b, c;
+        int64_t want;
+    } cases[] = {
+        {TUTTI_MINLOC, {3, 0}, {1, 1}, {2, 2}, 1},
+        {TUTTI_MAXLOC, {3, 0}, {1, 1}, {2, 2}, 0},
+        {TUTTI_MINLOC, {1, 9}, {1, 4}, {1, 7}, 4},
+        {TUTTI_MAXLOC, {1, 9}, {1, 4}, {1, -7}, -7},
+        {TUTTI_MINLOC, {0.0, 2}, {-0.0, 5}, {0.0, 3}, 2},
+        {TUTTI_MAXLOC, {-0.0, 5}, {0.0, 6}, {-0.0, 7}, 5},
+        {TUTTI_MINLOC, {-INFINITY, 0}, {NAN, 9}, {NAN, 8}, 8},
+        {TUTTI_MAXLOC, {NAN, 8}, {INFINITY, 0}, {-NAN, 9}, 8},
+        {TUTTI_MINLOC, {-1, 0}, {-2, 1}, {-1.5, 2}, 1},
+        {TUTTI_MAXLOC, {-1, 0}, {-2, 1}, {-INFINITY, 2}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct f64_at a = cases[i].a, b = cases[i].b, c = cases[i].c;
+        assert_int_equal(locate(cases[i].op, a, b, c).index, cases[i].want);
+        assert_int_equal(locate(cases[i].op, c, b, a).index, cases[i].want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats),        cmocka_unit_test(from_the_left),
+        cmocka_unit_test(integers_wrap), cmocka_unit_test(halves_round_once),
+        cmocka_unit_test(pairs),         cmocka_unit_test(truth_is_0_or_1),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * User-defined operations: the table they live in, and that they get their operands in rank order
+ * with `out` where the public header says it may be.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "type/type.h"
+
+enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER };
+
+/* ---- An operation that does not commute: composition of maps x -> a x + b, modulo 2^64 ---- */
+
+struct map {
+    uint64_t a, b;
+};
+
+static struct map then(struct map first, struct map second)
+{
+    return (struct map){second.a * first.a, second.a * first.b + second.b};
+}
+
+static bool overlap(const void *a, const void *b, size_t bytes)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y + bytes && y < x + bytes;
+}
+
+/* Notes in *arg if it was not called as promised. */
+static void compose(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                    void *arg)
+{
+    const struct map *first = left, *second = right;
+    size_t bytes = n * sizeof *first;
+    bool apart = !overlap(out, left, bytes) && !overlap(out, right, bytes);
+    if (type != TUTTI_C128 || !(out == left || out == right || apart)) *(bool *)arg = true;
+    for (size_t i = 0; i < n; i++) ((struct map *)out)[i] = then(first[i], second[i]);
+}
+
+enum { K = 17, N = 1500 };
+static struct map maps[K][N], work[K + 1][N];
+
+static void check_composition(tutti_op op, int k, size_t n, int alias)
+{
+    const void *in[K];
+    memcpy(work, maps, sizeof maps);
+    for (int j = 0; j < k; j++) in[j] = work[j];
+    struct map *out = work[alias < 0 ? K : alias];
+    tt_reduce(out, in, k, n, TUTTI_C128, op);
+    for (size_t i = 0; i < n; i++) {
+        struct map want = maps[0][i];
+        for (int j = 1; j < k; j++) want = then(want, maps[j][i]);
+        assert_memory_equal(&out[i], &want, sizeof want);
+    }
+    for (int j = 0; j < k; j++) {
+        if (j != alias) assert_memory_equal(work[j], maps[j], sizeof maps[j]);
+    }
+}
+
+static void operands_come_in_order(void **state)
+{
+    (void)state;
+    struct tt_random random;
+    tt_random_seed(&random, 3);
+    for (int i = 0; i < K * N; i++) {
+        maps[i / N][i % N] = (struct map){tt_random_next(&random) | 1, tt_random_next(&random)};
+    }
+    static const size_t lengths[] = {0, 1, 2, 511, 512, 513, N};
+    bool broken = false;
+    for (int commutes = 0; commutes < 2; commutes++) {
+        tutti_op op;
+        assert_int_equal(tutti_op_create(compose, commutes, &broken, &op), TUTTI_OK);
+        for (int k = 1; k <= K; k++) {
+            for (int i = 0; i < 7; i++) {
+                for (int alias = -1; alias < k; alias++)
+                    check_composition(op, k, lengths[i], alias);
+            }
+        }
+        assert_int_equal(tutti_op_free(op), TUTTI_OK);
+    }
+    assert_false(broken);
+}
+
+/* ---- The table ---- */
+
+static void nothing(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                    void *arg)
+{
+    (void)left, (void)right, (void)out, (void)n, (void)type, (void)arg;
+}
+
+static void created_ones_live_until_freed(void **state)
+{
+    (void)state;
+    tutti_op yes, no;
+    assert_int_equal(tutti_op_create(nothing, 1, NULL, &yes), TUTTI_OK);
+    assert_int_equal(tutti_op_create(nothing, 0, NULL, &no), TUTTI_OK);
+    assert_true(tt_op_commutes(yes));
+    assert_false(tt_op_commutes(no));
+    assert_null(tt_op_refuse(yes, TUTTI_BOOL));
+    assert_null(tt_reduce_lookup(TUTTI_F64, yes));
+    assert_int_equal(tutti_op_free(yes), TUTTI_OK);
+    assert_non_null(tt_op_refuse(yes, TUTTI_BOOL));
+    assert_null(tt_op_refuse(no, TUTTI_BOOL));
+    assert_int_equal(tutti_op_free(no), TUTTI_OK);
+}
+
+static void wrong_calls_are_told(void **state)
+{
+    (void)state;
+    tutti_op op = TUTTI_MAX;
+    assert_int_equal(tutti_op_create(NULL, 1, NULL, &op), TUTTI_ERR_ARG);
+    assert_string_equal(tutti_error(), "tutti_op_create: fn is null");
+    assert_int_equal(op, TUTTI_MAX);
+    assert_int_equal(tutti_op_create(nothing, 1, NULL, NULL), TUTTI_ERR_ARG);
+    assert_string_equal(tutti_error(), "tutti_op_create: op is null");
+    static const int wrong[] = {-1, TUTTI_SUM, TUTTI_OPS, TUTTI_OP_USER, TUTTI_OP_USER_END};
+    for (int i = 0; i < 5; i++) assert_int_equal(tutti_op_free((tutti_op)wrong[i]), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tutti_error(), "256 is not a live user-defined operation"));
+}
+
+static void table_fills_and_empties(void **state)
+{
+    (void)state;
+    tutti_op ops[USER_OPS], more = TUTTI_SUM;
+    for (int i = 0; i < USER_OPS; i++) {
+        assert_int_equal(tutti_op_create(nothing, 1, NULL, &ops[i]), TUTTI_OK);
+        assert_int_equal(ops[i], TUTTI_OP_USER + i);
+    }
+    assert_int_equal(tutti_op_create(nothing, 1, NULL, &more), TUTTI_ERR_LIMIT);
+    assert_int_equal(more, TUTTI_SUM);
+    assert_non_null(strstr(tutti_error(), "192"));
+    assert_int_equal(tutti_op_free(ops[100]), TUTTI_OK);
+    assert_int_equal(tutti_op_create(nothing, 1, NULL, &more), TUTTI_OK);
+    assert_int_equal(more, ops[100]);
+    for (int i = 0; i < USER_OPS; i++) assert_int_equal(tutti_op_free(ops[i]), TUTTI_OK);
+}
+
+/* ---- Threads that create, use and free at once ---- */
+
+static void add_arg(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                    void *arg)
+{
+    (void)type;
+    for (size_t i = 0; i < n; i++) {
+        ((int64_t *)out)[i] =
+            ((const int64_t *)left)[i] + ((const int64_t *)right)[i] + *(int64_t *)arg;
+    }
+}
+
+static void *create_use_free(void *arg)
+{
+    int64_t a = 1, b = 2, out, wrong = 0;
+    const void *in[] = {&a, &b};
+    for (int i = 0; i < 500; i++) {
+        tutti_op op;
+        if (tutti_op_create(add_arg, 1, arg, &op) != TUTTI_OK) return arg;
+        tt_reduce(&out, in, 2, 1, TUTTI_I64, op);
+        wrong += out != 3 + *(int64_t *)arg;
+        if (tutti_op_free(op) != TUTTI_OK) return arg;
+    }
+    return wrong ? arg : NULL;
+}
+
+static void threads_share_the_table(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    int64_t args[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        args[i] = 1000 * i;
+        assert_int_equal(pthread_create(&threads[i], NULL, create_use_free, &args[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_come_in_order),  cmocka_unit_test(created_ones_live_until_freed),
+        cmocka_unit_test(wrong_calls_are_told),    cmocka_unit_test(table_fills_and_empties),
+        cmocka_unit_test(threads_share_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

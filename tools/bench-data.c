@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Data for benchmarks: every element of every rank's input is a function of where it is, so what
+ * must come out is computed here without any communication, and compared to the last bit.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "type/type.h"
+
+enum { PIECE = 1024 }; /* elements compared at once */
+
+/* ---- Elements ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t drawn(int from, int to, int64_t index)
+{
+    return mix(((uint64_t)from << 44 ^ (uint64_t)to << 24) +
+               0x9e3779b97f4a7c15u * (uint64_t)(index + 1));
+}
+
+static void fill_bits(char *at, int from, int to, int64_t bytes)
+{
+    for (int64_t word = 0; 8 * word < bytes; word++) {
+        uint64_t value = drawn(from, to, word);
+        memcpy(at + 8 * word, &value, (size_t)tt_min(8, bytes - 8 * word));
+    }
+}
+
+/* Whole numbers whose sum over all ranks bf16 still holds exactly, or whose product. */
+static double small(const struct tt_call *call, int rank, uint64_t random)
+{
+    if (call->op == TUTTI_PROD)
+        return rank < 7 ? (double)(random % 2 + 1) : 1 - 2 * (double)(random % 2);
+    return rank < 36 ? (double)(random % 8) : 0;
+}
+
+static void put_f16(char *at, double value, bool brain)
+{
+    float f = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff;
+    uint16_t half = (uint16_t)(bits >> 16); /* bf16: exact for what `small` gives */
+    if (!brain)
+        half = (uint16_t)(value == 0 ? 0 : sign | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
+    memcpy(at, &half, 2);
+}
+
+/* `sz` bytes, of which `value` is the first component and `second` the other, if there is one. */
+static void put_pair(char *at, tutti_type type, double value, uint64_t second)
+{
+    float f[2] = {(float)value, 0};
+    double d[2] = {value, 0};
+    int32_t i = (int32_t)value, index = (int32_t)second;
+    int64_t l = (int64_t)value, long_index = (int64_t)second;
+    switch (type) {
+    case TUTTI_I32_I32: memcpy(at, &i, 4), memcpy(at + 4, &index, 4); break;
+    case TUTTI_F32_I32: memcpy(at, f, 4), memcpy(at + 4, &index, 4); break;
+    case TUTTI_I64_I64: memcpy(at, &l, 8), memcpy(at + 8, &long_index, 8); break;
+    case TUTTI_F64_I64: memcpy(at, d, 8), memcpy(at + 8, &long_index, 8); break;
+    case TUTTI_C64: memcpy(at, f, 8); break;
+    default: memcpy(at, d, 16); break;
+    }
+}
+
+static void put_number(char *at, const struct tt_call *call, int rank, uint64_t random)
+{
+    double value = small(call, rank, random);
+    float f = (float)value;
+    switch (call->type) {
+    case TUTTI_F16:
+    case TUTTI_BF16: put_f16(at, value, call->type == TUTTI_BF16); break;
+    case TUTTI_F32: memcpy(at, &f, 4); break;
+    case TUTTI_F64: memcpy(at, &value, 8); break;
+    case TUTTI_BOOL: *at = (char)(random % 2); break;
+    case TUTTI_C64:
+    case TUTTI_C128:
+    case TUTTI_I32_I32:
+    case TUTTI_I64_I64:
+    case TUTTI_F32_I32:
+    case TUTTI_F64_I64: put_pair(at, call->type, value, random >> 32 & 0xffff); break;
+    default: /* integers wrap around, so any will do; but logical operations should see zeros */
+        if (call->op >= TUTTI_LAND && call->op <= TUTTI_LXOR) random *= random % 3 != 0;
+        memcpy(at, &random, (size_t)call->sz);
+    }
+}
+
+/* Elements first .. first+n-1 of what a rank contributes to a reduction. */
+static void fill_numbers(char *at, const struct tt_call *call, int rank, int64_t first, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (call->op < TUTTI_OPS)
+            put_number(at + i * call->sz, call, rank, drawn(rank, 0, first + i));
+        else
+            fill_bits(at + i * call->sz, rank, (int)((first + i) % 997), call->sz);
+    }
+}
+
+/* ---- The operation `user`: (a, b) stands for x -> a x + b in the integers modulo 2^h, h bits
+ * being half an element, and the operation for doing one after the other ---- */
+
+static uint64_t half_of(const unsigned char *element, size_t sz, bool second)
+{
+    uint64_t value = 0;
+    if (sz == 1) return second ? *element >> 4 : *element & 15;
+    memcpy(&value, element + (second ? sz / 2 : 0), sz / 2);
+    return value;
+}
+
+static void put_halves(unsigned char *element, size_t sz, uint64_t a, uint64_t b)
+{
+    if (sz == 1) {
+        *element = (unsigned char)((a & 15) | (b & 15) << 4);
+        return;
+    }
+    memcpy(element, &a, sz / 2);
+    memcpy(element + sz / 2, &b, sz / 2);
+}
+
+void tt_bench_op(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                 void *arg)
+{
+    (void)arg;
+    size_t sz = tutti_type_size(type);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *l = (const unsigned char *)left + i * sz;
+        const unsigned char *r = (const unsigned char *)right + i * sz;
+        uint64_t a = half_of(l, sz, false) * half_of(r, sz, false);
+        uint64_t b = half_of(r, sz, false) * half_of(l, sz, true) + half_of(r, sz, true);
+        put_halves((unsigned char *)out + i * sz, sz, a, b);
+    }
+}
+
+/* ---- Expectations ---- */
+
+static bool reduces(const struct tt_bench *b)
+{
+    return b->call.coll == TT_COLL_reduce || b->call.coll == TT_COLL_allreduce;
+}
+
+static void expect_reduced(const struct tt_bench *b, char *out, int64_t first, int64_t n)
+{
+    char next[PIECE * 16];
+    fill_numbers(out, &b->call, 0, first, n);
+    for (int rank = 1; rank < b->p; rank++) {
+        fill_numbers(next, &b->call, rank, first, n);
+        if (b->call.op < TUTTI_OPS)
+            tt_reduce(out, (const void *const[]){out, next}, 2, (size_t)n, b->call.type,
+                      b->call.op);
+        else
+            tt_bench_op(out, next, out, (size_t)n, b->call.type, NULL);
+    }
+}
+
+static bool wrong(const struct tt_bench *b, const char *what, int64_t at)
+{
+    char problem[TT_PROBLEM_TEXT];
+    fprintf(stderr, "tutti bench: %s: rank %d: %s is wrong at byte %" PRId64 "\n",
+            tt_problem_print(&b->c->problem, problem), b->me, what, at);
+    return false;
+}
+
+static bool same(const struct tt_bench *b, const char *what, int64_t at, const char *found,
+                 const char *expected, int64_t bytes)
+{
+    if (bytes == 0 || memcmp(found, expected, (size_t)bytes) == 0) return true;
+    int64_t i = 0;
+    while (found[i] == expected[i]) i++;
+    return wrong(b, what, at + i);
+}
+
+/* Complex zeros may have either sign, by the order of combining: compared as numbers. */
+static bool same_complex(const struct tt_bench *b, int64_t at, const char *found,
+                         const char *expected, int64_t n)
+{
+    for (int64_t i = 0; i < 2 * n; i++) {
+        float f[2];
+        double d[2];
+        memcpy(&f[0], found + (b->call.sz == 8 ? 4 * i : 0), 4);
+        memcpy(&f[1], expected + (b->call.sz == 8 ? 4 * i : 0), 4);
+        memcpy(&d[0], found + (b->call.sz == 16 ? 8 * i : 0), 8);
+        memcpy(&d[1], expected + (b->call.sz == 16 ? 8 * i : 0), 8);
+        if (b->call.sz == 8 ? f[0] != f[1] : d[0] != d[1])
+            return wrong(b, "the result", at + i * b->call.sz / 2);
+    }
+    return true;
+}
+
+static bool verify_reduced(const struct tt_bench *b, const char *out)
+{
+    char expected[PIECE * 16];
+    int64_t sz = b->call.sz;
+    bool complex =
+        (b->call.type == TUTTI_C64 || b->call.type == TUTTI_C128) && b->call.op < TUTTI_OPS;
+    if (b->call.coll == TT_COLL_reduce && b->me != b->call.root) return true;
+    for (int64_t first = 0; first < b->call.n; first += PIECE) {
+        int64_t n = tt_min(PIECE, b->call.n - first);
+        expect_reduced(b, expected, first, n);
+        const char *found = out + first * sz;
+        if (complex ? !same_complex(b, first * sz, found, expected, n)
+                    : !same(b, "the result", first * sz, found, expected, n * sz))
+            return false;
+    }
+    return true;
+}
+
+/* `bytes` bytes that rank `from` made for rank `to`. */
+static bool verify_bits(const struct tt_bench *b, const char *what, const char *buffer, int64_t at,
+                        int from, int to, int64_t bytes)
+{
+    for (int64_t word = 0; 8 * word < bytes; word++) {
+        uint64_t value = drawn(from, to, word);
+        if (!same(b, what, at + 8 * word, buffer + at + 8 * word, (const char *)&value,
+                  tt_min(8, bytes - 8 * word)))
+            return false;
+    }
+    return true;
+}
+
+/* A segment of a buffer: what `from` made for `to`. */
+struct segment {
+    int64_t at, bytes;
+    int from, to;
+};
+
+/* The segment of rank r in OUT, as it must be after the call. */
+static struct segment out_segment(const struct tt_bench *b, int r)
+{
+    const struct tt_call *c = &b->call;
+    int64_t bytes = tt_call_bytes(c);
+    switch (c->coll) {
+    case TT_COLL_bcast: return (struct segment){0, r == c->root ? bytes : 0, c->root, 0};
+    case TT_COLL_allgather: return (struct segment){r * bytes, bytes, r, 0};
+    case TT_COLL_allgatherv:
+        return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, 0};
+    case TT_COLL_alltoall: return (struct segment){r * bytes, bytes, r, b->me};
+    case TT_COLL_alltoallv:
+        return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, b->me};
+    default: return (struct segment){0};
+    }
+}
+
+/* The segment for rank r in IN; collectives that give everybody the same have one, rank 0's. */
+static struct segment in_segment(const struct tt_bench *b, int r)
+{
+    const struct tt_call *c = &b->call;
+    int64_t bytes = tt_call_bytes(c);
+    switch (c->coll) {
+    case TT_COLL_allgather: return (struct segment){0, r == 0 ? bytes : 0, b->me, 0};
+    case TT_COLL_allgatherv:
+        return (struct segment){0, r == 0 ? c->out_counts[b->me] * c->sz : 0, b->me, 0};
+    case TT_COLL_alltoall: return (struct segment){r * bytes, bytes, b->me, r};
+    case TT_COLL_alltoallv:
+        return (struct segment){c->in_displs[r] * c->sz, c->in_counts[r] * c->sz, b->me, r};
+    default: return (struct segment){0};
+    }
+}
+
+void tt_bench_sizes(struct tt_bench *b)
+{
+    int64_t in = 0, out = 0;
+    if (reduces(b)) in = out = tt_call_bytes(&b->call);
+    for (int r = 0; r < b->p; r++) {
+        struct segment i = in_segment(b, r), o = out_segment(b, r);
+        in = tt_max(in, i.at + i.bytes);
+        out = tt_max(out, o.at + o.bytes);
+    }
+    b->in_bytes = in;
+    b->out_bytes = out;
+}
+
+static void fill_canaries(const struct tt_bench *b, char *in, char *out)
+{
+    memset(in + b->in_bytes, 0x5a, TT_BENCH_CANARY);
+    memset(out + b->out_bytes, 0x5a, TT_BENCH_CANARY);
+}
+
+static bool verify_canaries(const struct tt_bench *b, const char *in, const char *out)
+{
+    for (int i = 0; i < TT_BENCH_CANARY; i++) {
+        if (in[b->in_bytes + i] != 0x5a) return wrong(b, "memory after the input", i);
+        if (out[b->out_bytes + i] != 0x5a) return wrong(b, "memory after the output", i);
+    }
+    return true;
+}
+
+/* Where the input lies in OUT before the call: in place, and in a bcast. */
+static void fill_in_place(const struct tt_bench *b, const char *in, char *out)
+{
+    struct segment own = out_segment(b, b->me);
+    bool bcast = b->call.coll == TT_COLL_bcast;
+    if (bcast ? b->me == b->call.root : b->call.in_place && !reduces(b))
+        fill_bits(out + own.at, b->me, 0, own.bytes);
+    else if (b->call.in_place)
+        memcpy(out, in, (size_t)b->in_bytes);
+}
+
+void tt_bench_fill(const struct tt_bench *b, char *in, char *out)
+{
+    memset(out, 0x33, (size_t)b->out_bytes);
+    fill_canaries(b, in, out);
+    if (reduces(b)) fill_numbers(in, &b->call, b->me, 0, b->call.n);
+    for (int r = 0; r < b->p; r++) {
+        struct segment s = in_segment(b, r);
+        if (s.bytes > 0) fill_bits(in + s.at, s.from, s.to, s.bytes);
+    }
+    fill_in_place(b, in, out);
+}
+
+static bool verify_input(const struct tt_bench *b, const char *in)
+{
+    char expected[PIECE * 16];
+    for (int64_t first = 0; reduces(b) && first < b->call.n; first += PIECE) {
+        int64_t n = tt_min(PIECE, b->call.n - first), at = first * b->call.sz;
+        fill_numbers(expected, &b->call, b->me, first, n);
+        if (!same(b, "the input", at, in + at, expected, n * b->call.sz)) return false;
+    }
+    for (int r = 0; r < b->p; r++) {
+        struct segment s = in_segment(b, r);
+        if (!verify_bits(b, "the input", in, s.at, s.from, s.to, s.bytes)) return false;
+    }
+    return true;
+}
+
+bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out)
+{
+    if (!verify_canaries(b, in, out) || !verify_input(b, in)) return false;
+    if (reduces(b)) return verify_reduced(b, out);
+    for (int r = 0; r < b->p; r++) {
+        struct segment s = out_segment(b, r);
+        if (!verify_bits(b, "the result", out, s.at, s.from, s.to, s.bytes)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A case as a job: of threads of this process, or of processes that run this command again as
+ * `tutti bench-rank`, whose rank 0 leaves the result in memory inherited from here.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fabric/wait.h"
+#include "bench-job.h"
+#include "boot/launch.h"
+#include "choose/choose.h"
+#include "command.h"
+#include "problem.h"
+
+bool tt_bench_begin(struct tt_bench_case *c)
+{
+    struct tt_call *call = &c->problem.call;
+    static char force[64];
+    tt_choose_force(NULL);
+    if (c->algorithm) {
+        snprintf(force, sizeof force, "%s=%s", tt_coll_name(call->coll), c->algorithm);
+        tt_choose_force(force);
+    }
+    if (!tt_coll_has_op(call->coll) || call->op < TUTTI_OP_USER) return true;
+    if (tutti_op_create(tt_bench_op, call->commutes, NULL, &call->op) == TUTTI_OK) return true;
+    fprintf(stderr, "tutti bench: %s\n", tutti_error());
+    return false;
+}
+
+void tt_bench_end(const struct tt_bench_case *c)
+{
+    const struct tt_call *call = &c->problem.call;
+    if (tt_coll_has_op(call->coll) && call->op >= TUTTI_OP_USER) tutti_op_free(call->op);
+    tt_choose_force(NULL);
+}
+
+/* ---- Threads ---- */
+
+struct shared {
+    const struct tt_bench_case *c;
+    struct tt_bench_result *result;
+    _Atomic int failures;
+};
+
+static void thread_rank(tutti_client *client, void *arg)
+{
+    struct shared *shared = arg;
+    struct tt_bench_result other, *mine = &other;
+    if (tutti_rank(tutti_world(client)) == 0) mine = shared->result;
+    if (!tt_bench_rank(client, shared->c, mine)) shared->failures++;
+}
+
+bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result *result)
+{
+    struct tt_bench_case c = *given;
+    struct shared shared = {.c = &c, .result = result};
+    if (!tt_bench_begin(&c)) return false;
+    tutti_status status = tutti_threads(c.problem.p, thread_rank, &shared);
+    if (status != TUTTI_OK) fprintf(stderr, "tutti bench: %s\n", tutti_error());
+    tt_bench_end(&c);
+    return status == TUTTI_OK && shared.failures == 0;
+}
+
+/* ---- Processes ---- */
+
+static bool launch(const struct tt_bench_case *c, int fd)
+{
+    char problem[TT_PROBLEM_TEXT], time_ns[24], iterations[24], descriptor[16];
+    tt_problem_print(&c->problem, problem);
+    snprintf(time_ns, sizeof time_ns, "%lld", (long long)c->time_ns);
+    snprintf(iterations, sizeof iterations, "%lld", (long long)c->iterations);
+    snprintf(descriptor, sizeof descriptor, "%d", fd);
+    char *const argv[] = {
+        "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
+        time_ns,          iterations,   descriptor, NULL};
+    /* Where each rank can have a core, it gets one: two that share one would take turns. */
+    struct tt_launch_options options = {
+        .ranks = c->problem.p, .argv = argv, .bind = c->problem.p <= tt_usable_cores()};
+    return tt_launch(&options) == 0;
+}
+
+bool tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result)
+{
+    int fd = memfd_create("tutti-bench", 0);
+    bool good = fd >= 0 && ftruncate(fd, sizeof *result) == 0 && launch(c, fd) &&
+                pread(fd, result, sizeof *result, 0) == sizeof *result;
+    if (fd < 0) perror("tutti bench: memfd_create");
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+static bool join_and_run(struct tt_bench_case *c, int fd)
+{
+    struct tt_bench_result result = {0};
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) {
+        fprintf(stderr, "tutti bench: %s\n", tutti_error());
+        return false;
+    }
+    bool good = tt_bench_begin(c) && tt_bench_rank(client, c, &result);
+    if (good && tutti_rank(tutti_world(client)) == 0)
+        good = pwrite(fd, &result, sizeof result, 0) == sizeof result;
+    tt_bench_end(c);
+    return tutti_finalize(client) == TUTTI_OK && good;
+}
+
+int tt_bench_rank_main(int argc, char **argv)
+{
+    struct tt_bench_case c = {0};
+    if (argc != 6 || !tt_problem_open(&c.problem, argv[1])) {
+        fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
+        return TT_EXIT_USAGE;
+    }
+    if (strcmp(argv[2], "-") != 0) c.algorithm = argv[2];
+    c.time_ns = atoll(argv[3]);
+    c.iterations = atoll(argv[4]);
+    return join_and_run(&c, atoi(argv[5])) ? TT_EXIT_OK : TT_EXIT_FAILED;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One rank of a benchmark: verifies one call, then times batches of calls. Within a batch there is
+ * no barrier, as in a program; each call has other buffers than the one before; and a batch took
+ * as long as it took the slowest rank.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "bench.h"
+#include "command.h"
+
+enum { BATCHES_LEAST = 5, BATCHES_MOST = 2000, TRIES = 3 };
+static const int64_t batch_ns = 1000000, calls_most = 1 << 20;
+
+static tutti_status call_v(const struct tt_bench *b, const void *in, void *out)
+{
+    const struct tt_call *c = &b->call;
+    if (c->coll == TT_COLL_allgatherv)
+        return tutti_allgatherv(b->team, in, out, c->out_counts, c->out_displs, c->type);
+    return tutti_alltoallv(b->team, in, c->in_counts, c->in_displs, out, c->out_counts,
+                           c->out_displs, c->type);
+}
+
+static tutti_status call_once(const struct tt_bench *b, const char *input, char *out)
+{
+    const struct tt_call *c = &b->call;
+    const void *in = input;
+    if (c->in_place && (c->coll != TT_COLL_reduce || b->me == c->root)) in = TUTTI_IN_PLACE;
+    switch (c->coll) {
+    case TT_COLL_barrier: return tutti_barrier(b->team);
+    case TT_COLL_bcast: return tutti_bcast(b->team, out, c->n, c->type, c->root);
+    case TT_COLL_reduce: return tutti_reduce(b->team, in, out, c->n, c->type, c->op, c->root);
+    case TT_COLL_allreduce: return tutti_allreduce(b->team, in, out, c->n, c->type, c->op);
+    case TT_COLL_allgather: return tutti_allgather(b->team, in, out, c->n, c->type);
+    case TT_COLL_alltoall: return tutti_alltoall(b->team, in, out, c->n, c->type);
+    default: return call_v(b, in, out);
+    }
+}
+
+/* The same call as a plan, whose algorithm can be asked for. */
+static tutti_status name_algorithm(const struct tt_bench *b, const char *in, char *out, char *name,
+                                   size_t n)
+{
+    const struct tt_call *c = &b->call;
+    tutti_team *t = b->team;
+    tutti_plan *plan = NULL;
+    tutti_status s = TUTTI_ERR_ARG;
+    const void *from = c->in_place && (c->coll != TT_COLL_reduce || b->me == c->root)
+                           ? TUTTI_IN_PLACE
+                           : (const void *)in;
+    switch (c->coll) {
+    case TT_COLL_barrier: s = tutti_plan_barrier(t, 0, &plan); break;
+    case TT_COLL_bcast: s = tutti_plan_bcast(t, out, c->n, c->type, c->root, 0, &plan); break;
+    case TT_COLL_reduce:
+        s = tutti_plan_reduce(t, from, out, c->n, c->type, c->op, c->root, 0, &plan);
+        break;
+    case TT_COLL_allreduce:
+        s = tutti_plan_allreduce(t, from, out, c->n, c->type, c->op, 0, &plan);
+        break;
+    case TT_COLL_allgather: s = tutti_plan_allgather(t, from, out, c->n, c->type, 0, &plan); break;
+    case TT_COLL_allgatherv:
+        s = tutti_plan_allgatherv(t, from, out, c->out_counts, c->out_displs, c->type, 0, &plan);
+        break;
+    case TT_COLL_alltoall: s = tutti_plan_alltoall(t, in, out, c->n, c->type, 0, &plan); break;
+    case TT_COLL_alltoallv:
+        s = tutti_plan_alltoallv(t, in, c->in_counts, c->in_displs, out, c->out_counts,
+                                 c->out_displs, c->type, 0, &plan);
+        break;
+    case TT_COLLS: break;
+    }
+    if (s != TUTTI_OK) return s;
+    snprintf(name, n, "%s", plan->prepared->plan->algorithm);
+    return tutti_plan_free(plan);
+}
+
+/* The greatest of all ranks' values, element by element, into values. By a collective that is not
+ * the one measured, whose algorithm may be forced to one that is of no use for this. */
+static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
+{
+    if (b->call.coll != TT_COLL_allreduce)
+        return tutti_allreduce(b->team, TUTTI_IN_PLACE, values, n, TUTTI_F64, TUTTI_MAX);
+    double *all = malloc((size_t)(n * b->p) * sizeof *all);
+    if (!all) return TUTTI_ERR_MEMORY;
+    tutti_status status = tutti_allgather(b->team, values, all, n, TUTTI_F64);
+    for (int64_t i = 0; i < n * b->p && status == TUTTI_OK; i++)
+        values[i % n] = all[i] > values[i % n] ? all[i] : values[i % n];
+    free(all);
+    return status;
+}
+
+/* ---- Timing ---- */
+
+struct timing {
+    struct tt_pool pool;
+    int64_t next;  /* buffers */
+    int64_t calls; /* in a batch */
+    int64_t batches;
+    double *ns; /* of a call, by batch */
+};
+
+static tutti_status run_batch(const struct tt_bench *b, struct timing *t, int64_t calls, double *ns)
+{
+    TT_TRY(tutti_barrier(b->team));
+    int64_t begin = tt_clock_ns();
+    for (int64_t i = 0; i < calls; i++) {
+        char *in = t->pool.in + t->next * t->pool.in_stride;
+        TT_TRY(call_once(b, in, t->pool.out + t->next * t->pool.out_stride));
+        if (++t->next == t->pool.n) t->next = 0;
+    }
+    *ns = (double)(tt_clock_ns() - begin) / (double)calls;
+    return TUTTI_OK;
+}
+
+/* The least of a few batches, the slowest rank of each: one may be held up by something else. */
+static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double *least)
+{
+    for (int i = 0; i < TRIES; i++) {
+        double ns = 0;
+        TT_TRY(run_batch(b, t, t->calls, &ns));
+        TT_TRY(agree(b, &ns, 1));
+        if (i == 0 || ns < *least) *least = ns;
+        if (*least * (double)t->calls < (double)batch_ns) break;
+    }
+    return TUTTI_OK;
+}
+
+/* How many calls make a batch, alike on all ranks: found by doubling, which also warms up. */
+static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
+{
+    double ns = 0;
+    int64_t wanted = b->c->iterations, most = wanted > 0 ? wanted / BATCHES_LEAST : calls_most;
+    for (t->calls = 1;; t->calls *= 2) {
+        TT_TRY(try_batch(b, t, &ns));
+        if (ns * (double)t->calls >= (double)batch_ns || t->calls >= most) break;
+    }
+    if (wanted > 0) {
+        t->calls = tt_max(1, tt_min(t->calls, wanted / BATCHES_LEAST));
+        t->batches = tt_div_up(wanted, t->calls);
+    } else {
+        t->batches = (int64_t)((double)b->c->time_ns / (ns * (double)t->calls));
+        t->batches = tt_min(tt_max(t->batches, BATCHES_LEAST), BATCHES_MOST);
+    }
+    t->ns = calloc((size_t)t->batches, sizeof *t->ns);
+    return t->ns ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static tutti_status run_batches(const struct tt_bench *b, struct timing *t)
+{
+    TT_TRY(calibrate(b, t));
+    for (int64_t i = 0; i < t->batches; i++) TT_TRY(run_batch(b, t, t->calls, &t->ns[i]));
+    return agree(b, t->ns, t->batches);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double share(const struct timing *t, double part)
+{
+    return t->ns[(int64_t)(part * (double)(t->batches - 1) + 0.5)] / 1000;
+}
+
+static void summarize(struct timing *t, struct tt_bench_result *result)
+{
+    qsort(t->ns, (size_t)t->batches, sizeof *t->ns, by_value);
+    result->min_us = share(t, 0);
+    result->median_us = share(t, 0.5);
+    result->p99_us = share(t, 0.99);
+    result->iterations = t->calls * t->batches;
+    result->done = true;
+}
+
+/* ---- A case ---- */
+
+static bool failed(const struct tt_bench *b, const char *doing)
+{
+    fprintf(stderr, "tutti bench: rank %d: %s: %s\n", b->me, doing, tutti_error());
+    return false;
+}
+
+/* One call, verified by every rank; *right: by all of them. */
+static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool, bool *right)
+{
+    tt_bench_fill(b, pool->in, pool->out);
+    TT_TRY(call_once(b, pool->in, pool->out));
+    double wrong = !tt_bench_verify(b, pool->in, pool->out);
+    TT_TRY(agree(b, &wrong, 1));
+    *right = wrong == 0;
+    return TUTTI_OK;
+}
+
+static bool measure(const struct tt_bench *b, struct timing *t, struct tt_bench_result *result)
+{
+    bool right = false;
+    if (verify(b, &t->pool, &right) != TUTTI_OK) return failed(b, "the call that is verified");
+    if (!right) return false;
+    tt_bench_fill(b, t->pool.in, t->pool.out);
+    for (int64_t i = 1; i < t->pool.n; i++) {
+        memcpy(t->pool.in + i * t->pool.in_stride, t->pool.in, (size_t)b->in_bytes);
+        memcpy(t->pool.out + i * t->pool.out_stride, t->pool.out, (size_t)b->out_bytes);
+    }
+    if (run_batches(b, t) != TUTTI_OK) return failed(b, "timing");
+    summarize(t, result);
+    return true;
+}
+
+static bool run(const struct tt_bench *b, struct tt_bench_result *result)
+{
+    struct timing t = {0};
+    if (!tt_pool_open(&t.pool, b)) return false;
+    tutti_status s =
+        name_algorithm(b, t.pool.in, t.pool.out, result->algorithm, sizeof result->algorithm);
+    bool good;
+    if (s == TUTTI_ERR_UNSUPPORTED) {
+        snprintf(result->why, sizeof result->why, "%s", tutti_error());
+        good = result->refused = true;
+    } else {
+        good = s == TUTTI_OK ? measure(b, &t, result) : failed(b, "the plan");
+    }
+    free(t.ns);
+    tt_pool_close(&t.pool);
+    return good;
+}
+
+static bool set_up(struct tt_bench *b)
+{
+    const struct tt_problem *problem = &b->c->problem;
+    b->room = calloc(tt_problem_room(problem) + 1, sizeof *b->room);
+    if (!b->room) return false;
+    b->call = tt_problem_call(problem, b->me, b->room);
+    tt_bench_sizes(b);
+    return true;
+}
+
+bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
+                   struct tt_bench_result *result)
+{
+    tutti_team *world = tutti_world(client);
+    struct tt_bench b = {.c = c, .team = world, .p = tutti_size(world), .me = tutti_rank(world)};
+    bool good = set_up(&b) && run(&b, result);
+    free(b.room);
+    return good;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti bench`: every problem with every size and algorithm asked for, one case after the other.
+ */
+#include "bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench-job.h"
+#include "boot/launch.h"
+#include "coll/coll.h"
+#include "command.h"
+#include "json.h"
+#include "problem.h"
+
+enum { OPTION_SIZES = 256, OPTION_THREADS, OPTION_JSON, OPTION_ITERATIONS, OPTION_TIME };
+
+struct arguments {
+    char **problem;
+    int problems;
+    const char *algorithm, *json;
+    int64_t first_bytes, last_bytes; /* 0: as the problem says */
+    int64_t time_ns, iterations;
+    bool threads;
+};
+
+/* What the cases have come to. */
+struct outcome {
+    const struct arguments *a;
+    cJSON *rows;
+    bool table; /* printed; not when JSON goes to the same place */
+    bool failed;
+};
+
+static const struct argp_option options[] = {
+    {"algorithm", 'a', "NAME|all", 0, "this algorithm, or each (default: the one that is chosen)",
+     0},
+    {"sizes", OPTION_SIZES, "FIRST:LAST", 0, "with these BYTES and each doubling between", 0},
+    {"threads", OPTION_THREADS, NULL, 0, "ranks are threads of one process", 0},
+    {"json", OPTION_JSON, "FILE|-", 0, "write the rows as a JSON array", 0},
+    {"iterations", OPTION_ITERATIONS, "N", 0, "how many calls are timed", 0},
+    {"time", OPTION_TIME, "S", 0, "or how long, in seconds, for each row (default: 0.3)", 0},
+    {0},
+};
+
+static void read_sizes(const struct argp_state *state, struct arguments *a, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    const char *end = text + strlen(text), *first_end = colon ? colon : end;
+    if (!tt_parse_size(text, first_end, &a->first_bytes) || a->first_bytes < 1 ||
+        !tt_parse_size(colon ? colon + 1 : text, end, &a->last_bytes) ||
+        a->last_bytes < a->first_bytes || a->last_bytes > INT64_C(1) << 40)
+        argp_error(state, "--sizes: '%s' is not FIRST:LAST, as in 8:4M", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'a': a->algorithm = arg; return 0;
+    case OPTION_SIZES: read_sizes(state, a, arg); return 0;
+    case OPTION_THREADS: a->threads = true; return 0;
+    case OPTION_JSON: a->json = arg; return 0;
+    case OPTION_ITERATIONS:
+        a->iterations = tt_arg_number(state, "--iterations", arg, 1, 1 << 30);
+        return 0;
+    case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
+    case ARGP_KEY_ARGS:
+        a->problem = state->argv + state->next;
+        a->problems = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- One row ---- */
+
+static void print_row(const char *problem, const struct tt_bench_result *r)
+{
+    if (r->refused)
+        printf("%-34s %-14s %s\n", problem, r->algorithm, r->why);
+    else
+        printf("%-34s %-14s %12.3f %12.3f %12.3f %10" PRId64 "\n", problem, r->algorithm, r->min_us,
+               r->median_us, r->p99_us, r->iterations);
+    fflush(stdout);
+}
+
+static void add_row(cJSON *rows, const char *problem, const struct tt_bench_case *c,
+                    const struct tt_bench_result *r)
+{
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddStringToObject(row, "algorithm", r->algorithm);
+    cJSON_AddNumberToObject(row, "ranks", c->problem.p);
+    cJSON_AddNumberToObject(row, "bytes", (double)(c->problem.n * c->problem.call.sz));
+    cJSON_AddNumberToObject(row, "min_us", r->min_us);
+    cJSON_AddNumberToObject(row, "median_us", r->median_us);
+    cJSON_AddNumberToObject(row, "p99_us", r->p99_us);
+    cJSON_AddNumberToObject(row, "iterations", (double)r->iterations);
+    cJSON_AddItemToArray(rows, row);
+}
+
+/* The case under way, on a terminal only; erased again. */
+static void show_progress(const char *problem, const char *algorithm, bool begins)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    if (begins)
+        fprintf(stderr, "%s %s ...", problem, algorithm ? algorithm : "");
+    else
+        fprintf(stderr, "\r\033[K");
+}
+
+static void run_case(struct outcome *o, const struct tt_problem *problem, const char *algorithm)
+{
+    char text[TT_PROBLEM_TEXT];
+    struct tt_bench_result result = {0};
+    struct tt_bench_case c = {.problem = *problem,
+                              .algorithm = algorithm,
+                              .time_ns = o->a->time_ns,
+                              .iterations = o->a->iterations};
+    tt_problem_print(problem, text);
+    show_progress(text, algorithm, true);
+    bool good = o->a->threads ? tt_bench_threads(&c, &result) : tt_bench_processes(&c, &result);
+    show_progress(text, algorithm, false);
+    o->failed = o->failed || !good;
+    if (!good) return;
+    if (result.refused)
+        snprintf(result.algorithm, sizeof result.algorithm, "%s", algorithm ? algorithm : "-");
+    if (o->table) print_row(text, &result);
+    if (o->rows && result.done) add_row(o->rows, text, &c, &result);
+}
+
+/* ---- All of them ---- */
+
+static void run_algorithms(struct outcome *o, const struct tt_problem *problem)
+{
+    if (!o->a->algorithm || strcmp(o->a->algorithm, "all") != 0) {
+        run_case(o, problem, o->a->algorithm);
+        return;
+    }
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if ((*a)->coll == problem->call.coll) run_case(o, problem, (*a)->name);
+    }
+}
+
+static void run_sizes(struct outcome *o, struct tt_problem problem)
+{
+    int64_t sz = problem.call.sz;
+    if (o->a->first_bytes == 0 || problem.call.coll == TT_COLL_barrier) {
+        run_algorithms(o, &problem);
+        return;
+    }
+    for (int64_t bytes = o->a->first_bytes; bytes <= o->a->last_bytes; bytes *= 2) {
+        if (bytes % sz != 0) continue;
+        problem.n = bytes / sz;
+        if (!tt_call_segments(&problem.call)) problem.call.n = problem.n;
+        run_algorithms(o, &problem);
+    }
+}
+
+/* What a plan may be asked for, but the public calls cannot say. */
+static const char *unfit(const struct tt_problem *problem)
+{
+    const struct tt_call *call = &problem->call;
+    if (problem->map[0]) return "a map: all ranks are on this machine";
+    if (call->slice) return "slice=: the algorithm's own is used";
+    if (call->op < TUTTI_OP_USER && tt_coll_has_op(call->coll) && !call->commutes)
+        return "order=rank: there is 'user', an operation that does not commute";
+    if (problem->p > TT_LAUNCH_RANKS) return "that many ranks";
+    return NULL;
+}
+
+static bool open_problem(const struct arguments *a, const char *text, struct tt_problem *problem)
+{
+    if (!tt_problem_open(problem, text)) return false;
+    const char *why = unfit(problem);
+    if (why) fprintf(stderr, "tutti bench: %s: cannot be timed with %s\n", text, why);
+    if (why) return false;
+    if (!a->algorithm || strcmp(a->algorithm, "all") == 0) return true;
+    return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
+}
+
+/* All problems are looked at before the first is run. */
+static bool all_fit(const struct arguments *a)
+{
+    struct tt_problem problem;
+    for (int i = 0; i < a->problems; i++) {
+        if (!open_problem(a, a->problem[i], &problem)) return false;
+    }
+    return true;
+}
+
+static int run_all(const struct arguments *a)
+{
+    struct outcome o = {.a = a, .table = !a->json || strcmp(a->json, "-") != 0};
+    if (a->json) o.rows = cJSON_CreateArray();
+    if (o.table)
+        printf("%-34s %-14s %12s %12s %12s %10s\n", "problem", "algorithm", "min us", "median us",
+               "p99 us", "iterations");
+    for (int i = 0; i < a->problems; i++) {
+        struct tt_problem problem;
+        if (open_problem(a, a->problem[i], &problem)) run_sizes(&o, problem);
+    }
+    if (a->json && !tt_json_write(o.rows, a->json)) o.failed = true;
+    return o.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
+}
+
+int tt_bench_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "PROBLEM...",
+        .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
+               "without a "
+               "barrier, each call with other buffers, each batch by its slowest "
+               "rank.\v" TT_PROBLEM_HELP,
+    };
+    struct arguments arguments = {.time_ns = 300000000};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    return all_fit(&arguments) ? run_all(&arguments) : TT_EXIT_USAGE;
+}

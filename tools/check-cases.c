@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The numbering of cases: a mixed-radix number whose digits choose.
+ */
+#include "check-cases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ALL_ROOTS = 9, GENEROUS = 1 << 20 };
+
+/* ---- What can be chosen ---- */
+
+enum { NODE_MAPS = 6, CONTIGUOUS = 4 };
+static const struct machine {
+    bool direct, mapped;
+    int64_t win_bytes;
+} machines[] = {
+    {true, true, GENEROUS}, {true, false, GENEROUS}, {false, false, GENEROUS},
+    {true, true, 64},       {false, false, 64},      {false, false, 100},
+};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+/* The node maps: one node; two halves; one rank apart; nodes of three; and ranks dealt out to two or
+ * three nodes, which the problem's string cannot say. */
+static void print_map(char *map, size_t size, int p, int which)
+{
+    map[0] = '\0';
+    if (p < 3) return;
+    if (which == 1) snprintf(map, size, "nodes:%d,%d", p / 2, p - p / 2);
+    if (which == 2) snprintf(map, size, "nodes:1,%d", p - 1);
+    if (which == 3 && p % 3) snprintf(map, size, "nodes:3*%d,%d", p / 3, p % 3);
+    if (which == 3 && p % 3 == 0) snprintf(map, size, "nodes:3*%d", p / 3);
+}
+
+static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
+enum { TYPES = 3, SLICES = 4 };
+
+/* Elements; for what each rank sends to each other a few are many. */
+static int64_t count_at(enum tt_coll coll, int p, int which)
+{
+    const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
+    const int64_t per_pair[] = {0, 1, 2, 3, 5, 7};
+    bool pairs = coll == TT_COLL_alltoall || coll == TT_COLL_alltoallv ||
+                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+    return pairs ? per_pair[which] : per_rank[which];
+}
+enum { COUNTS = 6 };
+
+static bool has_place(enum tt_coll coll)
+{
+    return coll != TT_COLL_barrier && coll != TT_COLL_bcast && coll != TT_COLL_alltoall &&
+           coll != TT_COLL_alltoallv;
+}
+
+static int roots(enum tt_coll coll, int p)
+{
+    if (!tt_coll_has_root(coll)) return 1;
+    return p <= ALL_ROOTS ? p : 3;
+}
+
+static int32_t root_at(int p, int which)
+{
+    const int some[] = {0, p / 2, p - 1};
+    return p <= ALL_ROOTS ? which : some[which];
+}
+
+/* ---- The digits ---- */
+
+enum digit { MAP, MACHINE, COUNT, SLICE, TYPE, PLACE, ORDER, ROOT, SKEW, GAPS, RADIX, DIGITS };
+
+static void sizes_of(enum tt_coll coll, int p, uint64_t size[DIGITS])
+{
+    bool v = coll == TT_COLL_allgatherv || coll == TT_COLL_alltoallv;
+    bool data = coll != TT_COLL_barrier;
+    size[MAP] = p < 3 ? 1 : NODE_MAPS;
+    size[MACHINE] = MACHINES;
+    size[COUNT] = data ? COUNTS : 1;
+    size[SLICE] = data ? SLICES : 1;
+    size[TYPE] = data ? TYPES : 1;
+    size[PLACE] = has_place(coll) ? 2 : 1;
+    size[ORDER] = tt_coll_has_op(coll) ? 2 : 1;
+    size[ROOT] = (uint64_t)roots(coll, p);
+    size[SKEW] = v ? TT_SKEWS : 1;
+    size[GAPS] = v ? 2 : 1;
+    size[RADIX] = 2;
+}
+
+static uint64_t product(const uint64_t size[DIGITS])
+{
+    uint64_t all = 1;
+    for (int d = 0; d < DIGITS; d++) all *= size[d];
+    return all;
+}
+
+uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p)
+{
+    uint64_t size[DIGITS];
+    sizes_of(algorithm->coll, p, size);
+    return product(size);
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Steps of the golden section visit each once, and any few in a row lie far apart. */
+static uint64_t scattered(uint64_t i, uint64_t all)
+{
+    uint64_t step = (uint64_t)((double)all * 0.6180339887) | 1;
+    while (gcd(step, all) != 1) step++;
+    return i % all * step % all;
+}
+
+static void digits_of(uint64_t number, const uint64_t size[DIGITS], int digit[DIGITS])
+{
+    for (int d = 0; d < DIGITS; d++) {
+        digit[d] = (int)(number % size[d]);
+        number /= size[d];
+    }
+}
+
+static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DIGITS])
+{
+    struct tt_problem problem = {.p = p, .skew = (enum tt_skew)digit[SKEW], .seed = 1};
+    struct tt_call *call = &problem.call;
+    *call = (struct tt_call){.coll = coll,
+                             .type = types[digit[TYPE]],
+                             .op = TUTTI_SUM,
+                             .commutes = digit[ORDER] == 0,
+                             .in_place = digit[PLACE] == 1,
+                             .root = root_at(p, digit[ROOT]),
+                             .sz = (int64_t)tutti_type_size(types[digit[TYPE]]),
+                             .radix = digit[RADIX] ? 3 : 0,
+                             .seed = 1};
+    call->slice = digit[SLICE] * call->sz;
+    if (coll == TT_COLL_barrier) return problem;
+    problem.n = count_at(coll, p, digit[COUNT]);
+    if (!tt_call_segments(call)) call->n = problem.n;
+    return problem;
+}
+
+struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, uint64_t i)
+{
+    uint64_t size[DIGITS];
+    int digit[DIGITS];
+    sizes_of(algorithm->coll, p, size);
+    digits_of(scattered(i, product(size)), size, digit);
+    const struct machine *machine = &machines[digit[MACHINE]];
+    struct tt_check_case c = {.algorithm = algorithm,
+                              .problem = problem_of(algorithm->coll, p, digit),
+                              .win_bytes = machine->win_bytes,
+                              .direct = machine->direct,
+                              .mapped = machine->mapped,
+                              .gaps = digit[GAPS] == 1,
+                              .scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 2};
+    print_map(c.problem.map, sizeof c.problem.map, p, digit[MAP]);
+    return c;
+}
+
+char *tt_check_case_text(const struct tt_check_case *c, char *buffer, size_t size)
+{
+    char problem[TT_PROBLEM_TEXT], radix[32] = "", scattered[32] = "";
+    if (c->problem.call.radix)
+        snprintf(radix, sizeof radix, " --radix %d", (int)c->problem.call.radix);
+    if (c->scattered) snprintf(scattered, sizeof scattered, " --scattered %d", c->scattered);
+    snprintf(buffer, size, "%s --algorithm %s --window %ld%s%s%s%s%s",
+             tt_problem_print(&c->problem, problem), c->algorithm->name, (long)c->win_bytes,
+             c->direct ? "" : " --indirect", c->direct && !c->mapped ? " --unmapped" : "",
+             c->gaps ? " --gaps" : "", radix, scattered);
+    return buffer;
+}

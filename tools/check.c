@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti check`: proves plans. Of one problem, or of everything.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check-run.h"
+#include "command.h"
+#include "fabric/wait.h"
+#include "problem.h"
+
+enum {
+    OPTION_CASES = 256,
+    OPTION_THREADS,
+    OPTION_WINDOW,
+    OPTION_INDIRECT,
+    OPTION_UNMAPPED,
+    OPTION_GAPS,
+    OPTION_RADIX,
+    OPTION_SCATTERED,
+    RANKS = 33,
+    MOST_RANKS = 4096,
+    ALGORITHMS = 256
+};
+
+struct arguments {
+    const char *what, *algorithm;
+    bool has_ranks, one_machine; /* -p; options for a single problem */
+    int first_p, last_p, threads, radix, scattered;
+    int64_t cases, window;
+    bool indirect, unmapped, gaps;
+};
+
+static const struct argp_option options[] = {
+    {"ranks", 'p', "N[..M]", 0, "numbers of ranks (default 1..33)", 0},
+    {"algorithm", 'a', "NAME", 0, "only this algorithm", 0},
+    {"cases", OPTION_CASES, "N", 0, "at most N cases of an algorithm and number of ranks", 0},
+    {"threads", OPTION_THREADS, "N", 0, "threads (default: the processors)", 0},
+    {NULL, 0, NULL, 0, "The machine under one PROBLEM:", 1},
+    {"window", OPTION_WINDOW, "BYTES", 0, "of a rank's window (default 1M)", 1},
+    {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
+    {"unmapped", OPTION_UNMAPPED, NULL, 0, "... or not by plain loads", 1},
+    {"gaps", OPTION_GAPS, NULL, 0, "between the pieces of an allgatherv or alltoallv", 1},
+    {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N", 1},
+    {"radix", OPTION_RADIX, "K", 0, "of trees and exchanges", 1},
+    {0},
+};
+
+static void parse_ranks(struct arguments *a, const char *text, struct argp_state *state)
+{
+    char *end;
+    long first = strtol(text, &end, 10), last = first;
+    if (strncmp(end, "..", 2) == 0) last = strtol(end + 2, &end, 10);
+    if (end == text || *end || first < 1 || last < first || last > MOST_RANKS)
+        argp_error(state, "-p: '%s' is not a number of ranks or a range N..M within 1..%d", text,
+                   MOST_RANKS);
+    a->has_ranks = true;
+    a->first_p = (int)first;
+    a->last_p = (int)last;
+}
+
+static error_t parse_machine(struct arguments *a, int key, const char *arg,
+                             struct argp_state *state)
+{
+    a->one_machine = true;
+    switch (key) {
+    case OPTION_WINDOW: a->window = tt_arg_number(state, "--window", arg, 0, INT64_MAX); return 0;
+    case OPTION_INDIRECT: a->indirect = true; return 0;
+    case OPTION_UNMAPPED: a->unmapped = true; return 0;
+    case OPTION_SCATTERED:
+        a->scattered = (int)tt_arg_number(state, "--scattered", arg, 2, MOST_RANKS);
+        return 0;
+    case OPTION_GAPS: a->gaps = true; return 0;
+    case OPTION_RADIX: a->radix = (int)tt_arg_number(state, "--radix", arg, 2, 1 << 20); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'p': parse_ranks(a, arg, state); return 0;
+    case 'a': a->algorithm = arg; return 0;
+    case OPTION_CASES: a->cases = tt_arg_number(state, "--cases", arg, 1, INT32_MAX); return 0;
+    case OPTION_THREADS: a->threads = (int)tt_arg_number(state, "--threads", arg, 1, 64); return 0;
+    case ARGP_KEY_ARG:
+        if (a->what) argp_error(state, "only one problem at a time");
+        a->what = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->what) a->what = "all";
+        return 0;
+    case ARGP_KEY_INIT:
+    case ARGP_KEY_SUCCESS:
+    case ARGP_KEY_ERROR:
+    case ARGP_KEY_FINI:
+    case ARGP_KEY_NO_ARGS: return 0;
+    default: return parse_machine(a, key, arg, state);
+    }
+}
+
+/* ---- One problem ---- */
+
+static bool check_one(struct tt_checker *checker, const struct tt_check_case *c)
+{
+    const char *why = "";
+    struct tt_proof proof = {.steps = 0};
+    enum tt_check_result result = tt_check_prove(checker, c, 2, 2, &proof, &why);
+    printf("%-18s ", c->algorithm->name);
+    switch (result) {
+    case TT_CHECK_PROVEN:
+        printf("proven: twice in flight, %lu steps, %lu accesses, %lu values\n",
+               (unsigned long)proof.steps, (unsigned long)proof.accesses,
+               (unsigned long)proof.values);
+        break;
+    case TT_CHECK_REFUTED:
+        printf("refuted: %s\n    %s\n", tt_fault_text(proof.fault), proof.text);
+        break;
+    case TT_CHECK_REFUSED: printf("does not apply: it %s\n", why); break;
+    case TT_CHECK_FAILED: printf("failed: %s\n", tutti_error()); break;
+    }
+    return result == TT_CHECK_PROVEN || result == TT_CHECK_REFUSED;
+}
+
+static int check_problem(const struct arguments *a)
+{
+    struct tt_check_case c = {.win_bytes = a->window,
+                              .direct = !a->indirect,
+                              .mapped = !a->indirect && !a->unmapped,
+                              .gaps = a->gaps,
+                              .scattered = a->scattered};
+    if (!tt_problem_open(&c.problem, a->what)) return TT_EXIT_USAGE;
+    if (a->radix) c.problem.call.radix = a->radix;
+    if (a->algorithm && !tt_algorithm_named("tutti check", c.problem.call.coll, a->algorithm))
+        return TT_EXIT_USAGE;
+    struct tt_checker *checker = tt_checker_new();
+    if (!checker) {
+        fprintf(stderr, "tutti check: %s\n", tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    bool good = true;
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
+        if ((*at)->coll != c.problem.call.coll) continue;
+        if (a->algorithm && strcmp((*at)->name, a->algorithm) != 0) continue;
+        c.algorithm = *at;
+        good &= check_one(checker, &c);
+    }
+    tt_checker_free(checker);
+    return good ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
+/* ---- Everything ---- */
+
+/* Those of the collective (-1: of all) and the name that were asked for. */
+static int chosen(const struct arguments *a, int coll, const struct tt_algorithm **to)
+{
+    int n = 0;
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at && n < ALGORITHMS; at++)
+        if ((coll < 0 || (int)(*at)->coll == coll) &&
+            (!a->algorithm || strcmp((*at)->name, a->algorithm) == 0))
+            to[n++] = *at;
+    return n;
+}
+
+static void print_tally(const struct tt_check_job *job, const struct tt_check_tally *tally)
+{
+    for (int i = 0; i < job->n; i++)
+        printf("%-11s %-18s %8lu cases%s\n", tt_coll_name(job->algorithms[i]->coll),
+               job->algorithms[i]->name, (unsigned long)tally->by_algorithm[i],
+               tally->by_algorithm[i] ? "" : ": it applied to none");
+    printf("%lu cases proven, and %lu sequences of plans, on %d to %d ranks; %lu steps\n",
+           (unsigned long)tally->cases, (unsigned long)tally->sequences, job->first_p, job->last_p,
+           (unsigned long)tally->steps);
+    if (tally->refuted) printf("%lu refuted\n", (unsigned long)tally->refuted);
+    if (tally->failed) printf("%lu could not be proven\n", (unsigned long)tally->failed);
+}
+
+static int check_all(const struct arguments *a, int coll)
+{
+    const struct tt_algorithm *algorithms[ALGORITHMS];
+    uint64_t by_algorithm[ALGORITHMS] = {0};
+    struct tt_check_tally tally = {.by_algorithm = by_algorithm};
+    struct tt_check_job job = {.algorithms = algorithms,
+                               .n = chosen(a, coll, algorithms),
+                               .first_p = a->first_p,
+                               .last_p = a->last_p,
+                               .most = a->cases,
+                               .threads = a->threads ? a->threads : tt_usable_cores(),
+                               .progress = isatty(STDERR_FILENO)};
+    if (job.n == 0) {
+        fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
+        return TT_EXIT_USAGE;
+    }
+    if (tt_check_run(&job, &tally) != TUTTI_OK) {
+        fprintf(stderr, "tutti check: %s\n", tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    print_tally(&job, &tally);
+    return tally.refuted || tally.failed || tally.cases == 0 ? TT_EXIT_FAILED : TT_EXIT_OK;
+}
+
+static int coll_named(const char *name)
+{
+    for (int coll = 0; coll < TT_COLLS; coll++)
+        if (strcmp(tt_coll_name((enum tt_coll)coll), name) == 0) return coll;
+    return -1;
+}
+
+int tt_check_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[PROBLEM|COLLECTIVE|all]",
+        .doc = "Proves that plans are right: the right result, the same bits on every rank, no "
+               "deadlock, no race, nothing touched that may not be. `all` proves every algorithm "
+               "on many cases, for each number of ranks.\v" TT_PROBLEM_HELP
+               " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
+    };
+    struct arguments a = {.first_p = 1, .last_p = RANKS, .window = 1 << 20};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int coll = coll_named(a.what);
+    bool many = coll >= 0 || strcmp(a.what, "all") == 0;
+    if (many && a.one_machine)
+        fprintf(stderr, "tutti check: the machine can be given for one problem only\n");
+    else if (!many && (a.has_ranks || a.cases))
+        fprintf(stderr, "tutti check: a problem names its ranks, and is one case\n");
+    else
+        return many ? check_all(&a, coll) : check_problem(&a);
+    return TT_EXIT_USAGE;
+}

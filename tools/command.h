@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the command `tutti` share. A subcommand is a function like main, called with
+ * argv[0] = "tutti NAME", whose result is the exit code.
+ */
+#ifndef TT_COMMAND_H
+#define TT_COMMAND_H
+
+#include <argp.h>
+
+#include "base/base.h"
+#include "plan/problem.h"
+
+/* Exit codes of every subcommand but `run`, whose are in boot/launch.h. */
+enum { TT_EXIT_OK, TT_EXIT_FAILED, TT_EXIT_USAGE };
+
+int tt_run_main(int argc, char **argv);
+int tt_bench_main(int argc, char **argv);
+int tt_check_main(int argc, char **argv);
+int tt_plan_main(int argc, char **argv);
+int tt_list_main(int argc, char **argv);
+int tt_info_main(int argc, char **argv);
+/* A rank of a benchmark, started by `tutti bench` only. */
+int tt_bench_rank_main(int argc, char **argv);
+
+/* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
+ * option's name, and exits. */
+int64_t tt_arg_number(const struct argp_state *state, const char *option, const char *text,
+                      int64_t least, int64_t most);
+/* Seconds in ns, more than 0; fractions are allowed. */
+int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const char *text);
+
+/* The word among `words` (n of them) that is most like `text`; NULL if none is much like it. */
+const char *tt_nearest(const char *text, const char *const *words, size_t n);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Writing JSON: an array with a row a line, which people can read and tools like grep can use.
+ */
+#include "json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool print_rows(const cJSON *rows, FILE *file)
+{
+    const cJSON *row;
+    const char *before = "[\n  ";
+    cJSON_ArrayForEach(row, rows)
+    {
+        char *text = cJSON_PrintUnformatted(row);
+        if (!text) return false;
+        fprintf(file, "%s%s", before, text);
+        free(text);
+        before = ",\n  ";
+    }
+    fprintf(file, "%s]\n", rows && rows->child ? "\n" : "[");
+    return rows != NULL;
+}
+
+/* Everything in memory first, so that the file is written at once. */
+static bool write_text(const char *text, size_t n, const char *path)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    if (!file) return false;
+    bool written = fwrite(text, 1, n, file) == n && fflush(file) == 0;
+    if (file != stdout) written = fclose(file) == 0 && written;
+    return written;
+}
+
+bool tt_json_write(cJSON *rows, const char *path)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    bool written = memory && print_rows(rows, memory);
+    if (memory) written = fclose(memory) == 0 && written;
+    cJSON_Delete(rows);
+    if (written) errno = 0;
+    written = written && write_text(text, n, path);
+    if (!written) fprintf(stderr, "tutti: cannot write JSON to %s: %s\n", path, strerror(errno));
+    free(text);
+    return written;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From the words of a command line to a problem, and what is said when there is none such.
+ */
+#include "problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "choose/choose.h"
+#include "command.h"
+#include "fabric/wait.h"
+#include "run/team.h"
+
+bool tt_problem_open(struct tt_problem *problem, const char *text)
+{
+    struct tt_problem_error error;
+    if (tt_problem_parse(text, problem, &error) == TUTTI_OK) return true;
+    tt_problem_complain(stderr, text, &error);
+    return false;
+}
+
+const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
+                                              const char *name)
+{
+    const struct tt_algorithm *found = tt_algorithm_find(coll, name);
+    if (found) return found;
+    fprintf(stderr, "%s: %s has no algorithm '%s'; it has:", command, tt_coll_name(coll), name);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if ((*a)->coll == coll) fprintf(stderr, " %s", (*a)->name);
+    }
+    fprintf(stderr, "\n");
+    return NULL;
+}
+
+static bool pick(struct tt_case *c, const char *command, const char *name)
+{
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    if (!name) {
+        if (tt_choose(&call, &c->map, &c->algorithm, NULL) == TUTTI_OK) return true;
+        fprintf(stderr, "%s: %s\n", command, tutti_error());
+        return false;
+    }
+    c->algorithm = tt_algorithm_named(command, c->problem.call.coll, name);
+    if (!c->algorithm) return false;
+    const char *why = c->algorithm->refuse(&call, &c->map);
+    if (why) fprintf(stderr, "%s: %s does not apply here: it %s\n", command, name, why);
+    return !why;
+}
+
+/* Between processes that can read each other's memory, as on most machines. */
+static void fill_map(struct tt_case *c)
+{
+    c->map =
+        (struct tt_map){.cores = tt_usable_cores(), .win_bytes = tt_team_window(), .direct = true};
+    tt_problem_map(&c->problem, &c->map, c->node);
+}
+
+bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm)
+{
+    *c = (struct tt_case){0};
+    if (!tt_problem_open(&c->problem, text)) return false;
+    c->node = tt_calloc((size_t)c->problem.p, sizeof *c->node);
+    c->room = tt_calloc(tt_problem_room(&c->problem) + 1, sizeof *c->room);
+    if (!c->node || !c->room)
+        fprintf(stderr, "%s: no memory for %d ranks\n", command, c->problem.p);
+    if (c->node && c->room) {
+        fill_map(c);
+        if (pick(c, command, algorithm)) return true;
+    }
+    tt_case_close(c);
+    return false;
+}
+
+void tt_case_close(struct tt_case *c)
+{
+    tt_free(c->node);
+    tt_free(c->room);
+    *c = (struct tt_case){0};
+}

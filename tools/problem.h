@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A problem and an algorithm as they are given to a subcommand, and the machine assumed under them.
+ */
+#ifndef TT_TOOLS_PROBLEM_H
+#define TT_TOOLS_PROBLEM_H
+
+#include "coll/coll.h"
+#include "plan/problem.h"
+
+/* For the ends of --help texts. */
+#define TT_PROBLEM_HELP                                                                            \
+    "A PROBLEM is COLLECTIVE[/TYPE[/OPERATION]/BYTES]/pRANKS[/KEY=VALUE...][@nodes:N,N...], as "   \
+    "in "                                                                                          \
+    "allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "        \
+    "contributes (in an alltoall: to each other rank)."
+
+struct tt_case {
+    struct tt_problem problem;
+    struct tt_map map;
+    const struct tt_algorithm *algorithm;
+    int *node;     /* map.node */
+    int64_t *room; /* for tt_problem_call */
+};
+
+/* Parses `text`; false when it told what is wrong with it. */
+bool tt_problem_open(struct tt_problem *problem, const char *text);
+/* An algorithm of the collective by its name; NULL when it told which there are. */
+const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
+                                              const char *name);
+/* The problem on this machine, and the algorithm of that name (NULL: the one that would be used).
+ * False when it told why not. */
+bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm);
+void tt_case_close(struct tt_case *c);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti run`: only the reading of arguments; the work is in boot/launch.h.
+ */
+#include <string.h>
+
+#include "boot/launch.h"
+#include "command.h"
+
+enum { OPTION_TIMEOUT = 256, OPTION_TAG, OPTION_BIND, OPTION_ON_FAILURE };
+
+static const struct argp_option options[] = {
+    {"ranks", 'n', "N", 0, "how many processes (default: as many as there are cores)", 0},
+    {"timeout", OPTION_TIMEOUT, "S", 0, "end everything after S seconds, with code 124", 0},
+    {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
+    {"bind", OPTION_BIND, "core|none", 0, "rank i on the i-th core only (default: none)", 0},
+    {"on-failure", OPTION_ON_FAILURE, "end|continue", 0,
+     "what becomes of the others when a rank fails (default: end, after 1 s)", 0},
+    {0},
+};
+
+static bool second_of(const struct argp_state *state, const char *option, const char *text,
+                      const char *first, const char *second)
+{
+    if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
+        argp_error(state, "%s: '%s' is neither %s nor %s", option, text, first, second);
+    return strcmp(text, second) == 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct tt_launch_options *o = state->input;
+    switch (key) {
+    case 'n': o->ranks = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
+    case OPTION_TIMEOUT: o->timeout_ns = tt_arg_seconds(state, "--timeout", arg); return 0;
+    case OPTION_TAG: o->tag = true; return 0;
+    case OPTION_BIND: o->bind = !second_of(state, "--bind", arg, "core", "none"); return 0;
+    case OPTION_ON_FAILURE:
+        o->go_on = second_of(state, "--on-failure", arg, "end", "continue");
+        return 0;
+    case ARGP_KEY_ARG: /* the program: what follows is its own */
+        o->argv = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which program?"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int tt_run_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[--] PROGRAM [ARGUMENT...]",
+        .doc =
+            "Runs PROGRAM as N processes, the ranks of one job, and ends with the code of the "
+            "first "
+            "that fails (128 + number of a signal). Rank 0 reads stdin.\v"
+            "Other codes: 124 timeout, 125 tutti itself could not, 126 PROGRAM cannot be run, 127 "
+            "there is no such PROGRAM.",
+    };
+    struct tt_launch_options o = {0};
+    argp_err_exit_status = TT_LAUNCH_REFUSED;
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+    return tt_launch(&o);
+}
