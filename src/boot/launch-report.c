@@ -110,9 +110,20 @@ static void say_all_like(struct tt_guard *g, int status)
     }
 }
 
+/* Ranks linked to another version are the cause, whichever rank ended first: each gets its line. */
+static void say_other_versions(struct tt_guard *g)
+{
+    for (int i = 0; i < g->options->ranks; i++) {
+        if (!g->rank[i].unsaid || !other_version(g, i)) continue;
+        tt_launch_say_end(g, i);
+        g->rank[i].unsaid = false;
+    }
+}
+
 void tt_launch_say_rest(struct tt_guard *g)
 {
     char names[NAMES_SIZE];
+    say_other_versions(g);
     for (int i = 0; i < g->options->ranks; i++) {
         if (g->rank[i].unsaid) say_all_like(g, g->rank[i].status);
     }
