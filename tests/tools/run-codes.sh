@@ -74,11 +74,12 @@ says err 'which program'
 expect 125 tutti run --no-such-option true
 
 # A limit on processes is told, and nothing is left. Root has none.
+uid=$((100000 + $$)) # nobody else's, other runs of this test included
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$work"
-    expect 125 setpriv --reuid 64321 --clear-groups bash -c 'ulimit -u 20; exec tutti run -n 50 sleep 600'
+    expect 125 setpriv --reuid "$uid" --clear-groups bash -c 'ulimit -u 20; exec tutti run -n 50 sleep 600'
     says err '^tutti: cannot start rank [0-9]+ of 50: Resource temporarily unavailable \(a limit'
-    ! pgrep -u 64321 >/dev/null || fail 'processes are left'
+    ! pgrep -u "$uid" >/dev/null || fail 'processes are left'
 fi
 expect 125 bash -c 'ulimit -n 60; exec tutti run --tag -n 50 true'
 says err 'it takes [0-9]+ descriptors, 60 are allowed'
