@@ -84,6 +84,7 @@ static tutti_status join(const struct tt_segment *segment, int rank, bool owns, 
         return status;
     }
     client->world->run.map.direct = client->fabric.direct;
+    client->world->run.map.cores = client->fabric.cores;
     *made = client;
     return TUTTI_OK;
 }

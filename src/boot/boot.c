@@ -86,6 +86,7 @@ static tutti_status come(struct tt_fabric *f)
 #ifdef PR_SET_PTRACER
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: same user's ranks may read */
 #endif
+    tt_job_tell_cores(f->job);
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
     if (!atomic_compare_exchange_strong(&me->state, &absent, TT_RANK_JOINED))
@@ -105,9 +106,13 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     TT_TRY(come(f));
     try_all(f);
     TT_TRY(count_to_all(f, &f->job->ready));
+    f->cores = tt_job_cores(f->job);
+    f->patience = tt_patience_for(f->size, f->cores);
     f->direct = f->mapped || !atomic_load(&f->job->no_cma);
     f->fences = atomic_load(&f->job->fences);
-    if (!f->direct && f->me == 0 && tt_log_on(TT_LOG_boot))
+    if (f->me != 0 || !tt_log_on(TT_LOG_boot)) return TUTTI_OK;
+    tt_log("%d ranks on %d cores", f->size, f->cores);
+    if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     return TUTTI_OK;
 }

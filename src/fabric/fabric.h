@@ -59,7 +59,7 @@ struct tt_fabric {
     bool direct; /* read and write work between every pair of ranks */
     bool mapped; /* every buffer of every rank can be reached by plain loads */
     bool fences; /* signallers must fence: no membarrier */
-    int cores;
+    int cores;   /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
     struct tt_patience patience;
     struct tt_arena arena;

@@ -20,6 +20,7 @@
 #include "base/base.h"
 
 #define TT_JOB_MAGIC 0x0069747475745401u
+#define TT_JOB_CPUS 1024 /* processors beyond are not counted */
 
 /* How a rank stands with the job. Only upwards; one that left is failed only if it is missed
  * (tt_job_miss). */
@@ -56,6 +57,7 @@ struct tt_job_page {
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that came ... */
     _Atomic uint32_t ready;                    /* ... and have tried what works here */
+    _Atomic uint64_t cpus[TT_JOB_CPUS / 64];   /* those that some rank may run on */
     struct tt_job_rank rank[];
 };
 

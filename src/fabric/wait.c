@@ -77,6 +77,22 @@ int tt_usable_cores(void)
     return quota && quota < allowed ? quota : allowed;
 }
 
+void tt_job_tell_cores(struct tt_job_page *job)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+    for (int cpu = 0; cpu < TT_JOB_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set)) atomic_fetch_or(&job->cpus[cpu / 64], UINT64_C(1) << cpu % 64);
+}
+
+int tt_job_cores(const struct tt_job_page *job)
+{
+    int told = 0, quota = cgroup_cores();
+    for (int i = 0; i < TT_JOB_CPUS / 64; i++) told += __builtin_popcountll(job->cpus[i]);
+    if (told == 0) return tt_usable_cores();
+    return quota && quota < told ? quota : told;
+}
+
 struct tt_patience tt_patience_for(int ranks, int cores)
 {
     bool crowded = ranks > cores;

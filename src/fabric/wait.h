@@ -29,6 +29,11 @@ struct tt_patience tt_patience_for(int ranks, int cores);
 /* Processors that this process may use: affinity and cpuset, and the cgroup's cpu.max. At least 1. */
 int tt_usable_cores(void);
 
+/* What the ranks of a job may use together, each perhaps bound to a processor of its own: each tells its
+ * own, and when all have, the count is the same for every rank (but for cgroups that differ). */
+void tt_job_tell_cores(struct tt_job_page *job);
+int tt_job_cores(const struct tt_job_page *job);
+
 /* Registers this process for membarrier, or has the job's signallers fence. Once, at the start. */
 void tt_wait_register(struct tt_job_page *job);
 

@@ -26,3 +26,9 @@ expect 1 tutti run -n 3 "$rank" join-as-other
 says err '^init: the job was started by version .*, this rank is linked to version 0.0.9$'
 says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9 of the library, this is '
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
+
+# Ranks bound to a core each count all of the job's, and spin where there are enough.
+if [ "$(nproc)" -gt 1 ]; then
+    TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
+    says err '2 ranks on 2 cores$'
+fi
