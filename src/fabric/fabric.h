@@ -56,10 +56,10 @@ struct tt_fabric {
     struct tt_segment *segment;
     struct tt_job_page *job;
     int me, size;
-    bool direct; /* read and write work between every pair of ranks */
-    bool mapped; /* every buffer of every rank can be reached by plain loads */
-    bool fences; /* signallers must fence: no membarrier */
-    int cores;   /* that the ranks may use together; until they have met, this one's */
+    bool direct;        /* read and write work between every pair of ranks */
+    bool mapped;        /* every buffer of every rank can be reached by plain loads */
+    bool fences;        /* signallers must fence: no membarrier */
+    int cores;          /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
     struct tt_patience patience;
     struct tt_arena arena;
