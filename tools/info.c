@@ -90,7 +90,8 @@ static void say_cma(void)
     if (why)
         line("CMA", "forbidden (%s): data goes through windows in shared memory instead", why);
     else
-        line("CMA", "allowed: data is read from the peer's memory (process_vm_readv)");
+        line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d copies",
+             tt_cma_cost());
 }
 
 static void say_transports(void)

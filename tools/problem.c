@@ -51,8 +51,10 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
 /* Between processes that can read each other's memory, as on most machines. */
 static void fill_map(struct tt_case *c)
 {
-    c->map =
-        (struct tt_map){.cores = tt_usable_cores(), .win_bytes = tt_team_window(), .direct = true};
+    c->map = (struct tt_map){.cores = tt_usable_cores(),
+                             .win_bytes = tt_team_window(),
+                             .direct = true,
+                             .read_cost = tt_cma_cost()};
     tt_problem_map(&c->problem, &c->map, c->node);
 }
 

@@ -83,8 +83,7 @@ static tutti_status join(const struct tt_segment *segment, int rank, bool owns, 
         destroy(client);
         return status;
     }
-    client->world->run.map.direct = client->fabric.direct;
-    client->world->run.map.cores = client->fabric.cores;
+    tt_team_met(&client->world->run);
     *made = client;
     return TUTTI_OK;
 }

@@ -97,6 +97,7 @@ static tutti_status come(struct tt_fabric *f)
 static void try_all(struct tt_fabric *f)
 {
     bool refused = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0;
+    if (f->me == 0) atomic_store(&f->job->read_cost, f->mapped ? 1 : tt_cma_cost());
     for (int r = 0; r < f->size && !refused && !f->mapped; r++) refused = !tt_cma_works(f->job, r);
     if (refused) atomic_store(&f->job->no_cma, 1);
 }
@@ -107,6 +108,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     try_all(f);
     TT_TRY(count_to_all(f, &f->job->ready));
     f->cores = tt_job_cores(f->job);
+    f->read_cost = atomic_load(&f->job->read_cost);
     f->patience = tt_patience_for(f->size, f->cores);
     f->direct = f->mapped || !atomic_load(&f->job->no_cma);
     f->fences = atomic_load(&f->job->fences);
@@ -114,5 +116,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     tt_log("%d ranks on %d cores", f->size, f->cores);
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
+    else
+        tt_log("reading 64 KiB of another rank costs %d copies", f->read_cost);
     return TUTTI_OK;
 }

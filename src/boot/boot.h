@@ -12,8 +12,8 @@
  * this process'. Errors: BOOT, VERSION, and those of the segment. */
 tutti_status tt_boot_attach(struct tt_segment *segment, int *rank);
 
-/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, cores and
- * patience. Errors:
+/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
+ * cores and patience. Errors:
  * PEER if a rank failed before. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 

@@ -9,33 +9,43 @@
 #include <string.h>
 
 #define ANY INT64_MAX
+#define ANY_RANKS INT32_MAX
+#define ANY_COST INT32_MAX
 
 struct row {
     enum tt_coll coll;
     int64_t most_bytes; /* that a rank contributes (exchanges: to each rank) */
     int most_ranks;
+    int most_cost; /* of reading the others' buffers: map->read_cost */
     const char *name;
 };
 
+/* Up to this the kernel's way into another process is worth it for what is large. */
+#define CHEAP 4
+
 static const struct row table[] = {
-    {TT_COLL_barrier, ANY, 64, "flat"},
-    {TT_COLL_barrier, ANY, INT32_MAX, "dissemination"},
-    {TT_COLL_bcast, 64 << 10, INT32_MAX, "flat"},
-    {TT_COLL_bcast, ANY, INT32_MAX, "direct"},
-    {TT_COLL_bcast, ANY, INT32_MAX, "flat"},
-    {TT_COLL_reduce, 32 << 10, INT32_MAX, "flat"},
-    {TT_COLL_reduce, ANY, INT32_MAX, "direct"},
-    {TT_COLL_reduce, ANY, INT32_MAX, "flat"},
-    {TT_COLL_allreduce, 4 << 10, INT32_MAX, "flat"},
-    {TT_COLL_allreduce, 64 << 10, INT32_MAX, "window"},
-    {TT_COLL_allreduce, ANY, INT32_MAX, "direct"},
-    {TT_COLL_allreduce, ANY, INT32_MAX, "window"},
-    {TT_COLL_allgather, 32 << 10, INT32_MAX, "flat"},
-    {TT_COLL_allgather, ANY, INT32_MAX, "direct"},
-    {TT_COLL_allgatherv, ANY, INT32_MAX, "direct"},
-    {TT_COLL_alltoall, 4 << 10, INT32_MAX, "flat"},
-    {TT_COLL_alltoall, ANY, INT32_MAX, "direct"},
-    {TT_COLL_alltoallv, ANY, INT32_MAX, "flat"},
+    {TT_COLL_barrier, ANY, 64, ANY_COST, "flat"},
+    {TT_COLL_barrier, ANY, ANY_RANKS, ANY_COST, "dissemination"},
+    {TT_COLL_bcast, 64 << 10, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_bcast, ANY, ANY_RANKS, CHEAP, "direct"},
+    {TT_COLL_bcast, ANY, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_reduce, 64 << 10, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_reduce, ANY, ANY_RANKS, CHEAP, "direct"},
+    {TT_COLL_reduce, ANY, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_allreduce, 64 << 10, 8, ANY_COST, "flat"},
+    {TT_COLL_allreduce, 4 << 10, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_allreduce, 64 << 10, ANY_RANKS, ANY_COST, "window"},
+    {TT_COLL_allreduce, ANY, ANY_RANKS, CHEAP, "direct"},
+    {TT_COLL_allreduce, ANY, ANY_RANKS, ANY_COST, "window"},
+    {TT_COLL_allgather, 32 << 10, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_allgather, ANY, ANY_RANKS, CHEAP, "direct"},
+    {TT_COLL_allgather, ANY, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_allgatherv, ANY, ANY_RANKS, CHEAP, "direct"},
+    {TT_COLL_allgatherv, ANY, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_alltoall, 4 << 10, ANY_RANKS, ANY_COST, "flat"},
+    {TT_COLL_alltoall, 16 << 10, 8, ANY_COST, "flat"},
+    {TT_COLL_alltoall, ANY, ANY_RANKS, ANY_COST, "direct"},
+    {TT_COLL_alltoallv, ANY, ANY_RANKS, ANY_COST, "flat"},
 };
 
 static const char *override;
@@ -104,7 +114,9 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     int64_t bytes = tt_call_bytes(call);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];
-        if (r->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks) continue;
+        if (r->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
+            map->read_cost > r->most_cost)
+            continue;
         const struct tt_algorithm *a = tt_algorithm_find(r->coll, r->name);
         if (a && !a->refuse(call, map)) return a;
     }

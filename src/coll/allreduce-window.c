@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `window`: the slice lies in everyone's window; each rank reduces its own block of it
- * from all windows, in place in its own, and everyone collects the blocks.
+ * Allreduce `window`: each rank reduces its own block of the slice, from its input and the others'
+ * windows into its own, and everyone collects the blocks.
  *
  *               block 0   block 1   block 2
- *     WIN@0    [  sum  ]
- *     WIN@1    [       ]  [  sum  ]               two rounds a slice; p blocks out of p windows
- *     WIN@2    [       ]  [       ]  [  sum  ]
+ *     WIN@0    [  sum  ]  [ input ]  [ input ]
+ *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds a slice; p blocks out of p windows
+ *     WIN@2    [ input ]  [ input ]  [  sum  ]
  *
  * Slices alternate between the halves of WIN. A rank that fills a half again knows from the first
  * round of the slice before that everyone has read it. Needs no access to user buffers; two copies
@@ -55,15 +55,36 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return (struct tt_count){.sent = bytes + (p - 2) * mine,
                              .received = bytes + (p - 2) * mine,
                              .reduced = (p - 1) * mine,
-                             .copied = bytes + mine,
+                             .copied = bytes,
                              .messages = full * 2 * (p - 1) + p - 1 + blocks - 1,
-                             .steps = full * (3 * p + 2) + 2 * p + 2 + blocks};
+                             .steps = full * (3 * p + 2 + (p > 2)) + 2 * p + 1 + blocks +
+                                      (blocks > 1) + (blocks > 2)};
 }
 
 static void tail(struct tt_builder *b, const struct cut *c, int r)
 {
     int64_t len = clipped(c, r, c->s.tail);
     if (len != clipped(c, r, c->s.len)) tt_tail(b, len);
+}
+
+/* Of the slice from `off` on, at most `most` bytes. */
+static void offer_part(struct tt_builder *b, const struct tt_slices *s, struct tt_range win,
+                       int64_t off, int64_t most)
+{
+    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, off));
+    int64_t len = tt_max(0, tt_min(most, s->len - off));
+    int64_t tail_len = tt_max(0, tt_min(most, s->tail - off));
+    win.off += off;
+    tt_copy(b, win, in, len);
+    if (tail_len != len) tt_tail(b, tail_len);
+}
+
+/* Into the window what the others need: the slice without my block. */
+static void offer(struct tt_builder *b, const struct cut *c, struct tt_range win, int me)
+{
+    int64_t below = me * c->block;
+    offer_part(b, &c->s, win, 0, below);
+    offer_part(b, &c->s, win, below + c->block, c->s.len);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -73,13 +94,15 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     struct cut c = cut(call, map);
     const struct tt_slices *s = &c.s;
     struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
+    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0));
     struct tt_range win = tt_half(b, s, tt_own(TT_WIN, c.base));
     tt_slices_begin(b, s);
-    tt_slice_copy(b, s, win, tt_slice(b, s, tt_own(TT_IN, 0)));
+    offer(b, &c, win, me);
     tt_slice_signal(b, s, TT_ALL, 1, 2);
     for (int k = 1; k < map->p; k++) tt_slice_await(b, s, tt_after(map->p, me, k), 1, 2);
     win.off += me * c.block;
-    tt_combine_all(b, map->p, me, win, win, win, clipped(&c, me, s->len));
+    in.off = me * c.block;
+    tt_combine_all(b, map->p, me, win, win, in, clipped(&c, me, s->len));
     tail(b, &c, me);
     tt_slice_signal(b, s, TT_ALL, 2, 2);
     for (int k = 0; k < map->p; k++) {

@@ -58,6 +58,7 @@ struct tt_fabric {
     int me, size;
     bool direct;        /* read and write work between every pair of ranks */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
+    int read_cost;      /* struct tt_map's */
     bool fences;        /* signallers must fence: no membarrier */
     int cores;          /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
@@ -117,6 +118,10 @@ tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 
 /* Whether this process can read the memory of rank r of its job: tried on its probe word. */
+/* What it costs to read 64 KiB of another process, in copies of 64 KiB that lie in the cache, at least 1.
+ * Measured where it is asked (some 50 us), or TUTTI_READ_COST; the kernel's price, not the peer's
+ * caches, is most of it, so this process stands for the other one. */
+int tt_cma_cost(void);
 bool tt_cma_works(const struct tt_job_page *job, int rank);
 /* What forbids CMA on this machine in words, or NULL if nothing is known to. */
 const char *tt_cma_forbidden(void);

@@ -51,9 +51,10 @@ struct tt_job_page {
     int32_t threads; /* the ranks are threads of one process */
     int64_t page_bytes, arena_bytes;
     _Alignas(TT_LINE) _Atomic uint32_t failures;
-    _Atomic uint32_t first;  /* 1 + the rank that failed before the others did; 0: none */
-    _Atomic uint32_t fences; /* some rank has no membarrier: signallers must fence */
-    _Atomic uint32_t no_cma; /* some rank cannot read some other's memory */
+    _Atomic uint32_t first;    /* 1 + the rank that failed before the others did; 0: none */
+    _Atomic uint32_t fences;   /* some rank has no membarrier: signallers must fence */
+    _Atomic uint32_t no_cma;   /* some rank cannot read some other's memory */
+    _Atomic int32_t read_cost; /* tt_cma_cost() of rank 0 */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that came ... */
     _Atomic uint32_t ready;                    /* ... and have tried what works here */

@@ -61,7 +61,7 @@ enum {
     TT_LANES = 8,     /* at most, of a plan */
     TT_DEPTH = 2,     /* of loops */
     TT_IN_FLIGHT = 4, /* instances of one starting step that may be under way: wait -0 .. -3 */
-    TT_SLOTS = 16     /* executions of a team that advance at once */
+    TT_SLOTS = 32     /* executions of a team that advance at once */
 };
 
 /* len bytes from off; buf of rank (TT_SELF: mine). IN@r, OUT@r and TMP@r of another rank r may be

@@ -41,16 +41,21 @@ static tutti_status release_failed(struct tt_team *t)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", p);
 }
 
+void tt_team_met(struct tt_team *t)
+{
+    const struct tt_fabric *f = t->fabric;
+    t->map.cores = f->cores;
+    t->map.direct = f->direct;
+    t->map.mapped = f->mapped;
+    t->map.read_cost = f->read_cost;
+}
+
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks)
 {
     *t = (struct tt_team){.fabric = f, .me = me, .layout = layout(p), .offset = blocks[me]};
-    t->map = (struct tt_map){.p = p,
-                             .cores = f->cores,
-                             .win_bytes = tt_team_window(),
-                             .direct = f->direct,
-                             .mapped = f->mapped,
-                             .nodes = 1};
+    t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
+    tt_team_met(t);
     t->queue_end = &t->queue;
     t->slots = TT_SLOTS;
     t->slots_log2 = __builtin_ctz(TT_SLOTS);

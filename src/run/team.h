@@ -116,6 +116,8 @@ int64_t tt_team_window(void);
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
+/* Of a team made before the ranks met: takes over what they settled then. */
+void tt_team_met(struct tt_team *t);
 /* Tells the members that this rank will not touch their blocks any more. */
 void tt_team_depart(struct tt_team *t);
 /* Collective: the same, and returns when no member touches this rank's block any more, or with the
