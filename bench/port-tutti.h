@@ -6,6 +6,7 @@
 #ifndef BENCH_PORT_TUTTI_H
 #define BENCH_PORT_TUTTI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 static tutti_client *port_client;
 static tutti_team *port_team;
+static bool port_shared; /* all memory is tutti_alloc's, which is said with each call */
 
 static inline void port_check(tutti_status status)
 {
@@ -52,8 +54,24 @@ static inline void *port_shared_memory(size_t bytes)
 {
     void *memory;
     port_check(tutti_alloc(port_client, bytes, &memory));
+    port_shared = true;
     return memory;
 }
+
+/* A collective on that memory: what blocks has no flags. */
+static inline void port_complete(tutti_plan *plan)
+{
+    port_check(tutti_start(plan));
+    port_check(tutti_wait(plan));
+    port_check(tutti_plan_free(plan));
+}
+#define PORT_SHARED(COLL, ...)                                                                     \
+    if (port_shared) {                                                                             \
+        tutti_plan *plan;                                                                          \
+        port_check(tutti_plan_##COLL(port_team, __VA_ARGS__, TUTTI_PLAN_SHARED, &plan));           \
+        port_complete(plan);                                                                       \
+        return;                                                                                    \
+    }
 
 static inline void port_barrier(void)
 {
@@ -62,26 +80,31 @@ static inline void port_barrier(void)
 
 static inline void port_bcast(double *buffer, int64_t n, int root)
 {
+    PORT_SHARED(bcast, buffer, n, TUTTI_F64, root)
     port_check(tutti_bcast(port_team, buffer, n, TUTTI_F64, root));
 }
 
 static inline void port_reduce(const double *in, double *out, int64_t n, int root)
 {
+    PORT_SHARED(reduce, in, out, n, TUTTI_F64, TUTTI_SUM, root)
     port_check(tutti_reduce(port_team, in, out, n, TUTTI_F64, TUTTI_SUM, root));
 }
 
 static inline void port_allreduce(const double *in, double *out, int64_t n)
 {
+    PORT_SHARED(allreduce, in, out, n, TUTTI_F64, TUTTI_SUM)
     port_check(tutti_allreduce(port_team, in, out, n, TUTTI_F64, TUTTI_SUM));
 }
 
 static inline void port_allgather(const double *in, double *out, int64_t n)
 {
+    PORT_SHARED(allgather, in, out, n, TUTTI_F64)
     port_check(tutti_allgather(port_team, in, out, n, TUTTI_F64));
 }
 
 static inline void port_alltoall(const double *in, double *out, int64_t n)
 {
+    PORT_SHARED(alltoall, in, out, n, TUTTI_F64)
     port_check(tutti_alltoall(port_team, in, out, n, TUTTI_F64));
 }
 

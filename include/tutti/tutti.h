@@ -263,7 +263,8 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 /* Flags of tutti_plan_*, the same on all ranks. */
 enum {
     TUTTI_PLAN_DEFAULT = 0,
-    TUTTI_PLAN_IN_ORDER = 1 /* combine operands in rank order though the operation commutes */
+    TUTTI_PLAN_IN_ORDER = 1, /* combine operands in rank order though the operation commutes */
+    TUTTI_PLAN_SHARED = 2 /* every rank's buffers are memory from tutti_alloc: peers load from it */
 };
 
 /*
@@ -276,7 +277,7 @@ enum {
  *
  * Collective: every rank of the team calls the same collectives (or starts the same plans) in the
  * same order, with the same root, type, operation, flags and, but for the v-forms, counts; making a
- * plan is local. Any number may be in flight on one team (sixteen advance at once, later ones
+ * plan is local. Any number may be in flight on one team (thirty-two advance at once, later ones
  * wait their turn inside the library), completed in any order. Completing one means: this rank's
  * output is there and its buffers are the caller's again; it says nothing of other ranks, but for barrier.
  * From start to completion the library borrows all buffers: inputs may be read but not written,

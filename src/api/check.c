@@ -138,3 +138,17 @@ tutti_status tt_request_buffers(const struct tt_prepared *p, const struct tt_req
         return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
     return TUTTI_OK;
 }
+
+static tutti_status check_shared(const struct tt_fabric *f, const char *which, const void *buffer)
+{
+    if (!buffer || buffer == TUTTI_IN_PLACE) return TUTTI_OK;
+    if (tt_fabric_tell(f, buffer) & TT_ADDRESS_IN_SEGMENT) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "TUTTI_PLAN_SHARED, but %s is not memory from tutti_alloc",
+                   which);
+}
+
+tutti_status tt_request_shared(const tutti_team *team, const struct tt_request *rq)
+{
+    TT_TRY(check_shared(team->run.fabric, "in", rq->in));
+    return check_shared(team->run.fabric, "out", rq->out);
+}

@@ -151,6 +151,7 @@ static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_pla
     struct tt_prepared *prepared;
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     TT_TRY(find_shape(team, rq, &prepared));
+    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
     if (!tt_call_segments(&rq->call)) prepared->uses++;
     tutti_plan *made = new_plan(team, &rq->call, prepared);
     if (!made) {
@@ -168,9 +169,10 @@ static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_pla
 tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
                              tutti_plan **plan)
 {
-    if (flags & ~(unsigned)TUTTI_PLAN_IN_ORDER)
+    if (flags & ~(unsigned)(TUTTI_PLAN_IN_ORDER | TUTTI_PLAN_SHARED))
         return tt_fail(TUTTI_ERR_ARG, "flags %#x are none", flags);
     if (flags & TUTTI_PLAN_IN_ORDER) rq->call.commutes = false;
+    rq->call.shared = flags & TUTTI_PLAN_SHARED;
     return make_plan(team, rq, plan);
 }
 

@@ -27,12 +27,12 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* Of the words that must be equal everywhere. Those who do it in place and those who do not run the same
- * plan. The lower half is what is compared, and is never what zeroed memory holds. */
+/* Of the words that must be equal everywhere. Those who do it in place and those who do not, or in
+ * shared memory, may run the same plan. The lower half is what is compared, and is never what zeroed memory holds. */
 static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm)
 {
     struct tt_call common = *c;
-    common.in_place = false;
+    common.in_place = common.shared = false;
     struct tt_shape_key key = tt_shape_key(&common);
     uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
     h = hash(h, algorithm, strlen(algorithm));

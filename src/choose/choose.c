@@ -112,10 +112,11 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
 static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = tt_call_bytes(call);
+    int cost = call->shared ? 1 : map->read_cost;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];
         if (r->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
-            map->read_cost > r->most_cost)
+            cost > r->most_cost)
             continue;
         const struct tt_algorithm *a = tt_algorithm_find(r->coll, r->name);
         if (a && !a->refuse(call, map)) return a;

@@ -41,6 +41,7 @@ struct tt_call {
     tutti_op op;
     bool commutes; /* operands may be combined out of rank order */
     bool in_place;
+    bool shared; /* all buffers can be read by plain loads */
     int32_t root;
     int64_t n;     /* elements a rank contributes (alltoall: to each rank); v-forms: 0 */
     int64_t sz;    /* bytes of an element */

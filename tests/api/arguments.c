@@ -70,6 +70,8 @@ static void test_plans(void **state)
     (void)state;
     refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 64, &plan), TUTTI_ERR_ARG,
             "flags");
+    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, TUTTI_PLAN_SHARED, &plan),
+            TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
     refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
             "plan is NULL");
     refused(tutti_start(NULL), TUTTI_ERR_ARG, "NULL");

@@ -325,7 +325,7 @@ static void try_algorithm(struct state *world, const struct tt_algorithm *a)
 /* More in flight than there are slots, of different kinds, completed backwards. */
 static void try_in_flight(struct state *s)
 {
-    enum { N = 11 };
+    enum { N = 40 };
     tutti_plan *plan[N];
     struct buffer in[N], out[N];
     for (int i = 0; i < N; i++) {
@@ -369,6 +369,25 @@ static void try_persistent(struct state *s)
     drop(out, s);
 }
 
+/* Memory that all ranks map, and said to be. */
+static void try_shared(tutti_client *client, struct state *s)
+{
+    enum { N = 30000 };
+    void *memory;
+    tutti_plan *plan;
+    must(tutti_alloc(client, 2 * (N + 1) * sizeof(struct element), &memory), s, "alloc");
+    struct buffer in = {memory, N}, out = {in.at + N + 1, N};
+    fill(in, s->me, 0, N, 0);
+    must(tutti_plan_allreduce(s->team, in.at, out.at, (int64_t)N * 2, TUTTI_U64, TUTTI_SUM,
+                              TUTTI_PLAN_SHARED, &plan),
+         s, "plan_allreduce");
+    must(tutti_start(plan), s, "start");
+    must(tutti_wait(plan), s, "wait");
+    expect_reduced(out, N, false, s, "an allreduce in shared memory gave something else");
+    must(tutti_plan_free(plan), s, "plan_free");
+    must(tutti_free(client, memory), s, "free");
+}
+
 static void try_all(tutti_client *client, void *arg)
 {
     struct state s = {.team = tutti_world(client), .compose = *(tutti_op *)arg};
@@ -377,6 +396,7 @@ static void try_all(tutti_client *client, void *arg)
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) try_algorithm(&s, *a);
     try_in_flight(&s);
     try_persistent(&s);
+    try_shared(client, &s);
     must(tutti_barrier(s.team), &s, "barrier");
     if (s.me == 0) printf("%d ranks: %d cases\n", s.p, s.cases);
 }
