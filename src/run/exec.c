@@ -65,7 +65,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
     exec->plan = plan;
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
-    exec->looks = team->fabric->patience.spins > 0 ? 64 : 1;
+    exec->looks = team->fabric->patience.spins > 0 ? 16 : 1;
     place_lanes(exec);
     if (make_scratch(exec) == TUTTI_OK) return exec;
     tt_free(exec);

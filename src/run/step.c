@@ -171,8 +171,12 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     uint64_t want = exec->base + value;
     const struct tt_line *line = tt_team_line(t, peer, exec->slot);
     const _Atomic uint64_t *word = lane ? tt_team_signal(t, peer, exec->slot, lane) : &line->signal;
-    for (int i = 0; atomic_load_explicit(word, memory_order_acquire) < want;)
-        if (++i >= exec->looks) return TUTTI_AGAIN;
+    int looks = 0;
+    for (; atomic_load_explicit(word, memory_order_acquire) < want; tt_relax())
+        if (++looks >= exec->looks) return TUTTI_AGAIN;
+    /* The writer runs ahead: its next line is there already, or soon. */
+    if (looks == 0)
+        __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
         return TUTTI_OK;
     return tell_mismatch(exec, peer);
