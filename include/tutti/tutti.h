@@ -282,6 +282,8 @@ enum {
  * output is there and its buffers are the caller's again; it says nothing of other ranks, but for barrier.
  * From start to completion the library borrows all buffers: inputs may be read but not written,
  * outputs not touched. A plan keeps the addresses of its buffers, and copies of counts and displacements.
+ * After PEER or MISMATCH other members may still read the inputs and write the outputs of what was in
+ * flight, until they see the error too (within a second).
  * Buffers may be NULL where nothing is to be read or written. `in` and `out` must not overlap.
  * Results have the same bits on every rank, and the same from run to run.
  *

@@ -28,6 +28,14 @@ PYTHON
 done
 [ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'no table'
 
+# What reading costs decides; memory that all map is read where it lies.
+TUTTI_READ_COST=2 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
+says out '^allreduce/f64/sum/1M/p2 +direct '
+TUTTI_READ_COST=9 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
+says out '^allreduce/f64/sum/1M/p2 +window '
+TUTTI_READ_COST=9 expect 0 tutti bench --threads --iterations 2 allreduce/f64/sum/1M/p2
+says out '^allreduce/f64/sum/1M/p2 +direct '
+
 # All operations and types have an answer that does not depend on the order of combining.
 mapfile -t many < <(
     echo allreduce/{i8,u16,i32,u64,f16,bf16,f32,f64}/{sum,prod,min,max}/160/p5 \
