@@ -314,14 +314,19 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
     return r;
 }
 
-/* The steps of a loop often vary alike: if the last two entries are equal, the last is free again. */
+/* The steps of a loop often vary alike, in turns: if the last entry is one of those shortly before, it
+ * is free again. Entry 0 means none. */
 static void fold_varies(struct tt_builder *b)
 {
+    enum { BEFORE = 3 };
     const struct tt_vary *all = (const struct tt_vary *)b->varies.data;
-    size_t n = b->varies.n;
-    if (n < 3 || memcmp(&all[n - 1], &all[n - 2], sizeof *all) != 0) return;
-    ((struct tt_step *)b->steps.data)[b->varied].vary = (uint16_t)(n - 2);
-    b->varies.n--;
+    size_t n = b->varies.n, last = n - 1;
+    for (size_t i = last; n > 2 && i-- > 1 && last - i <= BEFORE;) {
+        if (memcmp(&all[last], &all[i], sizeof *all) != 0) continue;
+        ((struct tt_step *)b->steps.data)[b->varied].vary = (uint16_t)i;
+        b->varies.n--;
+        return;
+    }
 }
 
 /* The vary entry of the last step, its own to change. */
