@@ -144,7 +144,21 @@ void tt_bench_op(const void *left, const void *right, void *out, size_t n, tutti
 
 static bool reduces(const struct tt_bench *b)
 {
-    return b->call.coll == TT_COLL_reduce || b->call.coll == TT_COLL_allreduce;
+    return tt_coll_has_op(b->call.coll);
+}
+
+/* Elements that a rank contributes to a reduction; of the result, those this rank has, and the first. */
+static int64_t vector(const struct tt_bench *b)
+{
+    return tt_call_scatters(&b->call) ? tt_call_block_at(&b->call, b->p) / b->call.sz : b->call.n;
+}
+
+static int64_t result(const struct tt_bench *b, int64_t *first)
+{
+    bool scatters = tt_call_scatters(&b->call);
+    *first = scatters ? tt_call_block_at(&b->call, b->me) / b->call.sz : 0;
+    if (scatters) return tt_call_block_bytes(&b->call, b->me) / b->call.sz;
+    return b->call.coll == TT_COLL_reduce && b->me != b->call.root ? 0 : b->call.n;
 }
 
 static void expect_reduced(const struct tt_bench *b, char *out, int64_t first, int64_t n)
@@ -201,10 +215,10 @@ static bool verify_reduced(const struct tt_bench *b, const char *out)
     int64_t sz = b->call.sz;
     bool complex =
         (b->call.type == TUTTI_C64 || b->call.type == TUTTI_C128) && b->call.op < TUTTI_OPS;
-    if (b->call.coll == TT_COLL_reduce && b->me != b->call.root) return true;
-    for (int64_t first = 0; first < b->call.n; first += PIECE) {
-        int64_t n = tt_min(PIECE, b->call.n - first);
-        expect_reduced(b, expected, first, n);
+    int64_t begin, all = result(b, &begin);
+    for (int64_t first = 0; first < all; first += PIECE) {
+        int64_t n = tt_min(PIECE, all - first);
+        expect_reduced(b, expected, begin + first, n);
         const char *found = out + first * sz;
         if (complex ? !same_complex(b, first * sz, found, expected, n)
                     : !same(b, "the result", first * sz, found, expected, n * sz))
@@ -239,6 +253,7 @@ static struct segment out_segment(const struct tt_bench *b, int r)
     int64_t bytes = tt_call_bytes(c);
     switch (c->coll) {
     case TT_COLL_bcast: return (struct segment){0, r == c->root ? bytes : 0, c->root, 0};
+    case TT_COLL_gather: return (struct segment){r * bytes, b->me == c->root ? bytes : 0, r, 0};
     case TT_COLL_allgather: return (struct segment){r * bytes, bytes, r, 0};
     case TT_COLL_allgatherv:
         return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, 0};
@@ -255,6 +270,7 @@ static struct segment in_segment(const struct tt_bench *b, int r)
     const struct tt_call *c = &b->call;
     int64_t bytes = tt_call_bytes(c);
     switch (c->coll) {
+    case TT_COLL_gather:
     case TT_COLL_allgather: return (struct segment){0, r == 0 ? bytes : 0, b->me, 0};
     case TT_COLL_allgatherv:
         return (struct segment){0, r == 0 ? c->out_counts[b->me] * c->sz : 0, b->me, 0};
@@ -268,7 +284,8 @@ static struct segment in_segment(const struct tt_bench *b, int r)
 void tt_bench_sizes(struct tt_bench *b)
 {
     int64_t in = 0, out = 0;
-    if (reduces(b)) in = out = tt_call_bytes(&b->call);
+    if (reduces(b)) in = out = vector(b) * b->call.sz;
+    if (tt_call_scatters(&b->call) && !b->call.in_place) out = tt_call_block_bytes(&b->call, b->me);
     for (int r = 0; r < b->p; r++) {
         struct segment i = in_segment(b, r), o = out_segment(b, r);
         in = tt_max(in, i.at + i.bytes);
@@ -308,7 +325,7 @@ void tt_bench_fill(const struct tt_bench *b, char *in, char *out)
 {
     memset(out, 0x33, (size_t)b->out_bytes);
     fill_canaries(b, in, out);
-    if (reduces(b)) fill_numbers(in, &b->call, b->me, 0, b->call.n);
+    if (reduces(b)) fill_numbers(in, &b->call, b->me, 0, vector(b));
     for (int r = 0; r < b->p; r++) {
         struct segment s = in_segment(b, r);
         if (s.bytes > 0) fill_bits(in + s.at, s.from, s.to, s.bytes);
@@ -319,8 +336,9 @@ void tt_bench_fill(const struct tt_bench *b, char *in, char *out)
 static bool verify_input(const struct tt_bench *b, const char *in)
 {
     char expected[PIECE * 16];
-    for (int64_t first = 0; reduces(b) && first < b->call.n; first += PIECE) {
-        int64_t n = tt_min(PIECE, b->call.n - first), at = first * b->call.sz;
+    int64_t all = reduces(b) ? vector(b) : 0;
+    for (int64_t first = 0; first < all; first += PIECE) {
+        int64_t n = tt_min(PIECE, all - first), at = first * b->call.sz;
         fill_numbers(expected, &b->call, b->me, first, n);
         if (!same(b, "the input", at, in + at, expected, n * b->call.sz)) return false;
     }

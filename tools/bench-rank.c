@@ -30,12 +30,17 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
 {
     const struct tt_call *c = &b->call;
     const void *in = input;
-    if (c->in_place && (c->coll != TT_COLL_reduce || b->me == c->root)) in = TUTTI_IN_PLACE;
+    if (c->in_place && (!tt_coll_is_roots(c->coll) || b->me == c->root)) in = TUTTI_IN_PLACE;
     switch (c->coll) {
     case TT_COLL_barrier: return tutti_barrier(b->team);
     case TT_COLL_bcast: return tutti_bcast(b->team, out, c->n, c->type, c->root);
     case TT_COLL_reduce: return tutti_reduce(b->team, in, out, c->n, c->type, c->op, c->root);
     case TT_COLL_allreduce: return tutti_allreduce(b->team, in, out, c->n, c->type, c->op);
+    case TT_COLL_reduce_scatter_block:
+        return tutti_reduce_scatter_block(b->team, in, out, c->n, c->type, c->op);
+    case TT_COLL_reduce_scatter:
+        return tutti_reduce_scatter(b->team, in, out, c->out_counts, c->type, c->op);
+    case TT_COLL_gather: return tutti_gather(b->team, in, out, c->n, c->type, c->root);
     case TT_COLL_allgather: return tutti_allgather(b->team, in, out, c->n, c->type);
     case TT_COLL_alltoall: return tutti_alltoall(b->team, in, out, c->n, c->type);
     default: return call_v(b, in, out);
@@ -50,7 +55,7 @@ static tutti_status name_algorithm(const struct tt_bench *b, const char *in, cha
     tutti_team *t = b->team;
     tutti_plan *plan = NULL;
     tutti_status s = TUTTI_ERR_ARG;
-    const void *from = c->in_place && (c->coll != TT_COLL_reduce || b->me == c->root)
+    const void *from = c->in_place && (!tt_coll_is_roots(c->coll) || b->me == c->root)
                            ? TUTTI_IN_PLACE
                            : (const void *)in;
     switch (c->coll) {
@@ -61,6 +66,15 @@ static tutti_status name_algorithm(const struct tt_bench *b, const char *in, cha
         break;
     case TT_COLL_allreduce:
         s = tutti_plan_allreduce(t, from, out, c->n, c->type, c->op, 0, &plan);
+        break;
+    case TT_COLL_reduce_scatter_block:
+        s = tutti_plan_reduce_scatter_block(t, from, out, c->n, c->type, c->op, 0, &plan);
+        break;
+    case TT_COLL_reduce_scatter:
+        s = tutti_plan_reduce_scatter(t, from, out, c->out_counts, c->type, c->op, 0, &plan);
+        break;
+    case TT_COLL_gather:
+        s = tutti_plan_gather(t, from, out, c->n, c->type, c->root, 0, &plan);
         break;
     case TT_COLL_allgather: s = tutti_plan_allgather(t, from, out, c->n, c->type, 0, &plan); break;
     case TT_COLL_allgatherv:

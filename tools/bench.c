@@ -160,7 +160,7 @@ static void run_sizes(struct outcome *o, struct tt_problem problem)
     for (int64_t bytes = o->a->first_bytes; bytes <= o->a->last_bytes; bytes *= 2) {
         if (bytes % sz != 0) continue;
         problem.n = bytes / sz;
-        if (!tt_call_segments(&problem.call)) problem.call.n = problem.n;
+        if (!tt_call_counts(&problem.call)) problem.call.n = problem.n;
         run_algorithms(o, &problem);
     }
 }

@@ -42,16 +42,11 @@ static int64_t count_at(enum tt_coll coll, int p, int which)
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
     const int64_t per_pair[] = {0, 1, 2, 3, 5, 7};
     bool pairs = coll == TT_COLL_alltoall || coll == TT_COLL_alltoallv ||
-                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv || coll == TT_COLL_gather ||
+                 coll == TT_COLL_reduce_scatter_block || coll == TT_COLL_reduce_scatter;
     return pairs ? per_pair[which] : per_rank[which];
 }
 enum { COUNTS = 6 };
-
-static bool has_place(enum tt_coll coll)
-{
-    return coll != TT_COLL_barrier && coll != TT_COLL_bcast && coll != TT_COLL_alltoall &&
-           coll != TT_COLL_alltoallv;
-}
 
 static int roots(enum tt_coll coll, int p)
 {
@@ -78,10 +73,10 @@ static void sizes_of(enum tt_coll coll, int p, uint64_t size[DIGITS])
     size[COUNT] = data ? COUNTS : 1;
     size[SLICE] = data ? SLICES : 1;
     size[TYPE] = data ? TYPES : 1;
-    size[PLACE] = has_place(coll) ? 2 : 1;
+    size[PLACE] = tt_coll_has_place(coll) ? 2 : 1;
     size[ORDER] = tt_coll_has_op(coll) ? 2 : 1;
     size[ROOT] = (uint64_t)roots(coll, p);
-    size[SKEW] = v ? TT_SKEWS : 1;
+    size[SKEW] = v || coll == TT_COLL_reduce_scatter ? TT_SKEWS : 1;
     size[GAPS] = v ? 2 : 1;
     size[RADIX] = 2;
 }
@@ -137,7 +132,7 @@ static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DI
     call->slice = digit[SLICE] * call->sz;
     if (coll == TT_COLL_barrier) return problem;
     problem.n = count_at(coll, p, digit[COUNT]);
-    if (!tt_call_segments(call)) call->n = problem.n;
+    if (!tt_call_counts(call)) call->n = problem.n;
     return problem;
 }
 

@@ -95,7 +95,7 @@ static struct tt_call call_of(const struct ranks *ranks, const struct tt_check_c
     struct tt_call call = tt_problem_call(&c->problem, r, room);
     if (c->gaps && call.out_displs) spread(room + p, p);
     if (c->gaps && call.in_displs) spread(room + 3 * p, p);
-    if (call.coll == TT_COLL_reduce) call.in_place &= r == call.root; /* the root's own affair */
+    if (tt_coll_is_roots(call.coll)) call.in_place &= r == call.root; /* the root's own affair */
     return call;
 }
 

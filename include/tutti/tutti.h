@@ -256,8 +256,10 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 /* ---- Collectives --------------------------------------------------------------------------- */
 
 /* Given as `in`: the input is found in `out`, where the result replaces it. All ranks of the team
- * must do so alike, except in reduce, where it is the root's own affair. For allgather(v) the
- * input lies at the rank's own place in `out`. Not for bcast, barrier and alltoall(v). */
+ * must do so alike, except in reduce and gather, where it is the root's own affair. For gather and
+ * allgather(v) the input lies at the rank's own place in `out`. For reduce_scatter(_block) `out` has
+ * room for all of the input; the rank's block of the result comes to its beginning, and the rest is
+ * undefined then. Not for bcast, barrier and alltoall(v). */
 #define TUTTI_IN_PLACE ((const void *)1)
 
 /* Flags of tutti_plan_*, the same on all ranks. */
@@ -268,7 +270,7 @@ enum {
 };
 
 /*
- * The eight collectives, each in three forms that run the same plan:
+ * The collectives, each in three forms that run the same plan:
  *
  *   tutti_X(team, ...)                 blocks until this rank's part is done;
  *   tutti_iX(team, ..., &plan)         starts it and returns: complete it with tutti_wait (or
@@ -276,7 +278,7 @@ enum {
  *   tutti_plan_X(team, ..., flags, &plan)  prepares it: start it with tutti_start, as often as wanted.
  *
  * Collective: every rank of the team calls the same collectives (or starts the same plans) in the
- * same order, with the same root, type, operation, flags and, but for the v-forms, counts; making a
+ * same order, with the same root, type, operation, flags and, but for alltoallv, counts; making a
  * plan is local. Any number may be in flight on one team (thirty-two advance at once, later ones
  * wait their turn inside the library), completed in any order. Completing one means: this rank's
  * output is there and its buffers are the caller's again; it says nothing of other ranks, but for barrier.
@@ -306,7 +308,20 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce(tutti_team *team, const voi
 /* The same, at every rank. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type, tutti_op op);
-/* out[r*n .. r*n+n-1] = in[0..n-1] of rank r, for every r. */
+/* Of the reduction of all ranks' in[0..p*n-1], block r to rank r: out[i] = in[r*n+i] of rank 0 op
+ * in[r*n+i] of rank 1 op ..., i < n. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_block(tutti_team *team, const void *in,
+                                                                   void *out, int64_t n,
+                                                                   tutti_type type, tutti_op op);
+/* The same with blocks of counts[0], counts[1] ... elements, one after the other in `in`; counts[p] is
+ * the same on all ranks. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter(tutti_team *team, const void *in,
+                                                             void *out, const int64_t *counts,
+                                                             tutti_type type, tutti_op op);
+/* out[r*n .. r*n+n-1] at the root = in[0..n-1] of rank r, for every r; `out` is ignored elsewhere. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather(tutti_team *team, const void *in, void *out,
+                                                     int64_t n, tutti_type type, int root);
+/* The same, at every rank. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type);
 /* out[displs[r] .. +counts[r]-1] = in of rank r, which has counts[r] elements. counts[p] is the
@@ -336,6 +351,16 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce(tutti_team *team, const vo
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallreduce(tutti_team *team, const void *in,
                                                          void *out, int64_t n, tutti_type type,
                                                          tutti_op op, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter_block(
+    tutti_team *team, const void *in, void *out, int64_t n, tutti_type type, tutti_op op,
+    tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter(tutti_team *team, const void *in,
+                                                              void *out, const int64_t *counts,
+                                                              tutti_type type, tutti_op op,
+                                                              tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_igather(tutti_team *team, const void *in, void *out,
+                                                      int64_t n, tutti_type type, int root,
+                                                      tutti_plan **plan);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgather(tutti_team *team, const void *in,
                                                          void *out, int64_t n, tutti_type type,
                                                          tutti_plan **plan);
@@ -364,6 +389,16 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allreduce(tutti_team *team, c
                                                              void *out, int64_t n, tutti_type type,
                                                              tutti_op op, unsigned flags,
                                                              tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter_block(
+    tutti_team *team, const void *in, void *out, int64_t n, tutti_type type, tutti_op op,
+    unsigned flags, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter(
+    tutti_team *team, const void *in, void *out, const int64_t *counts, tutti_type type,
+    tutti_op op, unsigned flags, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_gather(tutti_team *team, const void *in,
+                                                          void *out, int64_t n, tutti_type type,
+                                                          int root, unsigned flags,
+                                                          tutti_plan **plan);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allgather(tutti_team *team, const void *in,
                                                              void *out, int64_t n, tutti_type type,
                                                              unsigned flags, tutti_plan **plan);

@@ -41,11 +41,11 @@ static tutti_status check_op(struct tt_call *c)
 static tutti_status check_place(const tutti_team *team, const struct tt_call *c)
 {
     if (!c->in_place) return TUTTI_OK;
-    if (c->coll == TT_COLL_alltoall || c->coll == TT_COLL_alltoallv)
+    if (!tt_coll_has_place(c->coll))
         return tt_fail(TUTTI_ERR_ARG, "%s cannot be done in place", tt_coll_name(c->coll));
-    if (c->coll == TT_COLL_reduce && c->root != team->run.me)
-        return tt_fail(TUTTI_ERR_ARG, "TUTTI_IN_PLACE is for the root (%d) of a reduce alone",
-                       (int)c->root);
+    if (tt_coll_is_roots(c->coll) && c->root != team->run.me)
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_IN_PLACE is for the root (%d) of a %s alone",
+                       (int)c->root, tt_coll_name(c->coll));
     return TUTTI_OK;
 }
 
@@ -112,12 +112,30 @@ static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
     return ascend ? TUTTI_OK : check_apart(c->out_counts, c->out_displs, p);
 }
 
+/* The blocks of a reduce_scatter, which lie one after the other; n becomes their sum. */
+static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
+{
+    int64_t bytes;
+    if (!c->out_counts) return tt_fail(TUTTI_ERR_ARG, "counts is NULL");
+    c->n = 0;
+    for (int r = 0; r < team->run.map.p; r++) {
+        if (c->out_counts[r] < 0)
+            return tt_fail(TUTTI_ERR_ARG, "the count for rank %d is negative: %lld", r,
+                           (long long)c->out_counts[r]);
+        if (__builtin_add_overflow(c->n, c->out_counts[r], &c->n) ||
+            __builtin_mul_overflow(c->n, c->sz, &bytes))
+            return tt_fail(TUTTI_ERR_ARG, "the counts up to rank %d overflow", r);
+    }
+    return TUTTI_OK;
+}
+
 tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
 {
     TT_TRY(check_common(team, &rq->call));
     if (rq->call.coll == TT_COLL_barrier) return TUTTI_OK;
     TT_TRY(check_op(&rq->call));
     TT_TRY(check_place(team, &rq->call));
+    if (rq->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &rq->call);
     return tt_call_segments(&rq->call) ? check_lists(team, rq) : TUTTI_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The eight collectives in their three forms: each fills in a request, X_of, and hands it on.
+ * The collectives in their three forms: each fills in a request, X_of, and hands it on.
  */
 #include "api/api.h"
 
@@ -116,6 +116,105 @@ tutti_status tutti_plan_allreduce(tutti_team *team, const void *in, void *out, i
                                   tutti_type type, tutti_op op, unsigned flags, tutti_plan **plan)
 {
     struct tt_request rq = allreduce_of(in, out, n, type, op);
+    return tt_request_plan(team, &rq, flags, plan);
+}
+
+static inline struct tt_request reduce_scatter_block_of(const void *in, void *out, int64_t n,
+                                                        tutti_type type, tutti_op op)
+{
+    return (struct tt_request){.call = {.commutes = true,
+                                        .coll = TT_COLL_reduce_scatter_block,
+                                        .n = n,
+                                        .type = type,
+                                        .op = op},
+                               .in = in,
+                               .out = out};
+}
+
+tutti_status tutti_reduce_scatter_block(tutti_team *team, const void *in, void *out, int64_t n,
+                                        tutti_type type, tutti_op op)
+{
+    struct tt_request rq = reduce_scatter_block_of(in, out, n, type, op);
+    return tt_request_run(team, &rq);
+}
+
+tutti_status tutti_ireduce_scatter_block(tutti_team *team, const void *in, void *out, int64_t n,
+                                         tutti_type type, tutti_op op, tutti_plan **plan)
+{
+    struct tt_request rq = reduce_scatter_block_of(in, out, n, type, op);
+    return tt_request_start(team, &rq, plan);
+}
+
+tutti_status tutti_plan_reduce_scatter_block(tutti_team *team, const void *in, void *out, int64_t n,
+                                             tutti_type type, tutti_op op, unsigned flags,
+                                             tutti_plan **plan)
+{
+    struct tt_request rq = reduce_scatter_block_of(in, out, n, type, op);
+    return tt_request_plan(team, &rq, flags, plan);
+}
+
+static inline struct tt_request reduce_scatter_of(const void *in, void *out, const int64_t *counts,
+                                                  tutti_type type, tutti_op op)
+{
+    return (struct tt_request){.call = {.commutes = true,
+                                        .coll = TT_COLL_reduce_scatter,
+                                        .type = type,
+                                        .op = op,
+                                        .out_counts = counts},
+                               .in = in,
+                               .out = out};
+}
+
+tutti_status tutti_reduce_scatter(tutti_team *team, const void *in, void *out,
+                                  const int64_t *counts, tutti_type type, tutti_op op)
+{
+    struct tt_request rq = reduce_scatter_of(in, out, counts, type, op);
+    return tt_request_run(team, &rq);
+}
+
+tutti_status tutti_ireduce_scatter(tutti_team *team, const void *in, void *out,
+                                   const int64_t *counts, tutti_type type, tutti_op op,
+                                   tutti_plan **plan)
+{
+    struct tt_request rq = reduce_scatter_of(in, out, counts, type, op);
+    return tt_request_start(team, &rq, plan);
+}
+
+tutti_status tutti_plan_reduce_scatter(tutti_team *team, const void *in, void *out,
+                                       const int64_t *counts, tutti_type type, tutti_op op,
+                                       unsigned flags, tutti_plan **plan)
+{
+    struct tt_request rq = reduce_scatter_of(in, out, counts, type, op);
+    return tt_request_plan(team, &rq, flags, plan);
+}
+
+static inline struct tt_request gather_of(const void *in, void *out, int64_t n, tutti_type type,
+                                          int root)
+{
+    return (struct tt_request){
+        .call = {.commutes = true, .coll = TT_COLL_gather, .n = n, .type = type, .root = root},
+        .in = in,
+        .out = out};
+}
+
+tutti_status tutti_gather(tutti_team *team, const void *in, void *out, int64_t n, tutti_type type,
+                          int root)
+{
+    struct tt_request rq = gather_of(in, out, n, type, root);
+    return tt_request_run(team, &rq);
+}
+
+tutti_status tutti_igather(tutti_team *team, const void *in, void *out, int64_t n, tutti_type type,
+                           int root, tutti_plan **plan)
+{
+    struct tt_request rq = gather_of(in, out, n, type, root);
+    return tt_request_start(team, &rq, plan);
+}
+
+tutti_status tutti_plan_gather(tutti_team *team, const void *in, void *out, int64_t n,
+                               tutti_type type, int root, unsigned flags, tutti_plan **plan)
+{
+    struct tt_request rq = gather_of(in, out, n, type, root);
     return tt_request_plan(team, &rq, flags, plan);
 }
 

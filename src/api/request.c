@@ -51,7 +51,7 @@ static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
     bool in_order = !rq->call.commutes;
     TT_TRY(tt_request_check(team, rq));
     if (in_order) rq->call.commutes = false;
-    if (tt_call_segments(&rq->call))
+    if (tt_call_counts(&rq->call))
         return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
     *prepared = tt_cache_find(&team->cache, &rq->call); /* of a user's operation, checked by now */
     if (*prepared) return TUTTI_OK;
@@ -67,7 +67,7 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
     if (tt_unlikely(!team)) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
     rq->call.in_place = rq->in == TUTTI_IN_PLACE;
     *prepared = NULL;
-    if (tt_likely(!tt_call_segments(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
+    if (tt_likely(!tt_call_counts(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
         *prepared = tt_cache_find(&team->cache, &rq->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, rq, prepared));
     return tt_request_buffers(*prepared, rq);
@@ -91,7 +91,7 @@ tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
     tutti_status status = find_shape(team, rq, &prepared);
     if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
     status = run_spare(team, prepared, rq);
-    if (tt_unlikely(tt_call_segments(&rq->call))) tt_prepared_drop(prepared);
+    if (tt_unlikely(tt_call_counts(&rq->call))) tt_prepared_drop(prepared);
     return status;
 }
 
@@ -114,7 +114,7 @@ static void keep_counts(tutti_plan *plan, int p)
 static tutti_plan *new_plan(tutti_team *team, const struct tt_call *call,
                             struct tt_prepared *prepared)
 {
-    int64_t counts = tt_call_segments(call) ? 4 * (int64_t)team->run.map.p : 0;
+    int64_t counts = tt_call_counts(call) ? 4 * (int64_t)team->run.map.p : 0;
     tutti_plan *plan = tt_calloc(1, sizeof *plan + (size_t)counts * sizeof(int64_t));
     if (!plan) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
@@ -152,7 +152,7 @@ static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_pla
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     TT_TRY(find_shape(team, rq, &prepared));
     if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
-    if (!tt_call_segments(&rq->call)) prepared->uses++;
+    if (!tt_call_counts(&rq->call)) prepared->uses++;
     tutti_plan *made = new_plan(team, &rq->call, prepared);
     if (!made) {
         tt_prepared_drop(prepared);

@@ -36,7 +36,8 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
     struct tt_shape_key key = tt_shape_key(&common);
     uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
     h = hash(h, algorithm, strlen(algorithm));
-    if (c->coll == TT_COLL_allgatherv) h = hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
+    if (c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter)
+        h = hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
     return (h ^ h >> 32) | 1;
 }
 
@@ -70,7 +71,15 @@ static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
 
 static bool gathers(const struct tt_call *c)
 {
-    return c->coll == TT_COLL_allgather || c->coll == TT_COLL_alltoall;
+    return c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather || c->coll == TT_COLL_alltoall;
+}
+
+/* The input is the vector of all blocks; the output one of them, or in place all that was there. */
+static void set_scattered(struct tt_prepared *p, const struct tt_call *c,
+                          const struct tt_team *team)
+{
+    p->in_bytes = tt_call_block_at(c, team->map.p);
+    p->out_bytes = c->in_place ? p->in_bytes : tt_call_block_bytes(c, team->me);
 }
 
 /* What this rank's buffers must have; see call.h. */
@@ -78,10 +87,15 @@ static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const stru
 {
     int64_t bytes = tt_call_bytes(c), all = bytes * team->map.p;
     if (tt_call_segments(c) || c->coll == TT_COLL_barrier) return;
+    if (tt_call_scatters(c)) {
+        set_scattered(p, c, team);
+        return;
+    }
     p->in_bytes = c->coll == TT_COLL_alltoall ? all : c->coll == TT_COLL_bcast ? 0 : bytes;
     p->out_bytes = gathers(c) ? all : bytes;
-    p->place = c->coll == TT_COLL_allgather ? team->me * bytes : 0;
-    if (c->coll == TT_COLL_reduce && c->root != team->me) p->out_bytes = 0;
+    p->place =
+        c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? team->me * bytes : 0;
+    if (tt_coll_is_roots(c->coll) && c->root != team->me) p->out_bytes = 0;
 }
 
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,

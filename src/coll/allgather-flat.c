@@ -32,11 +32,6 @@ static struct cut cut(const struct tt_call *call, const struct tt_map *map)
     return c;
 }
 
-static int64_t turns(const struct cut *c, int64_t bytes)
-{
-    return bytes > 0 ? tt_div_up(bytes, c->s.len) : 0;
-}
-
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_refuse_window(map, 2 * call->sz);
@@ -46,40 +41,19 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
 {
     struct cut c = cut(call, map);
     int64_t p = map->p, total = 0, all_turns = 0, most = longest(call, map->p);
-    int64_t least = most, least_turns = turns(&c, most);
+    int64_t least = most, least_turns = tt_late_turns(&c.s, most);
     for (int r = 0; r < map->p; r++) {
         int64_t len = tt_piece(call, r).len;
         total += len;
-        all_turns += turns(&c, len);
+        all_turns += tt_late_turns(&c.s, len);
         least = tt_min(least, len);
-        least_turns = tt_min(least_turns, turns(&c, len));
+        least_turns = tt_min(least_turns, tt_late_turns(&c.s, len));
     }
     return (struct tt_count){.sent = (p - 1) * most,
                              .received = total - least,
                              .copied = most * (call->in_place ? 1 : 2),
                              .messages = all_turns - least_turns,
                              .steps = p * c.s.turns + all_turns + (most > 0 && !call->in_place)};
-}
-
-/* The slice of this turn of what begins at r, `late` turns after the first. */
-static struct tt_range slice(struct tt_builder *b, const struct cut *c, struct tt_range r,
-                             int64_t late)
-{
-    int turns_all = (int)c->s.turns;
-    if (late == 0) return tt_slice(b, &c->s, r);
-    return tt_rotating(b, r, c->s.len, turns_all, turns_all - (int)late);
-}
-
-static void move(struct tt_builder *b, const struct cut *c, struct tt_range to,
-                 struct tt_range from, int64_t bytes)
-{
-    int64_t n = turns(c, bytes), late = c->s.turns - n;
-    if (n == 0) return;
-    if (to.buf != TT_WIN) to = slice(b, c, to, late);
-    if (from.buf != TT_WIN) from = slice(b, c, from, late);
-    tt_copy(b, to, from, c->s.turns > 1 ? c->s.len : bytes);
-    if (bytes % c->s.len && c->s.turns > 1) tt_tail(b, bytes % c->s.len);
-    if (late > 0) tt_from(b, (uint32_t)late);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -90,14 +64,14 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     struct tt_span mine = tt_piece(call, me);
     struct tt_range win = tt_half(b, &c.s, tt_own(TT_WIN, c.base));
     tt_slices_begin(b, &c.s);
-    move(b, &c, win, tt_own(TT_IN, 0), mine.len);
+    tt_late_copy(b, &c.s, win, tt_own(TT_IN, 0), mine.len);
     tt_slice_signal(b, &c.s, TT_ALL, 1, 1);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
         struct tt_span piece = tt_piece(call, r);
         win.rank = r;
         tt_slice_await(b, &c.s, r, 1, 1);
-        move(b, &c, tt_own(TT_OUT, piece.off), win, piece.len);
+        tt_late_copy(b, &c.s, tt_own(TT_OUT, piece.off), win, piece.len);
     }
     tt_slices_end(b, &c.s);
     tt_copy_in(b, call, mine.off, 0, mine.len);

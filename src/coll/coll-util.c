@@ -147,6 +147,54 @@ void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ra
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
+int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes)
+{
+    return bytes > 0 ? tt_div_up(bytes, s->len) : 0;
+}
+
+struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
+                        int64_t bytes)
+{
+    int all = (int)s->turns, late = all - (int)tt_late_turns(s, bytes);
+    if (late == 0 || late == all) return tt_slice(b, s, r);
+    return tt_rotating(b, r, s->len, all, all - late);
+}
+
+int64_t tt_late_len(const struct tt_slices *s, int64_t bytes)
+{
+    return s->turns > 1 && bytes > 0 ? s->len : bytes;
+}
+
+void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes)
+{
+    int64_t late = s->turns - tt_late_turns(s, bytes);
+    if (bytes == 0) return;
+    if (bytes % s->len && s->turns > 1) tt_tail(b, bytes % s->len);
+    if (late > 0) tt_from(b, (uint32_t)late);
+}
+
+void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
+                  struct tt_range from, int64_t bytes)
+{
+    if (bytes == 0) return;
+    if (to.buf != TT_WIN) to = tt_late(b, s, to, bytes);
+    if (from.buf != TT_WIN) from = tt_late(b, s, from, bytes);
+    tt_copy(b, to, from, tt_late_len(s, bytes));
+    tt_late_turn(b, s, bytes);
+}
+
+void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)
+{
+    tt_slices_begin(b, s);
+    if (s->turns > 2) {
+        tt_slice_await(b, s, root, (uint32_t)-1, 1);
+        tt_from(b, 2);
+    }
+    tt_slice_copy(b, s, tt_half(b, s, tt_own(TT_WIN, base)), tt_slice(b, s, tt_own(TT_IN, 0)));
+    tt_slice_signal(b, s, root, 1, 1);
+    tt_slices_end(b, s);
+}
+
 /* ---- All ranks ---- */
 
 void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, struct tt_range from,

@@ -64,6 +64,21 @@ void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer,
 void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                    struct tt_range from);
 
+/* Pieces of different lengths that end in the same turn: s cuts the longest, shorter ones begin later. */
+int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes);
+/* This turn's slice of such a piece. */
+struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
+                        int64_t bytes);
+int64_t tt_late_len(const struct tt_slices *s, int64_t bytes);
+/* Of the step just appended, which is one of such a piece: when it begins and how it ends. */
+void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes);
+/* A piece's slice, between the caller's buffer and WIN, whose range is taken as it is. */
+void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
+                  struct tt_range from, int64_t bytes);
+
+/* IN through the halves of WIN to the root, who says in the end of a turn that it has read its slice. */
+void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
+
 /* ---- All ranks ---- */
 
 /* `from` of rank 0 op that of rank 1 ...; this rank's operand is `mine`. */

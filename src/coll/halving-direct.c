@@ -14,7 +14,7 @@ bool tt_halving_is_direct(const struct tt_map *map)
 /* Whether the data that place i gives in step k is there from the beginning: its input. */
 static bool is_there(const struct tt_halving *h, int i, int k)
 {
-    return k == 0 && i >= h->pairs;
+    return k == 0 && !tt_halving_paired(h, i);
 }
 
 void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice)
@@ -32,7 +32,7 @@ static int partner_rep(const struct tt_halving *h, int k)
 /* Everyone's input is open to whom it concerns; in a reduce, the root's output to all. */
 static void begin(struct tt_builder *b, const struct tt_halving *h)
 {
-    bool root = h->reduces && h->me == h->call->root;
+    bool root = h->me == h->root;
     tt_open(b, 1u << TT_IN | 1u << (h->reduces && !root ? TT_TMP : TT_OUT));
     tt_signal(b, root ? TT_ALL : h->mate >= 0 ? h->mate : partner_rep(h, 0), 1);
     if (h->mate >= 0) tt_await(b, h->mate, 1);
@@ -99,7 +99,6 @@ static void add(struct set *set, int me, int rank)
 /* Whose buffers I touch, and who touches mine; but not the reps that put into the root's. */
 static void touched(const struct tt_halving *h, struct set *mine, struct set *others)
 {
-    int root = h->reduces ? h->call->root : -1;
     add(mine, h->me, h->mate);
     add(others, h->me, h->mate);
     if (!h->rep) add(others, h->me, partner_rep(h, 0));
@@ -109,14 +108,18 @@ static void touched(const struct tt_halving *h, struct set *mine, struct set *ot
         if (k > 0 || !h->reduces) add(mine, h->me, tt_halving_rep(h, partner));
         if (k > 0 || !h->reduces || h->mate < 0) add(others, h->me, tt_halving_rep(h, partner));
     }
-    if (h->rep) add(mine, h->me, root);
+    if (h->rep) add(mine, h->me, h->root);
+    for (int side = 0; side < 2 && tt_call_scatters(h->call); side++) {
+        add(mine, h->me, tt_halving_rep(h, tt_halving_holder(h, h->i)));
+        if (h->rep) add(others, h->me, tt_halving_taker(h, side));
+    }
 }
 
 /* The rep of place i, if it put into my output (I am the root) and was not awaited with the others. */
 static int late(const struct tt_halving *h, const struct set *others, int i)
 {
     int rep = tt_halving_rep(h, i);
-    bool put = h->reduces && h->me == h->call->root && rep != h->me;
+    bool put = h->me == h->root && rep != h->me;
     return put && !has(others, rep) ? rep : -1;
 }
 

@@ -7,11 +7,18 @@
 
 /* ---- Turns ---- */
 
-static struct tt_range source(const struct tt_halving *h, const struct tt_turn *turn)
+static struct tt_range behind(struct tt_range at, int64_t off)
 {
+    at.off += off;
+    return at;
+}
+
+static struct tt_range source(const struct tt_flow *flow, const struct tt_turn *turn)
+{
+    const struct tt_halving *h = flow->h;
     /* A place's own input goes out as it is; later only what has been reduced. */
     bool input = turn->step == TT_HALVING_PAIR || (turn->step == 0 && h->mate < 0);
-    return input ? tt_own(TT_IN, turn->out.off) : tt_halving_acc(h, h->me, turn->out.off);
+    return input ? tt_own(TT_IN, turn->out.off) : behind(flow->from, turn->out.off);
 }
 
 static struct tt_range *room(struct tt_flow *flow)
@@ -24,8 +31,8 @@ static void begin(struct tt_flow *flow, struct tt_turn turn)
     bool straight = turn.step == TT_HALVING_STRAIGHT;
     flow->turns++;
     flow->now = turn;
-    struct tt_range to = straight ? tt_halving_acc(flow->h, flow->h->me, turn.in.off) : *room(flow);
-    if (turn.to >= 0) flow->sent = tt_send(flow->b, turn.to, source(flow->h, &turn), turn.out.len);
+    struct tt_range to = straight ? behind(flow->to, turn.in.off) : *room(flow);
+    if (turn.to >= 0) flow->sent = tt_send(flow->b, turn.to, source(flow, &turn), turn.out.len);
     if (turn.from >= 0) flow->received = tt_recv(flow->b, turn.from, to, turn.in.len);
 }
 
@@ -61,6 +68,15 @@ void tt_flow_end(struct tt_flow *flow)
 
 /* ---- Steps ---- */
 
+struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at)
+{
+    return (struct tt_flow){.b = b,
+                            .h = h,
+                            .from = at,
+                            .to = at,
+                            .now = {.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT}};
+}
+
 void tt_flow_exchange(struct tt_flow *flow, int step, int to, const struct tt_span *out, int from,
                       const struct tt_span *in)
 {
@@ -88,8 +104,7 @@ static int64_t longest_slice(const struct tt_halving *h)
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
-    struct tt_flow flow = {
-        .b = b, .h = h, .now = {.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT}};
+    struct tt_flow flow = tt_flow_at(b, h, tt_halving_acc(h, h->me, 0));
     tt_halving_room(b, h);
     /* A later step's slices may be one element longer than half of the longest, never more than it. */
     for (int k = 0; k < 2; k++) flow.room[k] = tt_scratch(b, longest_slice(h) + h->call->sz);
@@ -110,7 +125,34 @@ struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
     return flow;
 }
 
+/* ---- The gather ---- */
+
+int tt_halving_gather(const struct tt_halving *h, struct tt_move *move)
+{
+    int at = tt_halving_place(h, h->root), n = 0;
+    for (int k = h->m - 1; k >= 0; k--) {
+        int from_root = h->i ^ at, partner = h->i ^ 1 << k;
+        if (from_root >> k & 1) {
+            int to = partner == at ? h->root : tt_halving_rep(h, partner);
+            move[n++] = (struct tt_move){to, -1, tt_halving_kept(h, h->i, k)};
+            return n;
+        }
+        move[n++] = (struct tt_move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
+    }
+    return n;
+}
+
+void tt_flow_moves(struct tt_flow *flow, const struct tt_move *move, int n)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    for (int i = 0; i < n; i++) {
+        tt_halving_cut(flow->h, move[i].run, flow->h->s, list);
+        tt_flow_exchange(flow, TT_HALVING_STRAIGHT, move[i].to, list, move[i].from, list);
+    }
+}
+
 /* ---- Costs ---- */
+
 
 static void count_out(struct tt_count *c, const struct tt_halving *h, const struct tt_span *list)
 {
@@ -155,5 +197,15 @@ void tt_flow_count(struct tt_count *c, const struct tt_halving *h, const struct 
     for (int j = 0; in && j < h->s; j++) {
         c->received += in[j].len;
         c->steps += in[j].len > 0 ? 2 : 0;
+    }
+}
+
+void tt_flow_moves_count(struct tt_count *c, const struct tt_halving *h, const struct tt_move *move,
+                         int n)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    for (int i = 0; i < n; i++) {
+        tt_halving_cut(h, move[i].run, h->s, list);
+        tt_flow_count(c, h, move[i].to >= 0 ? list : NULL, move[i].from >= 0 ? list : NULL);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recursive halving: who is whose partner, which part of the vector is kept, and in what order its
- * slices go. Shared by reduce and allreduce `halving`.
+ * slices go. Shared by reduce, allreduce and reduce_scatter(_block) `halving` and gather `binomial`.
  *
  * The vector is q blocks, q the greatest power of two <= p. Place i (0..q-1) exchanges with i ^ 2^k
  * in step k, keeps half of what it has, and gives the other half; after log2 q steps it has one
@@ -11,6 +11,10 @@
  *
  *     p = 6:   ranks  0 1   2 3   4   5        reps 0, 3, 4, 5
  *              places  0     1    2   3        others 1, 2
+ *
+ * Place i ends with block bitreverse(i). Where each rank has a block of its own (reduce_scatter, gather)
+ * a place's block is what its ranks have, as unequal as it may be; and where operands need not stay in
+ * rank order, or there are none, places are numbered in reverse bit order, so that each keeps its own.
  *
  * Each half goes in `s` slices, in such an order that what is given in the next step comes first, and
  * within that what is given in the step after it (order 'list' below): then slices travel, are
@@ -35,13 +39,24 @@ struct tt_halving {
     int i;        /* my place */
     bool rep;     /* I stand for it */
     int mate;     /* the other rank of my place, or -1 */
-    bool reduces; /* it is a reduce: only the root has an OUT */
+    bool reduces; /* not all ranks have the vector in an OUT */
+    int root;     /* who has, or -1 */
+    bool own;     /* blocks are those of the ranks */
+    bool turned;  /* places are numbered in reverse bit order */
 };
 
 struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *map, int me);
 int tt_halving_place(const struct tt_halving *h, int rank);
 int tt_halving_rep(const struct tt_halving *h, int i);
 int tt_halving_other(const struct tt_halving *h, int i); /* -1 if there is none */
+bool tt_halving_paired(const struct tt_halving *h, int i); /* whether there is one */
+/* Of own blocks: the place that ends with that of place i, which ends with its. */
+int tt_halving_holder(const struct tt_halving *h, int i);
+/* Of the block that this rank's place ends with, the rank that gets part `side`, 0 or 1 (-1: none). */
+int tt_halving_taker(const struct tt_halving *h, int side);
+/* The block of a rank, and its n slices. */
+struct tt_span tt_halving_block(const struct tt_halving *h, int rank);
+void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt_span *list);
 /* Who supplies what place i gives in step k. */
 int tt_halving_giver(const struct tt_halving *h, int i, int k);
 
@@ -65,6 +80,8 @@ static inline uint32_t tt_halving_value(const struct tt_halving *h, int step, in
 
 /* Where rank r has what it reduced: in OUT, or in TMP from its half on. */
 struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
+/* The last step's results go to where they belong at once: OUT of a reduce_scatter. */
+bool tt_halving_is_home(const struct tt_halving *h);
 /* Takes that TMP, before any other scratch. */
 void tt_halving_room(struct tt_builder *b, const struct tt_halving *h);
 /* acc <- mine op theirs, of step k, or of the pair (k = -1). `theirs` may be NULL: where they are. */
@@ -94,11 +111,14 @@ enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 struct tt_flow {
     struct tt_builder *b;
     const struct tt_halving *h;
-    struct tt_range room[2]; /* slices come in to these in turn */
+    struct tt_range room[2];  /* slices come in to these in turn */
+    struct tt_range from, to; /* where byte 0 of what goes straight would be, here and when it came */
     int turns;
     struct tt_turn now; /* under way */
     tt_started sent, received;
 };
+/* Nothing is under way, and what goes straight goes from and to `at`. */
+struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at);
 /* All of the distribution; its last slice is still to be reduced. */
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h);
 /* Waits for the turn under way, starts the next, and reduces what has come in meanwhile. */
@@ -107,6 +127,19 @@ void tt_flow_turn(struct tt_flow *flow, struct tt_turn next);
 void tt_flow_exchange(struct tt_flow *flow, int step, int to, const struct tt_span *out, int from,
                       const struct tt_span *in);
 void tt_flow_end(struct tt_flow *flow);
+
+/* A run moved in the gather: to one rank, or from one (else -1). */
+struct tt_move {
+    int to, from;
+    struct tt_run run;
+};
+enum { TT_HALVING_MOVES = 34 };
+/* What this rank does in the binomial gather of all places' blocks to the root, of which one rank of
+ * each place takes part, at the root's the root; in order, and how many. */
+int tt_halving_gather(const struct tt_halving *h, struct tt_move *move);
+void tt_flow_moves(struct tt_flow *flow, const struct tt_move *move, int n);
+void tt_flow_moves_count(struct tt_count *c, const struct tt_halving *h, const struct tt_move *move,
+                         int n);
 
 /* ---- Costs ---- */
 

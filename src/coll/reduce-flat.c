@@ -30,18 +30,6 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = tt_max(root, other)};
 }
 
-static void fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)
-{
-    tt_slices_begin(b, s);
-    if (s->turns > 2) {
-        tt_slice_await(b, s, root, (uint32_t)-1, 1);
-        tt_from(b, 2);
-    }
-    tt_slice_copy(b, s, tt_half(b, s, tt_own(TT_WIN, base)), tt_slice(b, s, tt_own(TT_IN, 0)));
-    tt_slice_signal(b, s, root, 1, 1);
-    tt_slices_end(b, s);
-}
-
 static void drain(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
 {
     tt_slices_begin(b, s);
@@ -62,7 +50,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     if (me == call->root)
         drain(b, &s, map->p, me, base);
     else
-        fill(b, &s, call->root, base);
+        tt_window_fill(b, &s, call->root, base);
 }
 
 const struct tt_algorithm tt_reduce_flat = {

@@ -24,32 +24,17 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 
 /* ---- The gather by messages ---- */
 
-struct move {
-    int to, from;
-    struct tt_run run;
-};
-enum { MOVES = 34 };
-
 /* What rank h->me does in it, in order; how many moves. The root itself stands for its place. */
-static int moves(const struct tt_halving *h, struct move *move)
+static int moves(const struct tt_halving *h, struct tt_move *move)
 {
     int root = h->call->root, at = tt_halving_place(h, root), n = 0;
     bool is_root = h->me == root;
     if (!h->rep && !is_root) return 0;
     if (h->i == at && h->mate >= 0 && (h->mate == root || (is_root && !h->rep)))
-        move[n++] = (struct move){is_root ? -1 : root, is_root ? h->mate : -1,
+        move[n++] = (struct tt_move){is_root ? -1 : root, is_root ? h->mate : -1,
                                   tt_halving_kept(h, at, h->m - 1)};
     if (h->i == at && !is_root) return n;
-    for (int k = h->m - 1; k >= 0; k--) {
-        int from_root = h->i ^ at, partner = h->i ^ 1 << k;
-        if (from_root >> k & 1) {
-            int to = partner == at ? root : tt_halving_rep(h, partner);
-            move[n++] = (struct move){to, -1, tt_halving_kept(h, h->i, k)};
-            return n;
-        }
-        move[n++] = (struct move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
-    }
-    return n;
+    return n + tt_halving_gather(h, move + n);
 }
 
 /* ---- Costs ---- */
@@ -57,13 +42,8 @@ static int moves(const struct tt_halving *h, struct move *move)
 static struct tt_count message_count(const struct tt_halving *h)
 {
     struct tt_count c = tt_halving_flow_count(h);
-    struct move move[MOVES];
-    struct tt_span list[TT_HALVING_SLICES];
-    int n = moves(h, move);
-    for (int i = 0; i < n; i++) {
-        tt_halving_cut(h, move[i].run, h->s, list);
-        tt_flow_count(&c, h, move[i].to >= 0 ? list : NULL, move[i].from >= 0 ? list : NULL);
-    }
+    struct tt_move move[TT_HALVING_MOVES];
+    tt_flow_moves_count(&c, h, move, moves(h, move));
     return c;
 }
 
@@ -117,14 +97,9 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h)
 
 static void build_messages(struct tt_builder *b, const struct tt_halving *h)
 {
-    struct move move[MOVES];
-    struct tt_span list[TT_HALVING_SLICES];
+    struct tt_move move[TT_HALVING_MOVES];
     struct tt_flow flow = tt_halving_flow(b, h);
-    int n = moves(h, move);
-    for (int i = 0; i < n; i++) {
-        tt_halving_cut(h, move[i].run, h->s, list);
-        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, move[i].to, list, move[i].from, list);
-    }
+    tt_flow_moves(&flow, move, moves(h, move));
     tt_flow_end(&flow);
 }
 

@@ -26,6 +26,12 @@
     X(allreduce_ring)                                                                              \
     X(allreduce_halving)                                                                           \
     X(allreduce_prt)                                                                               \
+    X(reduce_scatter_block_flat)                                                                   \
+    X(reduce_scatter_block_halving)                                                                \
+    X(reduce_scatter_flat)                                                                         \
+    X(reduce_scatter_halving)                                                                      \
+    X(gather_flat)                                                                                 \
+    X(gather_binomial)                                                                             \
     X(allgather_flat)                                                                              \
     X(allgather_direct)                                                                            \
     X(allgather_ring)                                                                              \
@@ -70,7 +76,7 @@ static struct tt_span alone_bytes(const struct tt_call *call, int64_t *from)
 {
     *from = call->in_displs ? call->in_displs[0] * call->sz : 0;
     if (call->coll == TT_COLL_barrier || call->coll == TT_COLL_bcast) return (struct tt_span){0};
-    if (!call->out_counts) return (struct tt_span){.len = tt_call_bytes(call)};
+    if (!call->out_displs) return (struct tt_span){.len = tt_call_bytes(call)};
     return (struct tt_span){call->out_displs[0] * call->sz, call->out_counts[0] * call->sz};
 }
 

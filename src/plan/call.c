@@ -38,3 +38,17 @@ bool tt_coll_has_root(enum tt_coll coll)
     };
     return (unsigned)coll < TT_COLLS && has[coll];
 }
+
+bool tt_coll_has_place(enum tt_coll coll)
+{
+    return tt_coll_has_op(coll) || coll == TT_COLL_gather || coll == TT_COLL_allgather ||
+           coll == TT_COLL_allgatherv;
+}
+
+int64_t tt_call_block_at(const struct tt_call *call, int r)
+{
+    int64_t at = 0;
+    if (!call->out_counts) return r * tt_call_bytes(call);
+    for (int i = 0; i < r; i++) at += call->out_counts[i];
+    return at * call->sz;
+}

@@ -126,7 +126,7 @@ static struct piece what_is_moved(struct reader *in)
     if (tt_coll_has_op(call->coll)) op(in);
     struct piece bytes = next(in, "a number of bytes");
     if (!in->failed) in->problem->n = elements(in, bytes, "a number of bytes, as in 64K");
-    if (!tt_call_segments(call)) call->n = in->problem->n;
+    if (!tt_call_counts(call)) call->n = in->problem->n;
     return bytes;
 }
 
@@ -206,12 +206,7 @@ static bool moves(enum tt_coll coll)
 
 static bool has_counts(enum tt_coll coll)
 {
-    return tt_call_segments(&(struct tt_call){.coll = coll});
-}
-
-static bool can_be_in_place(enum tt_coll coll)
-{
-    return tt_coll_has_op(coll) || coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+    return tt_call_counts(&(struct tt_call){.coll = coll});
 }
 
 static const char *const key_names[] = {"root", "slice", "order", "inplace", "seed", "skew"};
@@ -221,7 +216,7 @@ static const struct {
     void (*read)(struct reader *, struct piece);
 } keys[] = {
     {tt_coll_has_root, key_root},   {moves, key_slice}, {tt_coll_has_op, key_order},
-    {can_be_in_place, key_inplace}, {always, key_seed}, {has_counts, key_skew},
+    {tt_coll_has_place, key_inplace}, {always, key_seed}, {has_counts, key_skew},
 };
 
 static void key(struct reader *in)

@@ -8,15 +8,16 @@
  *     allreduce/f64/sum/1M/p16     alltoallv/u8/64K/p64/skew=zipf     barrier/p16
  *     bcast/f32/8/p9/root=3@nodes:4,4,1
  *
- * BYTES is what one rank contributes (to each other rank, for exchanges), a multiple of the type;
+ * BYTES is what one rank contributes (to each other rank, for exchanges and reduce_scatter(_block)), a
+ * multiple of the type;
  * K M G are 1024s. OP `user` is a user-defined operation that does not commute. The keys:
  *
- *     root=R        bcast, reduce; otherwise 0
+ *     root=R        bcast, reduce, gather; otherwise 0
  *     slice=BYTES   of a pipeline; otherwise the algorithm's own
  *     order=rank    operands are combined in rank order; order=any: user's may be in any
  *     inplace=1     where the collective can be
  *     seed=N        of whatever is drawn at random
- *     skew=WORD     counts of the v-forms: equal (as without), uniform (drawn from 0 to twice
+ *     skew=WORD     counts of the v-forms and reduce_scatter: equal (as without), uniform (drawn from 0 to twice
  *                   BYTES), zipf (the k-th rank in a drawn order gets a share of 1/k),
  *                   zero (about half of them are zero)
  *

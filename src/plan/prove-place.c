@@ -22,7 +22,10 @@ int64_t tt_prove_in_bytes(const struct tt_call *call, int p, int rank)
     switch (call->coll) {
     case TT_COLL_reduce:
     case TT_COLL_allreduce:
+    case TT_COLL_reduce_scatter:
+    case TT_COLL_gather:
     case TT_COLL_allgather: return tt_call_bytes(call);
+    case TT_COLL_reduce_scatter_block:
     case TT_COLL_alltoall: return p * tt_call_bytes(call);
     case TT_COLL_allgatherv: return call->out_counts[rank] * call->sz;
     case TT_COLL_alltoallv: return pieces_end(call->in_counts, call->in_displs, p) * call->sz;
@@ -39,6 +42,10 @@ int64_t tt_prove_out_bytes(const struct tt_call *call, int p, int rank)
     case TT_COLL_bcast:
     case TT_COLL_allreduce: return tt_call_bytes(call);
     case TT_COLL_reduce: return rank == call->root ? tt_call_bytes(call) : 0;
+    case TT_COLL_reduce_scatter_block:
+    case TT_COLL_reduce_scatter:
+        return call->in_place ? tt_prove_in_bytes(call, p, rank) : tt_call_block_bytes(call, rank);
+    case TT_COLL_gather: return rank == call->root ? p * tt_call_bytes(call) : 0;
     case TT_COLL_allgather:
     case TT_COLL_alltoall: return p * tt_call_bytes(call);
     case TT_COLL_allgatherv:
@@ -56,7 +63,10 @@ static int64_t input_in_out(const struct tt_call *call, int rank)
     if (!call->in_place) return -1;
     switch (call->coll) {
     case TT_COLL_reduce: return rank == call->root ? 0 : -1;
+    case TT_COLL_reduce_scatter_block:
+    case TT_COLL_reduce_scatter:
     case TT_COLL_allreduce: return 0;
+    case TT_COLL_gather: return rank == call->root ? rank * tt_call_bytes(call) : -1;
     case TT_COLL_allgather: return rank * tt_call_bytes(call);
     case TT_COLL_allgatherv: return call->out_displs[rank] * call->sz;
     default: return -1;

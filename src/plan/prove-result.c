@@ -5,7 +5,7 @@
  */
 #include "plan/prove-inside.h"
 
-/* What a piece of OUT must be: rank's input from byte coord on; or (rank -1) all of them reduced. */
+/* What a piece of OUT must be: rank's input from byte coord on; or (rank -1) all of them, reduced. */
 struct expected {
     int64_t off, len, coord;
     int rank;
@@ -41,13 +41,14 @@ static bool has_all(const struct tt_prover *p, uint32_t node)
     return n == p->p;
 }
 
-/* A value that is this execution's, of bytes at the same place. */
+/* A value that is this execution's, of the bytes that belong there. */
 static bool reduced(struct tt_prover *p, struct tt_part *part, int64_t off, struct tt_run run,
                     const struct expected *e)
 {
     char bytes[80], ranks[120];
     const struct tt_node *node = &p->nodes[run.node];
-    if (node->execution != part->execution || node->kind < TT_NODE_INPUT || run.coord != off)
+    if (node->execution != part->execution || node->kind < TT_NODE_INPUT ||
+        run.coord != e->coord + off - e->off)
         return is_wrong(p, part, off, run, e);
     if (has_all(p, run.node)) return true;
     return tt_prove_fault_at_end(
@@ -112,6 +113,12 @@ static bool gathered(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
+static bool scattered(struct tt_prover *p, struct tt_part *part)
+{
+    int64_t len = tt_call_block_bytes(part->call, part->rank);
+    return piece(p, part, (struct expected){0, len, tt_call_block_at(part->call, part->rank), -1});
+}
+
 static bool exchanged(struct tt_prover *p, struct tt_part *part)
 {
     const struct tt_call *c = part->call;
@@ -164,6 +171,9 @@ bool tt_prove_result(struct tt_prover *p, struct tt_part *part)
     case TT_COLL_reduce: return piece(p, part, (struct expected){0, bytes, 0, -1});
     case TT_COLL_allreduce:
         return piece(p, part, (struct expected){0, bytes, 0, -1}) && same_bits(p, part);
+    case TT_COLL_reduce_scatter_block:
+    case TT_COLL_reduce_scatter: return scattered(p, part);
+    case TT_COLL_gather: return bytes == 0 || gathered(p, part);
     case TT_COLL_allgather:
     case TT_COLL_allgatherv: return gathered(p, part);
     case TT_COLL_alltoall:

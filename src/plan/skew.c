@@ -46,11 +46,12 @@ static double harmonic_sum(const struct tt_problem *problem)
     return sum;
 }
 
-/* Elements from one rank to another; who contributes to an allgatherv goes to all alike: to 0.
- * Popular are an exchange's receivers, and an allgatherv's contributors. */
+/* Elements from one rank to another; who contributes to an allgatherv goes to all alike: to 0; and
+ * the blocks of a reduce_scatter are the same whoever contributes. Popular are an exchange's receivers,
+ * and an allgatherv's contributors. */
 static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
 {
-    bool gather = problem->call.coll == TT_COLL_allgatherv;
+    bool gather = problem->call.coll != TT_COLL_alltoallv;
     if (gather) to = 0;
     switch (problem->skew) {
     case TT_SKEW_uniform: return drawn(problem, from, to, 2 * problem->n + 1);
@@ -64,9 +65,9 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
 
 size_t tt_problem_room(const struct tt_problem *problem)
 {
-    size_t arrays = problem->call.coll == TT_COLL_alltoallv    ? 4
-                    : problem->call.coll == TT_COLL_allgatherv ? 2
-                                                               : 0;
+    size_t arrays = problem->call.coll == TT_COLL_alltoallv ? 4
+                    : tt_call_counts(&problem->call)         ? 2
+                                                            : 0;
     return arrays * (size_t)problem->p;
 }
 
@@ -83,11 +84,15 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
 {
     struct tt_call call = problem->call;
     int p = problem->p;
-    if (!tt_call_segments(&call)) return call;
+    if (!tt_call_counts(&call)) return call;
     double harmonic = harmonic_sum(problem);
     for (int r = 0; r < p; r++) room[r] = count(problem, harmonic, r, me);
     without_gaps(room, room + p, p);
     call.out_counts = room;
+    if (call.coll == TT_COLL_reduce_scatter) {
+        call.n = room[2 * p - 1] + room[p - 1];
+        return call;
+    }
     call.out_displs = room + p;
     if (call.coll == TT_COLL_allgatherv) return call;
     int64_t *in = room + 2 * (size_t)p;

@@ -63,6 +63,36 @@ static void test_exchanges(void **state)
     still_works();
 }
 
+static void test_blocks(void **state)
+{
+    int64_t x[8] = {1, 2, 3}, y[8], c[1] = {2}, bad[1] = {-1}, much[1] = {INT64_MAX / 4};
+    (void)state;
+    refused(tutti_reduce_scatter_block(team, NULL, y, 1, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "in is NULL");
+    refused(tutti_reduce_scatter_block(team, x, y, -1, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "negative");
+    refused(tutti_reduce_scatter_block(team, x, x + 1, 2, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "overlap");
+    refused(tutti_reduce_scatter_block(team, x, y, 1, TUTTI_F64, TUTTI_BXOR), TUTTI_ERR_TYPE,
+            "bxor");
+    refused(tutti_reduce_scatter(team, x, y, NULL, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "counts is NULL");
+    refused(tutti_reduce_scatter(team, x, y, bad, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
+    refused(tutti_reduce_scatter(team, x, y, much, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "overflow");
+    refused(tutti_reduce_scatter(team, x, NULL, c, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "out is NULL");
+    refused(tutti_reduce_scatter(team, x, x, c, TUTTI_I64, TUTTI_SUM), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_gather(team, x, y, 1, TUTTI_I64, 1), TUTTI_ERR_ARG, "root 1");
+    refused(tutti_gather(team, x, NULL, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_gather(team, NULL, y, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "in is NULL");
+    still_works();
+    assert_int_equal(tutti_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM), TUTTI_OK);
+    assert_true(y[0] == 1 && y[1] == 2);
+    assert_int_equal(tutti_gather(team, x + 1, y, 2, TUTTI_I64, 0), TUTTI_OK);
+    assert_true(y[0] == 2 && y[1] == 3);
+}
+
 static void test_plans(void **state)
 {
     double x = 1, y = 0;
@@ -188,9 +218,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reductions), cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_plans),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_contexts),   cmocka_unit_test(test_teams),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_teams),      cmocka_unit_test(test_no_memory),
     };
     if (tutti_init(&client) != TUTTI_OK) return 1;
     team = tutti_world(client);

@@ -49,7 +49,7 @@ static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t
         problem.call.slice = slice;
         if (tt_coll_has_root(a->coll)) problem.call.root = root;
         done += check(a, &problem, map);
-        bool skewed = a->coll == TT_COLL_allgatherv;
+        bool skewed = a->coll == TT_COLL_allgatherv || a->coll == TT_COLL_reduce_scatter;
         for (int skew = 1; skewed && skew < TT_SKEWS; skew++) {
             problem.skew = (enum tt_skew)skew;
             done += check(a, &problem, map);
@@ -82,7 +82,7 @@ static void in_place_saves_a_copy_at_most(void **state)
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         enum tt_coll coll = (*a)->coll;
-        if (coll == TT_COLL_barrier || coll == TT_COLL_bcast || coll >= TT_COLL_alltoall) continue;
+        if (!tt_coll_has_place(coll)) continue;
         for (int p = 1; p <= 9; p++) {
             struct tt_map map = plans_map(p);
             struct tt_problem problem = plans_problem(coll, p, 100);

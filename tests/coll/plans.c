@@ -11,7 +11,7 @@ struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
         .p = p,
         .n = n,
         .seed = 1};
-    if (coll != TT_COLL_allgatherv && coll != TT_COLL_alltoallv) problem.call.n = n;
+    if (!tt_call_counts(&problem.call)) problem.call.n = n;
     return problem;
 }
 
@@ -42,7 +42,7 @@ bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
     assert_true(all->calls && all->plans && all->room);
     for (int r = 0; r < p; r++) {
         all->calls[r] = tt_problem_call(problem, r, all->room + (size_t)r * room);
-        if (problem->call.coll == TT_COLL_reduce && r != problem->call.root)
+        if (tt_coll_is_roots(problem->call.coll) && r != problem->call.root)
             all->calls[r].in_place = false;
         all->plans[r] = tt_algorithm_plan(algorithm, &all->calls[r], map, r);
         if (!all->plans[r]) fail_msg("%s rank %d: %s", all->text, r, tutti_error());

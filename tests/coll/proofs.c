@@ -39,16 +39,24 @@ static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
     plans_free(&all);
 }
 
-static bool can_be_in_place(enum tt_coll coll)
+/* In place and commuting, in place and not, as `problem` is neither. */
+static void unequal_blocks(const struct tt_algorithm *a, struct tt_problem problem,
+                           struct tt_map *map)
 {
-    return tt_coll_has_op(coll) || coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
+    problem.call.in_place = true;
+    one(a, &problem, map);
+    problem.call.op = TUTTI_SUM;
+    problem.call.commutes = true;
+    one(a, &problem, map);
+    problem.call.in_place = false;
+    one(a, &problem, map);
 }
 
 /* Commuting or not, in place or not, skewed or not. */
 static void variants(const struct tt_algorithm *a, struct tt_problem problem, struct tt_map *map)
 {
     one(a, &problem, map);
-    if (can_be_in_place(a->coll)) {
+    if (tt_coll_has_place(a->coll)) {
         problem.call.in_place = true;
         one(a, &problem, map);
     }
@@ -59,9 +67,10 @@ static void variants(const struct tt_algorithm *a, struct tt_problem problem, st
         problem.call.in_place = false;
         one(a, &problem, map);
     }
-    for (int skew = 1; tt_call_segments(&problem.call) && skew < TT_SKEWS; skew++) {
+    for (int skew = 1; tt_call_counts(&problem.call) && skew < TT_SKEWS; skew++) {
         problem.skew = (enum tt_skew)skew;
         one(a, &problem, map);
+        if (a->coll == TT_COLL_reduce_scatter) unequal_blocks(a, problem, map);
     }
 }
 

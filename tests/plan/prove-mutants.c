@@ -40,6 +40,10 @@ static bool team_of(struct team *t, const struct tt_algorithm *a)
         t->call.in_counts = t->call.out_counts = counts;
         t->call.in_displs = t->call.out_displs = displs;
     }
+    if (a->coll == TT_COLL_reduce_scatter) {
+        t->call.out_counts = counts;
+        t->call.n = 12;
+    }
     if (a->refuse(&t->call, &t->map)) return false;
     for (int r = 0; r < P; r++) {
         t->calls[r] = t->call;

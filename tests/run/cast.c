@@ -42,11 +42,6 @@ static void draw_operation(struct tt_problem *problem, struct tt_random *random)
     c->sz = (int64_t)tutti_type_size(c->type);
 }
 
-static bool can_be_in_place(enum tt_coll coll)
-{
-    return tt_coll_has_op(coll) || coll == TT_COLL_allgather || coll == TT_COLL_allgatherv;
-}
-
 static void draw_problem(struct tt_problem *problem, enum tt_coll coll, int p,
                          struct tt_random *random)
 {
@@ -54,10 +49,10 @@ static void draw_problem(struct tt_problem *problem, enum tt_coll coll, int p,
     draw_operation(problem, random);
     struct tt_call *c = &problem->call;
     problem->n = coll == TT_COLL_barrier ? 0 : draw_count(random, p);
-    if (!tt_call_segments(c)) c->n = problem->n;
+    if (!tt_call_counts(c)) c->n = problem->n;
     if (tt_coll_has_root(coll)) c->root = below(random, p);
-    if (can_be_in_place(coll)) c->in_place = below(random, 2);
-    if (tt_call_segments(c)) problem->skew = (enum tt_skew)below(random, TT_SKEWS);
+    if (tt_coll_has_place(coll)) c->in_place = below(random, 2);
+    if (tt_call_counts(c)) problem->skew = (enum tt_skew)below(random, TT_SKEWS);
     if (coll != TT_COLL_barrier) c->slice = c->sz * (below(random, 2) ? 1 + below(random, 3) : 0);
 }
 
@@ -87,7 +82,7 @@ static void build(struct cast *cast, const struct tt_algorithm *a, const struct 
 {
     struct tt_call *c = &cast->calls[me];
     *c = tt_problem_call(problem, me, cast->room[me]);
-    if (c->coll == TT_COLL_reduce && me != c->root) c->in_place = false;
+    if (tt_coll_is_roots(c->coll) && me != c->root) c->in_place = false;
     if (gaps) spread(c, cast->p);
     cast->plans[me] = tt_algorithm_plan(a, c, &cast->map, me);
     if (!cast->plans[me]) give_up(cast, tutti_error());

@@ -105,15 +105,22 @@ static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t
     for (int64_t i = 0; i < n; i++) check(same(b.at[at + i], value(rank, first + i)), s, what);
 }
 
+/* The n elements of the reduction from `first` on. */
+static void expect_block(struct buffer b, int64_t first, int64_t n, bool compose,
+                         const struct state *s, const char *what)
+{
+    for (int64_t i = 0; i < n; i++) {
+        struct element x = value(0, first + i);
+        for (int r = 1; r < s->p; r++)
+            x = compose ? composed(x, value(r, first + i)) : added(x, value(r, first + i));
+        check(same(b.at[i], x), s, what);
+    }
+}
+
 static void expect_reduced(struct buffer b, int64_t n, bool compose, const struct state *s,
                            const char *what)
 {
-    for (int64_t i = 0; i < n; i++) {
-        struct element x = value(0, i);
-        for (int r = 1; r < s->p; r++)
-            x = compose ? composed(x, value(r, i)) : added(x, value(r, i));
-        check(same(b.at[i], x), s, what);
-    }
+    expect_block(b, 0, n, compose, s, what);
 }
 
 /* ---- The collectives, `n` elements; `in_place` where they can ---- */
@@ -178,6 +185,59 @@ static void try_allreduce(struct state *s, const struct shape *h)
          s, "allreduce");
     expect_reduced(out, h->n, h->compose, s, "allreduce gave something else");
     if (!h->in_place) expect(in, 0, s->me, 0, h->n, s, "allreduce changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_reduce_scatter_block(struct state *s, const struct shape *h)
+{
+    int64_t all = h->n * s->p;
+    struct buffer in = make(all), out = make(h->in_place ? all : h->n);
+    fill(h->in_place ? out : in, s->me, 0, all, 0);
+    must(tutti_reduce_scatter_block(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at,
+                                    count_of(h), type_of(h), op_of(s, h)),
+         s, "reduce_scatter_block");
+    expect_block(out, s->me * h->n, h->n, h->compose, s, "reduce_scatter_block gave something else");
+    if (!h->in_place) expect(in, 0, s->me, 0, all, s, "reduce_scatter_block changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+/* Uneven counts, zero among them. */
+static void try_reduce_scatter(struct state *s, const struct shape *h)
+{
+    int64_t counts[64], each = count_of(h) / tt_max(h->n, 1), first = 0, mine = 0, all = 0;
+    for (int r = 0; r < s->p; r++) {
+        int64_t n = h->n * ((r + h->root) % 3);
+        counts[r] = n * each;
+        if (r == s->me) first = all, mine = n;
+        all += n;
+    }
+    struct buffer in = make(all), out = make(h->in_place ? all : mine);
+    fill(h->in_place ? out : in, s->me, 0, all, 0);
+    must(tutti_reduce_scatter(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at, counts,
+                              type_of(h), op_of(s, h)),
+         s, "reduce_scatter");
+    expect_block(out, first, mine, h->compose, s, "reduce_scatter gave something else");
+    if (!h->in_place) expect(in, 0, s->me, 0, all, s, "reduce_scatter changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_gather(struct state *s, const struct shape *h)
+{
+    bool root = s->me == h->root, place = h->in_place && root;
+    struct buffer in = make(h->n), out = make(root ? h->n * s->p : 0);
+    if (place)
+        fill(out, s->me, s->me * h->n, h->n, 0);
+    else
+        fill(in, s->me, 0, h->n, 0);
+    must(tutti_gather(s->team, place ? TUTTI_IN_PLACE : in.at, root ? out.at : NULL, h->n,
+                      TUTTI_I64_I64, h->root),
+         s, "gather");
+    for (int r = 0; r < s->p && root; r++)
+        expect(out, r * h->n, r, 0, h->n, s, "gather gave something else");
+    if (!place) expect(in, 0, s->me, 0, h->n, s, "gather changed its input");
     drop(in, s);
     drop(out, s);
 }
@@ -282,7 +342,7 @@ static bool applies(const struct state *s, const struct tt_algorithm *a, const s
         call.n = h->n;
         call.sz = sizeof(struct element);
     }
-    if (tt_call_segments(&call)) call.n = 0;
+    if (tt_call_counts(&call)) call.n = 0;
     return a->refuse(&call, &s->team->run.map) == NULL;
 }
 

@@ -27,6 +27,7 @@ static int64_t in_bytes(const struct tt_call *c, int p, int me)
     switch (c->coll) {
     case TT_COLL_barrier:
     case TT_COLL_bcast: return 0;
+    case TT_COLL_reduce_scatter_block:
     case TT_COLL_alltoall: return c->n * c->sz * p;
     case TT_COLL_allgatherv: return c->out_counts[me] * c->sz;
     case TT_COLL_alltoallv: return v_total(c->in_counts, c->in_displs, p) * c->sz;
@@ -39,6 +40,10 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
     switch (c->coll) {
     case TT_COLL_barrier: return 0;
     case TT_COLL_reduce: return me == c->root ? c->n * c->sz : 0;
+    case TT_COLL_gather: return me == c->root ? c->n * c->sz * p : 0;
+    case TT_COLL_reduce_scatter_block:
+    case TT_COLL_reduce_scatter:
+        return c->in_place ? in_bytes(c, p, me) : tt_call_block_bytes(c, me);
     case TT_COLL_allgather:
     case TT_COLL_alltoall: return c->n * c->sz * p;
     case TT_COLL_allgatherv:
@@ -50,7 +55,7 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
 /* Where in OUT the input lies in place. */
 static int64_t place_of(const struct tt_call *c, int me)
 {
-    if (c->coll == TT_COLL_allgather) return me * c->n * c->sz;
+    if (c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather) return me * c->n * c->sz;
     if (c->coll == TT_COLL_allgatherv) return c->out_displs[me] * c->sz;
     return 0;
 }
@@ -140,13 +145,21 @@ bool props_still_reused(const struct props *x)
 
 /* ---- What must come out ---- */
 
+/* Of OUT; what is behind is of no interest. */
+static int64_t result_bytes(const struct props *x)
+{
+    return tt_call_scatters(x->call) ? tt_call_block_bytes(x->call, x->me) : x->out.bytes;
+}
+
 static void expect_fold(const struct props *x, const struct props *const *all, unsigned char *to)
 {
     const struct tt_call *c = x->call;
-    memcpy(to, all[0]->input, (size_t)x->out.bytes);
+    int64_t from = tt_call_scatters(c) ? tt_call_block_at(c, x->me) : 0;
+    int64_t bytes = result_bytes(x);
+    memcpy(to, all[0]->input + from, (size_t)bytes);
     for (int r = 1; r < x->p; r++) {
-        const void *in[2] = {to, all[r]->input};
-        tt_reduce(to, in, 2, (size_t)c->n, c->type, c->op);
+        const void *in[2] = {to, all[r]->input + from};
+        tt_reduce(to, in, 2, (size_t)(bytes / c->sz), c->type, c->op);
     }
 }
 
@@ -182,7 +195,7 @@ bool props_right(const struct props *x, const struct props *const *all)
     unsigned char *to = malloc((size_t)x->out.bytes);
     if (!to) abort();
     expect(x, all, to);
-    bool same = memcmp(x->out.at, to, (size_t)x->out.bytes) == 0;
+    bool same = memcmp(x->out.at, to, (size_t)result_bytes(x)) == 0;
     free(to);
     return same;
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gather `binomial`: the collection of reduce `halving` on its own. Pieces go to the root along a
+ * binomial tree, each rank passing on all it has.
+ *
+ *     1>0  3>2  5>4  7>6      ranks counted from the root: i ^ root
+ *     2>0       6>4
+ *     4>0
+ *
+ * log2 p messages into the root, each a run of pieces as it lies in the result. A rank with nothing but
+ * its own sends it from where it is; the others collect in scratch. p no power of two: the pairs of
+ * halving.h begin by putting their two pieces together.
+ * Source: the collection phase of CN101206588, corrected.
+ */
+#include "coll/halving.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+/* What a rank does. */
+struct part {
+    bool stands; /* for its place: the pair's other piece comes to it */
+    struct tt_move move[TT_HALVING_MOVES];
+    int moves;
+    bool passes; /* others' pieces on, not being the root */
+};
+
+static struct part part(const struct tt_halving *h)
+{
+    struct part a = {.stands = h->me == h->root || (h->rep && h->mate != h->root)};
+    a.moves = a.stands ? tt_halving_gather(h, a.move) : 0;
+    a.passes = a.stands && h->me != h->root && (h->mate >= 0 || a.moves > 1);
+    return a;
+}
+
+/* ---- Costs ---- */
+
+static struct tt_count rank_count(const struct tt_halving *h)
+{
+    struct part a = part(h);
+    struct tt_count c = {0};
+    struct tt_span list[TT_HALVING_SLICES];
+    bool copies = a.passes || (h->me == h->root && !h->call->in_place);
+    tt_halving_block_cut(h, a.stands ? h->mate : h->me, h->s, list);
+    if (h->mate >= 0) tt_flow_count(&c, h, a.stands ? NULL : list, a.stands ? list : NULL);
+    tt_flow_moves_count(&c, h, a.move, a.moves);
+    c.copied += copies ? tt_call_bytes(h->call) : 0;
+    c.steps += copies;
+    return c;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) {
+        struct tt_halving h = tt_halving(call, map, r);
+        tt_count_raise(&most, rank_count(&h));
+    }
+    return most;
+}
+
+/* ---- Plans ---- */
+
+/* Where byte 0 of the result would be, once my piece is at its place there. */
+static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, const struct part *a)
+{
+    struct tt_span mine = tt_halving_block(h, h->me);
+    if (h->me == h->root) {
+        tt_copy_in(b, h->call, mine.off, 0, mine.len);
+        return tt_own(TT_OUT, 0);
+    }
+    if (!a->passes) return tt_own(TT_IN, -mine.off);
+    struct tt_span all = tt_halving_span(h, a->move[a->moves - 1].run);
+    struct tt_range at = tt_scratch(b, all.len), to = at;
+    to.off += mine.off - all.off;
+    tt_copy(b, to, tt_own(TT_IN, 0), mine.len);
+    at.off -= all.off;
+    return at;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_halving h = tt_halving(call, map, me);
+    struct part a = part(&h);
+    struct tt_span list[TT_HALVING_SLICES];
+    struct tt_flow flow = tt_flow_at(b, &h, begin(b, &h, &a));
+    if (h.mate >= 0) {
+        tt_halving_block_cut(&h, a.stands ? h.mate : me, h.s, list);
+        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, a.stands ? -1 : h.mate, list,
+                         a.stands ? h.mate : -1, list);
+    }
+    tt_flow_moves(&flow, a.move, a.moves);
+    tt_flow_end(&flow);
+}
+
+const struct tt_algorithm tt_gather_binomial = {
+    .coll = TT_COLL_gather,
+    .name = "binomial",
+    .applies = "always",
+    .cost = "log2(p) q t_s + (p-1) t_w L",
+    .source = "the collection of CN101206588, corrected",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce_scatter(_block) `flat`: each rank reduces its own block in one pass, from its input and the
+ * others' windows, where everyone has put what is not its own.
+ *
+ *               block 0   block 1   block 2
+ *     WIN@0    [       ]  [ input ]  [ input ]
+ *     WIN@1    [ input ]  [       ]  [ input ]      rank r: OUT <- column r, in rank order
+ *     WIN@2    [ input ]  [ input ]  [       ]
+ *
+ * One round where all blocks fit the window. Otherwise slices of every block go through its two halves;
+ * a half is filled again when the flags of the slice between tell that everyone has read it. Blocks of
+ * different lengths end in the same turn. In place, where blocks are unequal, the result could lie over
+ * input that is still wanted, and waits in scratch.
+ * Source: the first half of allreduce `window` (Rabenseifner 2004, through shared memory).
+ */
+#include "coll/coll-util.h"
+
+/* Turn by turn, of the largest block. In one turn WIN is as IN; otherwise a half has p slices. */
+struct cut {
+    struct tt_slices s;
+    int64_t base;
+};
+
+static int64_t largest(const struct tt_call *call, int p)
+{
+    int64_t most = 0;
+    for (int r = 0; r < p; r++) most = tt_max(most, tt_call_block_bytes(call, r));
+    return most;
+}
+
+/* Slices as equal as they can be. */
+static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c;
+    int64_t most = largest(call, map->p), p = map->p;
+    struct tt_slices all = tt_window_slices(call, map, p * most, p * call->sz, &c.base);
+    int64_t turns = tt_div_up(most, all.len / p);
+    c.s = all.turns == 1
+              ? (struct tt_slices){most, most, 1}
+              : tt_slices(most, tt_round_up(tt_div_up(most, turns), call->sz), call->sz);
+    return c;
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    if (map->p > TT_OPERANDS) return tt_needs_fewer;
+    return tt_refuse_window(map, 2 * map->p * call->sz);
+}
+
+/* Whether the result must wait until all has been read. */
+static bool waits(const struct tt_call *call)
+{
+    return call->in_place && call->out_counts;
+}
+
+/* ---- Costs ---- */
+
+static struct tt_count rank_count(const struct tt_call *call, const struct cut *c, int p, int me)
+{
+    int64_t mine = tt_call_block_bytes(call, me), total = tt_call_block_at(call, p);
+    int64_t at = tt_call_block_at(call, me), turns = tt_late_turns(&c->s, mine);
+    int64_t q = c->s.turns, copies = (at > 0) + (at + mine < total);
+    if (q > 1) copies = 0;
+    for (int r = 0; r < p && q > 1; r++)
+        copies += r == me ? 0 : tt_late_turns(&c->s, tt_call_block_bytes(call, r));
+    bool again = waits(call) && mine > 0;
+    return (struct tt_count){.sent = total - mine,
+                             .received = (p - 1) * mine,
+                             .reduced = (p - 1) * mine,
+                             .copied = total - mine + (again ? mine : 0),
+                             .messages = (p - 1) * turns,
+                             .steps = copies + p * q + turns + again};
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct cut c = cut(call, map);
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) tt_count_raise(&most, rank_count(call, &c, map->p, r));
+    return most;
+}
+
+/* ---- Plans ---- */
+
+/* Where block r lies in WIN in this turn. */
+static struct tt_range place(struct tt_builder *b, const struct tt_call *call, const struct cut *c,
+                             int p, int r)
+{
+    if (c->s.turns == 1) return tt_own(TT_WIN, c->base + tt_call_block_at(call, r));
+    return tt_rotating(b, tt_own(TT_WIN, c->base + r * c->s.len), p * c->s.len, 2, 0);
+}
+
+/* Into the window what the others need. */
+static void offer(struct tt_builder *b, const struct tt_call *call, const struct cut *c, int p,
+                  int me)
+{
+    int64_t end = tt_call_block_at(call, me), next = end + tt_call_block_bytes(call, me);
+    if (c->s.turns == 1) {
+        tt_copy(b, tt_own(TT_WIN, c->base), tt_own(TT_IN, 0), end);
+        tt_copy(b, tt_own(TT_WIN, c->base + next), tt_own(TT_IN, next),
+                tt_call_block_at(call, p) - next);
+        return;
+    }
+    for (int k = 1; k < p; k++) {
+        int r = tt_after(p, me, k);
+        tt_late_copy(b, &c->s, place(b, call, c, p, r), tt_own(TT_IN, tt_call_block_at(call, r)),
+                     tt_call_block_bytes(call, r));
+    }
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int p = map->p;
+    struct cut c = cut(call, map);
+    int64_t mine = tt_call_block_bytes(call, me);
+    struct tt_range to = waits(call) ? tt_scratch(b, mine) : tt_own(TT_OUT, 0);
+    tt_slices_begin(b, &c.s);
+    offer(b, call, &c, p, me);
+    tt_slice_signal(b, &c.s, TT_ALL, 1, 1);
+    for (int k = 1; k < p; k++) tt_slice_await(b, &c.s, tt_after(p, me, k), 1, 1);
+    if (mine > 0) {
+        struct tt_range in = tt_own(TT_IN, tt_call_block_at(call, me));
+        tt_combine_all(b, p, me, tt_late(b, &c.s, to, mine), place(b, call, &c, p, me),
+                       tt_late(b, &c.s, in, mine), tt_late_len(&c.s, mine));
+        tt_late_turn(b, &c.s, mine);
+    }
+    tt_slices_end(b, &c.s);
+    if (waits(call)) tt_copy(b, tt_own(TT_OUT, 0), to, mine);
+}
+
+const struct tt_algorithm tt_reduce_scatter_block_flat = {
+    .coll = TT_COLL_reduce_scatter_block,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "q t_s + 2 (p-1) t_w L + (p-1) gamma L",
+    .source = "Rabenseifner 2004, through shared memory",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
+
+const struct tt_algorithm tt_reduce_scatter_flat = {
+    .coll = TT_COLL_reduce_scatter,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "q t_s + 2 t_w (L_0 + ... + L_(p-1)) + (p-1) gamma max L_i",
+    .source = "Rabenseifner 2004, through shared memory",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own, with
+ * the blocks of the ranks for blocks, however unequal.
+ *
+ *     step 0   0<>2  1<>3    [########]  each reduces 4 of 8 half-blocks
+ *     step 1   0<>1  2<>3    [####]                   2: its own
+ *
+ * Operands that must stay in rank order meet the other way round (0<>1 first), after which place i has
+ * the block of place bitreverse(i): the two change blocks. A rank of a pair (p no power of two) that
+ * did not go on gets its block from the one that did.
+ *
+ * Reduced by a rank: (p-1)/p of the vector; sent and received: 2 (p-1)/p of it, in rank order up to 2/p
+ * more (p a power of two, blocks equal). In place the result waits until nobody needs the input.
+ * Source: CN101206588, corrected.
+ */
+#include "coll/halving.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+/* The rank that ends the distribution with my block. */
+static int holder(const struct tt_halving *h)
+{
+    return tt_halving_rep(h, tt_halving_holder(h, h->i));
+}
+
+/* Who gets a part of the block that I end with, or -1. */
+static int taker(const struct tt_halving *h, int side)
+{
+    int rank = h->rep ? tt_halving_taker(h, side) : -1;
+    return rank == h->me ? -1 : rank;
+}
+
+/* Who gives me mine, when that side of blocks is handed out, or -1. */
+static int giver(const struct tt_halving *h, int side)
+{
+    bool mine = h->rep == (side == 0);
+    return mine && holder(h) != h->me ? holder(h) : -1;
+}
+
+/* My block is here, but not where it belongs. */
+static bool must_move(const struct tt_halving *h)
+{
+    return holder(h) == h->me && !tt_halving_is_home(h);
+}
+
+/* ---- Costs ---- */
+
+static void count_copy(const struct tt_halving *h, struct tt_count *c)
+{
+    int64_t bytes = tt_halving_block(h, h->me).len;
+    c->copied += bytes;
+    c->steps += bytes > 0;
+}
+
+static struct tt_count direct_count(const struct tt_halving *h)
+{
+    struct tt_count c = tt_halving_direct_count(h);
+    int64_t bytes = tt_halving_block(h, h->me).len;
+    bool gives = false;
+    for (int side = 0; side < 2; side++) {
+        if (taker(h, side) < 0) continue;
+        c.sent += tt_halving_block(h, taker(h, side)).len;
+        gives = true;
+    }
+    c.steps += gives;
+    if (holder(h) != h->me) {
+        c.received += bytes;
+        c.messages += bytes > 0;
+        c.steps += 1 + (bytes > 0);
+    }
+    if (must_move(h) || (holder(h) != h->me && h->call->in_place)) count_copy(h, &c);
+    return c;
+}
+
+static struct tt_count message_count(const struct tt_halving *h)
+{
+    struct tt_count c = tt_halving_flow_count(h);
+    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
+    tt_halving_block_cut(h, h->me, h->s, in);
+    for (int side = 0; side < 2; side++) {
+        int to = taker(h, side);
+        if (to >= 0) tt_halving_block_cut(h, to, h->s, out);
+        tt_flow_count(&c, h, to >= 0 ? out : NULL, giver(h, side) >= 0 ? in : NULL);
+    }
+    if (must_move(h)) count_copy(h, &c);
+    return c;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) {
+        struct tt_halving h = tt_halving(call, map, r);
+        tt_count_raise(&most, tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h));
+    }
+    return most;
+}
+
+/* ---- Plans ---- */
+
+static void last_step(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    tt_halving_list(h, h->i, h->m - 1, h->s, list);
+    for (int j = 0; j < h->s; j++) {
+        tt_halving_await(b, h, h->m - 1, j);
+        tt_halving_reduce(b, h, h->m - 1, list[j], NULL);
+    }
+}
+
+/* Tells those who get a part of my block that it is there. */
+static void offer(struct tt_builder *b, const struct tt_halving *h)
+{
+    int32_t rank[2];
+    uint32_t n = 0;
+    for (int side = 0; side < 2; side++)
+        if (taker(h, side) >= 0) rank[n++] = taker(h, side);
+    if (n > 0) tt_signal_set(b, rank, n, tt_halving_value(h, h->m, 0));
+}
+
+static void build_direct(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span mine = tt_halving_block(h, h->me);
+    struct tt_range out = tt_own(TT_OUT, 0), at = tt_halving_acc(h, holder(h), mine.off);
+    bool comes = holder(h) != h->me, in_place = h->call->in_place;
+    tt_halving_distribute(b, h);
+    if (h->rep) last_step(b, h);
+    offer(b, h);
+    if (comes) {
+        struct tt_range to = in_place ? tt_scratch(b, mine.len) : out;
+        tt_await(b, holder(h), tt_halving_value(h, h->m, 0));
+        tt_copy(b, to, at, mine.len);
+        at = to;
+    }
+    tt_halving_close(b, h);
+    if (must_move(h) || (comes && in_place)) tt_copy(b, out, at, mine.len);
+}
+
+static void build_messages(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
+    struct tt_span mine = tt_halving_block(h, h->me);
+    struct tt_flow flow = tt_halving_flow(b, h);
+    flow.to = tt_own(TT_OUT, -mine.off);
+    tt_halving_block_cut(h, h->me, h->s, in);
+    /* A whole block begins to leave while its last slice is reduced; of a pair's, that may be the first
+     * slice to leave. */
+    if (taker(h, 1) >= 0)
+        tt_flow_turn(&flow, (struct tt_turn){.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT});
+    for (int side = 0; side < 2; side++) {
+        int to = taker(h, side), from = giver(h, side);
+        if (to < 0 && from < 0) continue;
+        tt_halving_block_cut(h, to >= 0 ? to : h->me, h->s, out);
+        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, to, out, from, in);
+    }
+    tt_flow_end(&flow);
+    if (must_move(h))
+        tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_halving h = tt_halving(call, map, me);
+    if (tt_halving_is_direct(map))
+        build_direct(b, &h);
+    else
+        build_messages(b, &h);
+}
+
+const struct tt_algorithm tt_reduce_scatter_block_halving = {
+    .coll = TT_COLL_reduce_scatter_block,
+    .name = "halving",
+    .applies = "always",
+    .cost = "log2(p) q t_s + (p-1) max(gamma, t_w) L",
+    .source = "the distribution of CN101206588, corrected",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
+
+const struct tt_algorithm tt_reduce_scatter_halving = {
+    .coll = TT_COLL_reduce_scatter,
+    .name = "halving",
+    .applies = "always",
+    .cost = "log2(p) q t_s + max(gamma, t_w) (L_0 + ... + L_(p-1))",
+    .source = "the distribution of CN101206588, corrected",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
