@@ -84,7 +84,7 @@ TUTTI_API const char *tutti_error(void);
 
 /* ---- Types and operations ------------------------------------------------------------------ */
 
-/* Element types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
+/* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
  * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. */
 #define TUTTI_TYPE_LIST(X)                                                                         \
     X(I8, i8, 1)                                                                                   \
@@ -111,11 +111,67 @@ typedef enum tutti_type {
 #define TUTTI_TYPE_ENUM(name, text, sz) TUTTI_##name,
     TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
 #undef TUTTI_TYPE_ENUM
-        TUTTI_TYPES /* how many there are; not a type */
+        TUTTI_TYPES,              /* how many are basic; not a type */
+    TUTTI_TYPE_USER = 64,         /* derived ones are numbered from here ... */
+    TUTTI_TYPE_USER_END = 1 << 28 /* ... to below this */
 } tutti_type;
 
-/* Bytes of one element; 0 for a number that is no type. Local, any thread. */
+/* Bytes of one element (of a derived one: of its basic elements, without gaps); 0 for a number that
+ * is no type. Local, any thread. */
 TUTTI_API size_t tutti_type_size(tutti_type type);
+
+/* Bytes from one element to the next in a user's buffer, which for a basic type is its size; 0 for
+ * a number that is no type. Local, any thread. */
+TUTTI_API int64_t tutti_type_extent(tutti_type type);
+
+/* ---- Derived types ----
+ *
+ * A derived type says where in the user's memory the basic elements of one of its elements lie. Any
+ * collective takes it where it takes a basic type: counts and displacements are in elements of it,
+ * and element i of a buffer begins i * extent bytes into it. Inputs are packed before the start
+ * (the basic elements one behind the other, without gaps, in the order of the fields), and the
+ * result is unpacked by the call that finds it complete: the blocking one, tutti_wait or tutti_test.
+ * What lies between the fields is neither read nor written.
+ *
+ * Ranks may use different types in one call if they pack to the same sequence of basic types (a basic
+ * type among them), and, for a user-defined operation, element by element. Where types differ so
+ * from rank to rank is told as other calls that do not match are, but in alltoallv, whose ranks do
+ * not know each other's counts, only if one rank's elements are all of one basic type.
+ *
+ * A built-in operation wants basic elements of one type, and combines each of them. A user-defined
+ * one sees n elements of the derived type packed, tutti_type_size bytes each, so that a value in
+ * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an element
+ * has at most 64 KiB then (else LIMIT).
+ *
+ * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may interleave.
+ * TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
+
+/* `count` elements of `type` in a row, from `offset` bytes into the element. */
+typedef struct tutti_field {
+    int64_t offset, count;
+    tutti_type type; /* basic, or derived */
+} tutti_field;
+
+/* Makes a type of fields[0..n-1], elements of which begin `extent` bytes after each other; the
+ * fields may lie in any order and with gaps, but no two share a byte. An extent smaller than the
+ * space that an element spans lets elements interleave: the columns of a row-major matrix are
+ * elements { rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. Where
+ * elements of an output then share bytes, the later one's are left there. The fields are copied; types
+ * in them may be freed afterwards. Errors: ARG (null, n < 1, no elements, negative, overlapping or
+ * more than 2^40 bytes, no such type), LIMIT (4096 exist, or 32 nested), MEMORY. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
+                                                          int64_t extent, tutti_type *type);
+
+/* `count` blocks of `block` elements of `base`, each beginning `stride` elements after the one
+ * before it; the extent is that of (count - 1) * stride + block elements. Errors: as above; ARG:
+ * count or block < 1, stride < block. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
+                                                          int64_t stride, tutti_type base,
+                                                          tutti_type *type);
+
+/* Forgets a derived type, which no call in flight and no live plan may use. Errors: ARG (not a live
+ * derived type). Local, any thread. */
+TUTTI_API tutti_status tutti_type_free(tutti_type type);
 
 /* Reduction operations. Defined for:
  *   sum prod                numbers (integers wrap around), complex included

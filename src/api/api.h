@@ -49,6 +49,7 @@ struct tutti_client {
 
 /* v-forms own their counts, which lie behind the plan. */
 struct tutti_plan {
+    struct tt_packed *packed; /* of a derived type; else NULL */
     tutti_team *team;
     struct tt_prepared *prepared;
     struct tt_exec *exec;

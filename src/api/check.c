@@ -11,9 +11,11 @@ static tutti_status check_common(const tutti_team *team, struct tt_call *c)
 {
     int64_t bytes;
     if (c->coll == TT_COLL_barrier) return TUTTI_OK;
-    if (tt_unlikely((unsigned)c->type >= TUTTI_TYPES))
-        return tt_fail(TUTTI_ERR_ARG, "type %d is none of the %d types", (int)c->type, TUTTI_TYPES);
     c->sz = (int64_t)tutti_type_size(c->type);
+    if (tt_unlikely(c->sz == 0))
+        return tt_fail(TUTTI_ERR_ARG,
+                       "type %d is none of the %d basic types, nor a live derived one",
+                       (int)c->type, TUTTI_TYPES);
     if (tt_unlikely(c->n < 0))
         return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)c->n);
     if (tt_unlikely(__builtin_mul_overflow(c->n, c->sz * team->run.map.p, &bytes)))

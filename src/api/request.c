@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "api/api.h"
+#include "api/packed.h"
 
 /* ---- Binding ---- */
 
@@ -45,17 +45,22 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
 
 /* ---- The plan for a request ---- */
 
-static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
-                               struct tt_prepared **prepared)
+/* Of a request that was checked. The use stays the cache's, but for v-forms. */
+static tutti_status shape_of(tutti_team *team, const struct tt_request *rq,
+                             struct tt_prepared **prepared)
 {
-    bool in_order = !rq->call.commutes;
-    TT_TRY(tt_request_check(team, rq));
-    if (in_order) rq->call.commutes = false;
     if (tt_call_counts(&rq->call))
         return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
     *prepared = tt_cache_find(&team->cache, &rq->call); /* of a user's operation, checked by now */
     if (*prepared) return TUTTI_OK;
     return tt_cache_make(&team->cache, &team->run, &rq->call, prepared);
+}
+
+static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
+                               struct tt_prepared **prepared)
+{
+    TT_TRY(tt_request_check(team, rq));
+    return shape_of(team, rq, prepared);
 }
 
 /* A shape that is kept was checked when it was made; only user-defined operations, which may have
@@ -73,6 +78,11 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
     return tt_request_buffers(*prepared, rq);
 }
 
+static inline bool is_basic(const struct tt_request *rq)
+{
+    return tt_likely((unsigned)rq->call.type < TUTTI_TYPES);
+}
+
 /* ---- Blocking ---- */
 
 static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
@@ -85,9 +95,19 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
     return tt_exec_wait(prepared->spare);
 }
 
+static tutti_status run_packed(tutti_team *team, struct tt_request *rq)
+{
+    tutti_plan *plan;
+    TT_TRY(tt_request_start(team, rq, &plan));
+    tutti_status status = tutti_wait(plan);
+    tt_plan_delete(plan);
+    return status;
+}
+
 tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
 {
     struct tt_prepared *prepared;
+    if (!is_basic(rq)) return run_packed(team, rq);
     tutti_status status = find_shape(team, rq, &prepared);
     if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
     status = run_spare(team, prepared, rq);
@@ -143,15 +163,13 @@ void tt_plan_delete(tutti_plan *plan)
     plan->exec->state = TT_EXEC_IDLE;
     tt_exec_free(plan->exec);
     tt_prepared_drop(plan->prepared);
+    tt_packed_free(plan->packed);
     tt_free(plan);
 }
 
-static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+static tutti_status plan_of(tutti_team *team, struct tt_request *rq, struct tt_prepared *prepared,
+                            tutti_plan **plan)
 {
-    struct tt_prepared *prepared;
-    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
-    TT_TRY(find_shape(team, rq, &prepared));
-    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
     if (!tt_call_counts(&rq->call)) prepared->uses++;
     tutti_plan *made = new_plan(team, &rq->call, prepared);
     if (!made) {
@@ -164,6 +182,33 @@ static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_pla
     enlist(made);
     *plan = made;
     return TUTTI_OK;
+}
+
+static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+{
+    struct tt_packed *packed;
+    struct tt_prepared *prepared;
+    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    rq->call.in_place = rq->in == TUTTI_IN_PLACE;
+    TT_TRY(tt_request_check(team, rq));
+    TT_TRY(tt_packed_new(team, rq, &packed));
+    tutti_status status = shape_of(team, &packed->request, &prepared);
+    if (status == TUTTI_OK) status = plan_of(team, &packed->request, prepared, plan);
+    if (status == TUTTI_OK)
+        (*plan)->packed = packed;
+    else
+        tt_packed_free(packed);
+    return status;
+}
+
+static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+{
+    struct tt_prepared *prepared;
+    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    if (!is_basic(rq)) return make_packed(team, rq, plan);
+    TT_TRY(find_shape(team, rq, &prepared));
+    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
+    return plan_of(team, rq, prepared, plan);
 }
 
 tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
@@ -183,11 +228,22 @@ tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_pla
     return tutti_start(*plan);
 }
 
+/* Of a plan that is complete: unpacks what has come, if it has not yet been. */
+static inline void finish(tutti_plan *plan)
+{
+    if (tt_unlikely(plan->packed != NULL))
+        tt_packed_end(plan->packed, plan->exec->status == TUTTI_OK);
+}
+
 tutti_status tutti_start(tutti_plan *plan)
 {
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     if (plan->exec->state != TT_EXEC_IDLE)
         return tt_fail(TUTTI_ERR_ARG, "the plan is under way already");
+    if (tt_unlikely(plan->packed != NULL)) {
+        finish(plan);
+        tt_packed_begin(plan->packed);
+    }
     tt_exec_start(plan->exec);
     tt_exec_advance(plan->exec);
     return TUTTI_OK;
@@ -202,13 +258,16 @@ tutti_status tutti_test(tutti_plan *plan)
         tt_team_check(t, false);
     }
     if (plan->exec->state != TT_EXEC_IDLE) return TUTTI_AGAIN;
+    finish(plan);
     return plan->exec->status == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
 }
 
 tutti_status tutti_wait(tutti_plan *plan)
 {
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
-    return tt_exec_wait(plan->exec);
+    tutti_status status = tt_exec_wait(plan->exec);
+    finish(plan);
+    return status;
 }
 
 tutti_status tutti_plan_free(tutti_plan *plan)
@@ -216,6 +275,7 @@ tutti_status tutti_plan_free(tutti_plan *plan)
     if (!plan) return TUTTI_OK;
     if (plan->exec->state != TT_EXEC_IDLE)
         return tt_fail(TUTTI_ERR_ARG, "the plan is under way: wait for it first");
+    finish(plan);
     tt_plan_delete(plan);
     return TUTTI_OK;
 }

@@ -6,16 +6,17 @@
 
 #include <string.h>
 
+#include "type/layout.h"
 #include "type/type.h"
 
 static struct tt_what what_of(const struct tt_call *c, const char *algorithm)
 {
     struct tt_what w = {.coll = (int32_t)c->coll,
-                        .type = (int32_t)c->type,
+                        .type = (int32_t)tt_type_shape(c->type),
                         .op = (int32_t)c->op,
                         .root = c->root,
                         .in_order = !c->commutes,
-                        .n = c->n};
+                        .bytes = tt_call_bytes(c)};
     memccpy(w.algorithm, algorithm, 0, sizeof w.algorithm);
     return w;
 }
@@ -33,6 +34,7 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
 {
     struct tt_call common = *c;
     common.in_place = common.shared = false;
+    common.type = tt_type_shape(c->type);
     struct tt_shape_key key = tt_shape_key(&common);
     uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
     h = hash(h, algorithm, strlen(algorithm));

@@ -52,7 +52,8 @@ static const char *header_invalid(const struct tt_plan *plan)
     if (!is_rank(plan, plan->me)) return "a rank outside the team";
     if ((unsigned)plan->coll >= TT_COLLS) return "no such collective";
     if (!plan->algorithm || !*plan->algorithm) return "an algorithm without a name";
-    if ((unsigned)plan->type >= TUTTI_TYPES) return "no such type";
+    if ((unsigned)plan->type >= TUTTI_TYPES && (int)plan->type < TUTTI_TYPE_USER)
+        return "no such type";
     bool user = plan->op >= TUTTI_OP_USER && plan->op < TUTTI_OP_USER_END;
     if ((unsigned)plan->op >= TUTTI_OPS && !user) return "no such operation";
     if (plan->opens & ~(1u << TT_IN | 1u << TT_OUT | 1u << TT_TMP))

@@ -215,8 +215,10 @@ static tutti_status reduce_far(struct tt_exec *exec, char *to, const struct plac
                                const void **at, int k, int far, int64_t len)
 {
     struct tt_team *t = exec->team;
+    int64_t sz = (int64_t)tutti_type_size(exec->plan->type);
     int64_t piece = tt_max(PIECE_LEAST, tt_min(PIECE_MOST, BOUNCE_BYTES / far)) & ~(int64_t)4095;
-    TT_TRY(need_bounce(t, tt_min(piece, tt_round_up(len, TT_LINE)) * far));
+    piece = tt_max(piece / sz, 1) * sz;
+    TT_TRY(need_bounce(t, tt_round_up(tt_min(piece, len), TT_LINE) * far));
     for (int64_t done = 0, n; done < len; done += n) {
         char *bounce = t->bounce;
         n = tt_min(piece, len - done);

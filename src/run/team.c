@@ -125,14 +125,13 @@ char *tt_what_text(const struct tt_what *w, char *buffer, size_t n)
 {
     char bytes[24], root[24] = "";
     const char *order = w->in_order && tt_op_commutes((tutti_op)w->op) ? "/order=rank" : "";
-    int64_t sz = (int64_t)tutti_type_size((tutti_type)w->type);
     if (w->coll < 0 || w->coll >= TT_COLLS) {
         snprintf(buffer, n, "something else");
         return buffer;
     }
     const char *coll = tt_coll_name((enum tt_coll)w->coll);
     int name = (int)strnlen(w->algorithm, sizeof w->algorithm);
-    tt_print_size(bytes, w->n * sz);
+    tt_print_size(bytes, w->bytes);
     if (tt_coll_has_root((enum tt_coll)w->coll)) snprintf(root, sizeof root, "/root=%d", w->root);
     if (w->coll == TT_COLL_barrier)
         snprintf(buffer, n, "%s by %.*s", coll, name, w->algorithm);

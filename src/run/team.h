@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
 struct tt_what {
     _Alignas(TT_LINE) int32_t coll;
     int32_t type, op, root;
-    int64_t n;
+    int64_t bytes;
     bool in_order; /* operands in rank order */
     char algorithm[24];
 };

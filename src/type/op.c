@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "type/layout.h"
 #include "type/op-user.h"
 #include "type/type.h"
 
@@ -57,10 +58,23 @@ tutti_op tt_op_parse(const char *text, size_t length)
     return TUTTI_OPS;
 }
 
+/* TUTTI_TYPES: elements of several types. */
+static const char *refuse_builtin(tutti_op op, tutti_type type, char *text, size_t n)
+{
+    if (tt_reduce_lookup(type, op)) return NULL;
+    if (type == TUTTI_TYPES)
+        snprintf(text, n, "%s is not defined for a type whose basic elements differ",
+                 tt_op_name(op));
+    else
+        snprintf(text, n, "%s is not defined for %s", tt_op_name(op), tt_type_name(type));
+    return text;
+}
+
 const char *tt_op_refuse(tutti_op op, tutti_type type)
 {
     static _Thread_local char text[96];
-    if ((unsigned)type >= TUTTI_TYPES) {
+    const struct tt_layout *layout = tt_layout_find(type);
+    if (!layout) {
         snprintf(text, sizeof text, "%d is not a type", (int)type);
     } else if (is_user(op)) {
         if (tt_op_user_find(op)) return NULL;
@@ -69,8 +83,7 @@ const char *tt_op_refuse(tutti_op op, tutti_type type)
     } else if (!is_builtin(op)) {
         snprintf(text, sizeof text, "%d is not an operation", (int)op);
     } else {
-        if (tt_reduce_lookup(type, op)) return NULL;
-        snprintf(text, sizeof text, "%s is not defined for %s", tt_op_name(op), tt_type_name(type));
+        return refuse_builtin(op, layout->uniform, text, sizeof text);
     }
     return text;
 }

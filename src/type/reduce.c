@@ -100,7 +100,7 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-enum { BLOCK_BYTES = 8192 };
+enum { BLOCK_BYTES = 8192 }; /* or one element, if that is larger */
 
 /* Whether `out` is an operand that is read after `out` was first written, when all is folded in
  * place: any but the first two. */
@@ -127,10 +127,10 @@ static void fold_user(char *out, char *acc, const void *const *in, int k, size_t
 static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti_type type,
                         tutti_op op)
 {
-    _Alignas(TT_LINE) char acc[BLOCK_BYTES];
+    _Alignas(TT_LINE) char acc[TT_ELEMENT_MOST];
     const struct tt_op_user *user = tt_op_user_find(op);
     tt_assert(user != NULL);
-    size_t sz = tutti_type_size(type), block = BLOCK_BYTES / sz;
+    size_t sz = tutti_type_size(type), block = sz < BLOCK_BYTES ? BLOCK_BYTES / sz : 1;
     bool late = is_late_operand(out, in, k);
     for (size_t i = 0; i < n; i += block) {
         char *place = (char *)out + i * sz;

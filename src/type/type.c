@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "type/layout.h"
 #include "type/type.h"
 
 static const struct {
@@ -17,12 +18,15 @@ static const struct {
 
 size_t tutti_type_size(tutti_type type)
 {
-    return (unsigned)type < TUTTI_TYPES ? types[type].sz : 0;
+    if (tt_likely((unsigned)type < TUTTI_TYPES)) return types[type].sz;
+    const struct tt_layout *derived = tt_layout_find(type);
+    return derived ? (size_t)derived->packed : 0;
 }
 
 const char *tt_type_name(tutti_type type)
 {
-    return (unsigned)type < TUTTI_TYPES ? types[type].name : "?";
+    if ((unsigned)type < TUTTI_TYPES) return types[type].name;
+    return (int)type >= TUTTI_TYPE_USER ? "packed" : "?";
 }
 
 tutti_type tt_type_parse(const char *text, size_t length)

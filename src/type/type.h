@@ -10,7 +10,8 @@
 
 /* ---- Names (type.c, op.c): as in problem strings, "f64", "sum" ---- */
 
-const char *tt_type_name(tutti_type type); /* "?" for a number that is no type */
+/* "?" for a number that is no type, "packed" for what stands for derived ones. */
+const char *tt_type_name(tutti_type type);
 /* TUTTI_TYPES unless text[0..length-1] is the name of a type. */
 tutti_type tt_type_parse(const char *text, size_t length);
 
@@ -21,13 +22,15 @@ tutti_op tt_op_parse(const char *text, size_t length);
 
 /* ---- Which go together (op.c) ---- */
 
-/* NULL if `op` can reduce elements of `type`; else the reason ("bxor is not defined for f64"), which
+/* NULL if `op` can reduce elements of `type` (of a derived one: the basic elements in it); else the reason ("bxor is not defined for f64"), which
  * lasts until the thread's next call. User-defined operations that are live take any type. */
 const char *tt_op_refuse(tutti_op op, tutti_type type);
 /* Whether operands may be combined in any order: all built-in ones, and user-defined ones that say so. */
 bool tt_op_commutes(tutti_op op);
 
 /* ---- Reduction (reduce.c) ---- */
+
+enum { TT_ELEMENT_MOST = 64 << 10 }; /* bytes of what a user-defined operation takes for one */
 
 /* out[i] = ((in[0][i] op in[1][i]) op ...) op in[k-1][i] for i < n, always from the left, so that
  * the bits are defined (but for which NaN a NaN is); k >= 1, and k = 1 copies. Any alignment. `out`

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a request of a derived type to one of its packed elements.
+ *
+ * Where all basic elements are of one type they are what the plan moves and reduces; a user-defined
+ * operation gets whole elements; what is only moved goes as bytes. So ranks whose layouts differ
+ * run the same plan if what they pack is the same.
+ */
+#include "api/packed.h"
+
+#include "type/layout.h"
+#include "type/type.h"
+
+/* ---- The packed request ---- */
+
+static bool has_user_op(const struct tt_call *c)
+{
+    return tt_coll_has_op(c->coll) && (unsigned)c->op >= TUTTI_OPS;
+}
+
+static int64_t sum(const int64_t *counts, int p)
+{
+    int64_t all = 0;
+    for (int r = 0; r < p; r++)
+        if (__builtin_add_overflow(all, counts[r], &all)) return INT64_MAX;
+    return all;
+}
+
+/* Elements of all ranks' pieces; of an alltoallv, which other ranks do not know, none. */
+static int64_t elements_known(const struct tt_call *c, int p)
+{
+    if (c->coll == TT_COLL_alltoallv) return 0;
+    return c->coll == TT_COLL_allgatherv ? sum(c->out_counts, p) : c->n;
+}
+
+/* What the plan takes for an element. */
+static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
+{
+    if (has_user_op(c)) return;
+    bool uniform = l->uniform != TUTTI_TYPES;
+    c->type = uniform ? l->uniform : tt_layout_sequence(l, elements_known(c, p));
+    c->sz = uniform ? (int64_t)tutti_type_size(l->uniform) : 1;
+}
+
+/* Pieces lie one behind the other, in the order of ranks. */
+static void set_list(const int64_t **counts, const int64_t **displs, int p, int64_t each,
+                     int64_t *to)
+{
+    int64_t at = 0;
+    for (int r = 0; r < p; r++) {
+        to[r] = (*counts)[r] * each;
+        to[p + r] = at;
+        at += to[r];
+    }
+    *counts = to;
+    *displs = to + p;
+}
+
+static void set_call(struct tt_packed *k, int p)
+{
+    struct tt_call *c = &k->request.call;
+    set_element(c, k->layout, p);
+    int64_t each = k->layout->packed / c->sz;
+    c->n *= each;
+    if (c->out_counts) set_list(&c->out_counts, &c->out_displs, p, each, k->counts);
+    if (c->in_counts) set_list(&c->in_counts, &c->in_displs, p, each, k->counts + 2 * p);
+}
+
+/* ---- Memory ---- */
+
+static int64_t in_elements(const struct tt_call *c, int p, int me)
+{
+    if (c->in_place || c->coll == TT_COLL_bcast) return 0;
+    if (c->coll == TT_COLL_allgatherv) return c->out_counts[me];
+    if (c->coll == TT_COLL_alltoallv) return sum(c->in_counts, p);
+    return c->coll == TT_COLL_alltoall ? c->n * p : c->n;
+}
+
+static int64_t out_elements(const struct tt_call *c, int p, int me)
+{
+    if (tt_call_segments(c)) return sum(c->out_counts, p);
+    if (c->coll == TT_COLL_reduce && c->root != me) return 0;
+    return c->coll == TT_COLL_alltoall || c->coll == TT_COLL_allgather ? c->n * p : c->n;
+}
+
+static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int64_t bytes)
+{
+    if (!k->request.call.shared) {
+        k->memory = tt_alloc((size_t)bytes);
+        return k->memory ? TUTTI_OK
+                         : tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
+                                   (long long)bytes);
+    }
+    TT_TRY(tt_arena_alloc(arena, tt_max(bytes, 1), &k->offset));
+    k->arena = arena;
+    return TUTTI_OK;
+}
+
+static tutti_status make_memory(struct tt_packed *k, tutti_team *team, const struct tt_call *c)
+{
+    int p = team->run.map.p, me = team->run.me;
+    int64_t in, out, bytes, sz = k->layout->packed;
+    if (__builtin_mul_overflow(in_elements(c, p, me), sz, &in) || in > INT64_MAX - TT_LINE ||
+        __builtin_mul_overflow(out_elements(c, p, me), sz, &out) ||
+        __builtin_add_overflow(tt_round_up(in, TT_LINE), out, &bytes))
+        return tt_fail(TUTTI_ERR_ARG, "counts of elements of %lld bytes overflow", (long long)sz);
+    TT_TRY(find_memory(k, &team->client->fabric.arena, bytes));
+    if (k->arena) k->memory = tt_fabric_at(&team->client->fabric, k->offset);
+    k->in = k->memory;
+    k->out = k->memory + tt_round_up(in, TT_LINE);
+    if (!c->in_place) k->request.in = k->in;
+    k->request.out = k->out;
+    return TUTTI_OK;
+}
+
+/* ---- Pieces ---- */
+
+/* One side of the call: the user's buffer, the elements packed. */
+struct side {
+    const char *name;
+    const void *user;
+    char *packed;
+};
+
+/* Adds elements [first, first + n) of the user's, which are packed ones from `at` on. */
+static tutti_status add(struct tt_packed *k, const struct side *side, int64_t first, int64_t n,
+                        int64_t at)
+{
+    const struct tt_layout *l = k->layout;
+    int64_t last;
+    if (n == 0) return TUTTI_OK;
+    if (!side->user) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", side->name);
+    if (__builtin_add_overflow(first, n, &last) || __builtin_mul_overflow(last, l->extent, &last) ||
+        last > INT64_MAX - l->end)
+        return tt_fail(TUTTI_ERR_ARG, "%s is too large: %lld elements, %lld bytes apart",
+                       side->name, (long long)n, (long long)l->extent);
+    k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){
+        (char *)side->user + first * l->extent, side->packed + at * l->packed, n};
+    return TUTTI_OK;
+}
+
+static tutti_status add_list(struct tt_packed *k, const struct side *side, const int64_t *counts,
+                             const int64_t *displs, int p)
+{
+    int64_t at = 0;
+    for (int r = 0; r < p; at += counts[r++]) TT_TRY(add(k, side, displs[r], counts[r], at));
+    return TUTTI_OK;
+}
+
+/* What is in `out` before the start: in place, this rank's input; of a bcast, the root's. */
+static tutti_status add_input_in_out(struct tt_packed *k, const struct side *out,
+                                     const struct tt_call *c, int me)
+{
+    if (c->coll == TT_COLL_allgatherv)
+        return add(k, out, c->out_displs[me], c->out_counts[me], sum(c->out_counts, me));
+    int64_t first = c->coll == TT_COLL_allgather ? me * c->n : 0;
+    return add(k, out, first, c->n, first);
+}
+
+static tutti_status add_packs(struct tt_packed *k, const struct side *in, const struct side *out,
+                              const struct tt_call *c, int p, int me)
+{
+    if (c->in_place || (c->coll == TT_COLL_bcast && c->root == me))
+        return add_input_in_out(k, out, c, me);
+    if (c->coll == TT_COLL_alltoallv) return add_list(k, in, c->in_counts, c->in_displs, p);
+    return add(k, in, 0, in_elements(c, p, me), 0);
+}
+
+static tutti_status add_unpacks(struct tt_packed *k, const struct side *out,
+                                const struct tt_call *c, int p, int me)
+{
+    if (tt_call_segments(c)) return add_list(k, out, c->out_counts, c->out_displs, p);
+    if (c->coll == TT_COLL_bcast && c->root == me) return TUTTI_OK;
+    return add(k, out, 0, out_elements(c, p, me), 0);
+}
+
+static tutti_status set_pieces(struct tt_packed *k, const struct tt_request *rq, int p, int me)
+{
+    struct side in = {"in", rq->in, k->in}, out = {"out", rq->out, k->out};
+    TT_TRY(add_packs(k, &in, &out, &rq->call, p, me));
+    k->packs = k->unpacks;
+    k->unpacks = 0;
+    return add_unpacks(k, &out, &rq->call, p, me);
+}
+
+/* ---- All of it ---- */
+
+static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct tt_request *rq)
+{
+    int p = team->run.map.p;
+    if (has_user_op(&rq->call) && k->layout->packed > TT_ELEMENT_MOST)
+        return tt_fail(TUTTI_ERR_LIMIT,
+                       "elements of %lld bytes are too large for a user-defined operation: %d is "
+                       "the most",
+                       (long long)k->layout->packed, TT_ELEMENT_MOST);
+    TT_TRY(make_memory(k, team, &rq->call));
+    TT_TRY(set_pieces(k, rq, p, team->run.me));
+    set_call(k, p);
+    return TUTTI_OK;
+}
+
+tutti_status tt_packed_new(tutti_team *team, const struct tt_request *rq, struct tt_packed **packed)
+{
+    bool lists = tt_call_segments(&rq->call);
+    size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
+    struct tt_packed *k =
+        tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
+    if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");
+    k->pieces = (struct tt_packed_piece *)(k->counts + counts);
+    k->request = *rq;
+    k->layout = tt_layout_hold(rq->call.type);
+    tutti_status status = k->layout
+                              ? set_up(k, team, rq)
+                              : tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)rq->call.type);
+    if (status == TUTTI_OK)
+        *packed = k;
+    else
+        tt_packed_free(k);
+    return status;
+}
+
+void tt_packed_free(struct tt_packed *k)
+{
+    if (!k) return;
+    if (k->arena)
+        tt_arena_free(k->arena, k->offset);
+    else
+        tt_free(k->memory);
+    if (k->layout) tt_layout_drop(k->layout);
+    tt_free(k);
+}
+
+void tt_packed_begin(struct tt_packed *k)
+{
+    for (int i = 0; i < k->packs; i++)
+        tt_layout_pack(k->layout, k->pieces[i].packed, k->pieces[i].user, k->pieces[i].n);
+    k->pending = true;
+}
+
+void tt_packed_end(struct tt_packed *k, bool good)
+{
+    const struct tt_packed_piece *piece = k->pieces + k->packs;
+    if (!k->pending) return;
+    k->pending = false;
+    for (int i = 0; i < k->unpacks && good; i++)
+        tt_layout_unpack(k->layout, piece[i].packed, piece[i].user, piece[i].n);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packing and unpacking, which are one walk over the blocks in the order of the packed form.
+ */
+#include <string.h>
+
+#include "type/layout.h"
+
+/* Inlined with `bytes` a constant where that is a number. */
+static inline __attribute__((always_inline)) void copy_strided(char *to, int64_t to_step,
+                                                               const char *from, int64_t from_step,
+                                                               int64_t bytes, int64_t n)
+{
+    for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, (size_t)bytes);
+}
+
+static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t from_step,
+                        int64_t bytes, int64_t n)
+{
+    switch (bytes) {
+    case 1: copy_strided(to, to_step, from, from_step, 1, n); break;
+    case 2: copy_strided(to, to_step, from, from_step, 2, n); break;
+    case 4: copy_strided(to, to_step, from, from_step, 4, n); break;
+    case 8: copy_strided(to, to_step, from, from_step, 8, n); break;
+    case 16: copy_strided(to, to_step, from, from_step, 16, n); break;
+    default: copy_strided(to, to_step, from, from_step, bytes, n);
+    }
+}
+
+static char *walk_blocks(const struct tt_layout *l, char *packed, char *user, int64_t n,
+                         bool unpack)
+{
+    if (unpack)
+        copy_blocks(user, l->extent, packed, l->packed, l->packed, n);
+    else
+        copy_blocks(packed, l->packed, user, l->extent, l->packed, n);
+    return packed + n * l->packed;
+}
+
+/* Returns the end of what was packed. */
+static char *walk(const struct tt_layout *l, char *packed, char *user, int64_t n, bool unpack)
+{
+    if (n == 0) return packed;
+    if (l->solid) {
+        int64_t bytes = n * l->packed;
+        memcpy(unpack ? user : packed, unpack ? packed : user, (size_t)bytes);
+        return packed + bytes;
+    }
+    if (l->n == 1 && l->field[0].inner->solid)
+        return walk_blocks(l, packed, user + l->field[0].offset, n, unpack);
+    for (; n > 0; n--, user += l->extent)
+        for (int k = 0; k < l->n; k++) {
+            const struct tt_field *f = &l->field[k];
+            packed = walk(f->inner, packed, user + f->offset, f->count, unpack);
+        }
+    return packed;
+}
+
+void tt_layout_pack(const struct tt_layout *layout, char *packed, const char *user, int64_t n)
+{
+    walk(layout, packed, (char *)user, n, false);
+}
+
+void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *user, int64_t n)
+{
+    walk(layout, (char *)packed, user, n, true);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Derived types: a fixed table, changed under a lock and read without one.
+ *
+ * Numbers are given out in turn and come again only after many, so that one that was freed is told
+ * from one that lives, and plans kept under it are not taken for plans of another type.
+ */
+#include <pthread.h>
+
+#include "type/layout.h"
+#include "type/type.h"
+
+enum { PLACES = 4096, NUMBERS = TUTTI_TYPE_USER_END - TUTTI_TYPE_USER };
+
+/* The layout is written before the number (release), and read after it was seen (acquire). */
+static struct {
+    pthread_mutex_t lock;
+    int next;
+    struct entry {
+        _Atomic int type; /* 0: free, since no derived type has that number */
+        struct tt_layout *_Atomic layout;
+    } entry[PLACES];
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct tt_layout basic[TUTTI_TYPES] = {
+#define ENTRY(name, text, bytes)                                                                   \
+    [TUTTI_##name] = {.packed = bytes,                                                             \
+                      .extent = bytes,                                                             \
+                      .end = bytes,                                                                \
+                      .blocks = 1,                                                                 \
+                      .solid = true,                                                               \
+                      .uniform = TUTTI_##name,                                                     \
+                      .signature = {TUTTI_##name + 1, 0xff51afd7ed558ccdu}},
+    TUTTI_TYPE_LIST(ENTRY)
+#undef ENTRY
+};
+
+static struct entry *live_entry(tutti_type type)
+{
+    if (type < TUTTI_TYPE_USER || type >= TUTTI_TYPE_USER_END) return NULL;
+    struct entry *entry = &table.entry[(type - TUTTI_TYPE_USER) % PLACES];
+    int lives = atomic_load_explicit(&entry->type, memory_order_acquire);
+    return lives == (int)type ? entry : NULL;
+}
+
+struct tt_layout *tt_layout_find(tutti_type type)
+{
+    if ((unsigned)type < TUTTI_TYPES) return &basic[type];
+    struct entry *entry = live_entry(type);
+    return entry ? atomic_load_explicit(&entry->layout, memory_order_relaxed) : NULL;
+}
+
+struct tt_layout *tt_layout_hold(tutti_type type)
+{
+    if ((unsigned)type < TUTTI_TYPES) return &basic[type];
+    pthread_mutex_lock(&table.lock);
+    struct tt_layout *layout = tt_layout_find(type);
+    if (layout) atomic_fetch_add(&layout->refs, 1);
+    pthread_mutex_unlock(&table.lock);
+    return layout;
+}
+
+/* An element that is a single basic one is that, wherever it lies. */
+tutti_type tt_type_shape(tutti_type type)
+{
+    if ((unsigned)type < TUTTI_TYPES) return type;
+    const struct tt_layout *l = tt_layout_find(type);
+    if (!l) return type;
+    bool single = l->uniform != TUTTI_TYPES && l->packed == basic[l->uniform].packed;
+    return single ? l->uniform : tt_layout_sequence(l, 1);
+}
+
+/* ---- Making and freeing ---- */
+
+/* 0 if all places are taken. */
+static int add_locked(struct tt_layout *layout)
+{
+    for (int i = 0; i < PLACES; i++) {
+        int number = table.next;
+        struct entry *entry = &table.entry[number % PLACES];
+        table.next = (number + 1) % NUMBERS;
+        if (atomic_load_explicit(&entry->type, memory_order_relaxed) != 0) continue;
+        atomic_store_explicit(&entry->layout, layout, memory_order_relaxed);
+        atomic_store_explicit(&entry->type, TUTTI_TYPE_USER + number, memory_order_release);
+        return TUTTI_TYPE_USER + number;
+    }
+    return 0;
+}
+
+static tutti_status enter(struct tt_layout *layout, tutti_type *type)
+{
+    pthread_mutex_lock(&table.lock);
+    int made = add_locked(layout);
+    pthread_mutex_unlock(&table.lock);
+    if (made == 0) {
+        tt_layout_drop(layout);
+        return tt_fail(TUTTI_ERR_LIMIT, "all %d derived types are in use", PLACES);
+    }
+    *type = (tutti_type)made;
+    return TUTTI_OK;
+}
+
+tutti_status tutti_type_struct(int n, const tutti_field *fields, int64_t extent, tutti_type *type)
+{
+    struct tt_layout *layout;
+    if (!fields || !type) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", fields ? "type" : "fields");
+    if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
+    TT_TRY(tt_layout_new(n, fields, extent, &layout));
+    return enter(layout, type);
+}
+
+/* A vector is blocks in a row, each an element as long as the stride. */
+static tutti_status make_vector(int64_t count, int64_t block, int64_t step, tutti_type base,
+                                int64_t extent, tutti_type *type)
+{
+    tutti_type blocks;
+    TT_TRY(tutti_type_struct(1, &(tutti_field){0, block, base}, step, &blocks));
+    tutti_status status = tutti_type_struct(1, &(tutti_field){0, count, blocks}, extent, type);
+    tutti_type_free(blocks);
+    return status;
+}
+
+tutti_status tutti_type_vector(int64_t count, int64_t block, int64_t stride, tutti_type base,
+                               tutti_type *type)
+{
+    int64_t step, extent, each = tutti_type_extent(base);
+    if (!type) return tt_fail(TUTTI_ERR_ARG, "type is NULL");
+    if (each == 0)
+        return tt_fail(TUTTI_ERR_ARG, "base: type %d is no basic and no live derived type",
+                       (int)base);
+    if (count < 1 || block < 1 || stride < block)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "%lld blocks of %lld elements every %lld: none, or they overlap",
+                       (long long)count, (long long)block, (long long)stride);
+    if (__builtin_mul_overflow(stride, each, &step) ||
+        __builtin_mul_overflow(count - 1, step, &extent) ||
+        __builtin_add_overflow(extent, block * each, &extent))
+        return tt_fail(TUTTI_ERR_ARG, "%lld blocks every %lld elements make the type too large",
+                       (long long)count, (long long)stride);
+    return make_vector(count, block, step, base, extent, type);
+}
+
+tutti_status tutti_type_free(tutti_type type)
+{
+    struct tt_layout *layout = NULL;
+    pthread_mutex_lock(&table.lock);
+    struct entry *entry = live_entry(type);
+    if (entry) {
+        layout = atomic_load_explicit(&entry->layout, memory_order_relaxed);
+        atomic_store_explicit(&entry->type, 0, memory_order_release);
+    }
+    pthread_mutex_unlock(&table.lock);
+    if (!layout) return tt_fail(TUTTI_ERR_ARG, "%d is not a live derived type", (int)type);
+    tt_layout_drop(layout);
+    return TUTTI_OK;
+}
+
+int64_t tutti_type_extent(tutti_type type)
+{
+    const struct tt_layout *layout = tt_layout_find(type);
+    return layout ? layout->extent : 0;
+}

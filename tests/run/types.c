@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Derived types, really run: every algorithm with columns of a matrix and with structs, in place and
+ * not, between ranks whose layouts differ; many at once; over and over. On threads of one process
+ * (`types threads N`) and on processes (`tutti run -n N types`).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/coll.h"
+#include "types-case.h"
+
+static bool ranks_are_threads;
+
+/* A built-in operation reduces columns; structs only a user's, which columns take too. Large are
+ * only these: they are read in pieces that must be of whole structs. */
+static bool makes_sense(const struct shape *s)
+{
+    enum { LARGE = 3000 };
+    if (s->n > LARGE && !(s->user_op && s->kind == PAIRS)) return false;
+    if (!tt_coll_has_op(s->coll)) return !s->user_op;
+    return s->user_op || s->kind == COLUMNS;
+}
+
+static struct shape variant(struct shape s, int k, int p)
+{
+    s.in_place = k & 1;
+    s.user_op = k & 2;
+    s.kind = k & 4 ? PAIRS : COLUMNS;
+    s.root = k & 1 ? p - 1 : p / 2;
+    return s;
+}
+
+enum { VARIANTS = 8 };
+
+/* ---- Every algorithm ---- */
+
+static void try_shape(struct rank *rank, const struct tt_algorithm *a, struct shape s)
+{
+    struct one *one = one_new(rank, s);
+    if (!a || one_applies(one, a)) {
+        one_fill(one, 0);
+        one_call(one, BLOCKING);
+        one_check(one, 0);
+        rank->cases++;
+    }
+    one_free(one);
+}
+
+static void try_shapes(struct rank *rank, const struct tt_algorithm *a)
+{
+    static const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, 60000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int k = 0; k < VARIANTS; k++) {
+            struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
+            if (makes_sense(&s)) try_shape(rank, a, s);
+        }
+}
+
+static void no_error(tutti_status status)
+{
+    if (status == TUTTI_OK) return;
+    fprintf(stderr, "%s\n", tutti_error());
+    abort();
+}
+
+/* The choice is the process': of ranks that are threads, one makes it. */
+static void force_choice(const struct rank *rank, const char *text)
+{
+    if (!ranks_are_threads || rank->me == 0) tt_choose_force(text);
+}
+
+/* Each algorithm gets a team of its own, since a team remembers its plans. */
+static void try_algorithm(struct rank *world, const struct tt_algorithm *a)
+{
+    char force[64];
+    struct rank part = *world;
+    no_error(tutti_barrier(world->team));
+    snprintf(force, sizeof force, "%s=%s", tt_coll_name(a->coll), a->name);
+    no_error(tutti_team_split(world->team, 0, world->me, &part.team));
+    force_choice(world, force);
+    no_error(tutti_barrier(world->team));
+    try_shapes(&part, a);
+    no_error(tutti_barrier(world->team));
+    force_choice(world, NULL);
+    no_error(tutti_team_free(part.team));
+    world->cases = part.cases;
+}
+
+/* ---- Nonblocking and persistent ---- */
+
+enum { AT_ONCE = 2 * TT_COLLS * VARIANTS };
+
+static int make_all(struct rank *rank, struct one **all, int64_t n, unsigned flags)
+{
+    int made = 0;
+    for (int i = 0; i < AT_ONCE; i++) {
+        struct shape s = {.coll = (enum tt_coll)(i % TT_COLLS), .n = n + i % 3, .flags = flags};
+        s = variant(s, i / TT_COLLS % VARIANTS, rank->p);
+        if (s.coll != TT_COLL_barrier && makes_sense(&s)) all[made++] = one_new(rank, s);
+    }
+    return made;
+}
+
+static void free_all(struct one **all, int n)
+{
+    for (int i = 0; i < n; i++) one_free(all[i]);
+}
+
+/* More in flight than there are slots, of all kinds, completed backwards. */
+static void try_at_once(struct rank *rank)
+{
+    struct one *all[AT_ONCE];
+    int n = make_all(rank, all, 20, 0);
+    for (int i = 0; i < n; i++) one_fill(all[i], i);
+    for (int i = 0; i < n; i++) one_call(all[i], NONBLOCKING);
+    for (int i = n - 1; i >= 0; i--) {
+        must(tutti_wait(all[i]->plan), all[i], "wait");
+        one_check(all[i], i);
+    }
+    free_all(all, n);
+}
+
+static void start(struct one *one, int round)
+{
+    one_fill(one, round);
+    must(tutti_start(one->plan), one, "start");
+}
+
+/* Unpacked when it is found complete, and only then: what is written to `out` later stays. */
+static void end(struct one *one, int round)
+{
+    tutti_status status;
+    while ((status = tutti_test(one->plan)) == TUTTI_AGAIN) {
+    }
+    must(status, one, "test");
+    one_check(one, round);
+    memset(one->out, 0, (size_t)one->bytes);
+    must(tutti_wait(one->plan), one, "wait");
+    for (int64_t i = 0; i < one->bytes; i++)
+        if (one->out[i]) must(TUTTI_ERR_SYSTEM, one, "was unpacked twice");
+}
+
+static void try_persistent(struct rank *rank, int64_t n, unsigned flags)
+{
+    struct one *all[AT_ONCE];
+    int made = make_all(rank, all, n, flags);
+    for (int i = 0; i < made; i++) one_call(all[i], PERSISTENT);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < made; i++) start(all[i], round);
+        for (int i = 0; i < made; i++) end(all[i], round);
+    }
+    free_all(all, made);
+}
+
+/* ---- One rank's type is basic, or cuts the same sequence otherwise ---- */
+
+/* The last rank receives from a matrix of two columns what the others have in one piece. */
+static void try_basic_and_strided(struct rank *rank)
+{
+    enum { N = 12 };
+    double values[2 * N], sums[2 * N];
+    bool strided = rank->me == rank->p - 1;
+    tutti_type every_second = TUTTI_F64;
+    for (int i = 0; i < 2 * N; i++) values[i] = sums[i] = -1;
+    for (int i = 0; i < N; i++) values[strided ? 2 * i : i] = rank->me + i;
+    if (strided) no_error(tutti_type_vector(N / 3, 1, 2, TUTTI_F64, &every_second));
+    if (strided) {
+        tutti_type longer;
+        no_error(tutti_type_struct(1, &(tutti_field){0, 1, every_second}, 2 * N / 3 * 8, &longer));
+        no_error(tutti_type_free(every_second));
+        every_second = longer;
+    }
+    no_error(tutti_allreduce(rank->team, values, sums, strided ? 3 : N, every_second, TUTTI_SUM));
+    for (int i = 0; i < N; i++) {
+        int sum = rank->p * i + rank->p * (rank->p - 1) / 2;
+        if (sums[strided ? 2 * i : i] != sum) abort();
+        if (strided && sums[2 * i + 1] != -1) abort();
+    }
+    if (strided) no_error(tutti_type_free(every_second));
+}
+
+/* Two structs are what one struct of two is. */
+static void try_cut_otherwise(struct rank *rank)
+{
+    struct pair {
+        int32_t a;
+        double b;
+    } pairs[4] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    tutti_field fields[] = {{offsetof(struct pair, a), 1, TUTTI_I32},
+                            {offsetof(struct pair, b), 1, TUTTI_F64}};
+    bool odd = rank->me % 2 == 1;
+    tutti_type one, two;
+    no_error(tutti_type_struct(2, fields, sizeof(struct pair), &one));
+    no_error(
+        tutti_type_struct(1, &(tutti_field){0, 2, one}, 2 * (int64_t)sizeof(struct pair), &two));
+    no_error(tutti_type_free(one));
+    no_error(tutti_type_struct(2, fields, sizeof(struct pair), &one));
+    for (int i = 0; i < 4 && rank->me == 0; i++) pairs[i] = (struct pair){i, i + 0.5};
+    no_error(tutti_bcast(rank->team, pairs, odd ? 2 : 4, odd ? two : one, 0));
+    for (int i = 0; i < 4; i++)
+        if (pairs[i].a != i || pairs[i].b != i + 0.5) abort();
+    no_error(tutti_type_free(one));
+    no_error(tutti_type_free(two));
+}
+
+static void try_all(tutti_client *client, void *arg)
+{
+    struct rank rank = {.client = client, .team = tutti_world(client)};
+    (void)arg;
+    rank.p = tutti_size(rank.team);
+    rank.me = tutti_rank(rank.team);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        if ((*a)->coll != TT_COLL_barrier) try_algorithm(&rank, *a);
+    try_at_once(&rank);
+    try_persistent(&rank, 10, 0);
+    try_persistent(&rank, 700, TUTTI_PLAN_SHARED);
+    try_basic_and_strided(&rank);
+    try_cut_otherwise(&rank);
+    no_error(tutti_barrier(rank.team));
+    if (rank.me == 0) printf("%d ranks: %d cases\n", rank.p, rank.cases);
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    types_make_ops();
+    if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+        ranks_are_threads = true;
+        for (int p = 1; p <= atoi(argv[2]); p++) no_error(tutti_threads(p, try_all, NULL));
+        return 0;
+    }
+    no_error(tutti_init(&client));
+    try_all(client, NULL);
+    return tutti_finalize(client) != TUTTI_OK;
+}
