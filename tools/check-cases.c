@@ -42,8 +42,9 @@ static int64_t count_at(enum tt_coll coll, int p, int which)
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
     const int64_t per_pair[] = {0, 1, 2, 3, 5, 7};
     bool pairs = coll == TT_COLL_alltoall || coll == TT_COLL_alltoallv ||
-                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv || coll == TT_COLL_gather ||
-                 coll == TT_COLL_reduce_scatter_block || coll == TT_COLL_reduce_scatter;
+                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv ||
+                 coll == TT_COLL_gather || coll == TT_COLL_reduce_scatter_block ||
+                 coll == TT_COLL_reduce_scatter;
     return pairs ? per_pair[which] : per_rank[which];
 }
 enum { COUNTS = 6 };

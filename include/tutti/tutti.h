@@ -407,9 +407,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce(tutti_team *team, const vo
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallreduce(tutti_team *team, const void *in,
                                                          void *out, int64_t n, tutti_type type,
                                                          tutti_op op, tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter_block(
-    tutti_team *team, const void *in, void *out, int64_t n, tutti_type type, tutti_op op,
-    tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter_block(tutti_team *team,
+                                                                    const void *in, void *out,
+                                                                    int64_t n, tutti_type type,
+                                                                    tutti_op op, tutti_plan **plan);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter(tutti_team *team, const void *in,
                                                               void *out, const int64_t *counts,
                                                               tutti_type type, tutti_op op,
@@ -445,12 +446,16 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allreduce(tutti_team *team, c
                                                              void *out, int64_t n, tutti_type type,
                                                              tutti_op op, unsigned flags,
                                                              tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter_block(
-    tutti_team *team, const void *in, void *out, int64_t n, tutti_type type, tutti_op op,
-    unsigned flags, tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter(
-    tutti_team *team, const void *in, void *out, const int64_t *counts, tutti_type type,
-    tutti_op op, unsigned flags, tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter_block(tutti_team *team,
+                                                                        const void *in, void *out,
+                                                                        int64_t n, tutti_type type,
+                                                                        tutti_op op, unsigned flags,
+                                                                        tutti_plan **plan);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter(tutti_team *team, const void *in,
+                                                                  void *out, const int64_t *counts,
+                                                                  tutti_type type, tutti_op op,
+                                                                  unsigned flags,
+                                                                  tutti_plan **plan);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_gather(tutti_team *team, const void *in,
                                                           void *out, int64_t n, tutti_type type,
                                                           int root, unsigned flags,

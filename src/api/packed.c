@@ -53,7 +53,7 @@ static void set_list(const int64_t **counts, const int64_t **displs, int p, int6
         at += to[r];
     }
     *counts = to;
-    *displs = to + p;
+    if (*displs) *displs = to + p;
 }
 
 static void set_call(struct tt_packed *k, int p)
@@ -68,9 +68,21 @@ static void set_call(struct tt_packed *k, int p)
 
 /* ---- Memory ---- */
 
+/* Of a reduce_scatter: all blocks, and one of them. */
+static int64_t all_blocks(const struct tt_call *c, int p)
+{
+    return c->coll == TT_COLL_reduce_scatter ? c->n : c->n * p;
+}
+
+static int64_t block(const struct tt_call *c, int r)
+{
+    return c->coll == TT_COLL_reduce_scatter ? c->out_counts[r] : c->n;
+}
+
 static int64_t in_elements(const struct tt_call *c, int p, int me)
 {
     if (c->in_place || c->coll == TT_COLL_bcast) return 0;
+    if (tt_call_scatters(c)) return all_blocks(c, p);
     if (c->coll == TT_COLL_allgatherv) return c->out_counts[me];
     if (c->coll == TT_COLL_alltoallv) return sum(c->in_counts, p);
     return c->coll == TT_COLL_alltoall ? c->n * p : c->n;
@@ -79,8 +91,11 @@ static int64_t in_elements(const struct tt_call *c, int p, int me)
 static int64_t out_elements(const struct tt_call *c, int p, int me)
 {
     if (tt_call_segments(c)) return sum(c->out_counts, p);
-    if (c->coll == TT_COLL_reduce && c->root != me) return 0;
-    return c->coll == TT_COLL_alltoall || c->coll == TT_COLL_allgather ? c->n * p : c->n;
+    if (tt_call_scatters(c)) return c->in_place ? all_blocks(c, p) : block(c, me);
+    if (tt_coll_is_roots(c->coll) && c->root != me) return 0;
+    return c->coll == TT_COLL_bcast || c->coll == TT_COLL_reduce || c->coll == TT_COLL_allreduce
+               ? c->n
+               : c->n * p;
 }
 
 static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int64_t bytes)
@@ -149,11 +164,12 @@ static tutti_status add_list(struct tt_packed *k, const struct side *side, const
 
 /* What is in `out` before the start: in place, this rank's input; of a bcast, the root's. */
 static tutti_status add_input_in_out(struct tt_packed *k, const struct side *out,
-                                     const struct tt_call *c, int me)
+                                     const struct tt_call *c, int p, int me)
 {
     if (c->coll == TT_COLL_allgatherv)
         return add(k, out, c->out_displs[me], c->out_counts[me], sum(c->out_counts, me));
-    int64_t first = c->coll == TT_COLL_allgather ? me * c->n : 0;
+    if (tt_call_scatters(c)) return add(k, out, 0, all_blocks(c, p), 0);
+    int64_t first = c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? me * c->n : 0;
     return add(k, out, first, c->n, first);
 }
 
@@ -161,7 +177,7 @@ static tutti_status add_packs(struct tt_packed *k, const struct side *in, const 
                               const struct tt_call *c, int p, int me)
 {
     if (c->in_place || (c->coll == TT_COLL_bcast && c->root == me))
-        return add_input_in_out(k, out, c, me);
+        return add_input_in_out(k, out, c, p, me);
     if (c->coll == TT_COLL_alltoallv) return add_list(k, in, c->in_counts, c->in_displs, p);
     return add(k, in, 0, in_elements(c, p, me), 0);
 }
@@ -171,6 +187,7 @@ static tutti_status add_unpacks(struct tt_packed *k, const struct side *out,
 {
     if (tt_call_segments(c)) return add_list(k, out, c->out_counts, c->out_displs, p);
     if (c->coll == TT_COLL_bcast && c->root == me) return TUTTI_OK;
+    if (tt_call_scatters(c)) return add(k, out, 0, block(c, me), 0);
     return add(k, out, 0, out_elements(c, p, me), 0);
 }
 
@@ -189,7 +206,7 @@ static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct t
 {
     int p = team->run.map.p;
     if (has_user_op(&rq->call) && k->layout->packed > TT_ELEMENT_MOST)
-        return tt_fail(TUTTI_ERR_LIMIT,
+        return tt_fail(TUTTI_ERR_ARG,
                        "elements of %lld bytes are too large for a user-defined operation: %d is "
                        "the most",
                        (long long)k->layout->packed, TT_ELEMENT_MOST);
@@ -201,7 +218,7 @@ static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct t
 
 tutti_status tt_packed_new(tutti_team *team, const struct tt_request *rq, struct tt_packed **packed)
 {
-    bool lists = tt_call_segments(&rq->call);
+    bool lists = tt_call_counts(&rq->call);
     size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);

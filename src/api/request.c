@@ -49,8 +49,7 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
 static tutti_status shape_of(tutti_team *team, const struct tt_request *rq,
                              struct tt_prepared **prepared)
 {
-    if (tt_call_counts(&rq->call))
-        return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
+    if (tt_call_counts(&rq->call)) return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
     *prepared = tt_cache_find(&team->cache, &rq->call); /* of a user's operation, checked by now */
     if (*prepared) return TUTTI_OK;
     return tt_cache_make(&team->cache, &team->run, &rq->call, prepared);

@@ -95,8 +95,7 @@ static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const stru
     }
     p->in_bytes = c->coll == TT_COLL_alltoall ? all : c->coll == TT_COLL_bcast ? 0 : bytes;
     p->out_bytes = gathers(c) ? all : bytes;
-    p->place =
-        c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? team->me * bytes : 0;
+    p->place = c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? team->me * bytes : 0;
     if (tt_coll_is_roots(c->coll) && c->root != team->me) p->out_bytes = 0;
 }
 

@@ -137,7 +137,8 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_move *move)
             move[n++] = (struct tt_move){to, -1, tt_halving_kept(h, h->i, k)};
             return n;
         }
-        move[n++] = (struct tt_move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
+        move[n++] =
+            (struct tt_move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
     }
     return n;
 }
@@ -152,7 +153,6 @@ void tt_flow_moves(struct tt_flow *flow, const struct tt_move *move, int n)
 }
 
 /* ---- Costs ---- */
-
 
 static void count_out(struct tt_count *c, const struct tt_halving *h, const struct tt_span *list)
 {

@@ -48,7 +48,7 @@ struct tt_halving {
 struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *map, int me);
 int tt_halving_place(const struct tt_halving *h, int rank);
 int tt_halving_rep(const struct tt_halving *h, int i);
-int tt_halving_other(const struct tt_halving *h, int i); /* -1 if there is none */
+int tt_halving_other(const struct tt_halving *h, int i);   /* -1 if there is none */
 bool tt_halving_paired(const struct tt_halving *h, int i); /* whether there is one */
 /* Of own blocks: the place that ends with that of place i, which ends with its. */
 int tt_halving_holder(const struct tt_halving *h, int i);
@@ -111,8 +111,9 @@ enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 struct tt_flow {
     struct tt_builder *b;
     const struct tt_halving *h;
-    struct tt_range room[2];  /* slices come in to these in turn */
-    struct tt_range from, to; /* where byte 0 of what goes straight would be, here and when it came */
+    struct tt_range room[2]; /* slices come in to these in turn */
+    struct tt_range from,
+        to; /* where byte 0 of what goes straight would be, here and when it came */
     int turns;
     struct tt_turn now; /* under way */
     tt_started sent, received;

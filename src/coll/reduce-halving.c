@@ -32,7 +32,7 @@ static int moves(const struct tt_halving *h, struct tt_move *move)
     if (!h->rep && !is_root) return 0;
     if (h->i == at && h->mate >= 0 && (h->mate == root || (is_root && !h->rep)))
         move[n++] = (struct tt_move){is_root ? -1 : root, is_root ? h->mate : -1,
-                                  tt_halving_kept(h, at, h->m - 1)};
+                                     tt_halving_kept(h, at, h->m - 1)};
     if (h->i == at && !is_root) return n;
     return n + tt_halving_gather(h, move + n);
 }

@@ -36,9 +36,8 @@ static struct cut cut(const struct tt_call *call, const struct tt_map *map)
     int64_t most = largest(call, map->p), p = map->p;
     struct tt_slices all = tt_window_slices(call, map, p * most, p * call->sz, &c.base);
     int64_t turns = tt_div_up(most, all.len / p);
-    c.s = all.turns == 1
-              ? (struct tt_slices){most, most, 1}
-              : tt_slices(most, tt_round_up(tt_div_up(most, turns), call->sz), call->sz);
+    c.s = all.turns == 1 ? (struct tt_slices){most, most, 1}
+                         : tt_slices(most, tt_round_up(tt_div_up(most, turns), call->sz), call->sz);
     return c;
 }
 

@@ -160,8 +160,7 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
         tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, to, out, from, in);
     }
     tt_flow_end(&flow);
-    if (must_move(h))
-        tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
+    if (must_move(h)) tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

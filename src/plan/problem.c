@@ -215,7 +215,7 @@ static const struct {
     bool (*applies)(enum tt_coll);
     void (*read)(struct reader *, struct piece);
 } keys[] = {
-    {tt_coll_has_root, key_root},   {moves, key_slice}, {tt_coll_has_op, key_order},
+    {tt_coll_has_root, key_root},     {moves, key_slice}, {tt_coll_has_op, key_order},
     {tt_coll_has_place, key_inplace}, {always, key_seed}, {has_counts, key_skew},
 };
 

@@ -66,7 +66,7 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
 size_t tt_problem_room(const struct tt_problem *problem)
 {
     size_t arrays = problem->call.coll == TT_COLL_alltoallv ? 4
-                    : tt_call_counts(&problem->call)         ? 2
+                    : tt_call_counts(&problem->call)        ? 2
                                                             : 0;
     return arrays * (size_t)problem->p;
 }

@@ -93,6 +93,85 @@ static void test_blocks(void **state)
     assert_true(y[0] == 2 && y[1] == 3);
 }
 
+static void test_types(void **state)
+{
+    tutti_type type, pair, column = TUTTI_F64;
+    tutti_field f[2] = {{0, 1, TUTTI_I32}, {8, 1, TUTTI_F64}};
+    tutti_field wrong[] = {{-1, 1, TUTTI_I32},        {0, -1, TUTTI_I32},
+                           {0, 1, (tutti_type)40},    {0, INT64_MAX, TUTTI_F64},
+                           {INT64_MAX, 1, TUTTI_F64}, {5, 1, TUTTI_I32},
+                           {15, 1, TUTTI_I8}};
+    static const char *const words[] = {"field 0: offset", "field 0: offset", "type 40",
+                                        "too large",       "too large",       "overlap",
+                                        "overlap"};
+    (void)state;
+    refused(tutti_type_struct(2, NULL, 16, &type), TUTTI_ERR_ARG, "fields is NULL");
+    refused(tutti_type_struct(2, f, 16, NULL), TUTTI_ERR_ARG, "type is NULL");
+    refused(tutti_type_struct(0, f, 16, &type), TUTTI_ERR_ARG, "n is 0");
+    refused(tutti_type_struct(2, f, 0, &type), TUTTI_ERR_ARG, "extent");
+    refused(tutti_type_struct(1, &(tutti_field){0, 0, TUTTI_I8}, 1, &type), TUTTI_ERR_ARG,
+            "no elements");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tutti_field fields[] = {wrong[i], f[1]};
+        refused(tutti_type_struct(2, fields, 16, &type), TUTTI_ERR_ARG, words[i]);
+    }
+    refused(tutti_type_vector(0, 1, 1, TUTTI_F64, &type), TUTTI_ERR_ARG, "0 blocks");
+    refused(tutti_type_vector(2, 3, 2, TUTTI_F64, &type), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_type_vector(2, 1, INT64_MAX, TUTTI_F64, &type), TUTTI_ERR_ARG, "too large");
+    refused(tutti_type_vector(2, 1, 2, (tutti_type)40, &type), TUTTI_ERR_ARG, "type 40");
+    refused(tutti_type_vector(2, 1, 2, TUTTI_F64, NULL), TUTTI_ERR_ARG, "type is NULL");
+    refused(tutti_type_free(TUTTI_F64), TUTTI_ERR_ARG, "not a live derived type");
+    assert_int_equal(tutti_type_struct(2, f, 16, &pair), TUTTI_OK);
+    assert_int_equal(tutti_type_size(pair), 12);
+    assert_int_equal(tutti_type_extent(pair), 16);
+    assert_int_equal(tutti_type_free(pair), TUTTI_OK);
+    refused(tutti_type_free(pair), TUTTI_ERR_ARG, "not a live derived type");
+    refused(tutti_type_vector(2, 1, 2, pair, &type), TUTTI_ERR_ARG, "type");
+    assert_int_equal(tutti_type_size(pair), 0);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(tutti_type_struct(1, &(tutti_field){0, 1, column}, 8, &column), TUTTI_OK);
+    refused(tutti_type_struct(1, &(tutti_field){0, 1, column}, 8, &type), TUTTI_ERR_LIMIT, "deep");
+}
+
+static void ignore(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                   void *arg)
+{
+    (void)left, (void)right, (void)out, (void)n, (void)type, (void)arg;
+}
+
+static void test_calls_of_types(void **state)
+{
+    char x[64] = {0}, y[64];
+    int64_t far[1] = {1ll << 59}, one[1] = {1}, none[1] = {0};
+    tutti_field f[2] = {{0, 1, TUTTI_I32}, {8, 1, TUTTI_F64}};
+    tutti_type pair, many, freed;
+    tutti_op op;
+    (void)state;
+    assert_int_equal(tutti_op_create(ignore, 0, NULL, &op), TUTTI_OK);
+    assert_int_equal(tutti_type_struct(2, f, 16, &pair), TUTTI_OK);
+    assert_int_equal(tutti_type_vector(10000, 1, 2, TUTTI_F64, &many), TUTTI_OK);
+    assert_int_equal(tutti_type_vector(2, 1, 2, TUTTI_F64, &freed), TUTTI_OK);
+    refused(tutti_allreduce(team, x, y, 1, freed, TUTTI_BXOR), TUTTI_ERR_TYPE, "bxor");
+    assert_int_equal(tutti_type_free(freed), TUTTI_OK);
+    refused(tutti_allreduce(team, x, y, 1, freed, TUTTI_SUM), TUTTI_ERR_ARG, "live derived");
+    refused(tutti_allreduce(team, x, y, 1, pair, TUTTI_SUM), TUTTI_ERR_TYPE, "elements differ");
+    refused(tutti_allreduce(team, x, y, 1, many, op), TUTTI_ERR_ARG, "80000 bytes are too large");
+    refused(tutti_bcast(NULL, x, 1, pair, 0), TUTTI_ERR_ARG, "team is NULL");
+    refused(tutti_bcast(team, NULL, 1, pair, 0), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_bcast(team, x, 1, pair, 3), TUTTI_ERR_ARG, "root 3");
+    refused(tutti_bcast(team, x, -1, pair, 0), TUTTI_ERR_ARG, "negative");
+    refused(tutti_bcast(team, x, INT64_MAX / 8, pair, 0), TUTTI_ERR_ARG, "too large");
+    refused(tutti_allgather(team, NULL, y, 1, pair), TUTTI_ERR_ARG, "in is NULL");
+    refused(tutti_alltoall(team, TUTTI_IN_PLACE, y, 1, pair), TUTTI_ERR_ARG, "in place");
+    refused(tutti_allgatherv(team, x, y, one, far, pair), TUTTI_ERR_ARG, "out is too large");
+    refused(tutti_alltoallv(team, x, one, NULL, y, one, none, pair), TUTTI_ERR_ARG, "NULL");
+    assert_int_equal(tutti_allgatherv(team, NULL, NULL, none, none, pair), TUTTI_OK);
+    assert_int_equal(tutti_type_free(pair), TUTTI_OK);
+    assert_int_equal(tutti_type_free(many), TUTTI_OK);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+    still_works();
+}
+
 static void test_plans(void **state)
 {
     double x = 1, y = 0;
@@ -189,6 +268,30 @@ static void test_teams(void **state)
     still_works();
 }
 
+/* A call of a nested type, and all it takes. */
+static tutti_status use_types(tutti_team *world)
+{
+    double m[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sums[8] = {0};
+    int64_t counts[1] = {1}, displs[1] = {1};
+    tutti_field f[2] = {{0, 2, TUTTI_F64}, {24, 1, TUTTI_F64}};
+    tutti_type inner, type;
+    tutti_plan *plan;
+    tutti_status status = tutti_type_struct(2, f, 32, &inner);
+    if (status != TUTTI_OK) return status;
+    status = tutti_type_vector(1, 1, 1, inner, &type);
+    tutti_type_free(inner);
+    if (status != TUTTI_OK) return status;
+    status = tutti_iallreduce(world, m, sums, 2, type, TUTTI_SUM, &plan);
+    if (status == TUTTI_OK) {
+        status = tutti_wait(plan);
+        tutti_plan_free(plan);
+    }
+    if (status == TUTTI_OK) status = tutti_allgatherv(world, m, sums, counts, displs, type);
+    if (status == TUTTI_OK) assert_true(sums[1] == 2 && sums[2] == 0 && sums[5] == 2);
+    tutti_type_free(type);
+    return status;
+}
+
 /* Every allocation of a whole life fails once. */
 static void test_no_memory(void **state)
 {
@@ -203,6 +306,7 @@ static void test_no_memory(void **state)
             status = tutti_allreduce(tutti_world(c), &x, &y, 1, TUTTI_F64, TUTTI_SUM);
             tutti_team *part = NULL;
             if (status == TUTTI_OK) status = tutti_team_split(tutti_world(c), 0, 0, &part);
+            if (status == TUTTI_OK) status = use_types(tutti_world(c));
             tt_memory_fail_at(-1);
             assert_int_equal(tutti_finalize(c), TUTTI_OK);
         }
@@ -217,10 +321,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_contexts),
-        cmocka_unit_test(test_teams),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_reductions),     cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_blocks),         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_calls_of_types), cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_teams),          cmocka_unit_test(test_no_memory),
     };
     if (tutti_init(&client) != TUTTI_OK) return 1;
     team = tutti_world(client);

@@ -197,7 +197,8 @@ static void try_reduce_scatter_block(struct state *s, const struct shape *h)
     must(tutti_reduce_scatter_block(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at,
                                     count_of(h), type_of(h), op_of(s, h)),
          s, "reduce_scatter_block");
-    expect_block(out, s->me * h->n, h->n, h->compose, s, "reduce_scatter_block gave something else");
+    expect_block(out, s->me * h->n, h->n, h->compose, s,
+                 "reduce_scatter_block gave something else");
     if (!h->in_place) expect(in, 0, s->me, 0, all, s, "reduce_scatter_block changed its input");
     drop(in, s);
     drop(out, s);

@@ -176,10 +176,10 @@ static void make_counts(struct one *one)
 {
     int p = one->rank->p, me = one->rank->me;
     int64_t in_at = 0, out_at = 0;
-    bool gathers = one->shape.coll == TT_COLL_allgatherv;
+    bool known = one->shape.coll == TT_COLL_allgatherv || one->shape.coll == TT_COLL_reduce_scatter;
     for (int r = 0; r < p; r++) {
         one->in_counts[r] = exchanged(one, me, r);
-        one->out_counts[r] = gathers ? one->shape.n * (r % 3) : exchanged(one, r, me);
+        one->out_counts[r] = known ? one->shape.n * (r % 3) : exchanged(one, r, me);
         one->in_displs[r] = in_at;
         in_at += one->in_counts[r] + 1;
     }
@@ -206,7 +206,7 @@ struct one *one_new(struct rank *rank, struct shape shape)
     if (!one) abort();
     one->rank = rank;
     one->shape = shape;
-    one->room = tt_coll_has_op(shape.coll) ? shape.n + 2 : 3 * shape.n * rank->p + rank->p + 2;
+    one->room = 3 * shape.n * rank->p + rank->p + 2;
     if (shape.kind == COLUMNS)
         make_columns(one);
     else
@@ -237,8 +237,23 @@ void one_free(struct one *one)
 static bool in_place(const struct one *one)
 {
     const struct shape *s = &one->shape;
-    if (s->coll == TT_COLL_reduce) return s->in_place && s->root == one->rank->me;
+    if (tt_coll_is_roots(s->coll)) return s->in_place && s->root == one->rank->me;
     return s->in_place && s->coll != TT_COLL_alltoall && s->coll != TT_COLL_alltoallv;
+}
+
+static bool scatters(const struct one *one)
+{
+    return one->shape.coll == TT_COLL_reduce_scatter ||
+           one->shape.coll == TT_COLL_reduce_scatter_block;
+}
+
+/* Of a reduce_scatter: elements of the blocks before rank r's. */
+static int64_t before(const struct one *one, int r)
+{
+    int64_t at = 0;
+    if (one->shape.coll == TT_COLL_reduce_scatter_block) return r * one->shape.n;
+    while (r-- > 0) at += one->out_counts[r];
+    return at;
 }
 
 /* The input, where it lies when it is in a buffer of its own. */
@@ -252,13 +267,16 @@ static void put_input(const struct one *one, char *in, int round)
         return;
     }
     int64_t n = coll == TT_COLL_allgatherv ? one->out_counts[me] : one->shape.n;
-    put_all(one, in, 0, coll == TT_COLL_alltoall ? n * p : n, round, me, 0);
+    if (coll == TT_COLL_alltoall) n *= p;
+    if (scatters(one)) n = before(one, p);
+    put_all(one, in, 0, n, round, me, 0);
 }
 
 /* Where in `out` the input lies, in place. */
 static int64_t place(const struct one *one)
 {
-    if (one->shape.coll == TT_COLL_allgather) return one->rank->me * one->shape.n;
+    if (one->shape.coll == TT_COLL_allgather || one->shape.coll == TT_COLL_gather)
+        return one->rank->me * one->shape.n;
     return one->shape.coll == TT_COLL_allgatherv ? one->out_displs[one->rank->me] : 0;
 }
 
@@ -273,6 +291,15 @@ void one_fill(struct one *one, int round)
         put_input(one, one->in, round);
 }
 
+/* In place, what is not the result is left as it was. */
+static void put_block(const struct one *one, char *out, int round)
+{
+    int me = one->rank->me;
+    int64_t first = before(one, me), n = before(one, me + 1) - first;
+    if (in_place(one)) put_input(one, out, round);
+    for (int64_t i = 0; i < n; i++) put(one, out, i, reduced(one, round, first + i));
+}
+
 static void put_output(const struct one *one, char *out, int round)
 {
     const struct shape *s = &one->shape;
@@ -280,6 +307,10 @@ static void put_output(const struct one *one, char *out, int round)
     bool lists = s->coll == TT_COLL_allgatherv || s->coll == TT_COLL_alltoallv;
     if (s->coll == TT_COLL_bcast) {
         put_all(one, out, 0, s->n, round, s->root, 0);
+    } else if (scatters(one)) {
+        put_block(one, out, round);
+    } else if (s->coll == TT_COLL_gather && s->root != me) {
+        return;
     } else if (tt_coll_has_op(s->coll)) {
         for (int64_t i = 0; i < s->n && (s->coll != TT_COLL_reduce || s->root == me); i++)
             put(one, out, i, reduced(one, round, i));
@@ -317,6 +348,10 @@ static tutti_status call_reduction(struct one *one, enum mode mode, const void *
     tutti_team *team = one->rank->team;
     tutti_op op = s->user_op ? types_op[s->kind] : TUTTI_SUM;
     if (s->coll == TT_COLL_allreduce) return CALL(allreduce, in, one->out, s->n, one->type, op);
+    if (s->coll == TT_COLL_reduce_scatter_block)
+        return CALL(reduce_scatter_block, in, one->out, s->n, one->type, op);
+    if (s->coll == TT_COLL_reduce_scatter)
+        return CALL(reduce_scatter, in, one->out, one->out_counts, one->type, op);
     return CALL(reduce, in, s->root == one->rank->me ? one->out : NULL, s->n, one->type, op,
                 s->root);
 }
@@ -329,6 +364,7 @@ static tutti_status call(struct one *one, enum mode mode)
     switch (s->coll) {
     case TT_COLL_bcast: return CALL(bcast, one->out, s->n, one->type, s->root);
     case TT_COLL_allgather: return CALL(allgather, in, one->out, s->n, one->type);
+    case TT_COLL_gather: return CALL(gather, in, one->out, s->n, one->type, s->root);
     case TT_COLL_alltoall: return CALL(alltoall, in, one->out, s->n, one->type);
     case TT_COLL_allgatherv:
         return CALL(allgatherv, in, one->out, one->out_counts, one->out_displs, one->type);
@@ -358,6 +394,10 @@ bool one_applies(const struct one *one, const struct tt_algorithm *a)
                            .in_place = s->in_place,
                            .root = s->root};
     call.sz = (int64_t)tutti_type_size(call.type);
-    if (!tt_call_segments(&call)) call.n = s->n * packed / call.sz;
+    if (call.coll == TT_COLL_reduce_scatter) {
+        call.n = before(one, one->rank->p) * packed / call.sz;
+        call.out_counts = one->out_counts;
+    } else if (!tt_call_segments(&call))
+        call.n = s->n * packed / call.sz;
     return a->refuse(&call, &one->rank->team->run.map) == NULL;
 }

@@ -205,6 +205,39 @@ static void try_cut_otherwise(struct rank *rank)
     no_error(tutti_type_free(two));
 }
 
+/* ---- Types that do not pack alike ---- */
+
+static _Atomic int told;
+
+static void try_mismatch(tutti_client *client, void *arg)
+{
+    static char buffers[2][2][12];
+    tutti_team *world = tutti_world(client);
+    int me = tutti_rank(world);
+    tutti_op op = *(tutti_op *)arg;
+    tutti_field fields[2][2] = {{{0, 1, TUTTI_I32}, {4, 1, TUTTI_F64}},
+                                {{0, 1, TUTTI_F64}, {8, 1, TUTTI_I32}}};
+    tutti_type type;
+    no_error(tutti_type_struct(2, fields[me], 12, &type));
+    tutti_status status = op == TUTTI_SUM
+                              ? tutti_bcast(world, buffers[0][me], 1, type, 0)
+                              : tutti_allreduce(world, buffers[0][me], buffers[1][me], 1, type, op);
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    if (status != TUTTI_ERR_MISMATCH && status != TUTTI_ERR_PEER) abort();
+    if (status == TUTTI_ERR_MISMATCH && strstr(tutti_error(), "/packed-")) told++;
+    no_error(tutti_type_free(type));
+}
+
+static void try_mismatches(void)
+{
+    tutti_op ops[] = {TUTTI_SUM, types_op[PAIRS]};
+    for (int i = 0; i < 2; i++) {
+        told = 0;
+        no_error(tutti_threads(2, try_mismatch, &ops[i]));
+        if (told == 0) abort();
+    }
+}
+
 static void try_all(tutti_client *client, void *arg)
 {
     struct rank rank = {.client = client, .team = tutti_world(client)};
@@ -229,6 +262,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "threads") == 0) {
         ranks_are_threads = true;
         for (int p = 1; p <= atoi(argv[2]); p++) no_error(tutti_threads(p, try_all, NULL));
+        try_mismatches();
         return 0;
     }
     no_error(tutti_init(&client));
