@@ -47,47 +47,50 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
     }
 }
 
-/* The same call as a plan, whose algorithm can be asked for. */
+/* ---- The same call as a plan, whose algorithm can be asked for ---- */
+
+static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
+                                   tutti_plan **plan)
+{
+    const struct tt_call *c = &b->call;
+    tutti_team *t = b->team;
+    switch (c->coll) {
+    case TT_COLL_reduce:
+        return tutti_plan_reduce(t, in, out, c->n, c->type, c->op, c->root, 0, plan);
+    case TT_COLL_allreduce: return tutti_plan_allreduce(t, in, out, c->n, c->type, c->op, 0, plan);
+    case TT_COLL_reduce_scatter_block:
+        return tutti_plan_reduce_scatter_block(t, in, out, c->n, c->type, c->op, 0, plan);
+    default: return tutti_plan_reduce_scatter(t, in, out, c->out_counts, c->type, c->op, 0, plan);
+    }
+}
+
+static tutti_status plan_once(const struct tt_bench *b, const void *in, char *out,
+                              tutti_plan **plan)
+{
+    const struct tt_call *c = &b->call;
+    tutti_team *t = b->team;
+    switch (c->coll) {
+    case TT_COLL_barrier: return tutti_plan_barrier(t, 0, plan);
+    case TT_COLL_bcast: return tutti_plan_bcast(t, out, c->n, c->type, c->root, 0, plan);
+    case TT_COLL_gather: return tutti_plan_gather(t, in, out, c->n, c->type, c->root, 0, plan);
+    case TT_COLL_allgather: return tutti_plan_allgather(t, in, out, c->n, c->type, 0, plan);
+    case TT_COLL_allgatherv:
+        return tutti_plan_allgatherv(t, in, out, c->out_counts, c->out_displs, c->type, 0, plan);
+    case TT_COLL_alltoall: return tutti_plan_alltoall(t, in, out, c->n, c->type, 0, plan);
+    case TT_COLL_alltoallv:
+        return tutti_plan_alltoallv(t, in, c->in_counts, c->in_displs, out, c->out_counts,
+                                    c->out_displs, c->type, 0, plan);
+    default: return plan_reduction(b, in, out, plan);
+    }
+}
+
 static tutti_status name_algorithm(const struct tt_bench *b, const char *in, char *out, char *name,
                                    size_t n)
 {
     const struct tt_call *c = &b->call;
-    tutti_team *t = b->team;
     tutti_plan *plan = NULL;
-    tutti_status s = TUTTI_ERR_ARG;
-    const void *from = c->in_place && (!tt_coll_is_roots(c->coll) || b->me == c->root)
-                           ? TUTTI_IN_PLACE
-                           : (const void *)in;
-    switch (c->coll) {
-    case TT_COLL_barrier: s = tutti_plan_barrier(t, 0, &plan); break;
-    case TT_COLL_bcast: s = tutti_plan_bcast(t, out, c->n, c->type, c->root, 0, &plan); break;
-    case TT_COLL_reduce:
-        s = tutti_plan_reduce(t, from, out, c->n, c->type, c->op, c->root, 0, &plan);
-        break;
-    case TT_COLL_allreduce:
-        s = tutti_plan_allreduce(t, from, out, c->n, c->type, c->op, 0, &plan);
-        break;
-    case TT_COLL_reduce_scatter_block:
-        s = tutti_plan_reduce_scatter_block(t, from, out, c->n, c->type, c->op, 0, &plan);
-        break;
-    case TT_COLL_reduce_scatter:
-        s = tutti_plan_reduce_scatter(t, from, out, c->out_counts, c->type, c->op, 0, &plan);
-        break;
-    case TT_COLL_gather:
-        s = tutti_plan_gather(t, from, out, c->n, c->type, c->root, 0, &plan);
-        break;
-    case TT_COLL_allgather: s = tutti_plan_allgather(t, from, out, c->n, c->type, 0, &plan); break;
-    case TT_COLL_allgatherv:
-        s = tutti_plan_allgatherv(t, from, out, c->out_counts, c->out_displs, c->type, 0, &plan);
-        break;
-    case TT_COLL_alltoall: s = tutti_plan_alltoall(t, in, out, c->n, c->type, 0, &plan); break;
-    case TT_COLL_alltoallv:
-        s = tutti_plan_alltoallv(t, in, c->in_counts, c->in_displs, out, c->out_counts,
-                                 c->out_displs, c->type, 0, &plan);
-        break;
-    case TT_COLLS: break;
-    }
-    if (s != TUTTI_OK) return s;
+    bool in_place = c->in_place && (!tt_coll_is_roots(c->coll) || b->me == c->root);
+    TT_TRY(plan_once(b, in_place ? TUTTI_IN_PLACE : (const void *)in, out, &plan));
     snprintf(name, n, "%s", plan->prepared->plan->algorithm);
     return tutti_plan_free(plan);
 }

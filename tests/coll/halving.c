@@ -24,20 +24,38 @@ struct worst {
     int64_t moved, reduced;
 };
 
-static struct worst worst(const char *name, enum tt_coll coll, int p, int64_t n, bool direct)
+static struct worst worst_of(struct plans *all)
 {
-    struct plans all = made(name, coll, p, n, 0, 0, direct);
     struct worst most = {0};
-    struct tt_count *count = tt_calloc((size_t)p, sizeof *count);
+    struct tt_count *count = tt_calloc((size_t)all->p, sizeof *count);
     assert_non_null(count);
-    assert_int_equal(tt_count_plans((const struct tt_plan *const *)all.plans, p, count), TUTTI_OK);
-    for (int r = 0; r < p; r++) {
+    assert_int_equal(tt_count_plans((const struct tt_plan *const *)all->plans, all->p, count),
+                     TUTTI_OK);
+    for (int r = 0; r < all->p; r++) {
         most.moved = tt_max(most.moved, count[r].sent + count[r].received);
         most.reduced = tt_max(most.reduced, count[r].reduced);
     }
     tt_free(count);
-    plans_free(&all);
+    plans_free(all);
     return most;
+}
+
+static struct worst worst(const char *name, enum tt_coll coll, int p, int64_t n, bool direct)
+{
+    struct plans all = made(name, coll, p, n, 0, 0, direct);
+    return worst_of(&all);
+}
+
+/* Of an operation that does not commute. */
+static struct worst worst_in_order(enum tt_coll coll, int p, int64_t n, bool direct)
+{
+    struct plans all;
+    struct tt_map map = plans_map(p);
+    struct tt_problem problem = plans_problem(coll, p, n);
+    map.direct = direct;
+    problem.call.commutes = false;
+    assert_true(plans_make(&all, tt_algorithm_find(coll, "halving"), &problem, &map));
+    return worst_of(&all);
 }
 
 static void halving_meets_its_table(void **state)
@@ -52,6 +70,24 @@ static void halving_meets_its_table(void **state)
             assert_int_equal(allreduce.reduced, part);
             assert_int_equal(reduce.moved, 3 * part);
             assert_int_equal(allreduce.moved, 4 * part);
+        }
+}
+
+/* Each phase on its own costs what it costs in the whole; in rank order blocks change places, too. */
+static void its_phases_meet_theirs(void **state)
+{
+    (void)state;
+    for (int direct = 0; direct < 2; direct++)
+        for (int p = 2; p <= 64; p *= 2) {
+            int64_t n = 12, part = n * 8 * (p - 1); /* (N-1)/N L */
+            struct worst scatter = worst("halving", TT_COLL_reduce_scatter_block, p, n, direct);
+            struct worst gather = worst("binomial", TT_COLL_gather, p, n, direct);
+            assert_int_equal(scatter.reduced, part);
+            assert_int_equal(scatter.moved, 2 * part);
+            assert_int_equal(gather.reduced, 0);
+            assert_int_equal(gather.moved, part);
+            int64_t ordered = worst_in_order(TT_COLL_reduce_scatter_block, p, n, direct).moved;
+            assert_int_equal(ordered, 2 * part + (p > 2 ? 2 * n * 8 : 0));
         }
 }
 
@@ -158,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halving_meets_its_table),
+        cmocka_unit_test(its_phases_meet_theirs),
         cmocka_unit_test(the_tree_meets_its_table),
         cmocka_unit_test(other_numbers_cost_what_is_said),
         cmocka_unit_test(reductions_overlap_transfers),

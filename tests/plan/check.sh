@@ -44,6 +44,11 @@ says "does not apply"
 run 0 allgatherv/i32/8/p4/skew=zipf --gaps --indirect --window 64
 says "proven"
 
+run 0 reduce_scatter/i32/sum/8/p6/skew=zipf/inplace=1 --indirect --window 64
+says "halving            proven"
+run 0 gather/i32/8/p5/root=3 --indirect
+says "binomial           proven"
+
 run 2 allreduce/i32/sum/52
 run 2 nothing
 run 2 all -a nothing

@@ -6,6 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 
 problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allreduce/f16/sum/1002/p4
+    reduce_scatter_block/i32/sum/1000/p4 reduce_scatter/i64/user/808/p3/skew=zipf gather/u8/777/p3/root=1
     allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3
     alltoallv/u8/777/p3/skew=uniform reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms
@@ -50,6 +51,8 @@ python3 -m json.tool out >/dev/null
 expect 0 tutti bench --iterations 5 --sizes 64:512 --json rows --algorithm flat allgather/c128/16/p2 barrier/p2
 python3 -c 'import json; rows = json.load(open("rows")); assert [r["bytes"] for r in rows] == [64, 128, 256, 512, 0], rows'
 expect 0 tutti bench --iterations 5 allreduce/f64/sum/64/p3/inplace=1 reduce/f64/sum/64/p3/inplace=1 \
+    reduce_scatter_block/i32/sum/64/p3/inplace=1 reduce_scatter/i32/sum/64/p4/inplace=1/skew=zipf \
+    gather/u8/64/p3/root=2/inplace=1 \
     allgather/u8/64/p3/inplace=1 allgatherv/u8/64/p3/inplace=1/skew=zero
 
 # An algorithm that does not apply is told in its row, and is no failure.
