@@ -74,7 +74,9 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
     if (tt_likely(!tt_call_counts(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
         *prepared = tt_cache_find(&team->cache, &rq->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, rq, prepared));
-    return tt_request_buffers(*prepared, rq);
+    tutti_status status = tt_request_buffers(*prepared, rq);
+    if (tt_unlikely(status != TUTTI_OK && tt_call_counts(&rq->call))) tt_prepared_drop(*prepared);
+    return status;
 }
 
 static inline bool is_basic(const struct tt_request *rq)
@@ -205,8 +207,8 @@ static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_pla
     struct tt_prepared *prepared;
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     if (!is_basic(rq)) return make_packed(team, rq, plan);
+    if (team && rq->call.shared) TT_TRY(tt_request_shared(team, rq));
     TT_TRY(find_shape(team, rq, &prepared));
-    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
     return plan_of(team, rq, prepared, plan);
 }
 

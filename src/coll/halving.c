@@ -200,6 +200,7 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off)
 
 void tt_halving_room(struct tt_builder *b, const struct tt_halving *h)
 {
+    if (h->m == 1 && tt_halving_is_home(h)) return; /* it reduces once, from IN to OUT */
     if (h->reduces && h->me != h->root) tt_scratch(b, half_of(h, h->me).len);
 }
 

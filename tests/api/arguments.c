@@ -86,6 +86,10 @@ static void test_blocks(void **state)
     refused(tutti_gather(team, x, y, 1, TUTTI_I64, 1), TUTTI_ERR_ARG, "root 1");
     refused(tutti_gather(team, x, NULL, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_gather(team, NULL, y, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "in is NULL");
+    tutti_plan *plan = NULL;
+    refused(
+        tutti_plan_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM, TUTTI_PLAN_SHARED, &plan),
+        TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
     still_works();
     assert_int_equal(tutti_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM), TUTTI_OK);
     assert_true(y[0] == 1 && y[1] == 2);
