@@ -109,6 +109,10 @@ static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
     if (c->coll == TT_COLL_alltoallv)
         TT_TRY(check_list("in", c->in_counts, c->in_displs, rq->in, p, c->sz, &ascend));
     TT_TRY(check_list("out", c->out_counts, c->out_displs, rq->out, p, c->sz, &ascend));
+    int me = team->run.me;
+    if (c->coll == TT_COLL_alltoallv && c->in_counts[me] != c->out_counts[me])
+        return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld elements and expects %lld",
+                       (long long)c->in_counts[me], (long long)c->out_counts[me]);
     if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !rq->in)
         return tt_fail(TUTTI_ERR_ARG, "in is NULL");
     return ascend ? TUTTI_OK : check_apart(c->out_counts, c->out_displs, p);

@@ -33,6 +33,7 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
         return status;
     }
     t->client = client;
+    if (client->teams) tt_team_enter_ring(&t->run, &client->teams->run);
     t->next = client->teams;
     *team = client->teams = t;
     return TUTTI_OK;
@@ -43,6 +44,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     tutti_team **link = &team->client->teams;
     while (*link != team) link = &(*link)->next;
     *link = team->next;
+    tt_team_leave_ring(&team->run);
     while (team->plans) tt_plan_delete(team->plans);
     tt_cache_release(&team->cache);
     tt_team_release(&team->run, shared);

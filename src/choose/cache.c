@@ -9,14 +9,23 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-static struct tt_what what_of(const struct tt_call *c, const char *algorithm)
+/* Of an allgatherv: of all pieces together. */
+static int64_t bytes_told(const struct tt_call *c, int p)
+{
+    int64_t n = c->n;
+    if (c->coll == TT_COLL_allgatherv)
+        for (int r = 0; r < p; r++) n += c->out_counts[r];
+    return n * c->sz;
+}
+
+static struct tt_what what_of(const struct tt_call *c, int p, const char *algorithm)
 {
     struct tt_what w = {.coll = (int32_t)c->coll,
                         .type = (int32_t)tt_type_shape(c->type),
                         .op = (int32_t)c->op,
                         .root = c->root,
                         .in_order = !c->commutes,
-                        .bytes = tt_call_bytes(c)};
+                        .bytes = bytes_told(c, p)};
     memccpy(w.algorithm, algorithm, 0, sizeof w.algorithm);
     return w;
 }
@@ -117,7 +126,7 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     p->uses = 1;
     set_sizes(p, call, team);
     p->shape = fingerprint(call, team->map.p, algorithm->name);
-    p->what = what_of(call, algorithm->name);
+    p->what = what_of(call, team->map.p, algorithm->name);
     log_choice(p, team, forced);
     *prepared = p;
     return TUTTI_OK;

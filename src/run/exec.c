@@ -294,7 +294,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
     tt_exec_advance(exec);
     if (exec->state != TT_EXEC_IDLE) {
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
-        while (tt_team_advance(t), exec->state != TT_EXEC_IDLE) {
+        while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
             tt_wait_more(&wait);
             tt_team_check(t, wait.announced);
         }

@@ -132,6 +132,9 @@ static tutti_status tell_mismatch(const struct tt_exec *exec, int peer)
     tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
     tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
     const char *does = k == now ? "calls" : "called";
+    if (strcmp(theirs, mine) == 0)
+        return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d %s %s with different counts", peer,
+                       t->me, k == now ? "call" : "called", mine);
     return tt_fail(TUTTI_ERR_MISMATCH, "rank %d %s %s where rank %d %s %s", peer, does, theirs,
                    t->me, does, mine);
 }

@@ -17,15 +17,24 @@ int64_t tt_team_window(void)
     return tt_setting_int("TUTTI_WINDOW", WINDOW_BYTES, 64, 64 << 20);
 }
 
+/* Of many ranks, whose blocks would be large together, fewer executions advance at once. */
+static int64_t slots_for(int p)
+{
+    int64_t slots = TT_SLOTS;
+    while (slots > 4 && slots * p > 32 * 64) slots /= 2;
+    return slots;
+}
+
 static struct tt_block layout(int p)
 {
     struct tt_block b = {.line = TT_LINE};
+    const int64_t slots = slots_for(p);
     b.line_stride = tt_round_up((int64_t)TT_WINDOW_AT + tt_team_window(), 4096);
-    b.opening = b.line + TT_SLOTS * b.line_stride;
-    b.lanes = b.opening + TT_SLOTS * 2 * TT_LINE;
-    b.segments = b.lanes + TT_SLOTS * (TT_LANES - 1) * TT_LINE;
-    b.rings = b.segments + TT_SLOTS * (int64_t)p * (int64_t)sizeof(struct tt_segment_opening);
-    b.bytes = b.rings + TT_SLOTS * TT_LANES * (int64_t)p * 8;
+    b.opening = b.line + slots * b.line_stride;
+    b.lanes = b.opening + slots * 2 * TT_LINE;
+    b.segments = b.lanes + slots * (TT_LANES - 1) * TT_LINE;
+    b.rings = b.segments + slots * (int64_t)p * (int64_t)sizeof(struct tt_segment_opening);
+    b.bytes = b.rings + slots * TT_LANES * (int64_t)p * 8;
     return b;
 }
 
@@ -53,12 +62,13 @@ void tt_team_met(struct tt_team *t)
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks)
 {
-    *t = (struct tt_team){.fabric = f, .me = me, .layout = layout(p), .offset = blocks[me]};
+    *t = (struct tt_team){
+        .fabric = f, .ring = t, .me = me, .layout = layout(p), .offset = blocks[me]};
     t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
     tt_team_met(t);
     t->queue_end = &t->queue;
-    t->slots = TT_SLOTS;
-    t->slots_log2 = __builtin_ctz(TT_SLOTS);
+    t->slots = (uint64_t)slots_for(p);
+    t->slots_log2 = __builtin_ctz((unsigned)t->slots);
     t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
     t->block = tt_alloc((size_t)p * sizeof *t->block);
     if (!t->job_rank || !t->block) return release_failed(t);
@@ -107,6 +117,7 @@ tutti_status tt_team_leave(struct tt_team *t)
     tt_team_depart(t);
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
     while (atomic_load(mine) < (uint32_t)t->map.p - 1 && t->broken == TUTTI_OK) {
+        tt_team_advance_all(t);
         tt_wait_more(&wait);
         tt_team_check(t, wait.announced);
     }
@@ -237,6 +248,27 @@ static void end_all(struct tt_team *t)
     for (int s = 0; s < TT_SLOTS; s++)
         if (t->running[s]) tt_exec_advance(t->running[s]);
     while (t->queue) tt_exec_advance(t->queue);
+}
+
+void tt_team_enter_ring(struct tt_team *t, struct tt_team *other)
+{
+    t->ring = other->ring;
+    other->ring = t;
+}
+
+void tt_team_leave_ring(struct tt_team *t)
+{
+    struct tt_team *before = t;
+    while (before->ring != t) before = before->ring;
+    before->ring = t->ring;
+    t->ring = t;
+}
+
+void tt_team_advance_all(struct tt_team *t)
+{
+    tt_team_advance(t);
+    for (struct tt_team *other = t->ring; tt_unlikely(other != t); other = other->ring)
+        if (other->next != other->my_done) tt_team_advance(other);
 }
 
 void tt_team_advance(struct tt_team *t)

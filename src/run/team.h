@@ -83,6 +83,7 @@ struct tt_block {
  * have numbers >= those running; next is the number of the next start. */
 struct tt_team {
     struct tt_fabric *fabric;
+    struct tt_team *ring; /* of all teams of the client, back to this one */
     struct tt_map map;
     int me;
     int *job_rank;  /* of each member */
@@ -126,8 +127,14 @@ tutti_status tt_team_leave(struct tt_team *t);
 /* Does not wait for anybody. `shared`: the memory that others mapped goes back to the arena too. */
 void tt_team_release(struct tt_team *t, bool shared);
 
+/* Into the ring of another team of the same client, and out of it. */
+void tt_team_enter_ring(struct tt_team *t, struct tt_team *other);
+void tt_team_leave_ring(struct tt_team *t);
+
 /* Moves on everything in flight. Errors end the executions concerned, not this call. */
 void tt_team_advance(struct tt_team *t);
+/* The same for all teams of the client: who waits on one must not keep the members of another waiting. */
+void tt_team_advance_all(struct tt_team *t);
 /* Called by who waits, each time it has looked in vain: looks for members that failed, or left and are
  * waited for, and now and then (`long_wait`: now) for some that call something else; sets t->broken. */
 void tt_team_check(struct tt_team *t, bool long_wait);

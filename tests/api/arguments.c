@@ -58,6 +58,7 @@ static void test_exchanges(void **state)
     refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
+    refused(tutti_alltoallv(team, x, c, d, y, d, d, TUTTI_I64), TUTTI_ERR_ARG, "gives itself 2");
     refused(tutti_allgatherv(team, x, y, c, bad, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_allgatherv(team, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "in is NULL");
     still_works();

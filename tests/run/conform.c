@@ -406,6 +406,27 @@ static void try_in_flight(struct state *s)
     }
 }
 
+/* Who waits on one team moves the others on. */
+static void try_two_teams(struct state *s)
+{
+    enum { N = 100000 };
+    tutti_team *other;
+    tutti_plan *plan;
+    struct buffer in = make(N), out = make(N);
+    fill(in, s->me, 0, N, 0);
+    must(tutti_team_split(s->team, 0, 0, &other), s, "team_split");
+    must(tutti_iallreduce(other, in.at, out.at, (int64_t)N * 2, TUTTI_U64, TUTTI_SUM, &plan), s,
+         "iallreduce");
+    if (s->me == 0) must(tutti_barrier(s->team), s, "barrier");
+    must(tutti_wait(plan), s, "wait");
+    if (s->me != 0) must(tutti_barrier(s->team), s, "barrier");
+    expect_reduced(out, N, false, s, "iallreduce on a second team gave something else");
+    must(tutti_plan_free(plan), s, "plan_free");
+    must(tutti_team_free(other), s, "team_free");
+    drop(in, s);
+    drop(out, s);
+}
+
 static void try_persistent(struct state *s)
 {
     struct buffer in = make(50), out = make(50);
@@ -457,6 +478,7 @@ static void try_all(tutti_client *client, void *arg)
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) try_algorithm(&s, *a);
     try_in_flight(&s);
     try_persistent(&s);
+    try_two_teams(&s);
     try_shared(client, &s);
     must(tutti_barrier(s.team), &s, "barrier");
     if (s.me == 0) printf("%d ranks: %d cases\n", s.p, s.cases);
