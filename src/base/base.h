@@ -112,4 +112,12 @@ char *tt_strdup(const char *text);
 void tt_free(void *memory);
 void tt_memory_fail_at(int64_t i);
 
+/* ---- Limits (limits.c) ---- */
+
+/* Calls fn with the folder of this process' cgroup (version 2) and of each above it. */
+typedef void tt_cgroup_fn(const char *folder, void *arg);
+void tt_cgroup_each(tt_cgroup_fn *fn, void *arg);
+/* Bytes that may still be used before the machine or the cgroup is full, files in cache not counted. */
+int64_t tt_memory_left(void);
+
 #endif

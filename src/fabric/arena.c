@@ -5,11 +5,15 @@
  */
 #include "fabric/arena.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PAGE 4096
+#define PIECE ((int64_t)16 << 20)
+#define LOOK_FROM (1 << 20)
+#define RESERVE ((int64_t)128 << 20)
 
 /* Makes room for one more at index i. */
 static bool insert(struct tt_extents *e, int i, struct tt_extent x)
@@ -57,10 +61,26 @@ void tt_arena_release(struct tt_arena *a)
     *a = (struct tt_arena){0};
 }
 
+/* The kernel would rather kill a process than refuse a page, so what is left is looked at before each
+ * piece; the reserve is for pieces that other ranks get meanwhile. */
+static bool back_piece(const struct tt_segment *s, int64_t begin, int64_t bytes)
+{
+    if (bytes >= LOOK_FROM && tt_memory_left() < bytes + RESERVE) {
+        errno = ENOMEM;
+        return false;
+    }
+    return fallocate(s->fd, 0, begin, bytes) == 0;
+}
+
 /* Backs the pages, or drops them. */
 static bool back(const struct tt_segment *s, struct tt_extent x)
 {
-    return s->fd < 0 || fallocate(s->fd, 0, x.begin, x.end - x.begin) == 0;
+    int64_t at = s->fd < 0 ? x.end : x.begin;
+    for (int64_t n; at < x.end; at += n) {
+        n = tt_min(PIECE, x.end - at);
+        if (!back_piece(s, at, n)) return false;
+    }
+    return true;
 }
 
 static void drop(const struct tt_segment *s, struct tt_extent x)

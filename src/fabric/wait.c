@@ -42,24 +42,19 @@ static int quota_of(const char *path)
     return got == 2 && period > 0 ? (int)tt_max(1, quota / period) : 0;
 }
 
-/* The least of the quotas from this process' cgroup up to the root. */
+static void least_quota(const char *folder, void *arg)
+{
+    char path[PATH_MAX + 96];
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    int *least = arg, cores = quota_of(path);
+    if (cores && (!*least || cores < *least)) *least = cores;
+}
+
+/* The least of the quotas from this process' cgroup up to the root; 0: none. */
 static int cgroup_cores(void)
 {
-    char line[PATH_MAX], path[PATH_MAX + 64];
     int least = 0;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    if (!file) return 0;
-    while (fgets(line, sizeof line, file)) {
-        char *at = strncmp(line, "0::", 3) == 0 ? line + 3 : NULL;
-        if (!at) continue;
-        at[strcspn(at, "\n")] = 0;
-        for (size_t n = strlen(at); n > 0; n = (size_t)(strrchr(at, '/') - at), at[n] = 0) {
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", at);
-            int cores = quota_of(path);
-            if (cores && (!least || cores < least)) least = cores;
-        }
-    }
-    fclose(file);
+    tt_cgroup_each(least_quota, &least);
     return least;
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/mman.h>
 
 #include <pthread.h>
 #include <string.h>
@@ -119,12 +120,31 @@ static void lines_are_lines(void **state)
     tt_free(memory);
 }
 
+/* What is mapped and used is not left any more. */
+static void test_left(void **state)
+{
+    const size_t n = 512 << 20;
+    (void)state;
+    int64_t before = tt_memory_left();
+    char *memory =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    int64_t used = before - tt_memory_left();
+    munmap(memory, n);
+    assert_true(before > 0);
+    assert_true(used > (256 << 20));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen_one_fails),     cmocka_unit_test(never_means_never),
-        cmocka_unit_test(nothing_is_something), cmocka_unit_test(one_thread_of_many_fails_once),
-        cmocka_unit_test(too_much_is_refused),  cmocka_unit_test(lines_are_lines),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(chosen_one_fails),
+        cmocka_unit_test(never_means_never),
+        cmocka_unit_test(nothing_is_something),
+        cmocka_unit_test(one_thread_of_many_fails_once),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(lines_are_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
