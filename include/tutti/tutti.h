@@ -306,7 +306,8 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  * with the client. Local, one thread per client at a time, does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
-/* NULL is allowed. Errors: ARG (not from tutti_alloc of this client). */
+/* Not while something in flight uses the memory, nor before a plan of it is started again. NULL is allowed.
+ * Errors: ARG (not from tutti_alloc of this client). */
 TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 
 /* ---- Collectives --------------------------------------------------------------------------- */
