@@ -192,7 +192,10 @@ static int check_all(const struct arguments *a, int coll)
                                .threads = a->threads ? a->threads : tt_usable_cores(),
                                .progress = isatty(STDERR_FILENO)};
     if (job.n == 0) {
-        fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
+        if (coll < 0)
+            fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
+        else /* says so, and which there are */
+            tt_algorithm_named("tutti check", (enum tt_coll)coll, a->algorithm);
         return TT_EXIT_USAGE;
     }
     if (tt_check_run(&job, &tally) != TUTTI_OK) {

@@ -53,6 +53,8 @@ run 2 allreduce/i32/sum/52
 run 2 nothing
 run 2 all -a nothing
 says "no algorithm 'nothing'"
+run 2 bcast -a doubling -p 2
+says "bcast has no algorithm 'doubling'; it has:"
 run 2 allreduce -p 0..3
 says "-p"
 run 2 allreduce -p 4..3
