@@ -12,6 +12,7 @@
 
 #include "api/api.h"
 #include "bench.h"
+#include "coll/coll.h"
 #include "command.h"
 
 enum { BATCHES_LEAST = 5, BATCHES_MOST = 2000, TRIES = 3 };
@@ -228,6 +229,22 @@ static bool measure(const struct tt_bench *b, struct timing *t, struct tt_bench_
     return true;
 }
 
+/* Why the plan was refused, in terms of what was asked for: an algorithm named for this command is
+ * forced in the way of TUTTI_ALGORITHM, which the library's own words would blame. */
+static const char *reason(const struct tt_bench *b)
+{
+    const struct tt_algorithm *a =
+        b->c->algorithm ? tt_algorithm_find(b->call.coll, b->c->algorithm) : NULL;
+    return a ? a->refuse(&b->call, &b->team->run.map) : NULL;
+}
+
+static void refuse(const struct tt_bench *b, struct tt_bench_result *result)
+{
+    const char *why = reason(b);
+    snprintf(result->why, sizeof result->why, "%s%s", why ? "it " : "", why ? why : tutti_error());
+    result->refused = true;
+}
+
 static bool run(const struct tt_bench *b, struct tt_bench_result *result)
 {
     struct timing t = {0};
@@ -236,8 +253,8 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
         name_algorithm(b, t.pool.in, t.pool.out, result->algorithm, sizeof result->algorithm);
     bool good;
     if (s == TUTTI_ERR_UNSUPPORTED) {
-        snprintf(result->why, sizeof result->why, "%s", tutti_error());
-        good = result->refused = true;
+        refuse(b, result);
+        good = true;
     } else {
         good = s == TUTTI_OK ? measure(b, &t, result) : failed(b, "the plan");
     }

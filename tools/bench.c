@@ -34,6 +34,7 @@ struct outcome {
     cJSON *rows;
     bool table; /* printed; not when JSON goes to the same place */
     bool failed;
+    int measured; /* rows of the problem under way */
 };
 
 static const struct argp_option options[] = {
@@ -82,10 +83,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- One row ---- */
 
+static bool wants_all(const struct arguments *a)
+{
+    return a->algorithm && strcmp(a->algorithm, "all") == 0;
+}
+
 static void print_row(const char *problem, const struct tt_bench_result *r)
 {
     if (r->refused)
-        printf("%-34s %-14s %s\n", problem, r->algorithm, r->why);
+        printf("%-34s %-14s does not apply: %s\n", problem, r->algorithm, r->why);
     else
         printf("%-34s %-14s %12.3f %12.3f %12.3f %10" PRId64 "\n", problem, r->algorithm, r->min_us,
                r->median_us, r->p99_us, r->iterations);
@@ -117,6 +123,23 @@ static void show_progress(const char *problem, const char *algorithm, bool begin
         fprintf(stderr, "\r\033[K");
 }
 
+/* Of all algorithms some need not apply; the one that was asked for by its name must. */
+static void take_refusal(struct outcome *o, const char *problem, struct tt_bench_result *r,
+                         const char *algorithm)
+{
+    snprintf(r->algorithm, sizeof r->algorithm, "%s", algorithm ? algorithm : "-");
+    if (wants_all(o->a)) {
+        if (o->table) print_row(problem, r);
+        return;
+    }
+    o->failed = true;
+    if (algorithm)
+        fprintf(stderr, "tutti bench: %s: --algorithm %s does not apply: %s\n", problem, algorithm,
+                r->why);
+    else
+        fprintf(stderr, "tutti bench: %s: %s\n", problem, r->why);
+}
+
 static void run_case(struct outcome *o, const struct tt_problem *problem, const char *algorithm)
 {
     char text[TT_PROBLEM_TEXT];
@@ -131,17 +154,20 @@ static void run_case(struct outcome *o, const struct tt_problem *problem, const 
     show_progress(text, algorithm, false);
     o->failed = o->failed || !good;
     if (!good) return;
-    if (result.refused)
-        snprintf(result.algorithm, sizeof result.algorithm, "%s", algorithm ? algorithm : "-");
+    if (result.refused) {
+        take_refusal(o, text, &result, algorithm);
+        return;
+    }
+    o->measured++;
     if (o->table) print_row(text, &result);
-    if (o->rows && result.done) add_row(o->rows, text, &c, &result);
+    if (o->rows) add_row(o->rows, text, &c, &result);
 }
 
 /* ---- All of them ---- */
 
 static void run_algorithms(struct outcome *o, const struct tt_problem *problem)
 {
-    if (!o->a->algorithm || strcmp(o->a->algorithm, "all") != 0) {
+    if (!wants_all(o->a)) {
         run_case(o, problem, o->a->algorithm);
         return;
     }
@@ -150,10 +176,15 @@ static void run_algorithms(struct outcome *o, const struct tt_problem *problem)
     }
 }
 
+static bool has_sizes(const struct arguments *a, const struct tt_problem *problem)
+{
+    return a->first_bytes > 0 && problem->call.coll != TT_COLL_barrier;
+}
+
 static void run_sizes(struct outcome *o, struct tt_problem problem)
 {
     int64_t sz = problem.call.sz;
-    if (o->a->first_bytes == 0 || problem.call.coll == TT_COLL_barrier) {
+    if (!has_sizes(o->a, &problem)) {
         run_algorithms(o, &problem);
         return;
     }
@@ -177,13 +208,27 @@ static const char *unfit(const struct tt_problem *problem)
     return NULL;
 }
 
+/* Whether one of the sizes is a multiple of the problem's type; else says so. */
+static bool sizes_fit(const struct arguments *a, const char *text, const struct tt_problem *problem)
+{
+    if (!has_sizes(a, problem)) return true;
+    for (int64_t bytes = a->first_bytes; bytes <= a->last_bytes; bytes *= 2) {
+        if (bytes % problem->call.sz == 0) return true;
+    }
+    fprintf(stderr,
+            "tutti bench: %s: --sizes: none of %" PRId64 " and its doublings up to %" PRId64
+            " is a multiple of the type's %" PRId64 " bytes\n",
+            text, a->first_bytes, a->last_bytes, (int64_t)problem->call.sz);
+    return false;
+}
+
 static bool open_problem(const struct arguments *a, const char *text, struct tt_problem *problem)
 {
     if (!tt_problem_open(problem, text)) return false;
     const char *why = unfit(problem);
     if (why) fprintf(stderr, "tutti bench: %s: cannot be timed with %s\n", text, why);
-    if (why) return false;
-    if (!a->algorithm || strcmp(a->algorithm, "all") == 0) return true;
+    if (why || !sizes_fit(a, text, problem)) return false;
+    if (!a->algorithm || wants_all(a)) return true;
     return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
 }
 
@@ -197,6 +242,18 @@ static bool all_fit(const struct arguments *a)
     return true;
 }
 
+/* With all algorithms too, one at least must have been measured. */
+static void run_problem(struct outcome *o, const char *text)
+{
+    struct tt_problem problem;
+    if (!open_problem(o->a, text, &problem)) return;
+    o->measured = 0;
+    run_sizes(o, problem);
+    if (o->measured > 0 || o->failed) return;
+    fprintf(stderr, "tutti bench: %s: no algorithm applies\n", text);
+    o->failed = true;
+}
+
 static int run_all(const struct arguments *a)
 {
     struct outcome o = {.a = a, .table = !a->json || strcmp(a->json, "-") != 0};
@@ -204,10 +261,7 @@ static int run_all(const struct arguments *a)
     if (o.table)
         printf("%-34s %-14s %12s %12s %12s %10s\n", "problem", "algorithm", "min us", "median us",
                "p99 us", "iterations");
-    for (int i = 0; i < a->problems; i++) {
-        struct tt_problem problem;
-        if (open_problem(a, a->problem[i], &problem)) run_sizes(&o, problem);
-    }
+    for (int i = 0; i < a->problems; i++) run_problem(&o, a->problem[i]);
     if (a->json && !tt_json_write(o.rows, a->json)) o.failed = true;
     return o.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
 }
@@ -225,5 +279,7 @@ int tt_bench_main(int argc, char **argv)
     };
     struct arguments arguments = {.time_ns = 300000000};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    return all_fit(&arguments) ? run_all(&arguments) : TT_EXIT_USAGE;
+    if (!all_fit(&arguments)) return TT_EXIT_USAGE;
+    if (arguments.json && !tt_json_writable(arguments.json)) return TT_EXIT_FAILED;
+    return run_all(&arguments);
 }

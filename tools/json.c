@@ -35,6 +35,21 @@ static bool write_text(const char *text, size_t n, const char *path)
     return written;
 }
 
+static bool cannot(const char *path)
+{
+    fprintf(stderr, "tutti: cannot write JSON to %s: %s\n", path, strerror(errno));
+    return false;
+}
+
+bool tt_json_writable(const char *path)
+{
+    if (strcmp(path, "-") == 0) return true;
+    FILE *file = fopen(path, "ae");
+    if (!file) return cannot(path);
+    fclose(file);
+    return true;
+}
+
 bool tt_json_write(cJSON *rows, const char *path)
 {
     char *text = NULL;
@@ -45,7 +60,7 @@ bool tt_json_write(cJSON *rows, const char *path)
     cJSON_Delete(rows);
     if (written) errno = 0;
     written = written && write_text(text, n, path);
-    if (!written) fprintf(stderr, "tutti: cannot write JSON to %s: %s\n", path, strerror(errno));
+    if (!written) cannot(path);
     free(text);
     return written;
 }

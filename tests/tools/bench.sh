@@ -55,9 +55,18 @@ expect 0 tutti bench --iterations 5 allreduce/f64/sum/64/p3/inplace=1 reduce/f64
     gather/u8/64/p3/root=2/inplace=1 \
     allgather/u8/64/p3/inplace=1 allgatherv/u8/64/p3/inplace=1/skew=zero
 
-# An algorithm that does not apply is told in its row, and is no failure.
-expect 0 tutti bench --iterations 5 --algorithm ring allreduce/u8/user/64/p2
-says out 'ring .*operands out of rank order'
+# Of all algorithms some need not apply, which is told in their rows; one that is named must, and
+# what is told is what was asked for.
+expect 0 tutti bench --iterations 5 --algorithm all allreduce/u8/user/64/p2
+says out ' ring +does not apply: it would combine operands out of rank order'
+for how in '' --threads; do
+    # shellcheck disable=SC2086
+    expect 1 tutti bench $how --iterations 5 --algorithm ring allreduce/u8/user/64/p2
+    says err 'allreduce/u8/user/64/p2: --algorithm ring does not apply: it .*operands out of rank order'
+    [ "$(lines err TUTTI_ALGORITHM)" -eq 0 ] || fail 'blames a variable that is not set'
+done
+TUTTI_ALGORITHM=ring expect 1 tutti bench --iterations 5 allreduce/u8/user/64/p2
+says err 'TUTTI_ALGORITHM forces ring'
 
 expect 2 tutti bench
 expect 2 tutti bench allreduce/f64/sum/8
@@ -68,8 +77,13 @@ says err 'cannot be timed with a map'
 expect 2 tutti bench barrier/p100000
 expect 2 tutti bench --sizes 4M:8 bcast/u8/8/p2
 expect 2 tutti bench --iterations 0 barrier/p2
+expect 2 tutti bench --sizes 3:5 barrier/p2 allreduce/f64/sum/8/p2
+says err "none of 3 and its doublings up to 5 is a multiple of the type's 8 bytes"
+[ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
+# Before anything is timed.
 expect 1 tutti bench --iterations 5 --json /no/such/folder/rows barrier/p2
 says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
+[ "$(lines out)" -eq 0 ] || fail 'timed what cannot be written'
 # More than there is memory.
 expect 1 tutti bench alltoall/u8/64G/p4
 says err 'more than there is'
