@@ -64,4 +64,9 @@ refused 'no peer is called nobody' --peers nobody
 refused 'none of allreduce' --collectives allreduce,scan
 refused 'not a size' --sizes 12
 refused 'build Tutti first' --build "$work" --peers tutti
+# A file that cannot be written is noticed before anything is measured.
+for option in --json --table --svg; do
+    refused "compare: cannot write $work/none/x: No such file or directory" --peers tutti "$option" "$work/none/x"
+    [ "$(wc -l <"$work/out")" -eq 1 ]
+done
 echo 'compare: JSON, table, chart and errors'

@@ -15,4 +15,10 @@ for target in targets:
     assert target["measured"] is not None and target["met"] in (True, False), target
 PYTHON
 grep -q 'a new shape planned, 16 ranks' "$work/out"
+
+# A file that cannot be written is noticed before anything is measured.
+status=0
+"$TUTTI_SOURCE/bench/limits" --build "$TUTTI_BUILD" --json "$work/none/x" >"$work/out" 2>&1 || status=$?
+[ "$status" -eq 1 ]
+diff "$work/out" - <<<"limits: cannot write $work/none/x: No such file or directory"
 echo 'limits: a number for each target'
