@@ -35,6 +35,10 @@ done
 [[ $(complete_words tutti plan allred) == allreduce* ]] || fail 'the completion does not know collectives'
 [[ " $(complete_words tutti run --bind '') " == *" core "* ]] || fail 'the completion does not know --bind'
 
+# So is every environment variable there is.
+variables() { grep -ohE 'TUTTI_[A-Z_]+' "$TUTTI_SOURCE/$1" | sort -u; }
+diff <(variables docs/environment.md) <(variables docs/man/tutti.1) || fail 'tutti.1 and docs/environment.md differ'
+
 version=$(sed -n 's/^#define TUTTI_VERSION "\(.*\)"/\1/p' "$TUTTI_SOURCE/include/tutti/tutti.h")
 expect 0 tutti --version
 says out "^tutti $version\$"
