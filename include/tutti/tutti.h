@@ -233,7 +233,7 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
  * TUTTI_JOB), or a job of one rank if it names none. Collective over the job, blocks until all
  * ranks have come. The client belongs to the caller until tutti_finalize. A process has at most
  * one client of a launched job at a time. Errors: BOOT, VERSION, MEMORY, LIMIT, SYSTEM, PEER (a
- * rank died before it came). */
+ * rank died before it came), MISMATCH (a variable that must be the same on all ranks is not). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
 /* Leaves the job and frees the client with all its teams, plans, contexts and memory. Calls still

@@ -82,6 +82,21 @@ const char *tt_setting(const char *name); /* NULL when unset or empty */
 /* A whole number with K M G (1024s) in [min, max]; `fallback` when unset; a wrong one is warned of
  * once, and the fallback used. */
 int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
+/* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
+ * X(name, default, least, most); a default beyond these cannot be asked for. */
+#define TT_ALIKE_LIST(X)                                                                           \
+    X(WINDOW, 64 << 10, 64, 64 << 20)                                                              \
+    X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
+    X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
+    X(RADIX, 0, 0, 1024)
+enum tt_alike {
+#define TT_ALIKE_ENUM(name, fallback, least, most) TT_ALIKE_##name,
+    TT_ALIKE_LIST(TT_ALIKE_ENUM)
+#undef TT_ALIKE_ENUM
+        TT_ALIKES
+};
+int64_t tt_setting_alike(enum tt_alike which);          /* not negative */
+const char *tt_setting_alike_name(enum tt_alike which); /* "TUTTI_WINDOW" */
 /* "1500", "64K", "4M": to *value; false unless the whole text up to `end` is one number. */
 bool tt_parse_size(const char *text, const char *end, int64_t *value);
 /* The other way: "64K", exact. buffer holds 24 bytes; returns buffer. */

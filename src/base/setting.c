@@ -75,6 +75,26 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
     return fallback;
 }
 
+static const struct {
+    const char *name;
+    int64_t fallback, least, most;
+} alike[] = {
+#define ALIKE(name, fallback, least, most) {"TUTTI_" #name, fallback, least, most},
+    TT_ALIKE_LIST(ALIKE)
+#undef ALIKE
+};
+
+const char *tt_setting_alike_name(enum tt_alike which)
+{
+    return alike[which].name;
+}
+
+int64_t tt_setting_alike(enum tt_alike which)
+{
+    return tt_setting_int(alike[which].name, alike[which].fallback, alike[which].least,
+                          alike[which].most);
+}
+
 static int64_t unit_of(char letter)
 {
     switch (letter) {

@@ -79,6 +79,25 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     return atomic_load(counter) < (uint32_t)f->size ? first_failure(f->job) : TUTTI_OK;
 }
 
+static tutti_status is_alike(struct tt_fabric *f, enum tt_alike which)
+{
+    char here[24], there[24];
+    int64_t mine = tt_setting_alike(which), first = 0;
+    if (atomic_compare_exchange_strong(&f->job->alike[which], &first, mine + 1)) return TUTTI_OK;
+    if (first == mine + 1) return TUTTI_OK;
+    tt_job_fail(f->job, f->me, TT_CAUSE_ALIKE, (int)which);
+    return tt_fail(
+        TUTTI_ERR_MISMATCH, "%s is %s here and %s on another rank: it must be the same on all",
+        tt_setting_alike_name(which), tt_print_size(here, mine), tt_print_size(there, first - 1));
+}
+
+/* Before anything of another rank is used, whose place depends on them. */
+static tutti_status all_alike(struct tt_fabric *f)
+{
+    for (int i = 0; i < TT_ALIKES; i++) TT_TRY(is_alike(f, (enum tt_alike)i));
+    return TUTTI_OK;
+}
+
 static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
@@ -86,6 +105,7 @@ static tutti_status come(struct tt_fabric *f)
 #ifdef PR_SET_PTRACER
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: same user's ranks may read */
 #endif
+    TT_TRY(all_alike(f));
     tt_job_tell_cores(f->job);
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);

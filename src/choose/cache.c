@@ -74,8 +74,8 @@ static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
                           const struct tt_call *call)
 {
     if (cache->builder) return TUTTI_OK;
-    cache->slice = tt_setting_int("TUTTI_SLICE", 0, 0, 1ll << 40);
-    cache->radix = (int32_t)tt_setting_int("TUTTI_RADIX", 0, 0, 1024);
+    cache->slice = tt_setting_alike(TT_ALIKE_SLICE);
+    cache->radix = (int32_t)tt_setting_alike(TT_ALIKE_RADIX);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }

@@ -46,7 +46,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int
                             .mapped = job->threads || job->size == 1,
                             .direct = true,
                             .cores = tt_usable_cores(),
-                            .eager_most = tt_setting_int("TUTTI_EAGER", 8 << 10, 0, 1 << 30)};
+                            .eager_most = tt_setting_alike(TT_ALIKE_EAGER)};
     f->patience = tt_patience_for(job->size, f->cores);
     tt_wait_register(job);
     TT_TRY(tt_arena_init(&f->arena, segment, me));

@@ -193,6 +193,10 @@ char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, s
         snprintf(buffer, n, "rank %d cannot go on: %s", rank,
                  tutti_status_text((tutti_status)code));
         break;
+    case TT_CAUSE_ALIKE:
+        snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
+                 tt_setting_alike_name((enum tt_alike)code));
+        break;
     case TT_CAUSE_LEFT:
         snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
         break;

@@ -27,7 +27,14 @@
 enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILED };
 
 /* Why a rank failed. */
-enum tt_cause { TT_CAUSE_NONE, TT_CAUSE_SIGNAL, TT_CAUSE_EXIT, TT_CAUSE_STATUS, TT_CAUSE_LEFT };
+enum tt_cause {
+    TT_CAUSE_NONE,
+    TT_CAUSE_SIGNAL,
+    TT_CAUSE_EXIT,
+    TT_CAUSE_STATUS,
+    TT_CAUSE_LEFT,
+    TT_CAUSE_ALIKE
+};
 
 /* One line per rank. `sleeping` is written by the rank itself (1 before it sleeps on `doorbell`),
  * `doorbell` by whoever wakes it. pid is set by the rank when it joins, and by the launcher when it starts it. */
@@ -37,7 +44,7 @@ struct tt_job_rank {
     _Atomic uint32_t doorbell;
     _Atomic int32_t pid;
     _Atomic uint32_t cause;     /* enum tt_cause, set before state becomes FAILED */
-    _Atomic int32_t cause_code; /* signal number, exit code or tutti_status */
+    _Atomic int32_t cause_code; /* signal number, exit code, tutti_status or tt_alike */
     _Atomic uint64_t probe;     /* address of a word holding TT_JOB_MAGIC, to try reading it */
     char version[24];           /* of the library in that rank */
 };
@@ -59,6 +66,7 @@ struct tt_job_page {
     _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that came ... */
     _Atomic uint32_t ready;                    /* ... and have tried what works here */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64];   /* those that some rank may run on */
+    _Atomic int64_t alike[TT_ALIKES]; /* 1 + what the first rank that came has set; 0: none came */
     struct tt_job_rank rank[];
 };
 

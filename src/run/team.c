@@ -10,11 +10,10 @@
 #include "run/exec.h"
 
 #define LOOKS_TO_COMPARE 4096 /* in vain, before one at what the others call */
-#define WINDOW_BYTES (64 << 10)
 
 int64_t tt_team_window(void)
 {
-    return tt_setting_int("TUTTI_WINDOW", WINDOW_BYTES, 64, 64 << 20);
+    return tt_setting_alike(TT_ALIKE_WINDOW);
 }
 
 /* Of many ranks, whose blocks would be large together, fewer executions advance at once. */

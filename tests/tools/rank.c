@@ -178,13 +178,18 @@ const char *tutti_version(void)
     return version;
 }
 
-static int join_as_other(void)
+static int join(void)
 {
     tutti_client *client;
     tutti_team *world;
-    if (rank_number() == 1) version = "0.0.9";
     if (!joined(&client, &world)) return 1;
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
+static int join_as_other(void)
+{
+    if (rank_number() == 1) version = "0.0.9";
+    return join();
 }
 
 int main(int argc, char **argv)
@@ -199,6 +204,7 @@ int main(int argc, char **argv)
                 {"add-until-peer-fails", add_until_peer_fails},
                 {"desert", desert},
                 {"stay-away", stay_away},
+                {"join", join},
                 {"join-as-other", join_as_other}};
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
         if (strcmp(argv[1], what[i].name) == 0) return what[i].run();

@@ -27,6 +27,17 @@ says err '^init: the job was started by version .*, this rank is linked to versi
 says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9 of the library, this is '
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
 
+# Settings that shape what the ranks share are the same on all of them, whoever comes first.
+for setting in WINDOW:64K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
+    IFS=: read -r name all other <<<"$setting"
+    # shellcheck disable=SC2016
+    expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+        'if [ "$TUTTI_RANK" = 1 ]; then export "$1"; fi; exec "$2" join' sh "TUTTI_$name=$other" "$rank"
+    says err "^init: TUTTI_$name is ($all here and $other|$other here and $all) on another rank: it must be the same on all\$"
+    [ "$(lines err '^init: ')" -eq 3 ] || fail 'somebody joined'
+    expect 0 env "TUTTI_$name=$other" tutti run -n 3 "$rank" join
+done
+
 # Ranks bound to a core each count all of the job's, and spin where there are enough.
 if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
