@@ -231,8 +231,10 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
 
 /* Joins the job that the environment names (as `tutti run` sets it: TUTTI_RANK, TUTTI_SIZE,
  * TUTTI_JOB), or a job of one rank if it names none. Collective over the job, blocks until all
- * ranks have come. The client belongs to the caller until tutti_finalize. A process has at most
- * one client of a launched job at a time. Errors: BOOT, VERSION, MEMORY, LIMIT, SYSTEM, PEER (a
+ * ranks have come. The client belongs to the caller until tutti_finalize. A process joins
+ * a launched job once: a second call is refused, after tutti_finalize too, and leaves a living client
+ * as it is; a job of one that nobody launched may be made again and again. Errors: ARG (client is
+ * NULL, or this process has joined before), BOOT, VERSION, MEMORY, LIMIT, SYSTEM, PEER (a
  * rank died before it came), MISMATCH (a variable that must be the same on all ranks is not). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 

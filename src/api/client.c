@@ -48,7 +48,7 @@ static void destroy(tutti_client *client)
         tt_free(e);
     }
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
-    if (client->owns_segment) tt_segment_close(&client->segment);
+    if (client->owns_segment) tt_boot_detach(&client->segment);
     tt_free(client);
 }
 
@@ -64,7 +64,7 @@ static tutti_status cannot_join(const struct tt_segment *segment, int rank, bool
 {
     struct tt_segment mine = *segment;
     tt_job_fail(tt_segment_page(segment), rank, TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
-    if (owns) tt_segment_close(&mine);
+    if (owns) tt_boot_detach(&mine);
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
 }
 

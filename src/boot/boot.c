@@ -45,6 +45,26 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
     return tt_fail(TUTTI_ERR_BOOT, "TUTTI_SIZE=%lld does not fit the job", (long long)size);
 }
 
+/* A launched process joins once: its place in the job and the descriptor of the job's memory are used
+ * up by that, also where it fails. */
+enum { NOT_JOINED, JOINED, LEFT };
+static _Atomic int launched = NOT_JOINED;
+
+static tutti_status join_once(void)
+{
+    int was = NOT_JOINED;
+    if (atomic_compare_exchange_strong(&launched, &was, JOINED)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "this process has %s: a job that was launched is joined once",
+                   was == JOINED ? "joined its job already" : "left its job before");
+}
+
+void tt_boot_detach(struct tt_segment *segment)
+{
+    int was = JOINED;
+    tt_segment_close(segment);
+    atomic_compare_exchange_strong(&launched, &was, LEFT);
+}
+
 tutti_status tt_boot_attach(struct tt_segment *segment, int *rank)
 {
     int64_t fd, size, me;
@@ -53,9 +73,14 @@ tutti_status tt_boot_attach(struct tt_segment *segment, int *rank)
     TT_TRY(setting_in("TUTTI_JOB", 0, INT32_MAX, &fd));
     TT_TRY(setting_in("TUTTI_SIZE", 1, INT32_MAX, &size));
     TT_TRY(setting_in("TUTTI_RANK", 0, size - 1, &me));
-    TT_TRY(tt_segment_attach(segment, (int)fd, (int)me));
-    tutti_status status = fits(tt_segment_page(segment), size, me);
-    if (status != TUTTI_OK) tt_segment_close(segment);
+    TT_TRY(join_once());
+    tutti_status status = tt_segment_attach(segment, (int)fd, (int)me);
+    if (status != TUTTI_OK) {
+        atomic_store(&launched, NOT_JOINED); /* so that another try is told the same */
+        return status;
+    }
+    status = fits(tt_segment_page(segment), size, me);
+    if (status != TUTTI_OK) tt_boot_detach(segment);
     *rank = (int)me;
     return status;
 }

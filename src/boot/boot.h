@@ -9,8 +9,11 @@
 #include "fabric/fabric.h"
 
 /* The job that the environment names (TUTTI_RANK, TUTTI_SIZE, TUTTI_JOB), or a job of one. *rank is
- * this process'. Errors: BOOT, VERSION, and those of the segment. */
+ * this process'. Errors: BOOT, VERSION, ARG (a job that the environment names is joined once), and
+ * those of the segment. */
 tutti_status tt_boot_attach(struct tt_segment *segment, int *rank);
+/* Closes the segment that attaching gave. */
+void tt_boot_detach(struct tt_segment *segment);
 
 /* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
  * cores and patience. Errors:

@@ -186,6 +186,27 @@ static int join(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+static int try_to_join(const char *when)
+{
+    tutti_client *client = NULL;
+    tutti_status status = tutti_init(&client);
+    printf("%s: %s: %s\n", when, tutti_status_text(status), status ? tutti_error() : "");
+    return tutti_finalize(client) == TUTTI_OK;
+}
+
+/* Joins a second time while the client lives, which goes on working, and once more after its end. */
+static int join_again(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    int64_t one = 1, sum = 0;
+    if (!joined(&client, &world)) return 1;
+    if (tutti_barrier(world) != TUTTI_OK || !try_to_join("living")) return 8;
+    if (tutti_allreduce(world, &one, &sum, 1, TUTTI_I64, TUTTI_SUM) != TUTTI_OK) return 8;
+    printf("sum %d\n", (int)sum);
+    return tutti_finalize(client) == TUTTI_OK && try_to_join("left") ? 0 : 8;
+}
+
 static int join_as_other(void)
 {
     if (rank_number() == 1) version = "0.0.9";
@@ -205,6 +226,7 @@ int main(int argc, char **argv)
                 {"desert", desert},
                 {"stay-away", stay_away},
                 {"join", join},
+                {"join-again", join_again},
                 {"join-as-other", join_as_other}};
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
         if (strcmp(argv[1], what[i].name) == 0) return what[i].run();

@@ -38,6 +38,14 @@ for setting in WINDOW:64K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     expect 0 env "TUTTI_$name=$other" tutti run -n 3 "$rank" join
 done
 
+# A launched job is joined once; one that is not, again and again.
+expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
+[ "$(lines out '^living: an argument is wrong: this process has joined its job already: ')" -eq 3 ] || fail 'joined twice'
+[ "$(lines out '^left: an argument is wrong: this process has left its job before: ')" -eq 3 ] || fail 'joined again'
+[ "$(lines out '^sum 3$')" -eq 3 ] || fail 'the living client does not work'
+expect 0 "$rank" join-again
+[ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
+
 # Ranks bound to a core each count all of the job's, and spin where there are enough.
 if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
