@@ -80,7 +80,7 @@ __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...
 
 const char *tt_setting(const char *name); /* NULL when unset or empty */
 /* A whole number with K M G (1024s) in [min, max]; `fallback` when unset; a wrong one is warned of
- * once, and the fallback used. */
+ * once, and the fallback used, which may lie outside. */
 int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
 /* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
  * X(name, default, least, most); a default beyond these cannot be asked for. */
@@ -88,7 +88,7 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
     X(WINDOW, 64 << 10, 64, 64 << 20)                                                              \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
     X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
-    X(RADIX, 0, 0, 1024)
+    X(RADIX, 0, 2, 1024)
 enum tt_alike {
 #define TT_ALIKE_ENUM(name, fallback, least, most) TT_ALIKE_##name,
     TT_ALIKE_LIST(TT_ALIKE_ENUM)

@@ -69,8 +69,11 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
         if (value >= min && value <= max) return value;
     }
     if (first_warning(name)) {
-        tt_warn("%s=%s is not a whole number from %" PRId64 " to %" PRId64 ": taken as %" PRId64,
-                name, text, min, max, fallback);
+        char taken[40] = "the default is taken";
+        if (fallback >= min && fallback <= max)
+            snprintf(taken, sizeof taken, "taken as %" PRId64, fallback);
+        tt_warn("%s=%s is not a whole number from %" PRId64 " to %" PRId64 ": %s", name, text, min,
+                max, taken);
     }
     return fallback;
 }

@@ -65,11 +65,23 @@ void tt_boot_detach(struct tt_segment *segment)
     atomic_compare_exchange_strong(&launched, &was, LEFT);
 }
 
+/* Half of what a launcher sets is somebody's error: many jobs of one where one of many was wanted. */
+static tutti_status boot_alone(struct tt_segment *segment)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
+                      : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
+                                                 : NULL;
+    if (set && !atomic_flag_test_and_set(&warned))
+        tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
+    return tt_segment_create(segment, 1, true);
+}
+
 tutti_status tt_boot_attach(struct tt_segment *segment, int *rank)
 {
     int64_t fd, size, me;
     *rank = 0;
-    if (!tt_setting("TUTTI_JOB")) return tt_segment_create(segment, 1, true);
+    if (!tt_setting("TUTTI_JOB")) return boot_alone(segment);
     TT_TRY(setting_in("TUTTI_JOB", 0, INT32_MAX, &fd));
     TT_TRY(setting_in("TUTTI_SIZE", 1, INT32_MAX, &size));
     TT_TRY(setting_in("TUTTI_RANK", 0, size - 1, &me));

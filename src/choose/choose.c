@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "plan/words.h"
+
 #define ANY INT64_MAX
 #define ANY_RANKS INT32_MAX
 #define ANY_COST INT32_MAX
@@ -74,12 +76,37 @@ static bool known_anywhere(const char *name, size_t length)
     return false;
 }
 
+/* Whether each COLLECTIVE= names one, and none is named twice. */
+static tutti_status check_named(const char *text)
+{
+    unsigned named = 0;
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        size_t key = strcspn(text, "=,");
+        n = strcspn(text, ",");
+        if (key == n) continue;
+        int coll = tt_word_find(&tt_coll_words, text, key);
+        if (coll < 0)
+            return tt_fail(TUTTI_ERR_ARG,
+                           "TUTTI_ALGORITHM: there is no collective '%.*s'; see `tutti list`",
+                           (int)key, text);
+        if (named >> coll & 1)
+            return tt_fail(TUTTI_ERR_ARG, "TUTTI_ALGORITHM names %s twice",
+                           tt_coll_name((enum tt_coll)coll));
+        named |= 1u << coll;
+    }
+    return TUTTI_OK;
+}
+
+static const char *forcing(void)
+{
+    return override ? override : tt_setting("TUTTI_ALGORITHM");
+}
+
 /* The word that TUTTI_ALGORITHM has for a collective: COLLECTIVE=NAME, or a NAME for every collective that
  * has it. NULL if it has none. */
 static const char *forced_name(enum tt_coll coll, size_t *length)
 {
-    const char *text = override ? override : tt_setting("TUTTI_ALGORITHM"),
-               *name = tt_coll_name(coll);
+    const char *text = forcing(), *name = tt_coll_name(coll);
     while (text && *text) {
         size_t n = strcspn(text, ","), key = strcspn(text, "=,");
         bool alone = key == n;
@@ -96,6 +123,7 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
                                   const struct tt_algorithm **algorithm)
 {
     size_t length;
+    TT_TRY(check_named(forcing()));
     const char *name = forced_name(call->coll, &length), *coll = tt_coll_name(call->coll);
     *algorithm = NULL;
     if (!name) return TUTTI_OK;

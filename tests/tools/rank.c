@@ -186,6 +186,18 @@ static int join(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+/* Adds once, and tells how it went. */
+static int add(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    int64_t one = 1, sum = 0;
+    if (!joined(&client, &world)) return 1;
+    tutti_status status = tutti_allreduce(world, &one, &sum, 1, TUTTI_I64, TUTTI_SUM);
+    printf("%s: %s\n", tutti_status_text(status), status ? tutti_error() : "");
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 static int try_to_join(const char *when)
 {
     tutti_client *client = NULL;
@@ -226,6 +238,7 @@ int main(int argc, char **argv)
                 {"desert", desert},
                 {"stay-away", stay_away},
                 {"join", join},
+                {"add", add},
                 {"join-again", join_again},
                 {"join-as-other", join_as_other}};
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {

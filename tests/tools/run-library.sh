@@ -46,6 +46,32 @@ expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
 expect 0 "$rank" join-again
 [ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
 
+# A wrong value is warned of once, and the default used.
+for setting in RADIX=1 RADIX=0 WINDOW=1 EAGER=-1 SLICE=x CMA=2 SPINS=x YIELDS=-1 ISA=x LOG=x; do
+    expect 0 env "TUTTI_$setting" "$rank" join-again
+    [ "$(lines err "^tutti: warning: TUTTI_${setting%=*}")" -eq 1 ] || fail "$setting: not warned of once"
+    [ "$(lines err)" -eq 1 ] || fail "$setting: more is said"
+done
+TUTTI_RADIX=1 expect 0 "$rank" join-again
+says err '^tutti: warning: TUTTI_RADIX=1 is not a whole number from 2 to 1024: the default is taken$'
+TUTTI_READ_COST=x expect 0 tutti run -n 2 "$rank" add
+[ "$(lines err "^tutti: .rank 0. warning: TUTTI_READ_COST=x")" -eq 1 ] || fail "TUTTI_READ_COST: not warned of once"
+for setting in RANK SIZE; do
+    expect 0 env "TUTTI_$setting=1" "$rank" join-again
+    [ "$(lines err "^tutti: warning: TUTTI_$setting is set but TUTTI_JOB is not: ignored, this is a job of one rank\$")" -eq 1 ] ||
+        fail "TUTTI_$setting: not warned of once"
+done
+for setting in 'nope=ring:there is no collective .nope.; see' 'bcast=flat,bcast=direct:names bcast twice' \
+    'allreduce=flat,allreduce=ring:names allreduce twice' 'nope:there is no algorithm .nope. for allreduce' \
+    '=ring:there is no collective ..; see' 'allreduce=:there is no algorithm .. for allreduce'; do
+    expect 0 env "TUTTI_ALGORITHM=${setting%%:*}" tutti run -n 2 "$rank" add
+    [ "$(lines out "^an argument is wrong: TUTTI_ALGORITHM:? ${setting#*:}")" -eq 2 ] || fail "$setting: not told to both"
+done
+TUTTI_ALGORITHM=binomial,flat,bcast=flat,allreduce=doubling expect 0 tutti run -n 2 "$rank" add
+[ "$(lines out '^done: $')" -eq 2 ] || fail 'several names are refused'
+TUTTI_FAULT=x expect 1 "$rank" join
+says err '^init: .*TUTTI_FAULT'
+
 # Ranks bound to a core each count all of the job's, and spin where there are enough.
 if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
