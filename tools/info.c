@@ -83,6 +83,12 @@ static void say_memory(void)
     }
 }
 
+static void say_cost(int copies)
+{
+    line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d cop%s",
+         copies, copies == 1 ? "y" : "ies");
+}
+
 static void say_cma(void)
 {
     const char *why =
@@ -90,8 +96,7 @@ static void say_cma(void)
     if (why)
         line("CMA", "forbidden (%s): data goes through windows in shared memory instead", why);
     else
-        line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d copies",
-             tt_cma_cost());
+        say_cost(tt_cma_cost());
 }
 
 static void say_transports(void)

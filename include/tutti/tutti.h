@@ -304,8 +304,8 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 /* Memory that the other ranks on this machine map: buffers in it are read by them directly, without
- * a system call. Page-aligned, zeroed. Errors: ARG (0 bytes), MEMORY, LIMIT. Freed by tutti_free, or
- * with the client. Local, one thread per client at a time, does not block. */
+ * a system call. Page-aligned, zeroed. Errors: ARG (0 bytes, or more than INT64_MAX), MEMORY, LIMIT. Freed by
+ * tutti_free, or with the client. Local, one thread per client at a time, does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
 /* Not while something in flight uses the memory, nor before a plan of it is started again. NULL is allowed.

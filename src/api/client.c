@@ -183,8 +183,10 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
 {
     int64_t offset;
-    if (!client || !memory || bytes == 0 || bytes > INT64_MAX)
-        return tt_fail(TUTTI_ERR_ARG, "client or memory is NULL, or bytes is %zu", bytes);
+    if (!client || !memory)
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "memory" : "client");
+    if (bytes == 0 || bytes > INT64_MAX)
+        return tt_fail(TUTTI_ERR_ARG, bytes ? "%zu bytes are too many" : "bytes is %zu", bytes);
     TT_TRY(tt_arena_alloc(&client->fabric.arena, (int64_t)bytes, &offset));
     *memory = tt_fabric_at(&client->fabric, offset);
     return TUTTI_OK;
@@ -203,8 +205,9 @@ tutti_status tutti_free(tutti_client *client, void *memory)
 
 tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **contexts)
 {
-    if (!client || n < 1 || !contexts)
-        return tt_fail(TUTTI_ERR_ARG, "client or contexts is NULL, or n is %d", n);
+    if (!client || !contexts)
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "contexts" : "client");
+    if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
     if (client->contexts + n > TT_CONTEXTS)
         return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, this one has %d",
                        TT_CONTEXTS, client->contexts);

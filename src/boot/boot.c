@@ -174,6 +174,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     else
-        tt_log("reading 64 KiB of another rank costs %d copies", f->read_cost);
+        tt_log("reading 64 KiB of another rank costs %d cop%s", f->read_cost,
+               f->read_cost == 1 ? "y" : "ies");
     return TUTTI_OK;
 }

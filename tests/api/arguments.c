@@ -209,6 +209,11 @@ static void test_memory(void **state)
     int here;
     (void)state;
     refused(tutti_alloc(client, 0, &memory), TUTTI_ERR_ARG, "bytes is 0");
+    refused(tutti_alloc(client, SIZE_MAX, &memory), TUTTI_ERR_ARG,
+            "18446744073709551615 bytes are too many");
+    refused(tutti_alloc(client, 8, NULL), TUTTI_ERR_ARG, "memory is NULL");
+    refused(tutti_alloc(NULL, 8, &memory), TUTTI_ERR_ARG, "client is NULL");
+    assert_null(strstr(tutti_error(), "memory"));
     refused(tutti_alloc(client, (size_t)1 << 62, &memory), TUTTI_ERR_LIMIT, "shared memory");
     refused(tutti_free(client, &here), TUTTI_ERR_ARG, "tutti_alloc");
     assert_int_equal(tutti_alloc(client, 10000, &memory), TUTTI_OK);

@@ -96,5 +96,11 @@ expect 0 tutti info
 for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' '  membarrier '; do
     says out "^$word"
 done
+if ! grep -q '^  CMA  *forbidden' out; then
+    TUTTI_READ_COST=1 expect 0 tutti info
+    says out '  CMA +allowed: .* costs 1 copy$'
+    TUTTI_READ_COST=2 expect 0 tutti info
+    says out '  CMA +allowed: .* costs 2 copies$'
+fi
 TUTTI_CMA=0 expect 0 tutti info
 says out '  CMA +forbidden \(TUTTI_CMA=0\)'
