@@ -9,7 +9,7 @@ source "$(dirname "$0")/lib.sh"
 problem() {
     case $1 in
     barrier) echo barrier/p3 ;;
-    allreduce | reduce) echo "$1/f64/sum/$2/p3" ;;
+    allreduce | reduce | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p3" ;;
     bcast) echo "$1/f64/$2/p3/root=1" ;; # others may have nothing to do but read
     *) echo "$1/f64/$2/p3" ;;
     esac
