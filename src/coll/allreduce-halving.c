@@ -25,10 +25,10 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return NULL;
 }
 
-/* The partner in round t of the collection. */
-static int partner(const struct tt_halving *h, int t)
+/* The step whose partners are those of round t of the collection. */
+static int step_of(const struct tt_halving *h, int t)
 {
-    return h->i ^ 1 << (h->m - 1 - t);
+    return h->m - 1 - t;
 }
 
 /* What the rank of a pair that did not go on takes at the end. */
@@ -40,23 +40,57 @@ static struct tt_slices whole(const struct tt_halving *h)
 
 /* ---- Costs ---- */
 
+/* Slices before round t that were there before round t-1, and then came at once in each turn. */
+static int first_slices(const struct tt_halving *h, int t)
+{
+    return t == 0 ? 1 : h->s / (tt_halving_partners(h, step_of(h, t - 1)) + 1);
+}
+
+static int turn_slices(const struct tt_halving *h, int t)
+{
+    return t == 0 ? 1 : tt_halving_partners(h, step_of(h, t - 1));
+}
+
+/* How often what there is before round t is posted. */
+static int posts(const struct tt_halving *h, int t)
+{
+    return t == h->m ? 0 : 1 + (h->s - first_slices(h, t)) / turn_slices(h, t);
+}
+
+static struct tt_swap swap_of(const struct tt_halving *h, int t)
+{
+    int k = step_of(h, t);
+    struct tt_swap swap = {.step = k, .collects = true, .n = tt_halving_partners(h, k)};
+    for (int g = 0; g < swap.n; g++) {
+        int i = tt_halving_partner(h, h->i, k, g), rank = tt_halving_rep(h, i);
+        swap.peer[g] = (struct tt_swap_peer){rank, rank, h->i, i};
+    }
+    return swap;
+}
+
+static void count_direct(struct tt_count *c, const struct tt_halving *h, int t)
+{
+    struct tt_span in[TT_HALVING_SLICES];
+    int k = step_of(h, t);
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        tt_halving_held(h, i, t, h->s, in);
+        int64_t filled = tt_halving_filled(in, h->s);
+        c->sent += tt_halving_span(h, tt_halving_kept(h, h->i, k)).len;
+        c->received += tt_halving_span(h, tt_halving_kept(h, i, k)).len;
+        c->messages += filled;
+        c->steps += 2 * filled + posts(h, t); /* gets; awaits */
+    }
+    c->steps += posts(h, t); /* mine */
+}
+
 static void count_round(struct tt_count *c, const struct tt_halving *h, int t, bool direct)
 {
-    struct tt_span in[TT_HALVING_SLICES], out[TT_HALVING_SLICES];
-    int k = h->m - 1 - t;
-    if (!direct) {
-        tt_halving_cut(h, tt_halving_kept(h, h->i, k), h->s, out);
-        tt_halving_cut(h, tt_halving_kept(h, partner(h, t), k), h->s, in);
-        tt_flow_count(c, h, out, in);
-        return;
-    }
-    tt_halving_held(h, partner(h, t), t, h->s, in);
-    int64_t filled = tt_halving_filled(in, h->s);
-    c->sent += tt_halving_span(h, tt_halving_kept(h, h->i, k)).len;
-    c->received += tt_halving_span(h, tt_halving_kept(h, partner(h, t), k)).len;
-    c->messages += filled;
-    c->steps += 2 * filled + (t == 0 ? h->s : 1 + h->s / 2); /* gets; awaits */
-    c->steps += t + 1 < h->m ? 1 + h->s / 2 : 0;             /* posts for the next round */
+    struct tt_swap swap = swap_of(h, t);
+    if (direct)
+        count_direct(c, h, t);
+    else
+        tt_flow_swap_count(c, h, &swap);
 }
 
 static struct tt_count rank_count(const struct tt_halving *h, bool direct)
@@ -64,7 +98,6 @@ static struct tt_count rank_count(const struct tt_halving *h, bool direct)
     struct tt_count c = direct ? tt_halving_direct_count(h) : tt_halving_flow_count(h);
     int64_t bytes = tt_call_bytes(h->call), turns = whole(h).turns;
     for (int t = 0; t < h->m && h->rep; t++) count_round(&c, h, t, direct);
-    if (direct && h->rep) c.steps += h->s;
     if (h->mate < 0) return c;
     *(h->rep ? &c.sent : &c.received) += bytes;
     if (h->rep != direct) c.messages += turns;
@@ -89,44 +122,51 @@ static tt_started get(struct tt_builder *b, int from, struct tt_span span)
     return tt_get(b, tt_own(TT_OUT, span.off), tt_at(TT_OUT, from, span.off), span.len);
 }
 
-/* Tells round t's partner that slice j of what I then have is there. */
+/* Tells round t's partners that what I have before it is there, up to slice j. */
 static void post(struct tt_builder *b, const struct tt_halving *h, int t, int j)
 {
-    if (t < h->m) tt_signal(b, tt_halving_rep(h, partner(h, t)), tt_halving_value(h, h->m + t, j));
+    if (t < h->m) tt_halving_post(b, h, step_of(h, t), tt_halving_collected(h, t, j));
+}
+
+/* Starts getting slice j of what round t's partners have, as soon as they have posted it. */
+static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, int j,
+                      tt_started *got)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int k = step_of(h, t), first = first_slices(h, t), turn = turn_slices(h, t);
+    bool new = j == 0 || (j >= first && (j - first) % turn == 0);
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g), from = tt_halving_rep(h, i);
+        int posted = j == 0 ? first - 1 : j + turn - 1;
+        tt_halving_held(h, i, t, h->s, list);
+        if (new) tt_await(b, from, tt_halving_collected(h, t, posted));
+        got[g] = get(b, from, list[j]);
+    }
 }
 
 /* The block, slice by slice; while the last one is reduced, the collection begins. */
-static tt_started last_step(struct tt_builder *b, const struct tt_halving *h)
+static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_started *got)
 {
-    struct tt_span list[TT_HALVING_SLICES], theirs[TT_HALVING_SLICES];
-    int from = tt_halving_rep(h, partner(h, 0));
-    tt_started first = 0;
+    struct tt_span list[TT_HALVING_SLICES];
     tt_halving_list(h, h->i, h->m - 1, h->s, list);
-    tt_halving_held(h, partner(h, 0), 0, h->s, theirs);
     for (int j = 0; j < h->s; j++) {
         tt_halving_await(b, h, h->m - 1, j);
-        if (j == h->s - 1) {
-            tt_await(b, from, tt_halving_value(h, h->m, 0));
-            first = get(b, from, theirs[0]);
-        }
+        if (j == h->s - 1) get_slice(b, h, 0, 0, got);
         tt_halving_reduce(b, h, h->m - 1, list[j], NULL);
         post(b, h, 0, j);
     }
-    return first;
 }
 
-/* Round t: the partner's slices; the first half of them it had before round t-1. */
-static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started first)
+/* Round t: the partners' slices. The first of round 0 are on their way. */
+static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started *got)
 {
-    struct tt_span list[TT_HALVING_SLICES];
-    int from = tt_halving_rep(h, partner(h, t)), half = h->s / 2;
-    tt_halving_held(h, partner(h, t), t, h->s, list);
-    post(b, h, t + 1, half - 1); /* what I had before this round */
+    int partners = tt_halving_partners(h, step_of(h, t)), before = first_slices(h, t + 1);
+    post(b, h, t + 1, before - 1); /* what I had before this round */
     for (int j = 0; j < h->s; j++) {
-        bool new = t == 0 ? j > 0 : j == 0 || j >= half;
-        if (new) tt_await(b, from, tt_halving_value(h, h->m + t, t > 0 && j == 0 ? half - 1 : j));
-        tt_wait(b, t == 0 && j == 0 ? first : get(b, from, list[j]));
-        if (j % 2) post(b, h, t + 1, half + j / 2);
+        if (t > 0 || j > 0) get_slice(b, h, t, j, got);
+        for (int g = 0; g < partners; g++) tt_wait(b, got[g]);
+        int turns = (j + 1) / (partners + 1);
+        if ((j + 1) % (partners + 1) == 0) post(b, h, t + 1, before + turns * partners - 1);
     }
 }
 
@@ -136,10 +176,10 @@ static void hand_over(struct tt_builder *b, const struct tt_halving *h)
     struct tt_slices s = whole(h);
     if (h->mate < 0) return;
     if (h->rep) {
-        tt_signal(b, h->mate, tt_halving_value(h, 2 * h->m, 0));
+        tt_signal(b, h->mate, tt_halving_collected(h, h->m, 0));
         return;
     }
-    tt_await(b, h->mate, tt_halving_value(h, 2 * h->m, 0));
+    tt_await(b, h->mate, tt_halving_collected(h, h->m, 0));
     tt_slices_begin(b, &s);
     tt_started got = tt_get(b, tt_slice(b, &s, tt_own(TT_OUT, 0)),
                             tt_slice(b, &s, tt_at(TT_OUT, h->mate, 0)), s.len);
@@ -152,8 +192,9 @@ static void build_direct(struct tt_builder *b, const struct tt_halving *h)
 {
     tt_halving_distribute(b, h);
     if (h->rep) {
-        tt_started first = last_step(b, h);
-        for (int t = 0; t < h->m; t++) collect(b, h, t, first);
+        tt_started got[TT_HALVING_RADIX];
+        last_step(b, h, got);
+        for (int t = 0; t < h->m; t++) collect(b, h, t, got);
     }
     hand_over(b, h);
     tt_halving_close(b, h);
@@ -175,13 +216,10 @@ static void send_over(struct tt_builder *b, const struct tt_halving *h)
 
 static void build_messages(struct tt_builder *b, const struct tt_halving *h)
 {
-    struct tt_span in[TT_HALVING_SLICES], out[TT_HALVING_SLICES];
     struct tt_flow flow = tt_halving_flow(b, h);
     for (int t = 0; t < h->m && h->rep; t++) {
-        int k = h->m - 1 - t, rank = tt_halving_rep(h, partner(h, t));
-        tt_halving_cut(h, tt_halving_kept(h, h->i, k), h->s, out);
-        tt_halving_cut(h, tt_halving_kept(h, partner(h, t), k), h->s, in);
-        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, rank, out, rank, in);
+        struct tt_swap swap = swap_of(h, t);
+        tt_flow_swap(&flow, &swap);
     }
     tt_flow_end(&flow);
     send_over(b, h);

@@ -24,16 +24,16 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 /* What a rank does. */
 struct part {
     bool stands; /* for its place: the pair's other piece comes to it */
-    struct tt_move move[TT_HALVING_MOVES];
-    int moves;
+    struct tt_swap swap[TT_HALVING_SWAPS];
+    int swaps;
     bool passes; /* others' pieces on, not being the root */
 };
 
 static struct part part(const struct tt_halving *h)
 {
     struct part a = {.stands = h->me == h->root || (h->rep && h->mate != h->root)};
-    a.moves = a.stands ? tt_halving_gather(h, a.move) : 0;
-    a.passes = a.stands && h->me != h->root && (h->mate >= 0 || a.moves > 1);
+    a.swaps = a.stands ? tt_halving_gather(h, a.swap) : 0;
+    a.passes = a.stands && h->me != h->root && (h->mate >= 0 || a.swaps > 1);
     return a;
 }
 
@@ -47,7 +47,7 @@ static struct tt_count rank_count(const struct tt_halving *h)
     bool copies = a.passes || (h->me == h->root && !h->call->in_place);
     tt_halving_block_cut(h, a.stands ? h->mate : h->me, h->s, list);
     if (h->mate >= 0) tt_flow_count(&c, h, a.stands ? NULL : list, a.stands ? list : NULL);
-    tt_flow_moves_count(&c, h, a.move, a.moves);
+    for (int i = 0; i < a.swaps; i++) tt_flow_swap_count(&c, h, &a.swap[i]);
     c.copied += copies ? tt_call_bytes(h->call) : 0;
     c.steps += copies;
     return c;
@@ -74,7 +74,8 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
         return tt_own(TT_OUT, 0);
     }
     if (!a->passes) return tt_own(TT_IN, -mine.off);
-    struct tt_span all = tt_halving_span(h, a->move[a->moves - 1].run);
+    struct tt_run run = tt_halving_kept(h, h->i, a->swap[a->swaps - 1].step);
+    struct tt_span all = tt_halving_span(h, run);
     struct tt_range at = tt_scratch(b, all.len), to = at;
     to.off += mine.off - all.off;
     tt_copy(b, to, tt_own(TT_IN, 0), mine.len);
@@ -92,10 +93,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     struct tt_flow flow = tt_flow_at(b, &h, begin(b, &h, &a));
     if (h.mate >= 0) {
         tt_halving_block_cut(&h, a.stands ? h.mate : me, h.s, list);
-        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, a.stands ? -1 : h.mate, list,
-                         a.stands ? h.mate : -1, list);
+        tt_flow_exchange(&flow, a.stands ? -1 : h.mate, list, a.stands ? h.mate : -1, list);
     }
-    tt_flow_moves(&flow, a.move, a.moves);
+    for (int i = 0; i < a.swaps; i++) tt_flow_swap(&flow, &a.swap[i]);
     tt_flow_end(&flow);
 }
 

@@ -2,7 +2,8 @@
  *
  * The distribution of recursive halving by direct access: a slice is posted by a signal, and the
  * partner reduces from it where it lies. In step k the slices to be given in step k+1 are reduced
- * and posted first; the partner reduces from them while the kept part is reduced here.
+ * and posted first, to one partner after the other; these reduce from them while the kept part is
+ * reduced here.
  */
 #include "coll/halving.h"
 
@@ -17,16 +18,35 @@ static bool is_there(const struct tt_halving *h, int i, int k)
     return k == 0 && !tt_halving_paired(h, i);
 }
 
-void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice)
+/* Whether I am the one who supplies the g-th part that my place gives in step k. */
+static bool gives(const struct tt_halving *h, int k, int g)
 {
-    int partner = h->i ^ 1 << k;
-    if (!is_there(h, partner, k))
-        tt_await(b, tt_halving_giver(h, partner, k), tt_halving_value(h, k, slice));
+    return tt_halving_giver(h, h->i, tt_halving_partner(h, h->i, k, g), k) == h->me;
 }
 
-static int partner_rep(const struct tt_halving *h, int k)
+void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice)
 {
-    return tt_halving_rep(h, h->i ^ 1 << k);
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        if (!is_there(h, i, k))
+            tt_await(b, tt_halving_giver(h, i, h->i, k), tt_halving_given(h, k, g, slice));
+    }
+}
+
+static int partner_rep(const struct tt_halving *h, int k, int g)
+{
+    return tt_halving_rep(h, tt_halving_partner(h, h->i, k, g));
+}
+
+void tt_halving_post(struct tt_builder *b, const struct tt_halving *h, int k, uint32_t value)
+{
+    int32_t rank[TT_HALVING_RADIX];
+    int n = tt_halving_partners(h, k);
+    for (int g = 0; g < n; g++) rank[g] = partner_rep(h, k, g);
+    if (n == 1)
+        tt_signal(b, rank[0], value);
+    else
+        tt_signal_set(b, rank, (uint32_t)n, value);
 }
 
 /* Everyone's input is open to whom it concerns; in a reduce, the root's output to all. */
@@ -34,35 +54,49 @@ static void begin(struct tt_builder *b, const struct tt_halving *h)
 {
     bool root = h->me == h->root;
     tt_open(b, 1u << TT_IN | 1u << (h->reduces && !root ? TT_TMP : TT_OUT));
-    tt_signal(b, root ? TT_ALL : h->mate >= 0 ? h->mate : partner_rep(h, 0), 1);
+    if (root || h->mate >= 0)
+        tt_signal(b, root ? TT_ALL : h->mate, 1);
+    else
+        tt_halving_post(b, h, 0, 1);
     if (h->mate >= 0) tt_await(b, h->mate, 1);
-    if (h->rep && is_there(h, h->i ^ 1, 0)) tt_await(b, partner_rep(h, 0), 1);
+    for (int g = 0; g < tt_halving_partners(h, 0) && h->rep; g++)
+        if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
 }
 
-/* A pair's two inputs: the rep reduces what the place keeps in step 0, the other what it gives. */
+/* Reduces the g-th part that is given in step k+1, and posts it. What comes in step k comes in the order
+ * of that step's list, of which a slice is cut into as many as that list has parts. */
+static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int parts = tt_halving_partners(h, k + 1) + 1, i = tt_halving_partner(h, h->i, k + 1, g);
+    tt_halving_list(h, i, k + 1, h->s, list);
+    for (int j = 0; j < h->s; j++) {
+        if (k != TT_HALVING_PAIR && j % parts == 0)
+            tt_halving_await(b, h, k, (g * h->s + j) / parts);
+        tt_halving_reduce(b, h, k, list[j], NULL);
+        tt_signal(b, tt_halving_rep(h, i), tt_halving_given(h, k + 1, g, j));
+    }
+}
+
+/* A pair's two inputs: each reduces what it gives in step 0, the rep then what the place keeps. */
 static void pair_up(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_span list[TT_HALVING_SLICES];
-    tt_halving_list(h, h->rep ? h->i : h->i ^ 1, 0, h->s, list);
-    for (int j = 0; j < h->s; j++) {
+    for (int g = 0; g < tt_halving_partners(h, 0); g++)
+        if (gives(h, 0, g)) give(b, h, TT_HALVING_PAIR, g);
+    tt_halving_list(h, h->i, 0, h->s, list);
+    for (int j = 0; j < h->s && h->rep; j++)
         tt_halving_reduce(b, h, TT_HALVING_PAIR, list[j], NULL);
-        if (!h->rep) tt_signal(b, partner_rep(h, 0), tt_halving_value(h, 0, j));
-    }
 }
 
-/* Any step but the last. The partner's slices come in the order of the list of this step; those of
- * the part that is given next are half as long as those. */
+/* Any step but the last: the parts that are given next, then the one that is kept. */
 static void step(struct tt_builder *b, const struct tt_halving *h, int k)
 {
-    struct tt_span give[TT_HALVING_SLICES], list[TT_HALVING_SLICES];
-    tt_halving_list(h, h->i ^ 1 << (k + 1), k + 1, h->s, give);
+    struct tt_span list[TT_HALVING_SLICES];
+    int given = tt_halving_partners(h, k + 1);
     tt_halving_list(h, h->i, k, h->s, list);
-    for (int j = 0; j < h->s; j++) {
-        if (j % 2 == 0) tt_halving_await(b, h, k, j / 2);
-        tt_halving_reduce(b, h, k, give[j], NULL);
-        tt_signal(b, partner_rep(h, k + 1), tt_halving_value(h, k + 1, j));
-    }
-    for (int j = h->s / 2; j < h->s; j++) {
+    for (int g = 0; g < given; g++) give(b, h, k, g);
+    for (int j = given * h->s / (given + 1); j < h->s; j++) {
         tt_halving_await(b, h, k, j);
         tt_halving_reduce(b, h, k, list[j], NULL);
     }
@@ -80,7 +114,7 @@ void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h)
 
 /* Ranks, each once. */
 struct set {
-    int32_t rank[64];
+    int32_t rank[256]; /* 16 for each of log16 p steps, twice for the first */
     uint32_t n;
 };
 
@@ -96,18 +130,24 @@ static void add(struct set *set, int me, int rank)
     if (rank >= 0 && rank != me && !has(set, rank)) set->rank[set->n++] = rank;
 }
 
+/* What touched() says, of the g-th partner of step k. The collection of a reduce touches the root's only. */
+static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
+                       struct set *others)
+{
+    int i = tt_halving_partner(h, h->i, k, g), rep = tt_halving_rep(h, i);
+    bool collects = h->rep && !h->reduces;
+    if (h->rep) add(mine, h->me, tt_halving_giver(h, i, h->i, k));
+    if (collects) add(mine, h->me, rep);
+    if (collects || gives(h, k, g)) add(others, h->me, rep);
+}
+
 /* Whose buffers I touch, and who touches mine; but not the reps that put into the root's. */
 static void touched(const struct tt_halving *h, struct set *mine, struct set *others)
 {
     add(mine, h->me, h->mate);
     add(others, h->me, h->mate);
-    if (!h->rep) add(others, h->me, partner_rep(h, 0));
-    for (int k = 0; k < h->m && h->rep; k++) {
-        int partner = h->i ^ 1 << k;
-        add(mine, h->me, tt_halving_giver(h, partner, k));
-        if (k > 0 || !h->reduces) add(mine, h->me, tt_halving_rep(h, partner));
-        if (k > 0 || !h->reduces || h->mate < 0) add(others, h->me, tt_halving_rep(h, partner));
-    }
+    for (int k = 0; k < (h->rep ? h->m : 1); k++)
+        for (int g = 0; g < tt_halving_partners(h, k); g++) touched_in(h, k, g, mine, others);
     if (h->rep) add(mine, h->me, h->root);
     for (int side = 0; side < 2 && tt_call_scatters(h->call); side++) {
         add(mine, h->me, tt_halving_rep(h, tt_halving_holder(h, h->i)));
@@ -126,7 +166,7 @@ static int late(const struct tt_halving *h, const struct set *others, int i)
 void tt_halving_close(struct tt_builder *b, const struct tt_halving *h)
 {
     struct set mine = {.n = 0}, others = {.n = 0};
-    uint32_t value = tt_halving_value(h, 2 * h->m, 1);
+    uint32_t value = tt_halving_collected(h, h->m, 1);
     touched(h, &mine, &others);
     tt_signal_set(b, mine.rank, mine.n, value);
     for (uint32_t i = 0; i < others.n; i++) tt_await(b, others.rank[i], value);
@@ -141,12 +181,24 @@ static int64_t kept_bytes(const struct tt_halving *h, int i, int k)
     return tt_halving_span(h, tt_halving_kept(h, i, k)).len;
 }
 
-static void count_reduces(struct tt_count *c, int64_t bytes, int64_t slices)
+static void count_reduces(struct tt_count *c, int64_t bytes, int64_t slices, int partners)
 {
-    c->received += bytes;
-    c->reduced += bytes;
-    c->messages += slices;
+    c->received += partners * bytes;
+    c->reduced += partners * bytes;
+    c->messages += partners * slices;
     c->steps += slices;
+}
+
+/* Reduces of parts that are given in step k. */
+static int64_t given_slices(const struct tt_halving *h, int k)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int64_t filled = 0;
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        tt_halving_list(h, tt_halving_partner(h, h->i, k, g), k, h->s, list);
+        if (gives(h, k, g)) filled += tt_halving_filled(list, h->s);
+    }
+    return filled;
 }
 
 /* Reduces of a step: those that are given on are cut finer. */
@@ -155,18 +207,28 @@ static int64_t step_slices(const struct tt_halving *h, int k)
     struct tt_span list[TT_HALVING_SLICES];
     tt_halving_list(h, h->i, k, h->s, list);
     if (k == h->m - 1) return tt_halving_filled(list, h->s);
-    int64_t kept = tt_halving_filled(list + h->s / 2, h->s / 2);
-    tt_halving_list(h, h->i ^ 1 << (k + 1), k + 1, h->s, list);
-    return kept + tt_halving_filled(list, h->s);
+    int kept = h->s / (tt_halving_partners(h, k + 1) + 1);
+    return tt_halving_filled(list + h->s - kept, kept) + given_slices(h, k + 1);
 }
 
 static void count_pair(const struct tt_halving *h, struct tt_count *c)
 {
     struct tt_span list[TT_HALVING_SLICES];
     int i = h->rep ? h->i : h->i ^ 1;
-    tt_halving_list(h, i, 0, h->s, list);
-    count_reduces(c, kept_bytes(h, i, 0), tt_halving_filled(list, h->s));
-    c->sent += kept_bytes(h, i ^ 1, 0); /* read by the mate */
+    tt_halving_list(h, h->i, 0, h->s, list);
+    int64_t kept = h->rep ? tt_halving_filled(list, h->s) : 0;
+    count_reduces(c, kept_bytes(h, i, TT_HALVING_PAIR), given_slices(h, 0) + kept, 1);
+    c->sent += kept_bytes(h, i ^ 1, TT_HALVING_PAIR); /* read by the mate */
+}
+
+/* What passes between me and the g-th partner of step k, but the reading. */
+static void count_partner(const struct tt_halving *h, int k, int g, struct tt_count *c)
+{
+    int i = tt_halving_partner(h, h->i, k, g);
+    if (h->rep) c->steps += is_there(h, i, k) ? 1 : h->s; /* awaits */
+    if (!gives(h, k, g)) return;
+    c->sent += kept_bytes(h, i, k);              /* read by the partner */
+    if (!is_there(h, h->i, k)) c->steps += h->s; /* posts */
 }
 
 struct tt_count tt_halving_direct_count(const struct tt_halving *h)
@@ -175,17 +237,12 @@ struct tt_count tt_halving_direct_count(const struct tt_halving *h)
     touched(h, &mine, &others);
     struct tt_count c = {.steps = 1 + (mine.n > 0) + others.n};
     for (int i = 0; i < h->q; i++) c.steps += late(h, &others, i) >= 0;
-    c.steps += (h->mate >= 0) + (h->rep && is_there(h, h->i ^ 1, 0)); /* the first awaits */
+    c.steps += h->mate >= 0; /* the first await */
     if (h->mate >= 0) count_pair(h, &c);
-    if (!h->rep) {
-        c.sent += kept_bytes(h, h->i ^ 1, 0); /* read by the partner of step 0 */
-        c.steps += h->s;
-    }
-    for (int k = 0; k < h->m && h->rep; k++) {
-        count_reduces(&c, kept_bytes(h, h->i, k), step_slices(h, k));
-        if (k > 0 || h->mate < 0) c.sent += kept_bytes(h, h->i ^ 1 << k, k);
-        if (!is_there(h, h->i ^ 1 << k, k)) c.steps += h->s;
-        if (k < h->m - 1) c.steps += h->s;
+    for (int k = 0; k < (h->rep ? h->m : 1); k++) {
+        int partners = tt_halving_partners(h, k);
+        if (h->rep) count_reduces(&c, kept_bytes(h, h->i, k), step_slices(h, k), partners);
+        for (int g = 0; g < partners; g++) count_partner(h, k, g, &c);
     }
     return c;
 }

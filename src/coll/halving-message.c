@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The distribution of recursive halving by messages: in each turn a slice goes out, a slice comes in,
- * and the one before it is reduced meanwhile, across steps and into the collection.
+ * The distribution of recursive halving by messages: in each turn a slice goes out to each partner, one
+ * comes in from each, and those before them are reduced meanwhile, across steps and into the collection.
  */
 #include "coll/halving.h"
 
@@ -13,179 +13,236 @@ static struct tt_range behind(struct tt_range at, int64_t off)
     return at;
 }
 
-static struct tt_range source(const struct tt_flow *flow, const struct tt_turn *turn)
+static struct tt_range source(const struct tt_flow *flow, const struct tt_turn *turn, int g)
 {
     const struct tt_halving *h = flow->h;
     /* A place's own input goes out as it is; later only what has been reduced. */
     bool input = turn->step == TT_HALVING_PAIR || (turn->step == 0 && h->mate < 0);
-    return input ? tt_own(TT_IN, turn->out.off) : behind(flow->from, turn->out.off);
+    int64_t off = turn->peer[g].out.off;
+    return input ? tt_own(TT_IN, off) : behind(flow->from, off);
 }
 
-static struct tt_range *room(struct tt_flow *flow)
+static struct tt_range *rooms(struct tt_flow *flow)
 {
-    return &flow->room[flow->turns % 2];
+    return flow->room[flow->turns % 2];
 }
 
-static void begin(struct tt_flow *flow, struct tt_turn turn)
+static void begin(struct tt_flow *flow, const struct tt_turn *turn)
 {
-    bool straight = turn.step == TT_HALVING_STRAIGHT;
     flow->turns++;
-    flow->now = turn;
-    struct tt_range to = straight ? behind(flow->to, turn.in.off) : *room(flow);
-    if (turn.to >= 0) flow->sent = tt_send(flow->b, turn.to, source(flow, &turn), turn.out.len);
-    if (turn.from >= 0) flow->received = tt_recv(flow->b, turn.from, to, turn.in.len);
+    flow->now = *turn;
+    for (int g = 0; g < turn->n; g++) {
+        const struct tt_turn_peer *peer = &turn->peer[g];
+        bool straight = turn->step == TT_HALVING_STRAIGHT;
+        struct tt_range to = straight ? behind(flow->to, peer->in.off) : rooms(flow)[g];
+        if (peer->to >= 0)
+            flow->sent[g] = tt_send(flow->b, peer->to, source(flow, turn, g), peer->out.len);
+        if (peer->from >= 0) flow->received[g] = tt_recv(flow->b, peer->from, to, peer->in.len);
+    }
 }
 
-/* The turn under way is over; returns it. */
-static struct tt_turn finish(struct tt_flow *flow)
+/* The turn under way is over. */
+static void finish(struct tt_flow *flow)
 {
-    if (flow->now.from >= 0) tt_wait(flow->b, flow->received);
-    if (flow->now.to >= 0) tt_wait(flow->b, flow->sent);
-    return flow->now;
+    const struct tt_turn *now = &flow->now;
+    for (int g = 0; g < now->n; g++)
+        if (now->peer[g].from >= 0) tt_wait(flow->b, flow->received[g]);
+    for (int g = 0; g < now->n; g++)
+        if (now->peer[g].to >= 0) tt_wait(flow->b, flow->sent[g]);
 }
 
-static void reduce(struct tt_flow *flow, const struct tt_turn *turn, struct tt_range from)
+/* All partners bring the same slice, or none brings any. */
+static void reduce(struct tt_flow *flow, const struct tt_turn *turn, const struct tt_range *from)
 {
-    if (turn->from >= 0 && turn->step != TT_HALVING_STRAIGHT)
-        tt_halving_reduce(flow->b, flow->h, turn->step, turn->in, &from);
+    if (turn->n > 0 && turn->peer[0].from >= 0 && turn->step != TT_HALVING_STRAIGHT)
+        tt_halving_reduce(flow->b, flow->h, turn->step, turn->peer[0].in, from);
 }
 
-void tt_flow_turn(struct tt_flow *flow, struct tt_turn next)
+void tt_flow_turn(struct tt_flow *flow, const struct tt_turn *next)
 {
-    struct tt_range from = *room(flow);
-    struct tt_turn done = finish(flow);
+    const struct tt_range *from = rooms(flow);
+    struct tt_turn done = flow->now;
+    finish(flow);
     begin(flow, next);
     reduce(flow, &done, from);
 }
 
 void tt_flow_end(struct tt_flow *flow)
 {
-    struct tt_range from = *room(flow);
-    struct tt_turn done = finish(flow);
-    reduce(flow, &done, from);
-    flow->now = (struct tt_turn){.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT};
+    finish(flow);
+    reduce(flow, &flow->now, rooms(flow));
+    flow->now = (struct tt_turn){.n = 0};
 }
 
 /* ---- Steps ---- */
 
-struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at)
+static void cut(const struct tt_halving *h, const struct tt_swap *swap, int i, struct tt_span *list)
 {
-    return (struct tt_flow){.b = b,
-                            .h = h,
-                            .from = at,
-                            .to = at,
-                            .now = {.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT}};
+    if (swap->collects)
+        tt_halving_cut(h, tt_halving_kept(h, i, swap->step), h->s, list);
+    else
+        tt_halving_list(h, i, swap->step, h->s, list);
 }
 
-void tt_flow_exchange(struct tt_flow *flow, int step, int to, const struct tt_span *out, int from,
+static void set_turns(const struct tt_halving *h, const struct tt_swap *swap, struct tt_turn *turns)
+{
+    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
+    int step = swap->collects ? TT_HALVING_STRAIGHT : swap->step;
+    for (int j = 0; j < h->s; j++) turns[j] = (struct tt_turn){.step = step, .n = swap->n};
+    for (int g = 0; g < swap->n; g++) {
+        const struct tt_swap_peer *peer = &swap->peer[g];
+        cut(h, swap, peer->out, out);
+        cut(h, swap, peer->in, in);
+        for (int j = 0; j < h->s; j++)
+            turns[j].peer[g] = (struct tt_turn_peer){peer->to, peer->from, out[j], in[j]};
+    }
+}
+
+void tt_flow_swap(struct tt_flow *flow, const struct tt_swap *swap)
+{
+    struct tt_turn turns[TT_HALVING_SLICES];
+    set_turns(flow->h, swap, turns);
+    for (int j = 0; j < flow->h->s; j++) tt_flow_turn(flow, &turns[j]);
+}
+
+/* One with one peer. */
+static struct tt_turn turn_of(int to, struct tt_span out, int from, struct tt_span in)
+{
+    return (struct tt_turn){.step = TT_HALVING_STRAIGHT,
+                            .n = 1,
+                            .peer = {{.to = to, .from = from, .out = out, .in = in}}};
+}
+
+void tt_flow_exchange(struct tt_flow *flow, int to, const struct tt_span *out, int from,
                       const struct tt_span *in)
 {
-    for (int j = 0; j < flow->h->s; j++)
-        tt_flow_turn(flow, (struct tt_turn){to, from, out[j], in[j], step});
+    for (int j = 0; j < flow->h->s; j++) {
+        struct tt_turn turn = turn_of(to, out[j], from, in[j]);
+        tt_flow_turn(flow, &turn);
+    }
 }
 
-/* The two halves of step 0, mine first: of a pair the other's is the one that is given. */
-static void halves(const struct tt_halving *h, struct tt_span *mine, struct tt_span *theirs)
+struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at)
 {
-    int i = h->rep ? h->i : h->i ^ 1;
-    tt_halving_list(h, i, 0, h->s, mine);
-    tt_halving_list(h, i ^ 1, 0, h->s, theirs);
+    return (struct tt_flow){.b = b, .h = h, .from = at, .to = at};
 }
 
-static int64_t longest_slice(const struct tt_halving *h)
+/* Step k of the distribution, or the pair's. The rep that has a mate gives of its own half only, the
+ * mate of the other. */
+static struct tt_swap swap_of(const struct tt_halving *h, int k)
+{
+    struct tt_swap swap = {.step = k};
+    if (k == TT_HALVING_PAIR) {
+        int mine = h->rep ? h->i : h->i ^ 1;
+        swap.peer[swap.n++] = (struct tt_swap_peer){h->mate, h->mate, mine ^ 1, mine};
+        return swap;
+    }
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        bool gives = tt_halving_giver(h, h->i, i, k) == h->me;
+        swap.peer[swap.n++] =
+            (struct tt_swap_peer){gives ? tt_halving_rep(h, i) : -1,
+                                  h->rep ? tt_halving_giver(h, i, h->i, k) : -1, i, h->i};
+    }
+    return swap;
+}
+
+/* Steps of the distribution: a rank that does not go on gives once. */
+static int steps(const struct tt_halving *h)
+{
+    return h->rep ? h->m : 1;
+}
+
+static int64_t longest_slice(const struct tt_halving *h, int k)
 {
     int64_t longest = 0;
-    struct tt_span mine[TT_HALVING_SLICES], theirs[TT_HALVING_SLICES];
-    halves(h, mine, theirs);
-    for (int j = 0; j < h->s; j++) longest = tt_max(longest, mine[j].len);
+    struct tt_span list[TT_HALVING_SLICES];
+    tt_halving_list(h, h->rep ? h->i : h->i ^ 1, k, h->s, list);
+    for (int j = 0; j < h->s; j++) longest = tt_max(longest, list[j].len);
     return longest;
+}
+
+/* A later step's slices may be one element longer than half of the longest, never more than it. */
+static void make_rooms(struct tt_flow *flow)
+{
+    const struct tt_halving *h = flow->h;
+    int n = h->rep ? tt_halving_partners(h, 0) : 1;
+    for (int half = 0; half < 2; half++)
+        for (int g = 0; g < n; g++) {
+            int k = g == 0 && h->mate >= 0 ? TT_HALVING_PAIR : 0;
+            flow->room[half][g] = tt_scratch(flow->b, longest_slice(h, k) + h->call->sz);
+        }
 }
 
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
 {
-    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
     struct tt_flow flow = tt_flow_at(b, h, tt_halving_acc(h, h->me, 0));
     tt_halving_room(b, h);
-    /* A later step's slices may be one element longer than half of the longest, never more than it. */
-    for (int k = 0; k < 2; k++) flow.room[k] = tt_scratch(b, longest_slice(h) + h->call->sz);
-    halves(h, in, out);
-    if (h->mate >= 0) tt_flow_exchange(&flow, TT_HALVING_PAIR, h->mate, out, h->mate, in);
-    if (!h->rep) {
-        /* What the place gives in step 0 is what this rank has reduced. */
-        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, tt_halving_rep(h, h->i ^ 1), in, -1, in);
-        return flow;
-    }
-    for (int k = 0; k < h->m; k++) {
-        int partner = h->i ^ 1 << k;
-        tt_halving_list(h, h->i, k, h->s, in);
-        tt_halving_list(h, partner, k, h->s, out);
-        tt_flow_exchange(&flow, k, k == 0 && h->mate >= 0 ? -1 : tt_halving_rep(h, partner), out,
-                         tt_halving_giver(h, partner, k), in);
+    make_rooms(&flow);
+    for (int k = h->mate >= 0 ? TT_HALVING_PAIR : 0; k < steps(h); k++) {
+        struct tt_swap swap = swap_of(h, k);
+        tt_flow_swap(&flow, &swap);
     }
     return flow;
 }
 
 /* ---- The gather ---- */
 
-int tt_halving_gather(const struct tt_halving *h, struct tt_move *move)
+/* Step k of it; whether this rank is at its end then. */
+static bool gather_step(const struct tt_halving *h, int at, int k, struct tt_swap *swap)
 {
-    int at = tt_halving_place(h, h->root), n = 0;
-    for (int k = h->m - 1; k >= 0; k--) {
-        int from_root = h->i ^ at, partner = h->i ^ 1 << k;
-        if (from_root >> k & 1) {
-            int to = partner == at ? h->root : tt_halving_rep(h, partner);
-            move[n++] = (struct tt_move){to, -1, tt_halving_kept(h, h->i, k)};
-            return n;
-        }
-        move[n++] =
-            (struct tt_move){-1, tt_halving_rep(h, partner), tt_halving_kept(h, partner, k)};
+    int head = h->i;
+    *swap = (struct tt_swap){.step = k, .collects = true};
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        if ((i ^ at) < (head ^ at)) head = i;
+        swap->peer[swap->n++] = (struct tt_swap_peer){-1, tt_halving_rep(h, i), i, i};
     }
-    return n;
+    if (head == h->i) return false;
+    int to = head == at ? h->root : tt_halving_rep(h, head);
+    swap->n = 1;
+    swap->peer[0] = (struct tt_swap_peer){to, -1, h->i, h->i};
+    return true;
 }
 
-void tt_flow_moves(struct tt_flow *flow, const struct tt_move *move, int n)
+int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap)
 {
-    struct tt_span list[TT_HALVING_SLICES];
-    for (int i = 0; i < n; i++) {
-        tt_halving_cut(flow->h, move[i].run, flow->h->s, list);
-        tt_flow_exchange(flow, TT_HALVING_STRAIGHT, move[i].to, list, move[i].from, list);
-    }
+    int at = tt_halving_place(h, h->root), n = 0;
+    bool ends = false;
+    for (int k = h->m - 1; k >= 0 && !ends; k--) ends = gather_step(h, at, k, &swap[n++]);
+    return n;
 }
 
 /* ---- Costs ---- */
 
-static void count_out(struct tt_count *c, const struct tt_halving *h, const struct tt_span *list)
+static void count_turn(struct tt_count *c, const struct tt_turn *t)
 {
-    int64_t filled = tt_halving_filled(list, h->s);
-    for (int j = 0; j < h->s; j++) c->sent += list[j].len;
-    c->messages += filled;
-    c->steps += 2 * filled;
+    for (int g = 0; g < t->n; g++) {
+        int64_t out = t->peer[g].to >= 0 ? t->peer[g].out.len : 0;
+        int64_t in = t->peer[g].from >= 0 ? t->peer[g].in.len : 0;
+        c->sent += out;
+        c->received += in;
+        c->messages += out > 0;
+        c->steps += 2 * (out > 0) + 2 * (in > 0);
+        if (t->step == TT_HALVING_STRAIGHT) continue;
+        c->reduced += in;
+        c->steps += g == 0 && in > 0; /* the reduction of all */
+    }
 }
 
-static void count_in(struct tt_count *c, const struct tt_halving *h, const struct tt_span *list)
+void tt_flow_swap_count(struct tt_count *c, const struct tt_halving *h, const struct tt_swap *swap)
 {
-    for (int j = 0; j < h->s; j++) {
-        c->received += list[j].len;
-        c->reduced += list[j].len;
-    }
-    c->steps += 3 * tt_halving_filled(list, h->s);
+    struct tt_turn turns[TT_HALVING_SLICES];
+    set_turns(h, swap, turns);
+    for (int j = 0; j < h->s; j++) count_turn(c, &turns[j]);
 }
 
 struct tt_count tt_halving_flow_count(const struct tt_halving *h)
 {
     struct tt_count c = {0};
-    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
-    halves(h, in, out);
-    if (h->mate >= 0) {
-        count_out(&c, h, out);
-        count_in(&c, h, in);
-    }
-    if (!h->rep) count_out(&c, h, in);
-    for (int k = 0; k < h->m && h->rep; k++) {
-        tt_halving_list(h, h->i, k, h->s, in);
-        tt_halving_list(h, h->i ^ 1 << k, k, h->s, out);
-        if (k > 0 || h->mate < 0) count_out(&c, h, out);
-        count_in(&c, h, in);
+    for (int k = h->mate >= 0 ? TT_HALVING_PAIR : 0; k < steps(h); k++) {
+        struct tt_swap swap = swap_of(h, k);
+        tt_flow_swap_count(&c, h, &swap);
     }
     return c;
 }
@@ -193,19 +250,10 @@ struct tt_count tt_halving_flow_count(const struct tt_halving *h)
 void tt_flow_count(struct tt_count *c, const struct tt_halving *h, const struct tt_span *out,
                    const struct tt_span *in)
 {
-    if (out) count_out(c, h, out);
-    for (int j = 0; in && j < h->s; j++) {
-        c->received += in[j].len;
-        c->steps += in[j].len > 0 ? 2 : 0;
-    }
-}
-
-void tt_flow_moves_count(struct tt_count *c, const struct tt_halving *h, const struct tt_move *move,
-                         int n)
-{
-    struct tt_span list[TT_HALVING_SLICES];
-    for (int i = 0; i < n; i++) {
-        tt_halving_cut(h, move[i].run, h->s, list);
-        tt_flow_count(c, h, move[i].to >= 0 ? list : NULL, move[i].from >= 0 ? list : NULL);
+    struct tt_span none = {0};
+    for (int j = 0; j < h->s; j++) {
+        struct tt_turn turn =
+            turn_of(out ? 0 : -1, out ? out[j] : none, in ? 0 : -1, in ? in[j] : none);
+        count_turn(c, &turn);
     }
 }

@@ -24,17 +24,21 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 
 /* ---- The gather by messages ---- */
 
-/* What rank h->me does in it, in order; how many moves. The root itself stands for its place. */
-static int moves(const struct tt_halving *h, struct tt_move *move)
+/* All that it does, in order; how many swaps. The root itself stands for its place. */
+static int moves(const struct tt_halving *h, struct tt_swap *swap)
 {
     int root = h->call->root, at = tt_halving_place(h, root), n = 0;
     bool is_root = h->me == root;
     if (!h->rep && !is_root) return 0;
     if (h->i == at && h->mate >= 0 && (h->mate == root || (is_root && !h->rep)))
-        move[n++] = (struct tt_move){is_root ? -1 : root, is_root ? h->mate : -1,
-                                     tt_halving_kept(h, at, h->m - 1)};
+        swap[n++] = (struct tt_swap){
+            .step = h->m - 1,
+            .collects = true,
+            .n = 1,
+            .peer = {{is_root ? -1 : root, is_root ? h->mate : -1, at, at}},
+        };
     if (h->i == at && !is_root) return n;
-    return n + tt_halving_gather(h, move + n);
+    return n + tt_halving_gather(h, swap + n);
 }
 
 /* ---- Costs ---- */
@@ -42,8 +46,9 @@ static int moves(const struct tt_halving *h, struct tt_move *move)
 static struct tt_count message_count(const struct tt_halving *h)
 {
     struct tt_count c = tt_halving_flow_count(h);
-    struct tt_move move[TT_HALVING_MOVES];
-    tt_flow_moves_count(&c, h, move, moves(h, move));
+    struct tt_swap swap[TT_HALVING_SWAPS];
+    int n = moves(h, swap);
+    for (int i = 0; i < n; i++) tt_flow_swap_count(&c, h, &swap[i]);
     return c;
 }
 
@@ -97,9 +102,10 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h)
 
 static void build_messages(struct tt_builder *b, const struct tt_halving *h)
 {
-    struct tt_move move[TT_HALVING_MOVES];
+    struct tt_swap swap[TT_HALVING_SWAPS];
     struct tt_flow flow = tt_halving_flow(b, h);
-    tt_flow_moves(&flow, move, moves(h, move));
+    int n = moves(h, swap);
+    for (int i = 0; i < n; i++) tt_flow_swap(&flow, &swap[i]);
     tt_flow_end(&flow);
 }
 

@@ -121,7 +121,7 @@ static void offer(struct tt_builder *b, const struct tt_halving *h)
     uint32_t n = 0;
     for (int side = 0; side < 2; side++)
         if (taker(h, side) >= 0) rank[n++] = taker(h, side);
-    if (n > 0) tt_signal_set(b, rank, n, tt_halving_value(h, h->m, 0));
+    if (n > 0) tt_signal_set(b, rank, n, tt_halving_collected(h, 0, 0));
 }
 
 static void build_direct(struct tt_builder *b, const struct tt_halving *h)
@@ -134,7 +134,7 @@ static void build_direct(struct tt_builder *b, const struct tt_halving *h)
     offer(b, h);
     if (comes) {
         struct tt_range to = in_place ? tt_scratch(b, mine.len) : out;
-        tt_await(b, holder(h), tt_halving_value(h, h->m, 0));
+        tt_await(b, holder(h), tt_halving_collected(h, 0, 0));
         tt_copy(b, to, at, mine.len);
         at = to;
     }
@@ -151,13 +151,12 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     tt_halving_block_cut(h, h->me, h->s, in);
     /* A whole block begins to leave while its last slice is reduced; of a pair's, that may be the first
      * slice to leave. */
-    if (taker(h, 1) >= 0)
-        tt_flow_turn(&flow, (struct tt_turn){.to = -1, .from = -1, .step = TT_HALVING_STRAIGHT});
+    if (taker(h, 1) >= 0) tt_flow_turn(&flow, &(struct tt_turn){.step = TT_HALVING_STRAIGHT});
     for (int side = 0; side < 2; side++) {
         int to = taker(h, side), from = giver(h, side);
         if (to < 0 && from < 0) continue;
         tt_halving_block_cut(h, to >= 0 ? to : h->me, h->s, out);
-        tt_flow_exchange(&flow, TT_HALVING_STRAIGHT, to, out, from, in);
+        tt_flow_exchange(&flow, to, out, from, in);
     }
     tt_flow_end(&flow);
     if (must_move(h)) tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
