@@ -40,13 +40,14 @@ static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
     return 1;
 }
 
-static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t slice, int root,
-                       int64_t largest)
+static int check_radix(const struct tt_algorithm *a, struct tt_map *map, int radix, int64_t slice,
+                       int root, int64_t largest)
 {
     int done = 0;
     for (int i = 0; i < SIZES && sizes[i] <= largest; i++) {
         struct tt_problem problem = plans_problem(a->coll, map->p, sizes[i]);
         problem.call.slice = slice;
+        problem.call.radix = radix;
         if (tt_coll_has_root(a->coll)) problem.call.root = root;
         done += check(a, &problem, map);
         bool skewed = a->coll == TT_COLL_allgatherv || a->coll == TT_COLL_reduce_scatter;
@@ -56,6 +57,35 @@ static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t
         }
     }
     return done;
+}
+
+static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t slice, int root,
+                       int64_t largest)
+{
+    int done = check_radix(a, map, 0, slice, root, largest);
+    for (int radix = 4; radix <= 16 && plans_exchanges(a); radix *= 2)
+        done += check_radix(a, map, radix, slice, root, largest);
+    return done;
+}
+
+/* With direct access, by messages, and in short slices. */
+static int check_long(const struct tt_algorithm *a, int p)
+{
+    struct tt_map map = plans_map(p);
+    int done = check_sizes(a, &map, 24, p / 2, 1000);
+    map.direct = false;
+    return done + check_sizes(a, &map, 0, p / 2, 1000) + check_sizes(a, &map, 24, 0, 1000);
+}
+
+static void formulas_hold_for_more_ranks(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if (!plans_exchanges(*a)) continue;
+        int done = 0;
+        for (int p = 2; p <= 33; p += p < 17 ? 1 : 4) done += check_long(*a, p);
+        assert_true(done > 0);
+    }
 }
 
 static void formulas_are_what_is_counted(void **state)
@@ -128,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(formulas_are_what_is_counted),
+        cmocka_unit_test(formulas_hold_for_more_ranks),
         cmocka_unit_test(in_place_saves_a_copy_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),
     };

@@ -6,6 +6,8 @@
  */
 #include "plans.h"
 
+static int radix; /* of all plans that are made; 0: the algorithm's own */
+
 static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, int64_t slice,
                          int root, bool direct)
 {
@@ -14,6 +16,7 @@ static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, 
     struct tt_problem problem = plans_problem(coll, p, n);
     map.direct = direct;
     problem.call.slice = slice;
+    problem.call.radix = radix;
     problem.call.root = root;
     assert_true(plans_make(&all, tt_algorithm_find(coll, name), &problem, &map));
     return all;
@@ -54,6 +57,7 @@ static struct worst worst_in_order(enum tt_coll coll, int p, int64_t n, bool dir
     struct tt_problem problem = plans_problem(coll, p, n);
     map.direct = direct;
     problem.call.commutes = false;
+    problem.call.radix = radix;
     assert_true(plans_make(&all, tt_algorithm_find(coll, "halving"), &problem, &map));
     return worst_of(&all);
 }
@@ -161,16 +165,18 @@ static void fly(const struct tt_plan *plan, struct flight *f)
     tt_free(memory);
 }
 
+/* A slice from each of the k - 1 partners of a step is under way at once. */
 static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
 {
     enum { N = 64 * 64 };
-    struct plans all = made("halving", coll, p, N, N * 8 / 2 / slices, p - 1, direct);
+    int k = radix < p ? radix : p;
+    struct plans all = made("halving", coll, p, N, N * 8 / k / slices, p - 1, direct);
     for (int r = 0; r < p; r++) {
         static struct flight f;
         f = (struct flight){.reduces = 0};
         fly(all.plans[r], &f);
         assert_true(f.reduces > 0);
-        assert_true(f.most <= N * 8 / (2 * slices));
+        assert_true(f.most <= N * 8 / k / slices * (k - 1));
         if (direct)
             assert_false(f.last_alone);
         else
@@ -182,7 +188,7 @@ static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
 static void reductions_overlap_transfers(void **state)
 {
     (void)state;
-    for (int slices = 2; slices <= 16; slices *= 2)
+    for (int slices = radix; slices <= 64; slices *= radix)
         for (int p = 2; p <= 16; p *= 2) {
             check_flight(TT_COLL_allreduce, p, slices, false);
             check_flight(TT_COLL_allreduce, p, slices, true);
@@ -190,14 +196,42 @@ static void reductions_overlap_transfers(void **state)
         }
 }
 
+/* Fewer, larger steps: the same bytes are moved and reduced, and as well overlapped. */
+static void any_radix_costs_the_same(void **state)
+{
+    for (radix = 2; radix <= 8; radix *= 2) {
+        halving_meets_its_table(state);
+        its_phases_meet_theirs(state);
+        reductions_overlap_transfers(state);
+    }
+    radix = 0;
+}
+
+/* One that is no power of two is the next below. */
+static void radices_between_are_rounded(void **state)
+{
+    (void)state;
+    static const int is[][2] = {{0, 2}, {3, 2}, {7, 4}, {1000, 16}};
+    struct tt_map map = plans_map(24);
+    for (int i = 0; i < 4; i++) {
+        struct tt_problem problem = plans_problem(TT_COLL_allreduce, 24, 100);
+        const struct tt_algorithm *a = tt_algorithm_find(TT_COLL_allreduce, "halving");
+        int64_t steps[2];
+        for (int j = 0; j < 2; j++) {
+            problem.call.radix = is[i][j];
+            steps[j] = tt_algorithm_count(a, &problem.call, &map).steps;
+        }
+        assert_int_equal(steps[0], steps[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halving_meets_its_table),
-        cmocka_unit_test(its_phases_meet_theirs),
         cmocka_unit_test(the_tree_meets_its_table),
         cmocka_unit_test(other_numbers_cost_what_is_said),
-        cmocka_unit_test(reductions_overlap_transfers),
+        cmocka_unit_test(any_radix_costs_the_same),
+        cmocka_unit_test(radices_between_are_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
  */
 #include "plans.h"
 
+#include <string.h>
+
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
 {
     struct tt_problem problem = {
@@ -58,6 +60,12 @@ void plans_free(struct plans *all)
     tt_free(all->plans);
     tt_free(all->calls);
     tt_free(all->room);
+}
+
+bool plans_exchanges(const struct tt_algorithm *algorithm)
+{
+    bool gathers = algorithm->coll == TT_COLL_gather && !strcmp(algorithm->name, "binomial");
+    return gathers || !strcmp(algorithm->name, "halving");
 }
 
 struct tt_count plans_worst(const struct plans *all)

@@ -32,6 +32,8 @@ struct tt_map plans_map(int p);
 bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
                 const struct tt_problem *problem, const struct tt_map *map);
 void plans_free(struct plans *all);
+/* Whether the radix is the number of those who exchange at once, any power of two. */
+bool plans_exchanges(const struct tt_algorithm *algorithm);
 struct tt_count plans_worst(const struct plans *all);
 
 #endif

@@ -77,8 +77,10 @@ static void variants(const struct tt_algorithm *a, struct tt_problem problem, st
 static void slices(const struct tt_algorithm *a, struct tt_problem problem, struct tt_map *map)
 {
     static const int64_t lengths[] = {0, 8, 24};
-    for (int i = 0; i < 3; i++) {
-        problem.call.slice = lengths[i];
+    static const int radices[] = {0, 4, 8};
+    for (int i = 0; i < (plans_exchanges(a) ? 9 : 3); i++) {
+        problem.call.slice = lengths[i % 3];
+        problem.call.radix = radices[i / 3];
         variants(a, problem, map);
     }
 }

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The conformance program on processes: with direct access to each other's memory, without, with a
-# small window (so that everything goes through in slices), and with random delays.
+# small window (so that everything goes through in slices), with random delays, and with several
+# partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 tutti run --timeout 250 -n 4 "$conform"
 TUTTI_CMA=0 tutti run --timeout 250 -n 3 "$conform"
 TUTTI_WINDOW=1K tutti run --timeout 250 -n 2 "$conform"
 TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 250 -n 3 "$conform"
+TUTTI_RADIX=4 tutti run --timeout 250 -n 4 "$conform"
