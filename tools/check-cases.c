@@ -34,7 +34,8 @@ static void print_map(char *map, size_t size, int p, int which)
 }
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
-enum { TYPES = 3, SLICES = 4 };
+static const int32_t radices[] = {0, 3, 4, 8};
+enum { TYPES = 3, SLICES = 4, RADICES = 4 };
 
 /* Elements; for what each rank sends to each other a few are many. */
 static int64_t count_at(enum tt_coll coll, int p, int which)
@@ -79,7 +80,7 @@ static void sizes_of(enum tt_coll coll, int p, uint64_t size[DIGITS])
     size[ROOT] = (uint64_t)roots(coll, p);
     size[SKEW] = v || coll == TT_COLL_reduce_scatter ? TT_SKEWS : 1;
     size[GAPS] = v ? 2 : 1;
-    size[RADIX] = 2;
+    size[RADIX] = RADICES;
 }
 
 static uint64_t product(const uint64_t size[DIGITS])
@@ -128,7 +129,7 @@ static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DI
                              .in_place = digit[PLACE] == 1,
                              .root = root_at(p, digit[ROOT]),
                              .sz = (int64_t)tutti_type_size(types[digit[TYPE]]),
-                             .radix = digit[RADIX] ? 3 : 0,
+                             .radix = radices[digit[RADIX]],
                              .seed = 1};
     call->slice = digit[SLICE] * call->sz;
     if (coll == TT_COLL_barrier) return problem;

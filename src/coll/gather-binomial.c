@@ -7,6 +7,7 @@
  *     2>0       6>4
  *     4>0
  *
+ * With radix k, what is above are several lines at once: one takes from k - 1.
  * log2 p messages into the root, each a run of pieces as it lies in the result. A rank with nothing but
  * its own sends it from where it is; the others collect in scratch. p no power of two: the pairs of
  * halving.h begin by putting their two pieces together.

@@ -54,6 +54,7 @@ static void draw_problem(struct tt_problem *problem, enum tt_coll coll, int p,
     if (tt_coll_has_place(coll)) c->in_place = below(random, 2);
     if (tt_call_counts(c)) problem->skew = (enum tt_skew)below(random, TT_SKEWS);
     if (coll != TT_COLL_barrier) c->slice = c->sz * (below(random, 2) ? 1 + below(random, 3) : 0);
+    c->radix = below(random, 2) ? 2 + below(random, 7) : 0;
 }
 
 static struct tt_map draw_map(int p, struct tt_random *random)
