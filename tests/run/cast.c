@@ -54,7 +54,6 @@ static void draw_problem(struct tt_problem *problem, enum tt_coll coll, int p,
     if (tt_coll_has_place(coll)) c->in_place = below(random, 2);
     if (tt_call_counts(c)) problem->skew = (enum tt_skew)below(random, TT_SKEWS);
     if (coll != TT_COLL_barrier) c->slice = c->sz * (below(random, 2) ? 1 + below(random, 3) : 0);
-    c->radix = below(random, 2) ? 2 + below(random, 7) : 0;
 }
 
 static struct tt_map draw_map(int p, struct tt_random *random)
@@ -104,7 +103,7 @@ static void describe(struct cast *cast, const struct tt_algorithm *a,
 }
 
 void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct tt_random *random,
-               int most)
+               int most, int radix)
 {
     struct tt_problem problem;
     int tries = 0;
@@ -113,6 +112,7 @@ void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct t
         cast->p = 2 + below(random, most - 1);
         cast->map = draw_map(cast->p, random);
         draw_problem(&problem, algorithm->coll, cast->p, random);
+        problem.call.radix = radix;
         snprintf(cast->text, sizeof cast->text, "%s", algorithm->name);
     } while (algorithm->refuse(&problem.call, &cast->map));
     bool gaps = tt_call_segments(&problem.call) && below(random, 2);

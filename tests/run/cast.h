@@ -22,10 +22,10 @@ struct cast {
     char text[CAST_TEXT]; /* which problem, for messages */
 };
 
-/* 2 .. most ranks. Problems that the algorithm refuses are drawn again; aborts if a plan cannot be built
+/* 2 .. most ranks; radix 0: the algorithms' own. Problems that the algorithm refuses are drawn again; aborts if a plan cannot be built
  * or is not valid. */
 void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct tt_random *random,
-               int most);
+               int most, int radix);
 void cast_free(struct cast *cast);
 
 #endif

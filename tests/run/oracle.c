@@ -7,6 +7,7 @@
  * make them fail (docs/proof.md explains thirty of them).
  *
  *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
+ *                     [--radix K]
  *
  * Mutant i depends on (S, i) alone; I, I + 1 ... are judged. M of those rejected that never failed are
  * printed; --fault prints only those with that report.
@@ -26,7 +27,7 @@ enum { TIMES = 6, MOST_RANKS = 6 };
 
 struct oracle {
     struct tt_prover *prover;
-    long mutants, first, seed, seeds, explain;
+    long mutants, first, seed, seeds, explain, radix;
     const char *fault;
     long failed[TT_FAULTS][STAGE_RESULTS]; /* by the prover's verdict and the stage's */
     long wrong;
@@ -53,7 +54,7 @@ static void make(struct mutant *m, const struct oracle *o, long i)
     struct tt_random random;
     tt_random_seed(&random, (uint64_t)o->seed * 1000003 + (uint64_t)i);
     for (m->bad = NULL; !m->bad;) {
-        cast_draw(&m->cast, algorithm(i), &random, MOST_RANKS);
+        cast_draw(&m->cast, algorithm(i), &random, MOST_RANKS, (int)o->radix);
         m->rank = (int)tt_random_below(&random, (uint64_t)m->cast.p);
         m->good = m->cast.plans[m->rank];
         m->bad = mutate(m->good, &random, m->what, sizeof m->what);
@@ -183,11 +184,8 @@ static bool take(struct oracle *o, const char *key, const char *value)
     struct {
         const char *key;
         long *value;
-    } all[] = {{"--mutants", &o->mutants},
-               {"--first", &o->first},
-               {"--seed", &o->seed},
-               {"--seeds", &o->seeds},
-               {"--explain", &o->explain}};
+    } all[] = {{"--mutants", &o->mutants}, {"--radix", &o->radix}, {"--first", &o->first},
+               {"--seed", &o->seed},       {"--seeds", &o->seeds}, {"--explain", &o->explain}};
     if (strcmp(key, "--fault") == 0) {
         o->fault = value;
         return true;

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int good = 0;
         for (int i = 0; i < casts; i++) {
-            cast_draw(&cast, *a, &random, CAST_RANKS);
+            cast_draw(&cast, *a, &random, CAST_RANKS, i % 2 ? 2 + i / 2 % 7 : 0);
             good += run_cast(&cast, (uint64_t)(1000 * i), seeds);
             cast_free(&cast);
         }
