@@ -16,8 +16,8 @@ tutti_status tt_boot_attach(struct tt_segment *segment, int *rank);
 void tt_boot_detach(struct tt_segment *segment);
 
 /* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
- * cores and patience. Errors:
- * PEER if a rank failed before, MISMATCH if this one has settings of TT_ALIKE_LIST otherwise. */
+ * cores and patience. Errors: PEER if a rank failed before, MISMATCH if this one has settings of
+ * TT_ALIKE_LIST otherwise. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 #endif
