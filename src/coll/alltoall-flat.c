@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `flat`: everyone copies all its blocks into its window, everyone copies its own out of all
- * windows.
+ * Alltoall `flat`: everyone copies the blocks for the others into its window, everyone copies its own
+ * out of all windows.
  *
- *     WIN@0  [to 0][to 1][to 2]
- *     WIN@1  [to 0][to 1][to 2]  ==> OUT@1 [from 0][from 1][from 2]
- *     WIN@2  [to 0][to 1][to 2]
+ *     WIN@0        [to 1][to 2]
+ *     WIN@1  [to 0]      [to 2]  ==> OUT@1 [from 0][from 1][from 2]
+ *     WIN@2  [to 0][to 1]
  *
- * One round where p blocks fit the window. Else a turn takes the same part of each block, and the
+ * One round where p - 1 blocks fit the window. Else a turn takes the same part of each block, and the
  * turns alternate between the halves of WIN, as in allgather `flat`.
  * Source: the shared buffer of shared-memory collectives.
  */
@@ -19,14 +19,18 @@ struct cut {
     uint32_t turns;
 };
 
+/* Parts at least this large begin and end with a cache line. */
+#define WHOLE_LINES 1024
+
 static struct cut cut(const struct tt_call *call, const struct tt_map *map)
 {
     struct cut c;
-    int64_t bytes = tt_call_bytes(call);
+    int64_t bytes = tt_call_bytes(call), others = tt_max(map->p - 1, 1);
     struct tt_call blocks = *call;
-    blocks.slice *= map->p;
-    struct tt_slices s = tt_window_slices(&blocks, map, map->p * bytes, map->p * call->sz, &c.base);
-    c.part = s.len / map->p;
+    blocks.slice *= others;
+    struct tt_slices s = tt_window_slices(&blocks, map, others * bytes, others * call->sz, &c.base);
+    c.part = s.len / others;
+    if (c.part >= WHOLE_LINES && TT_LINE % call->sz == 0) c.part -= c.part % TT_LINE;
     c.turns = (uint32_t)(bytes / c.part);
     c.rest = bytes % c.part;
     return c;
@@ -34,38 +38,50 @@ static struct cut cut(const struct tt_call *call, const struct tt_map *map)
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
-    return tt_refuse_window(map, map->p * tt_min(tt_call_bytes(call), 2 * call->sz));
+    return tt_refuse_window(map, (map->p - 1) * tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     struct cut c = cut(call, map);
-    int64_t p = map->p, bytes = tt_call_bytes(call), turns = c.turns + (c.rest > 0);
+    int64_t p = map->p, bytes = tt_call_bytes(call), turns = p > 1 ? c.turns + (c.rest > 0) : 0;
     return (struct tt_count){.sent = (p - 1) * bytes,
                              .received = (p - 1) * bytes,
-                             .copied = (p + 1) * bytes,
+                             .copied = p * bytes,
                              .messages = (p - 1) * turns,
-                             .steps = 2 * p * turns + 1};
+                             .steps = (2 * p + (p > 2)) * turns + 1};
+}
+
+/* This turn's parts of blocks first .. first + n - 1, to `win`. */
+static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
+                  struct tt_range win, int64_t first, int64_t n, int64_t done)
+{
+    int64_t bytes = tt_call_bytes(call);
+    struct tt_range blocks = tt_own(TT_IN, first * bytes + done);
+    if (n > 1 && s->len < bytes) blocks = tt_strided(b, blocks, s->len, bytes);
+    tt_copy(b, win, tt_slice(b, s, blocks), n * s->len);
 }
 
 /* `part` bytes of each block, turn by turn; the first is turn `first` of the whole. */
 static void exchange(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      int me, const struct cut *c, struct tt_slices s, int64_t first)
 {
-    int64_t bytes = tt_call_bytes(call), done = first * c->part;
-    struct tt_range blocks = tt_own(TT_IN, done);
-    struct tt_range win = tt_own(TT_WIN, c->base + first % 2 * map->p * c->part);
-    if (s.turns > 1) win = tt_rotating(b, win, map->p * s.len, 2, 0);
-    if (s.len < bytes) blocks = tt_strided(b, blocks, s.len, bytes);
+    int64_t bytes = tt_call_bytes(call), done = first * c->part, others = map->p - 1;
+    struct tt_range win = tt_own(TT_WIN, c->base + first % 2 * others * c->part);
+    if (s.turns > 1) win = tt_rotating(b, win, others * s.len, 2, 0);
+    struct tt_range above = win;
+    above.off += me * s.len;
     tt_slices_begin(b, &s);
-    tt_copy(b, win, tt_slice(b, &s, blocks), map->p * s.len);
+    offer(b, call, &s, win, 0, me, done);
+    offer(b, call, &s, above, me + 1, others - me, done);
     tt_slice_signal(b, &s, TT_ALL, (uint32_t)first + 1, 1);
-    win.off += me * s.len;
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
-        win.rank = r;
+        struct tt_range from = above;
+        from.rank = r;
+        if (r < me) from.off -= s.len;
         tt_slice_await(b, &s, r, (uint32_t)first + 1, 1);
-        tt_copy(b, tt_slice(b, &s, tt_own(TT_OUT, r * bytes + done)), win, s.len);
+        tt_copy(b, tt_slice(b, &s, tt_own(TT_OUT, r * bytes + done)), from, s.len);
     }
     tt_slices_end(b, &s);
 }

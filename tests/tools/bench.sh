@@ -33,7 +33,7 @@ done
 TUTTI_READ_COST=2 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 TUTTI_READ_COST=9 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
-says out '^allreduce/f64/sum/1M/p2 +window '
+says out '^allreduce/f64/sum/1M/p2 +flat '
 TUTTI_READ_COST=9 expect 0 tutti bench --threads --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 
