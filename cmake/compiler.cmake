@@ -6,7 +6,9 @@ set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
+# Functions begin with a cache line: a call of 300 instructions shall not take 10 % more or less by what
+# was linked before it.
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG -falign-functions=64")
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g3")
 if(TUTTI_SANITIZE)
   set(CMAKE_C_FLAGS_DEBUG "-O1 -g") # they slow everything down enough

@@ -76,8 +76,6 @@ struct tt_request {
 
 /* Checks all but the buffers, and sets what follows from it. Errors: ARG, TYPE. */
 tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq);
-/* Checks the buffers against the sizes that the shape asks for. Errors: ARG. */
-tutti_status tt_request_buffers(const struct tt_prepared *prepared, const struct tt_request *rq);
 /* Both buffers lie where the other ranks map them. Errors: ARG. */
 tutti_status tt_request_shared(const tutti_team *team, const struct tt_request *rq);
 /* The three forms. */

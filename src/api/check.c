@@ -147,22 +147,6 @@ tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
 
 /* ---- Buffers ---- */
 
-static bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
-{
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return x < y + (uintptr_t)bn && y < x + (uintptr_t)an;
-}
-
-tutti_status tt_request_buffers(const struct tt_prepared *p, const struct tt_request *rq)
-{
-    int64_t in = rq->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
-    if (tt_unlikely((in > 0 && !rq->in) || (out > 0 && !rq->out)))
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : "out");
-    if (tt_unlikely(in > 0 && out > 0 && overlap(rq->in, in, rq->out, out)))
-        return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
-    return TUTTI_OK;
-}
-
 static tutti_status check_shared(const struct tt_fabric *f, const char *which, const void *buffer)
 {
     if (!buffer || buffer == TUTTI_IN_PLACE) return TUTTI_OK;

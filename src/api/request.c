@@ -62,6 +62,23 @@ static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
     return shape_of(team, rq, prepared);
 }
 
+static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y + (uintptr_t)bn && y < x + (uintptr_t)an;
+}
+
+/* The buffers, against the sizes that the shape asks for. */
+static inline tutti_status check_buffers(const struct tt_prepared *p, const struct tt_request *rq)
+{
+    int64_t in = rq->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
+    if (tt_unlikely((in > 0 && !rq->in) || (out > 0 && !rq->out)))
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : "out");
+    if (tt_unlikely(in > 0 && out > 0 && overlap(rq->in, in, rq->out, out)))
+        return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
+    return TUTTI_OK;
+}
+
 /* A shape that is kept was checked when it was made; only user-defined operations, which may have
  * been freed since, and the counts of v-forms are looked at each time. The use stays the cache's,
  * but for v-forms. */
@@ -74,7 +91,7 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
     if (tt_likely(!tt_call_counts(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
         *prepared = tt_cache_find(&team->cache, &rq->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, rq, prepared));
-    tutti_status status = tt_request_buffers(*prepared, rq);
+    tutti_status status = check_buffers(*prepared, rq);
     if (tt_unlikely(status != TUTTI_OK && tt_call_counts(&rq->call))) tt_prepared_drop(*prepared);
     return status;
 }

@@ -15,48 +15,47 @@
 #define ANY_COST INT32_MAX
 
 struct row {
-    enum tt_coll coll;
+    const struct tt_algorithm *algorithm;
     int64_t most_bytes; /* that a rank contributes (exchanges: to each rank) */
     int most_ranks;
     int most_cost; /* of reading the others' buffers: map->read_cost */
-    const char *name;
 };
 
 /* Up to this the kernel's way into another process is worth it for what is large. */
 #define CHEAP 4
 
 static const struct row table[] = {
-    {TT_COLL_barrier, ANY, 64, ANY_COST, "flat"},
-    {TT_COLL_barrier, ANY, ANY_RANKS, ANY_COST, "dissemination"},
-    {TT_COLL_bcast, 64 << 10, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_bcast, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_bcast, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_reduce, 64 << 10, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_reduce, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_reduce, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_allreduce, 64 << 10, 8, ANY_COST, "flat"},
-    {TT_COLL_allreduce, 4 << 10, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_allreduce, 64 << 10, ANY_RANKS, ANY_COST, "window"},
-    {TT_COLL_allreduce, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_allreduce, ANY, 4, ANY_COST, "flat"},
-    {TT_COLL_allreduce, ANY, 12, ANY_COST, "window"},
-    {TT_COLL_allreduce, 256 << 10, ANY_RANKS, ANY_COST, "window"},
-    {TT_COLL_allreduce, ANY, ANY_RANKS, ANY_COST, "halving"},
-    {TT_COLL_reduce_scatter_block, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_reduce_scatter, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_gather, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_allgather, 32 << 10, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_allgather, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_allgather, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_allgatherv, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_allgatherv, ANY, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_alltoall, 4 << 10, ANY_RANKS, ANY_COST, "flat"},
-    {TT_COLL_alltoall, 16 << 10, 8, ANY_COST, "flat"},
-    {TT_COLL_alltoall, ANY, ANY_RANKS, CHEAP, "direct"},
-    {TT_COLL_alltoall, 128 << 10, 4, ANY_COST, "flat"},
-    {TT_COLL_alltoall, ANY, 2, ANY_COST, "flat"},
-    {TT_COLL_alltoall, ANY, ANY_RANKS, ANY_COST, "direct"},
-    {TT_COLL_alltoallv, ANY, ANY_RANKS, ANY_COST, "flat"},
+    {&tt_barrier_flat, ANY, 64, ANY_COST},
+    {&tt_barrier_dissemination, ANY, ANY_RANKS, ANY_COST},
+    {&tt_bcast_flat, 64 << 10, ANY_RANKS, ANY_COST},
+    {&tt_bcast_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_flat, 64 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_reduce_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_flat, 64 << 10, 8, ANY_COST},
+    {&tt_allreduce_flat, 4 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_window, 64 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_allreduce_flat, ANY, 4, ANY_COST},
+    {&tt_allreduce_window, ANY, 12, ANY_COST},
+    {&tt_allreduce_window, 256 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_alltoall_flat, 128 << 10, 4, ANY_COST},
+    {&tt_alltoall_flat, ANY, 2, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, ANY_COST},
+    {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
 static const char *override;
@@ -152,11 +151,10 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     int cost = call->shared ? 1 : map->read_cost;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];
-        if (r->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
+        if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
             cost > r->most_cost)
             continue;
-        const struct tt_algorithm *a = tt_algorithm_find(r->coll, r->name);
-        if (a && !a->refuse(call, map)) return a;
+        if (!r->algorithm->refuse(call, map)) return r->algorithm;
     }
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The algorithms: one file each, one row each in the table of table.c.
+ * The algorithms: one file each, one word each in TT_ALGORITHMS.
  *
  * Every function is pure: what it gives depends on its arguments alone, and the row is the same on all
  * ranks, so that ranks that ask alike decide alike.
@@ -27,6 +27,53 @@ struct tt_algorithm {
                   int me, int phase);
     int phases; /* 0 means 1 */
 };
+
+/* All there are; of those of a collective that would do, the first is taken where nothing else decides. */
+#define TT_ALGORITHMS(X)                                                                           \
+    X(barrier_flat)                                                                                \
+    X(barrier_dissemination)                                                                       \
+    X(bcast_flat)                                                                                  \
+    X(bcast_direct)                                                                                \
+    X(bcast_binomial)                                                                              \
+    X(bcast_scatter_allgather)                                                                     \
+    X(reduce_flat)                                                                                 \
+    X(reduce_direct)                                                                               \
+    X(reduce_halving)                                                                              \
+    X(reduce_prt)                                                                                  \
+    X(reduce_binomial)                                                                             \
+    X(allreduce_flat)                                                                              \
+    X(allreduce_window)                                                                            \
+    X(allreduce_direct)                                                                            \
+    X(allreduce_doubling)                                                                          \
+    X(allreduce_ring)                                                                              \
+    X(allreduce_halving)                                                                           \
+    X(allreduce_prt)                                                                               \
+    X(reduce_scatter_block_flat)                                                                   \
+    X(reduce_scatter_block_halving)                                                                \
+    X(reduce_scatter_flat)                                                                         \
+    X(reduce_scatter_halving)                                                                      \
+    X(gather_flat)                                                                                 \
+    X(gather_binomial)                                                                             \
+    X(allgather_flat)                                                                              \
+    X(allgather_direct)                                                                            \
+    X(allgather_ring)                                                                              \
+    X(allgather_bruck)                                                                             \
+    X(allgather_exchange)                                                                          \
+    X(allgatherv_flat)                                                                             \
+    X(allgatherv_direct)                                                                           \
+    X(allgatherv_ring)                                                                             \
+    X(allgatherv_bruck)                                                                            \
+    X(allgatherv_exchange)                                                                         \
+    X(alltoall_flat)                                                                               \
+    X(alltoall_direct)                                                                             \
+    X(alltoall_pairwise)                                                                           \
+    X(alltoall_bruck)                                                                              \
+    X(alltoall_exchange)                                                                           \
+    X(alltoallv_flat)                                                                              \
+    X(alltoallv_pairwise)                                                                          \
+    X(alltoallv_exchange)
+#define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
+TT_ALGORITHMS(TT_DECLARE)
 
 extern const struct tt_algorithm *const tt_algorithms[]; /* ends with NULL */
 

@@ -1,61 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All algorithms, a line each, and what is the same for all of them: nothing to do for an empty
+ * The table of all algorithms, and what is the same for all of them: nothing to do for an empty
  * message, only a copy for a single rank.
  */
 #include "coll/coll-util.h"
 
 #include <string.h>
 
-#define ALGORITHMS(X)                                                                              \
-    X(barrier_flat)                                                                                \
-    X(barrier_dissemination)                                                                       \
-    X(bcast_flat)                                                                                  \
-    X(bcast_direct)                                                                                \
-    X(bcast_binomial)                                                                              \
-    X(bcast_scatter_allgather)                                                                     \
-    X(reduce_flat)                                                                                 \
-    X(reduce_direct)                                                                               \
-    X(reduce_halving)                                                                              \
-    X(reduce_prt)                                                                                  \
-    X(reduce_binomial)                                                                             \
-    X(allreduce_flat)                                                                              \
-    X(allreduce_window)                                                                            \
-    X(allreduce_direct)                                                                            \
-    X(allreduce_doubling)                                                                          \
-    X(allreduce_ring)                                                                              \
-    X(allreduce_halving)                                                                           \
-    X(allreduce_prt)                                                                               \
-    X(reduce_scatter_block_flat)                                                                   \
-    X(reduce_scatter_block_halving)                                                                \
-    X(reduce_scatter_flat)                                                                         \
-    X(reduce_scatter_halving)                                                                      \
-    X(gather_flat)                                                                                 \
-    X(gather_binomial)                                                                             \
-    X(allgather_flat)                                                                              \
-    X(allgather_direct)                                                                            \
-    X(allgather_ring)                                                                              \
-    X(allgather_bruck)                                                                             \
-    X(allgather_exchange)                                                                          \
-    X(allgatherv_flat)                                                                             \
-    X(allgatherv_direct)                                                                           \
-    X(allgatherv_ring)                                                                             \
-    X(allgatherv_bruck)                                                                            \
-    X(allgatherv_exchange)                                                                         \
-    X(alltoall_flat)                                                                               \
-    X(alltoall_direct)                                                                             \
-    X(alltoall_pairwise)                                                                           \
-    X(alltoall_bruck)                                                                              \
-    X(alltoall_exchange)                                                                           \
-    X(alltoallv_flat)                                                                              \
-    X(alltoallv_pairwise)                                                                          \
-    X(alltoallv_exchange)
-
-#define DECLARE(name) extern const struct tt_algorithm tt_##name;
-ALGORITHMS(DECLARE)
-
 #define ROW(name) &tt_##name,
-const struct tt_algorithm *const tt_algorithms[] = {ALGORITHMS(ROW) NULL};
+const struct tt_algorithm *const tt_algorithms[] = {TT_ALGORITHMS(ROW) NULL};
 
 const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name)
 {

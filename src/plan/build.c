@@ -11,23 +11,34 @@
 #define DROPPED UINT32_MAX /* the id of a start that was dropped */
 #define NO_LOOP UINT32_MAX
 
-static void *append(struct tt_builder *b, struct array *a, const void *elements, size_t n)
+static bool grow(struct tt_builder *b, struct array *a, size_t n)
 {
-    if (a->n + n > a->room) {
-        size_t room = a->room ? a->room : 32;
-        while (room < a->n + n) room *= 2;
-        char *data = tt_realloc(a->data, room * a->sz);
-        if (!data) {
-            b->error = "out of memory";
-            return NULL;
-        }
-        a->data = data;
-        a->room = room;
+    size_t room = a->room ? a->room : 32;
+    while (room < a->n + n) room *= 2;
+    char *data = tt_realloc(a->data, room * a->sz);
+    if (!data) {
+        b->error = "out of memory";
+        return false;
     }
+    a->data = data;
+    a->room = room;
+    return true;
+}
+
+/* The place of n more, which the caller fills; NULL if there is no memory. */
+static inline void *extend(struct tt_builder *b, struct array *a, size_t n)
+{
+    if (tt_unlikely(a->n + n > a->room) && !grow(b, a, n)) return NULL;
     char *place = a->data + a->n * a->sz;
-    if (n) memcpy(place, elements, n * a->sz);
     a->n += n;
     return place;
+}
+
+static bool append(struct tt_builder *b, struct array *a, const void *elements, size_t n)
+{
+    void *place = extend(b, a, n);
+    if (place && n) memcpy(place, elements, n * a->sz);
+    return place != NULL;
 }
 
 static void each_array(struct tt_builder *b, void (*what)(struct array *, size_t sz))
@@ -104,8 +115,11 @@ static struct tt_lane *lane(struct tt_builder *b)
 
 static void step(struct tt_builder *b, const struct tt_step *s)
 {
-    b->last_dropped = b->dead || !append(b, &b->steps, s, 1);
-    if (!b->last_dropped) lane(b)->n++;
+    struct tt_step *place = b->dead ? NULL : extend(b, &b->steps, 1);
+    b->last_dropped = !place;
+    if (!place) return;
+    *place = *s;
+    lane(b)->n++;
 }
 
 /* Notes that X@r of the range is this rank's own where r is me, and how much of WIN is used. */
@@ -124,9 +138,9 @@ static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range
     if (b->dead || s.len <= 0) return false;
     s.first = (uint32_t)b->ranges.n;
     s.nops = n;
-    struct tt_range *to = append(b, &b->ranges, r, n);
+    struct tt_range *to = extend(b, &b->ranges, n);
     if (!to) return false;
-    for (uint32_t i = 0; i < n; i++) to[i] = settled(b, to[i], s.len);
+    for (uint32_t i = 0; i < n; i++) to[i] = settled(b, r[i], s.len);
     if (n > b->plan.operands) b->plan.operands = n;
     step(b, &s);
     return !b->last_dropped;

@@ -98,19 +98,20 @@ struct place {
     int job_rank;
 };
 
+/* Of an own buffer or a window; NULL: of an opened buffer. */
+static inline char *near_address(const struct tt_exec *exec, const struct tt_range *r)
+{
+    if (r->rank == TT_SELF) return tt_exec_own(exec, r);
+    if (r->buf != TT_WIN) return NULL;
+    return (char *)tt_team_line(exec->team, r->rank, exec->slot)->window + r->off;
+}
+
 static inline tutti_status locate(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
                                   struct place *p)
 {
     const struct tt_team *t = exec->team;
-    *p = (struct place){.job_rank = -1};
-    if (r->rank == TT_SELF) {
-        p->near = tt_exec_own(exec, r);
-        return TUTTI_OK;
-    }
-    if (r->buf == TT_WIN) {
-        p->near = (char *)tt_team_line(t, r->rank, exec->slot)->window + r->off;
-        return TUTTI_OK;
-    }
+    *p = (struct place){.near = near_address(exec, r), .job_rank = -1};
+    if (p->near || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
     TT_TRY(far_address(exec, r, len, &p->far));
     p->near = tt_fabric_reach(t->fabric, p->far);
     p->job_rank = t->job_rank[r->rank];
@@ -234,8 +235,8 @@ static tutti_status reduce_far(struct tt_exec *exec, char *to, const struct plac
     return TUTTI_OK;
 }
 
-static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range *range, int k,
-                                     int64_t len, struct place *from, const void **at)
+static tutti_status reduce_located(struct tt_exec *exec, const struct tt_range *range, int k,
+                                   int64_t len, struct place *from, const void **at)
 {
     int far = 0;
     for (int i = 0; i < k; i++) {
@@ -244,8 +245,30 @@ static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range
         far += from[i].near == NULL;
     }
     char *to = tt_exec_own(exec, &range[0]);
-    if (tt_unlikely(far)) return reduce_far(exec, to, from, at, k, far, len);
+    if (far) return reduce_far(exec, to, from, at, k, far, len);
     reduce_here(exec, to, at, k, len);
+    return TUTTI_OK;
+}
+
+/* Some operands lie in opened buffers. */
+static tutti_status reduce_opened(struct tt_exec *exec, const struct tt_range *range, int k,
+                                  int64_t len, const void **at)
+{
+    struct place here[OPERANDS_HERE];
+    struct place *from = k <= OPERANDS_HERE ? here : tt_alloc((size_t)k * sizeof *from);
+    if (!from) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d operands", k);
+    tutti_status status = reduce_located(exec, range, k, len, from, at);
+    if (from != here) tt_free(from);
+    return status;
+}
+
+static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range *range, int k,
+                                     int64_t len, const void **at)
+{
+    bool near = true;
+    for (int i = 0; i < k; i++) near &= (at[i] = near_address(exec, &range[i + 1])) != NULL;
+    if (tt_unlikely(!near)) return reduce_opened(exec, range, k, len, at);
+    reduce_here(exec, tt_exec_own(exec, &range[0]), at, k, len);
     return TUTTI_OK;
 }
 
@@ -253,12 +276,11 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
                               int64_t len)
 {
     int k = (int)n - 1;
-    struct place places[OPERANDS_HERE];
     const void *at[OPERANDS_HERE];
-    if (tt_likely(k <= OPERANDS_HERE)) return reduce_in(exec, range, k, len, places, at);
-    struct place *more = tt_alloc((size_t)k * (sizeof *more + sizeof *at));
+    if (tt_likely(k <= OPERANDS_HERE)) return reduce_in(exec, range, k, len, at);
+    const void **more = tt_alloc((size_t)k * sizeof *more);
     if (!more) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d operands", k);
-    tutti_status status = reduce_in(exec, range, k, len, more, (const void **)(more + k));
+    tutti_status status = reduce_in(exec, range, k, len, more);
     tt_free(more);
     return status;
 }
