@@ -270,7 +270,18 @@ static bool set_up(struct tt_bench *b)
     if (!b->room) return false;
     b->call = tt_problem_call(problem, b->me, b->room);
     tt_bench_sizes(b);
+    if (tt_problem_net(problem, &b->net) != TUTTI_OK) return failed(b, "the network");
+    if (b->net.nodes > 0) b->team->run.map.net = &b->net;
     return true;
+}
+
+/* Plans that were made for this network are not for the next problem's. */
+static void tear_down(struct tt_bench *b)
+{
+    if (b->team->run.map.net) tt_cache_release(&b->team->cache);
+    b->team->run.map.net = NULL;
+    tt_net_free(&b->net);
+    free(b->room);
 }
 
 bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
@@ -279,6 +290,6 @@ bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
     tutti_team *world = tutti_world(client);
     struct tt_bench b = {.c = c, .team = world, .p = tutti_size(world), .me = tutti_rank(world)};
     bool good = set_up(&b) && run(&b, result);
-    free(b.room);
+    tear_down(&b);
     return good;
 }

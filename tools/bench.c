@@ -200,7 +200,8 @@ static void run_sizes(struct outcome *o, struct tt_problem problem)
 static const char *unfit(const struct tt_problem *problem)
 {
     const struct tt_call *call = &problem->call;
-    if (problem->map[0]) return "a map: all ranks are on this machine";
+    if (problem->map[0] && !tt_network_is_one(problem->map))
+        return "a map of nodes: all ranks are on this machine";
     if (call->slice) return "slice=: the algorithm's own is used";
     if (call->op < TUTTI_OP_USER && tt_coll_has_op(call->coll) && !call->commutes)
         return "order=rank: there is 'user', an operation that does not commute";

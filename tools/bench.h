@@ -44,6 +44,7 @@ struct tt_bench {
     tutti_team *team;
     struct tt_call call; /* of this rank, counts included */
     int64_t *room;
+    struct tt_net net; /* of the problem, if it has one */
     int p, me;
     int64_t in_bytes, out_bytes;
 };

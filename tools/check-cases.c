@@ -11,7 +11,7 @@ enum { ALL_ROOTS = 9, GENEROUS = 1 << 20 };
 
 /* ---- What can be chosen ---- */
 
-enum { NODE_MAPS = 6, CONTIGUOUS = 4 };
+enum { NODE_MAPS = 7, CONTIGUOUS = 5 };
 static const struct machine {
     bool direct, mapped;
     int64_t win_bytes;
@@ -21,8 +21,18 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* The node maps: one node; two halves; one rank apart; nodes of three; and ranks dealt out to two or
+/* The maps: one node; two halves; one rank apart; nodes of three; a grid; and ranks dealt out to two or
  * three nodes, which the problem's string cannot say. */
+/* As many dimensions as p has factors 2, and one of what is left. */
+static void print_grid(char *map, size_t size, int p)
+{
+    size_t used = (size_t)snprintf(map, size, "torus");
+    const char *between = ":";
+    for (; p % 2 == 0; p /= 2, between = "x")
+        used += (size_t)snprintf(map + used, size - used, "%s2", between);
+    if (p > 1) snprintf(map + used, size - used, "%s%d", between, p);
+}
+
 static void print_map(char *map, size_t size, int p, int which)
 {
     map[0] = '\0';
@@ -31,6 +41,7 @@ static void print_map(char *map, size_t size, int p, int which)
     if (which == 2) snprintf(map, size, "nodes:1,%d", p - 1);
     if (which == 3 && p % 3) snprintf(map, size, "nodes:3*%d,%d", p / 3, p % 3);
     if (which == 3 && p % 3 == 0) snprintf(map, size, "nodes:3*%d", p / 3);
+    if (which == 4) print_grid(map, size, p);
 }
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
@@ -151,7 +162,7 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
                               .direct = machine->direct,
                               .mapped = machine->mapped,
                               .gaps = digit[GAPS] == 1,
-                              .scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 2};
+                              .scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 3};
     print_map(c.problem.map, sizeof c.problem.map, p, digit[MAP]);
     return c;
 }

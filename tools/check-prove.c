@@ -16,6 +16,7 @@ struct ranks {
     struct tt_call *calls;
     int *node;
     int64_t *room;
+    struct tt_net net; /* the problem's */
 };
 
 struct tt_checker {
@@ -51,6 +52,7 @@ static void free_ranks(struct ranks *ranks)
     tt_free(ranks->calls);
     tt_free(ranks->node);
     tt_free(ranks->room);
+    tt_net_free(&ranks->net);
     *ranks = (struct ranks){.p = 0};
 }
 
@@ -99,11 +101,14 @@ static struct tt_call call_of(const struct ranks *ranks, const struct tt_check_c
     return call;
 }
 
-static struct tt_map map_of(const struct ranks *ranks, const struct tt_check_case *c)
+static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
 {
     struct tt_map map = {
         .cores = c->problem.p, .win_bytes = c->win_bytes, .direct = c->direct, .mapped = c->mapped};
     tt_problem_map(&c->problem, &map, ranks->node);
+    tt_net_free(&ranks->net);
+    if (tt_problem_net(&c->problem, &ranks->net) == TUTTI_OK && ranks->net.nodes > 0)
+        map.net = &ranks->net;
     if (!c->scattered) return map;
     map.nodes = c->scattered;
     map.node = ranks->node;
@@ -111,8 +116,7 @@ static struct tt_map map_of(const struct ranks *ranks, const struct tt_check_cas
     return map;
 }
 
-static const char *refused(const struct ranks *ranks, const struct tt_check_case *c,
-                           struct tt_map *map)
+static const char *refused(struct ranks *ranks, const struct tt_check_case *c, struct tt_map *map)
 {
     *map = map_of(ranks, c);
     struct tt_call call = call_of(ranks, c, 0);

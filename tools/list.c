@@ -22,6 +22,13 @@ static const char *cell(const struct tt_algorithm *a, int column)
     return cells[column];
 }
 
+static void print_line(const struct tt_algorithm *a, const int width[COLUMNS])
+{
+    for (int c = 0; c < COLUMNS; c++)
+        printf("%-*s%s", c + 1 < COLUMNS ? width[c] + 2 : 0, cell(a, c),
+               c + 1 < COLUMNS ? "" : "\n");
+}
+
 static void print_table(void)
 {
     int width[COLUMNS];
@@ -33,11 +40,9 @@ static void print_table(void)
     for (int c = 0; c < COLUMNS; c++)
         printf("%-*s%s", c + 1 < COLUMNS ? width[c] + 2 : 0, titles[c],
                c + 1 < COLUMNS ? "" : "\n");
-    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
-        for (int c = 0; c < COLUMNS; c++)
-            printf("%-*s%s", c + 1 < COLUMNS ? width[c] + 2 : 0, cell(*a, c),
-                   c + 1 < COLUMNS ? "" : "\n");
-    }
+    for (int coll = 0; coll < TT_COLLS; coll++)
+        for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+            if ((int)(*a)->coll == coll) print_line(*a, width);
 }
 
 static int print_json(void)

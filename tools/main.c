@@ -22,6 +22,7 @@ static const struct command {
     {"bench", tt_bench_main, "time a collective, and verify its results"},
     {"check", tt_check_main, "prove algorithms right"},
     {"plan", tt_plan_main, "print the plan of a collective"},
+    {"sim", tt_sim_main, "run a collective on paper, on a network"},
     {"list", tt_list_main, "list the algorithms"},
     {"info", tt_info_main, "tell what this machine has and allows"},
     {"bench-rank", tt_bench_rank_main, NULL},

@@ -49,26 +49,45 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
 }
 
 /* Between processes that can read each other's memory, as on most machines. */
-static void fill_map(struct tt_case *c)
+static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
                              .direct = true,
                              .read_cost = tt_cma_cost()};
     tt_problem_map(&c->problem, &c->map, c->node);
+    tutti_status status = tt_problem_net(&c->problem, &c->net);
+    if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());
+    if (c->net.nodes > 0) c->map.net = &c->net;
+    return status == TUTTI_OK;
+}
+
+static bool make_room(struct tt_case *c, const char *command)
+{
+    c->node = tt_calloc((size_t)c->problem.p, sizeof *c->node);
+    c->room = tt_calloc(tt_problem_room(&c->problem) + 1, sizeof *c->room);
+    if (c->node && c->room) return true;
+    fprintf(stderr, "%s: no memory for %d ranks\n", command, c->problem.p);
+    return false;
 }
 
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm)
 {
     *c = (struct tt_case){0};
     if (!tt_problem_open(&c->problem, text)) return false;
-    c->node = tt_calloc((size_t)c->problem.p, sizeof *c->node);
-    c->room = tt_calloc(tt_problem_room(&c->problem) + 1, sizeof *c->room);
-    if (!c->node || !c->room)
-        fprintf(stderr, "%s: no memory for %d ranks\n", command, c->problem.p);
-    if (c->node && c->room) {
-        fill_map(c);
-        if (pick(c, command, algorithm)) return true;
+    if (make_room(c, command) && fill_map(c, command) && pick(c, command, algorithm)) return true;
+    tt_case_close(c);
+    return false;
+}
+
+bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
+{
+    *c = (struct tt_case){0};
+    if (!tt_problem_open(&c->problem, text)) return false;
+    c->map.cores = 1;
+    if (make_room(c, command)) {
+        if (tt_problem_apart(&c->problem, &c->map, c->node, &c->net) == TUTTI_OK) return true;
+        fprintf(stderr, "%s: %s\n", command, tutti_error());
     }
     tt_case_close(c);
     return false;
@@ -76,6 +95,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
 
 void tt_case_close(struct tt_case *c)
 {
+    tt_net_free(&c->net);
     tt_free(c->node);
     tt_free(c->room);
     *c = (struct tt_case){0};

@@ -28,6 +28,12 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = m > 0 ? 4 * (p - 1) + 1 : 0};
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    return (map->p - 1) * (c->ts + c->tw * tt_call_bytes(call));
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -55,6 +61,7 @@ const struct tt_algorithm tt_alltoall_pairwise = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };
 
 const struct tt_algorithm tt_alltoallv_pairwise = {

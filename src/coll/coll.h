@@ -12,6 +12,13 @@
 #include "plan/plan.h"
 #include "topo/map.h"
 
+/* What formulas of times are in, in picoseconds: t_s of a message; t_w, t_r and gamma of a byte that is moved, rearranged,
+ * reduced. A rank sends one message and receives one at a time, or any number. */
+struct tt_costs {
+    int64_t ts, tw, tr, gamma;
+    bool all_ports;
+};
+
 struct tt_algorithm {
     enum tt_coll coll;
     const char *name;    /* the word in the command, in wisdom, and in the file's name */
@@ -25,10 +32,14 @@ struct tt_algorithm {
     struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
     void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase);
+    /* The source's formula, p > 1 and n > 0; -1: not for this case. NULL where there is none. */
+    int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
+                    const struct tt_costs *costs);
     int phases; /* 0 means 1 */
 };
 
-/* All there are; of those of a collective that would do, the first is taken where nothing else decides. */
+/* All there are. New ones go to the end: where nothing else decides, the first that applies is taken, and the
+ * mutants of docs/proof.md are numbered in this order. */
 #define TT_ALGORITHMS(X)                                                                           \
     X(barrier_flat)                                                                                \
     X(barrier_dissemination)                                                                       \
@@ -71,7 +82,11 @@ struct tt_algorithm {
     X(alltoall_exchange)                                                                           \
     X(alltoallv_flat)                                                                              \
     X(alltoallv_pairwise)                                                                          \
-    X(alltoallv_exchange)
+    X(alltoallv_exchange)                                                                          \
+    X(alltoall_ring)                                                                               \
+    X(alltoall_ring_both)                                                                          \
+    X(alltoall_mesh)                                                                               \
+    X(alltoall_hypercube)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -259,12 +259,23 @@ static int64_t nodes(struct reader *in)
     return on_one * times;
 }
 
-static void map(struct reader *in)
+static void network(struct reader *in)
 {
-    static const char *const kinds[] = {"nodes"};
-    static const struct tt_words words = {kinds, 1};
-    const char *begin = ++in->at;
-    word(in, upto(in, ":"), &words, "map");
+    struct tt_net net;
+    struct tt_reader_error error;
+    if (tt_network_parse(in->at, &net, &error) != TUTTI_OK) {
+        complain(in, in->at + error.at, "%.400s", error.text);
+        return;
+    }
+    if (net.ranks != in->problem->p)
+        complain(in, in->at, "the network has %d nodes for %d ranks", net.ranks, in->problem->p);
+    in->at += strlen(in->at);
+    tt_net_free(&net);
+}
+
+static void node_sizes(struct reader *in, const char *begin)
+{
+    in->at += strlen("nodes");
     if (!in->failed && *in->at != ':') complain(in, in->at, "expected : and the nodes' ranks");
     int64_t sum = 0;
     do {
@@ -274,6 +285,19 @@ static void map(struct reader *in)
     } while (*in->at == ',');
     if (!in->failed && sum != in->problem->p)
         complain(in, begin, "the nodes hold %" PRId64 " ranks of %d", sum, in->problem->p);
+}
+
+static void map(struct reader *in)
+{
+    const char *begin = ++in->at;
+    size_t n = strcspn(begin, ":");
+    if (tt_network_is_one(begin))
+        network(in);
+    else if (n == strlen("nodes") && strncmp(begin, "nodes", n) == 0)
+        node_sizes(in, begin);
+    else
+        complain(in, begin, "unknown map '%.*s', expected nodes: or a network: %s",
+                 (int)tt_min((int64_t)n, 60), begin, TT_NET_WORDS);
     if (!in->failed && strlen(begin) >= TT_PROBLEM_MAP)
         complain(in, begin, "a map of more than %d characters", TT_PROBLEM_MAP - 1);
     if (!in->failed) memcpy(in->problem->map, begin, strlen(begin) + 1);

@@ -21,7 +21,8 @@
  *                   BYTES), zipf (the k-th rank in a drawn order gets a share of 1/k),
  *                   zero (about half of them are zero)
  *
- * MAP is nodes:4,4,1 (ranks 0-3 on one node, 4-7 on the next, 8 alone); 4*16 stands for 16 of 4.
+ * MAP is nodes:4,4,1 (ranks 0-3 on one node, 4-7 on the next, 8 alone); 4*16 stands for 16 of 4; or a
+ * network with as many members, as in torus:4x4 (see plan/network.h).
  */
 #ifndef TT_PLAN_PROBLEM_H
 #define TT_PLAN_PROBLEM_H
@@ -29,6 +30,7 @@
 #include <stdio.h>
 
 #include "plan/call.h"
+#include "plan/network.h"
 #include "topo/map.h"
 
 enum { TT_PROBLEM_RANKS = 1 << 20, TT_PROBLEM_MAP = 256, TT_PROBLEM_TEXT = 512 };
@@ -50,10 +52,7 @@ struct tt_problem {
     char map[TT_PROBLEM_MAP]; /* what follows the @; "" if nothing does */
 };
 
-struct tt_problem_error {
-    size_t at; /* place in the string */
-    char text[TT_PROBLEM_TEXT];
-};
+#define tt_problem_error tt_reader_error
 
 /* TUTTI_OK, or ERR_ARG with *error filled in (if not NULL); *problem is set only on OK. */
 tutti_status tt_problem_parse(const char *text, struct tt_problem *problem,
@@ -70,5 +69,11 @@ size_t tt_problem_room(const struct tt_problem *problem);
 struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room);
 /* Fills node[0..p-1] and sets map->p, nodes and node; the rest of *map is left. */
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node);
+/* The network of the problem, which the caller frees; *net stays empty, and OK, where it has none. MEMORY. */
+tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net);
+/* For simulations: the ranks on the nodes that the problem says, else each on one of its own; map->net is set to
+ * `net` if there is a network. */
+tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *map, int *node,
+                              struct tt_net *net);
 
 #endif

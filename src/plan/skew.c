@@ -115,7 +115,7 @@ static int number(const char **at)
 
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node)
 {
-    const char *at = strchr(problem->map, ':');
+    const char *at = tt_network_is_one(problem->map) ? NULL : strchr(problem->map, ':');
     int r = 0, nodes = 0;
     while (at && *at && r < problem->p) {
         at++;
@@ -131,4 +131,23 @@ void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *n
     map->p = problem->p;
     map->nodes = nodes ? nodes : 1;
     map->node = nodes > 1 ? node : NULL;
+}
+
+tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net)
+{
+    *net = (struct tt_net){.nodes = 0};
+    return tt_network_is_one(problem->map) ? tt_network_parse(problem->map, net, NULL) : TUTTI_OK;
+}
+
+tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *map, int *node,
+                              struct tt_net *net)
+{
+    TT_TRY(tt_problem_net(problem, net));
+    tt_problem_map(problem, map, node);
+    if (net->nodes > 0) map->net = net;
+    if (problem->map[0] && !map->net) return TUTTI_OK;
+    for (int r = 0; r < problem->p; r++) node[r] = r;
+    map->nodes = problem->p;
+    map->node = problem->p > 1 ? node : NULL;
+    return TUTTI_OK;
 }

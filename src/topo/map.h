@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+struct tt_net;
+
 /* Invariants: p >= 1; node == NULL means that all ranks share one node; otherwise node[r] is in
  * 0..nodes-1. WIN is shared within a node only. direct: every pair of ranks of one node can read
  * and write each other's opened buffers (IN@r, OUT@r). mapped: it does so by plain loads. */
@@ -20,6 +22,7 @@ struct tt_map {
     int read_cost; /* of reading 64 KiB where the owner keeps it, in copies of as much */
     int nodes;
     const int *node;
+    const struct tt_net *net; /* what joins the ranks, each a node of it; NULL: not known */
 };
 
 static inline bool tt_map_one_node(const struct tt_map *map)

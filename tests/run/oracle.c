@@ -7,9 +7,9 @@
  * make them fail (docs/proof.md explains thirty of them).
  *
  *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
- *                     [--radix K]
+ *                     [--radix K] [--algorithms N]
  *
- * Mutant i depends on (S, i) alone; I, I + 1 ... are judged. M of those rejected that never failed are
+ * Mutant i depends on (S, i, N) alone, of the first N algorithms (all) in turn; I, I + 1 ... are judged. M of those rejected that never failed are
  * printed; --fault prints only those with that report.
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { TIMES = 6, MOST_RANKS = 6 };
 
 struct oracle {
     struct tt_prover *prover;
-    long mutants, first, seed, seeds, explain, radix;
+    long mutants, first, seed, seeds, explain, radix, algorithms;
     const char *fault;
     long failed[TT_FAULTS][STAGE_RESULTS]; /* by the prover's verdict and the stage's */
     long wrong;
@@ -42,10 +42,10 @@ struct mutant {
 
 /* ---- Making one ---- */
 
-static const struct tt_algorithm *algorithm(long i)
+static const struct tt_algorithm *algorithm(const struct oracle *o, long i)
 {
     long n = 0;
-    while (tt_algorithms[n]) n++;
+    while (tt_algorithms[n] && (!o->algorithms || n < o->algorithms)) n++;
     return tt_algorithms[i % n];
 }
 
@@ -54,7 +54,7 @@ static void make(struct mutant *m, const struct oracle *o, long i)
     struct tt_random random;
     tt_random_seed(&random, (uint64_t)o->seed * 1000003 + (uint64_t)i);
     for (m->bad = NULL; !m->bad;) {
-        cast_draw(&m->cast, algorithm(i), &random, MOST_RANKS, (int)o->radix);
+        cast_draw(&m->cast, algorithm(o, i), &random, MOST_RANKS, (int)o->radix);
         m->rank = (int)tt_random_below(&random, (uint64_t)m->cast.p);
         m->good = m->cast.plans[m->rank];
         m->bad = mutate(m->good, &random, m->what, sizeof m->what);
@@ -184,8 +184,9 @@ static bool take(struct oracle *o, const char *key, const char *value)
     struct {
         const char *key;
         long *value;
-    } all[] = {{"--mutants", &o->mutants}, {"--radix", &o->radix}, {"--first", &o->first},
-               {"--seed", &o->seed},       {"--seeds", &o->seeds}, {"--explain", &o->explain}};
+    } all[] = {{"--mutants", &o->mutants}, {"--radix", &o->radix}, {"--algorithms", &o->algorithms},
+               {"--first", &o->first},     {"--seed", &o->seed},   {"--seeds", &o->seeds},
+               {"--explain", &o->explain}};
     if (strcmp(key, "--fault") == 0) {
         o->fault = value;
         return true;

@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 
 problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allreduce/f16/sum/1002/p4
     reduce_scatter_block/i32/sum/1000/p4 reduce_scatter/i64/user/808/p3/skew=zipf gather/u8/777/p3/root=1
-    allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3
+    allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
     alltoallv/u8/777/p3/skew=uniform reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms
 
@@ -73,7 +73,7 @@ expect 2 tutti bench allreduce/f64/sum/8
 expect 2 tutti bench --algorithm fast allreduce/f64/sum/8/p2
 says err "allreduce has no algorithm 'fast'"
 expect 2 tutti bench allreduce/f64/sum/8/p2@nodes:1,1
-says err 'cannot be timed with a map'
+says err 'cannot be timed with a map of nodes'
 expect 2 tutti bench barrier/p100000
 expect 2 tutti bench --sizes 4M:8 bcast/u8/8/p2
 expect 2 tutti bench --iterations 0 barrier/p2

@@ -6,28 +6,32 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
+# How many: three, or what an algorithm needs.
+ranks=3
+
 problem() {
     case $1 in
-    barrier) echo barrier/p3 ;;
-    allreduce | reduce | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p3" ;;
-    bcast) echo "$1/f64/$2/p3/root=1" ;; # others may have nothing to do but read
-    *) echo "$1/f64/$2/p3" ;;
+    barrier) echo "barrier/p$ranks" ;;
+    allreduce | reduce | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p$ranks" ;;
+    bcast) echo "$1/f64/$2/p$ranks/root=1" ;; # others may have nothing to do but read
+    *) echo "$1/f64/$2/p$ranks" ;;
     esac
 }
 
 # Rank 1 dies of it; or, not counted, the algorithm is not for this problem or this machine.
 killed() {
     local got=0
-    tutti run -n 3 --timeout 60 "$trouble" loop "$1" >out 2>err || got=$?
+    tutti run -n $ranks --timeout 60 "$trouble" loop "$1" >out 2>err || got=$?
     if [ "$got" -eq 8 ] && grep -q 'not supported here' out; then return; fi
     [ "$got" -eq 137 ] || fail "$TUTTI_ALGORITHM $1 $TUTTI_FAULT: $got"
-    told 2 'rank 1 died: signal 9 \(Killed\)'
+    told $((ranks - 1)) 'rank 1 died: signal 9 \(Killed\)'
     n=$((n + 1))
 }
 
 n=0
 while read -r coll algorithm; do
     export TUTTI_ALGORITHM=$coll=$algorithm before=$n
+    case $algorithm in hypercube) ranks=4 ;; *) ranks=3 ;; esac
     for after in 1 3 60; do
         export TUTTI_FAULT=kill,rank=1,after=$after
         killed "$(problem "$coll" 80)"
@@ -36,8 +40,8 @@ while read -r coll algorithm; do
     done
     [ "$n" -ge $((before + 3)) ] || fail "$coll $algorithm does not run"
     TUTTI_FAULT=fail,rank=1,after=5 expect 8 \
-        tutti run -n 3 --timeout 60 "$trouble" loop "$(problem "$coll" 80)"
-    told 2 'rank 1 cannot go on: the system refused'
+        tutti run -n $ranks --timeout 60 "$trouble" loop "$(problem "$coll" 80)"
+    told $((ranks - 1)) 'rank 1 cannot go on: the system refused'
     says out '^rank 1: the system refused .*: TUTTI_FAULT: operation 5 fails$'
 done < <("$trouble" algorithms)
 echo "$n jobs with a killed rank"

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall `mesh`: total exchange along each dimension of a grid in turn, each as on a ring.
+ *
+ *     first along the rows: what goes to a column, whatever its row      [a b c]  ->  [a d g]
+ *     then along the columns: what has come from a row                   [d e f]      [b e h]
+ *                                                                        [g h i]      [c f i]
+ *
+ * The grid is the machine's, of any number of dimensions and any extents, closed to a torus or not (on a
+ * mesh the last place's message to the first takes the links backwards, which nobody else uses); else the ranks are cut
+ * into rows as long as columns as can be. On a square 2 (sqrt(p) - 1) steps, near to what no method can beat.
+ * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
+ */
+#include "coll/grid.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_grid grid = tt_grid(map);
+    return tt_grid_count(&grid, map->p, tt_call_bytes(call));
+}
+
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_grid grid = tt_grid(map);
+    return tt_grid_time_ps(&grid, map->p, tt_call_bytes(call), c);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_grid grid = tt_grid(map);
+    tt_grid_exchange(b, &grid, me, tt_call_bytes(call));
+}
+
+const struct tt_algorithm tt_alltoall_mesh = {
+    .coll = TT_COLL_alltoall,
+    .name = "mesh",
+    .applies = "always",
+    .cost = "for each extent e: (e-1) (t_s + p/2 t_w m); on a square (sqrt(p)-1) (2 t_s + p t_w m)",
+    .source = "Grama et al., section 4.5",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .time = time_ps,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall `ring-both`: as `ring`, but every block goes the shorter way round.
+ *
+ *     p = 5    -2  -1   0  +1  +2        upwards to the next two, downwards to the two before
+ *     p = 4    ~2  -1   0  +1  ~2        the farthest block goes half each way
+ *
+ * (p - 1) / 2 steps, or p / 2, each of two messages; where both can go at once, in half the time.
+ * Source: Grama et al., Introduction to Parallel Computing, section 4.5, both directions of the ring used.
+ */
+#include "coll/line.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+/* How far each way goes, and of the farthest block how many bytes: all of it, or of p even a half. */
+struct reach {
+    int n;
+    int64_t up, down;
+};
+
+static struct reach reach(const struct tt_call *call, int p)
+{
+    int64_t m = tt_call_bytes(call), half = (call->n + 1) / 2 * call->sz;
+    if (p % 2) return (struct reach){p / 2, m, m};
+    return (struct reach){p / 2, half, m - half};
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    int64_t m = tt_call_bytes(call);
+    struct reach r = reach(call, map->p);
+    struct tt_count c = tt_way_count(m, r.n, r.up);
+    tt_count_add(&c, tt_way_count(m, r.n, r.down));
+    c.copied += m;
+    c.steps++;
+    return c;
+}
+
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t p = map->p, m = tt_call_bytes(call), half = p / 2;
+    struct reach r = reach(call, map->p);
+    int64_t one_way = half * c->ts + c->tw * (half * (half - 1) / 2 * m + half * r.up);
+    int64_t back = half * c->ts + c->tw * (half * (half - 1) / 2 * m + half * r.down);
+    return c->all_ports ? one_way : one_way + back;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int64_t m = tt_call_bytes(call);
+    struct reach r = reach(call, map->p);
+    struct tt_line line = {.places = map->p, .at = me, .stride = 1, .run = m, .bytes = m};
+    struct tt_way ways[] = {
+        tt_way(b, &line, 1, r.n, r.up, 0),
+        tt_way(b, &line, -1, r.n, r.down, m - r.down),
+    };
+    tt_line_keep(b, &line);
+    for (int w = 0; w < 2; w++) tt_way_pack(b, &line, &ways[w], TT_IN);
+    for (int i = 1; i <= r.n; i++) tt_way_step(b, &line, ways, 2, i);
+}
+
+const struct tt_algorithm tt_alltoall_ring_both = {
+    .coll = TT_COLL_alltoall,
+    .name = "ring-both",
+    .applies = "always",
+    .cost = "p odd: (p-1) t_s + (p^2-1)/4 t_w m; even: p t_s + p^2/4 t_w m; both ports: half",
+    .source = "Grama et al., section 4.5, both ways round",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .time = time_ps,
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Network strings: a shape, then what is missing.
+ */
+#include "plan/network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/words.h"
+
+static const char *const kinds[TT_NET_KINDS] = {
+#define NAME(name) #name,
+    TT_NET_LIST(NAME)
+#undef NAME
+};
+static const struct tt_words kind_words = {kinds, TT_NET_KINDS};
+
+const char *tt_network_kind(enum tt_net_kind kind)
+{
+    return kinds[kind];
+}
+
+bool tt_network_is_one(const char *text)
+{
+    size_t n = strcspn(text, ":");
+    return text[n] && tt_word_find(&kind_words, text, n) >= 0;
+}
+
+/* ---- The shape ---- */
+
+static void kind(struct tt_reader *in, struct tt_net *net)
+{
+    char list[160];
+    size_t n = strcspn(in->at, ":");
+    int found = tt_word_find(&kind_words, in->at, n);
+    if (found < 0)
+        tt_reader_wrong(in, in->at, "unknown network '%.*s', expected one of %s",
+                        (int)tt_min((int64_t)n, 60), in->at,
+                        tt_words_list(&kind_words, list, sizeof list));
+    if (in->failed) return;
+    net->kind = (enum tt_net_kind)found;
+    in->at += n;
+    tt_reader_need(in, ":", ": and numbers");
+}
+
+/* NUMBERxNUMBER...; where[i]: where each stands. How many. */
+static int numbers(struct tt_reader *in, int *values, const char **where, int most)
+{
+    int n = 0;
+    do {
+        if (n == most)
+            tt_reader_wrong(in, in->at, "more than %d number%s", most, most > 1 ? "s" : "");
+        if (in->failed) return n;
+        where[n] = in->at;
+        values[n++] = tt_reader_number(in, "a number");
+    } while (tt_reader_take(in, "x"));
+    return n;
+}
+
+static void parents(struct tt_reader *in, struct tt_net *net)
+{
+    const char *where[TT_NET_LEVELS];
+    if (net->kind != TT_NET_fattree || !tt_reader_take(in, "up")) return;
+    if (numbers(in, net->up, where, net->dims) < net->dims)
+        tt_reader_wrong(in, in->at, "expected x and the parents of each of %d levels", net->dims);
+    for (int l = 0; l < net->dims && !in->failed; l++)
+        if (net->up[l] < 1) tt_reader_wrong(in, where[l], "must be at least 1");
+}
+
+static void shape(struct tt_reader *in, struct tt_net *net)
+{
+    const char *where[TT_NET_LEVELS], *wrong;
+    int least, most, which = 0;
+    tt_net_numbers(net->kind, &least, &most);
+    net->dims = numbers(in, net->extent, where, most);
+    if (net->dims < least)
+        tt_reader_wrong(in, in->at, "expected x and a number: a %s has %d", kinds[net->kind],
+                        least);
+    parents(in, net);
+    if (!in->failed && (wrong = tt_net_shape(net, &which)) != NULL)
+        tt_reader_wrong(in, where[which], "%s", wrong);
+}
+
+/* ---- What is missing ---- */
+
+static const char axes[] = "xyzuvw";
+
+static bool has_places(const struct tt_net *net)
+{
+    return tt_net_is_grid(net) && net->kind != TT_NET_hypercube;
+}
+
+static void take_out(struct tt_reader *in, struct tt_net *net, int node)
+{
+    if (!in->failed && tt_net_remove(net, node) != TUTTI_OK)
+        tt_reader_wrong(in, in->at, "no memory for a network of %d nodes", net->nodes);
+}
+
+/* The node of n coordinates. */
+static int node_at(struct tt_reader *in, const struct tt_net *net, const char *begin,
+                   const int *place, int n)
+{
+    int node = 0;
+    if (!has_places(net) || n != net->dims)
+        tt_reader_wrong(in, begin, "%d coordinates, where a node is given by %s%d", n,
+                        has_places(net) ? "its number or by " : "",
+                        has_places(net) ? net->dims : 1);
+    for (int d = 0; d < n && !in->failed; d++) {
+        if (place[d] >= net->extent[d])
+            tt_reader_wrong(in, begin, "%c = %d is not below %d", axes[d], place[d],
+                            net->extent[d]);
+        node += place[d] * net->stride[d];
+    }
+    return node;
+}
+
+/* 17, or 3,3,3 */
+static void hole(struct tt_reader *in, struct tt_net *net)
+{
+    int place[TT_NET_DIMS], n = 0;
+    const char *begin = in->at;
+    do {
+        if (n == TT_NET_DIMS) tt_reader_wrong(in, begin, "more than %d coordinates", n);
+        if (in->failed) return;
+        place[n++] = tt_reader_number(in, "a coordinate");
+    } while (tt_reader_take(in, ","));
+    int node = n == 1 ? place[0] : node_at(in, net, begin, place, n);
+    if (node >= net->nodes) tt_reader_wrong(in, begin, "node %d of %d", node, net->nodes);
+    take_out(in, net, node);
+}
+
+/* x=4 */
+static void wall(struct tt_reader *in, struct tt_net *net)
+{
+    const char *begin = in->at, *axis = *begin ? strchr(axes, *begin) : NULL;
+    int d = axis ? (int)(axis - axes) : TT_NET_DIMS;
+    if (!has_places(net)) tt_reader_wrong(in, begin, "a %s has no walls", kinds[net->kind]);
+    if (d >= net->dims)
+        tt_reader_wrong(in, begin, "expected a dimension: one of %.*s", net->dims, axes);
+    if (in->failed) return;
+    in->at++;
+    tt_reader_need(in, "=", "= and a coordinate");
+    int place = tt_reader_number(in, "a coordinate");
+    if (place >= net->extent[d])
+        tt_reader_wrong(in, begin, "%c = %d is not below %d", axes[d], place, net->extent[d]);
+    for (int node = 0; node < net->nodes && !in->failed; node++)
+        if (node / net->stride[d] % net->extent[d] == place) take_out(in, net, node);
+}
+
+/* COUNT,SEED */
+static void drawn(struct tt_reader *in, struct tt_net *net)
+{
+    const char *begin = in->at;
+    struct tt_random random;
+    int count = tt_reader_number(in, "how many are missing");
+    tt_reader_need(in, ",", ", and a seed");
+    tt_random_seed(&random, (uint64_t)tt_reader_number(in, "a seed"));
+    if (count >= net->ranks) tt_reader_wrong(in, begin, "%d missing of %d", count, net->ranks);
+    for (int left = net->ranks - count; net->ranks > left && !in->failed;)
+        take_out(in, net, (int)tt_random_below(&random, (uint64_t)net->nodes));
+}
+
+static void missing(struct tt_reader *in, struct tt_net *net)
+{
+    if (tt_reader_take(in, "-hole("))
+        hole(in, net);
+    else if (tt_reader_take(in, "-wall("))
+        wall(in, net);
+    else if (tt_reader_take(in, "-random("))
+        drawn(in, net);
+    else
+        tt_reader_wrong(in, in->at, "expected -hole(...), -wall(...), -random(...) or the end");
+    tt_reader_need(in, ")", ")");
+}
+
+/* ---- The whole ---- */
+
+static const char *node_text(const struct tt_net *net, int node, char *text, size_t size)
+{
+    int place[TT_NET_CUBE], n = tt_net_coordinates(net, node, place);
+    size_t used = (size_t)snprintf(text, size, "%d", node);
+    if (!has_places(net) || n < 2) return text;
+    for (int d = 0; d < n && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%d", d ? "," : " (", place[d]);
+    if (used < size) snprintf(text + used, size - used, ")");
+    return text;
+}
+
+static void settle(struct tt_reader *in, struct tt_net *net, const char *begin)
+{
+    char one[64], other[64];
+    int cut[2];
+    if (in->failed) return;
+    tutti_status status = tt_net_settle(net, cut);
+    if (status == TUTTI_ERR_LIMIT)
+        tt_reader_wrong(in, begin, "with missing nodes there may be 8192, with 255 links each");
+    else if (status == TUTTI_ERR_ARG && cut[0] < 0)
+        tt_reader_wrong(in, begin, "no node is left");
+    else if (status == TUTTI_ERR_ARG)
+        tt_reader_wrong(in, begin, "nodes %s and %s cannot reach one another",
+                        node_text(net, cut[0], one, sizeof one),
+                        node_text(net, cut[1], other, sizeof other));
+    else if (status != TUTTI_OK)
+        tt_reader_wrong(in, begin, "no memory for a network of %d nodes", net->nodes);
+}
+
+tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error)
+{
+    struct tt_reader_error wrong;
+    struct tt_reader in = {.text = text, .at = text, .error = &wrong};
+    *net = (struct tt_net){.nodes = 0};
+    kind(&in, net);
+    if (!in.failed) shape(&in, net);
+    const char *holes = in.at;
+    while (!in.failed && *in.at) missing(&in, net);
+    settle(&in, net, holes);
+    if (!in.failed) return TUTTI_OK;
+    tt_net_free(net);
+    if (error) *error = wrong;
+    return tt_fail(TUTTI_ERR_ARG, "bad network '%.200s': %s (at character %zu)", text, wrong.text,
+                   wrong.at + 1);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plans run on paper: by discrete events, in whole picoseconds. The same steps that are proven and run are
+ * read through the same iterator; only what a message costs is a model.
+ *
+ *     simple    the textbook's: a message of m bytes takes t_s + t_w m from post to end, at a rank one is sent and
+ *               one received at a time; the way does not matter
+ *     loggp     Alexandrov et al. 1995: overhead o at each end, gap g between messages and G for each byte
+ *               of them at each end, latency L between
+ *     links     t_s, then link by link over the network's routes: a link carries one message at a time in each direction,
+ *               t_w m for each; cut-through (the head goes on after t_h) or store-and-forward (the whole must have come)
+ *
+ * A signal is a message of 8 bytes; a put goes from who puts, a get from who is read to who reads, and so does an
+ * operand or source X@r. A send is complete when its last byte has left, a receive when it has come and was
+ * posted. Copying costs t_r, reducing gamma for each byte and operand but the first. Waiting costs nothing.
+ * What happens at the same picosecond happens in the order in which it was found out, so results never differ.
+ */
+#ifndef TT_SIM_SIM_H
+#define TT_SIM_SIM_H
+
+#include "plan/plan.h"
+#include "topo/net.h"
+
+#define TT_MODEL_LIST(X) X(simple) X(loggp) X(links)
+enum tt_model_kind {
+#define TT_MODEL_ENUM(name) TT_MODEL_##name,
+    TT_MODEL_LIST(TT_MODEL_ENUM)
+#undef TT_MODEL_ENUM
+        TT_MODELS
+};
+
+/* Times in picoseconds, of a message or of a byte. */
+struct tt_model {
+    enum tt_model_kind kind;
+    int64_t ts_ps, tw_ps, tr_ps, gamma_ps; /* t_s; t_w, t_r, gamma: of a byte */
+    int64_t hop_ps;                        /* links: t_h */
+    int64_t o_ps, g_ps, big_g_ps, l_ps;    /* loggp: o, g, L of a message; G of a byte */
+    bool stores;                           /* links: store-and-forward */
+    bool all_ports; /* links, simple: any number are sent and received at once */
+};
+
+struct tt_sim_job {
+    const struct tt_model *model;
+    const struct tt_net *net; /* of `links`: rank r sits at its r-th member */
+    int p, phases;
+    struct tt_plan *(*plan)(void *arg, int rank, int phase); /* NULL: see tutti_error */
+    void *arg;
+    /* Now and then: how many ranks have ended, of p; and messages so far. May be NULL. */
+    void (*progress)(void *arg, int ended, int64_t messages);
+};
+
+struct tt_sim_result {
+    int64_t time_ps;  /* when the last rank has ended */
+    int64_t messages; /* signals, puts and gets among them */
+    int64_t steps;    /* the most messages that a rank sends, without signals */
+    int64_t bytes;    /* sent, without those of signals */
+    int64_t links;    /* of the network; 0 without */
+    int64_t max_link_bytes, total_link_bytes;
+    int64_t *link_bytes; /* of each link, by its number (tt_hop.link); NULL without a network */
+    int64_t link_room;   /* how many numbers there are */
+};
+
+/* Runs all to the end. Errors: ARG: a plan that stops for ever, or with a step that is none (tutti_error says which rank
+ * waits for what); MEMORY; and what `plan` fails with. The result is freed by tt_sim_free. */
+tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result);
+void tt_sim_free(struct tt_sim_result *result);
+
+#endif

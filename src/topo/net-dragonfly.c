@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Dragonflies (Kim et al. 2008): groups of routers that are all joined within a group, and groups that are
+ * all joined by one link.
+ *
+ *     ports of a node:    0, to its router
+ *     ports of a router:  its nodes; the other routers of the group; its links to other groups
+ *
+ * The group's links to others, counted from its first router's, lead to the next group, the one after it, and so on.
+ */
+#include "topo/net-inside.h"
+
+struct sizes {
+    int hosts, routers, globals, groups;
+};
+
+static struct sizes sizes(const struct tt_net *net)
+{
+    return (struct sizes){net->extent[0], net->extent[1], net->extent[2], net->extent[3]};
+}
+
+static const char *shape(struct tt_net *net, int *which)
+{
+    if (net->dims == 3)
+        net->extent[3] = tt_net_times(tt_net_times(net->extent[1], net->extent[2]), 1) + 1;
+    struct sizes s = sizes(net);
+    for (*which = 0; *which < 4; ++*which)
+        if (net->extent[*which] < 1 || net->extent[*which] > TT_NET_NODES)
+            return "must be from 1 to 1048576";
+    *which = net->dims - 1;
+    if ((int64_t)s.routers * s.globals < s.groups - 1)
+        return "groups are more than the links of a group to others reach";
+    int routers = tt_net_times(s.routers, s.groups);
+    net->nodes = tt_net_times(s.hosts, routers);
+    if (net->nodes > TT_NET_NODES) return "makes more than 1048576 nodes";
+    net->vertices = net->nodes + routers;
+    net->ports = s.hosts + s.routers - 1 + s.globals;
+    return NULL;
+}
+
+static int neighbour(const struct tt_net *net, int vertex, int port)
+{
+    struct sizes s = sizes(net);
+    if (vertex < net->nodes) return port == 0 ? net->nodes + vertex / s.hosts : -1;
+    int router = vertex - net->nodes, group = router / s.routers, r = router % s.routers;
+    if (port < s.hosts) return router * s.hosts + port;
+    port -= s.hosts;
+    if (port < s.routers - 1) return net->nodes + group * s.routers + port + (port >= r);
+    int link = r * s.globals + port - (s.routers - 1);
+    if (link >= s.groups - 1) return -1;
+    int other = (group + link + 1) % s.groups, back = s.groups - 2 - link;
+    return net->nodes + other * s.routers + back / s.globals;
+}
+
+/* From router r of a group to another of it. */
+static int local_port(const struct sizes *s, int r, int other)
+{
+    return s->hosts + other - (other > r);
+}
+
+/* state: whether it has left the first group. */
+static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+{
+    struct sizes s = sizes(net);
+    *channel = route->state;
+    if (route->at < net->nodes) return 0;
+    int router = route->at - net->nodes, group = router / s.routers, r = router % s.routers;
+    int target = route->to / s.hosts, there = target / s.routers;
+    if (router == target) return route->to % s.hosts;
+    if (group == there) return local_port(&s, r, target % s.routers);
+    int link = (there - group - 1 + s.groups) % s.groups;
+    if (link / s.globals != r) return local_port(&s, r, link / s.globals);
+    route->state = 1;
+    return s.hosts + s.routers - 1 + link % s.globals;
+}
+
+const struct tt_net_ops tt_net_dragonfly = {
+    .shape = shape,
+    .neighbour = neighbour,
+    .way = way,
+    .least = 3,
+    .most = 4,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches, whose vertices
+ * of level l have m[l] children and w[l+1] parents.
+ *
+ * The vertex (a, b) of level l stands above the nodes whose number divided by M = m[1] .. m[l] is a; b in
+ * 0 .. W-1, W = w[1] .. w[l], tells those apart. Its parents are (a / m[l+1], b + c W), its children
+ * (a m[l] + c, b mod W of the level below). Ports: the children, then the parents.
+ *
+ * The way up is chosen by the destination alone: c = (node / W) mod w (Zahavi 2012, D-mod-k): what goes to one node
+ * comes down by one way, what goes to different nodes spreads.
+ */
+#include "topo/net-inside.h"
+
+static int m(const struct tt_net *net, int level)
+{
+    return level > 0 ? net->extent[level - 1] : 0;
+}
+
+static int w(const struct tt_net *net, int level)
+{
+    return level <= net->dims ? net->up[level - 1] : 0;
+}
+
+/* m[1] .. m[level], and w[1] .. w[level]. */
+static int below(const struct tt_net *net, int level)
+{
+    int all = 1;
+    for (int l = 1; l <= level; l++) all = tt_net_times(all, m(net, l));
+    return all;
+}
+
+static int beside(const struct tt_net *net, int level)
+{
+    int all = 1;
+    for (int l = 1; l <= level; l++) all = tt_net_times(all, w(net, l));
+    return all;
+}
+
+static void choose_parents(struct tt_net *net)
+{
+    for (int l = 0; l < net->dims; l++) net->up[l] = l == 0 ? 1 : net->extent[l - 1];
+}
+
+static const char *shape(struct tt_net *net, int *which)
+{
+    if (net->up[0] == 0) choose_parents(net);
+    for (int l = 0; l < net->dims; l++) {
+        *which = l;
+        if (net->extent[l] < 1 || net->up[l] < 1) return "must be at least 1";
+    }
+    net->nodes = below(net, net->dims);
+    net->first[0] = 0;
+    int64_t vertices = net->nodes;
+    for (int l = 1; l <= net->dims; l++) {
+        net->first[l] = (int)tt_min(vertices, INT32_MAX);
+        vertices += (int64_t)(net->nodes / below(net, l)) * beside(net, l);
+        net->ports = (int)tt_max(net->ports, m(net, l) + w(net, l + 1));
+    }
+    net->ports = (int)tt_max(net->ports, w(net, 1));
+    if (net->nodes > TT_NET_NODES || vertices > 8 * (int64_t)TT_NET_NODES)
+        return "makes more than 1048576 nodes, or 8 times as many switches";
+    net->vertices = (int)vertices;
+    return NULL;
+}
+
+struct spot {
+    int level, a, b;
+};
+
+static struct spot spot_of(const struct tt_net *net, int vertex)
+{
+    int level = net->dims;
+    while (level > 0 && vertex < net->first[level]) level--;
+    int wide = beside(net, level), at = vertex - net->first[level];
+    return (struct spot){level, at / wide, at % wide};
+}
+
+static int vertex_of(const struct tt_net *net, struct spot s)
+{
+    return net->first[s.level] + s.a * beside(net, s.level) + s.b;
+}
+
+static int neighbour(const struct tt_net *net, int vertex, int port)
+{
+    struct spot s = spot_of(net, vertex);
+    int children = m(net, s.level), c = port - children;
+    if (c < 0)
+        return vertex_of(
+            net, (struct spot){s.level - 1, s.a * children + port, s.b % beside(net, s.level - 1)});
+    if (c >= w(net, s.level + 1)) return -1;
+    return vertex_of(
+        net, (struct spot){s.level + 1, s.a / m(net, s.level + 1), s.b + c * beside(net, s.level)});
+}
+
+static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+{
+    struct spot s = spot_of(net, route->at);
+    *channel = 0;
+    if (route->to / below(net, s.level) == s.a)
+        return route->to / below(net, s.level - 1) % m(net, s.level);
+    return m(net, s.level) + route->to / beside(net, s.level) % w(net, s.level + 1);
+}
+
+const struct tt_net_ops tt_net_fattree = {
+    .shape = shape,
+    .neighbour = neighbour,
+    .way = way,
+    .least = 1,
+    .most = TT_NET_LEVELS,
+};

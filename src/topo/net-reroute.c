@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Routes of a network with missing nodes: up and down (Schroeder et al. 1991).
+ *
+ * All vertices that are left are put in an order by breadth-first search from one in the middle. A link to an
+ * earlier vertex leads up, one to a later vertex down. A route goes up any number of times, then down any number
+ * of times, never up again: so the channels have an order, and no circle of them can wait. There always is such a
+ * route, by the root. The shortest are found backwards from each destination, over pairs (vertex, whether the
+ * route has gone down).
+ */
+#include "topo/net-inside.h"
+
+enum { MOST = 1 << 13 }; /* vertices: what is kept grows with the square */
+
+struct search {
+    const struct tt_net *net;
+    int *order; /* of each vertex; -1: not reached */
+    int *list;  /* those reached, in that order */
+    int *distance;
+    int n;
+};
+
+/* From one vertex over all it can reach. */
+static void search(struct search *s, int from)
+{
+    for (int v = 0; v < s->net->vertices; v++) s->order[v] = -1;
+    s->n = 0;
+    s->order[from] = s->n;
+    s->list[s->n++] = from;
+    for (int i = 0; i < s->n; i++) {
+        for (int port = 0; port < s->net->ports; port++) {
+            int to = tt_net_neighbour(s->net, s->list[i], port);
+            if (to < 0 || s->order[to] >= 0) continue;
+            s->order[to] = s->n;
+            s->list[s->n++] = to;
+        }
+    }
+}
+
+/* Whether the link from one vertex to another leads up. */
+static bool is_up(const struct search *s, int from, int to)
+{
+    return s->order[to] < s->order[from];
+}
+
+/* The pair (v, state) has been reached: by which port it goes on is known. */
+static void reach(struct search *s, int *n, int pair, int distance)
+{
+    if (s->distance[pair] >= 0) return;
+    s->distance[pair] = distance;
+    s->list[(*n)++] = pair;
+}
+
+/* Backwards from a destination: a route at (v, 0) may go on in both ways, at (v, 1) only down. */
+static void measure(struct search *s, int to)
+{
+    const struct tt_net *net = s->net;
+    int n = 0;
+    for (int i = 0; i < 2 * net->vertices; i++) s->distance[i] = -1;
+    reach(s, &n, 2 * to, 0);
+    reach(s, &n, 2 * to + 1, 0);
+    for (int i = 0; i < n; i++) {
+        int at = s->list[i] / 2, gone_down = s->list[i] % 2, next = s->distance[s->list[i]] + 1;
+        for (int port = 0; port < net->ports; port++) {
+            int before = tt_net_neighbour(net, at, port);
+            if (before < 0 || is_up(s, before, at) == gone_down) continue;
+            reach(s, &n, 2 * before, next);
+            if (gone_down) reach(s, &n, 2 * before + 1, next);
+        }
+    }
+}
+
+/* Of the ports that lead on by a shortest way, one that differs from destination to destination. */
+static int port_of(const struct search *s, int v, int gone_down, int to)
+{
+    const struct tt_net *net = s->net;
+    int left = s->distance[2 * v + gone_down];
+    for (int i = 0; i < net->ports; i++) {
+        int port = (v + to + i) % net->ports, next = tt_net_neighbour(net, v, port);
+        if (next < 0) continue;
+        bool up = is_up(s, v, next);
+        if (up && gone_down) continue;
+        if (s->distance[2 * next + !up] == left - 1) return port;
+    }
+    return 0;
+}
+
+static void fill(struct search *s, uint8_t *way, int to)
+{
+    measure(s, to);
+    for (int pair = 0; pair < 2 * s->net->vertices; pair++)
+        if (s->distance[pair] > 0) way[pair] = (uint8_t)port_of(s, pair / 2, pair % 2, to);
+}
+
+/* From the vertex farthest from the first member, half of all are nearer than this one. */
+static int middle(struct search *s)
+{
+    search(s, s->net->node[0]);
+    search(s, s->list[s->n - 1]);
+    return s->list[s->n / 2];
+}
+
+/* The first member that the first one does not reach. */
+static int unreached(const struct search *s)
+{
+    const struct tt_net *net = s->net;
+    for (int r = 0; r < net->ranks; r++)
+        if (s->order[net->node[r]] < 0) return net->node[r];
+    return -1;
+}
+
+static tutti_status route_all(struct search *s, struct tt_net *net, int cut[2])
+{
+    search(s, net->node[0]);
+    cut[0] = net->node[0];
+    cut[1] = unreached(s);
+    if (cut[1] >= 0) return TUTTI_ERR_ARG;
+    search(s, middle(s));
+    net->way = tt_calloc((size_t)net->vertices * (size_t)net->vertices, 2);
+    if (!net->way) return TUTTI_ERR_MEMORY;
+    for (int r = 0; r < net->ranks; r++)
+        fill(s, net->way + 2 * (int64_t)net->node[r] * net->vertices, net->node[r]);
+    return TUTTI_OK;
+}
+
+tutti_status tt_net_reroute(struct tt_net *net, int cut[2])
+{
+    if (net->vertices > MOST || net->ports > UINT8_MAX) return TUTTI_ERR_LIMIT;
+    size_t n = (size_t)net->vertices;
+    int *room = tt_alloc(4 * n * sizeof *room);
+    net->order = tt_alloc(n * sizeof *net->order);
+    struct search s = {.net = net, .order = net->order, .list = room, .distance = room + 2 * n};
+    tutti_status status = room && net->order ? route_all(&s, net, cut) : TUTTI_ERR_MEMORY;
+    tt_free(room);
+    return status;
+}

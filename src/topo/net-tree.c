@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Trees whose every vertex is a node, numbered in breadth-first order: port 0 leads to the parent, the
+ * others to the children.
+ *
+ *              0
+ *          1       2          tree:2x6
+ *        3   4   5
+ */
+#include "topo/net-inside.h"
+
+static const char *shape(struct tt_net *net, int *which)
+{
+    *which = 0;
+    if (net->extent[0] < 1 || net->extent[0] > 1024) return "must be from 1 to 1024 children";
+    *which = 1;
+    if (net->extent[1] < 1 || net->extent[1] > TT_NET_NODES)
+        return "must be from 1 to 1048576 nodes";
+    net->nodes = net->vertices = net->extent[1];
+    net->ports = net->extent[0] + 1;
+    return NULL;
+}
+
+static int neighbour(const struct tt_net *net, int node, int port)
+{
+    if (port == 0) return node > 0 ? (node - 1) / net->extent[0] : -1;
+    int64_t child = (int64_t)node * net->extent[0] + port;
+    return child < net->nodes ? (int)child : -1;
+}
+
+/* Climbs from the destination until it is here, or above: ancestors have lower numbers. */
+static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+{
+    int below = route->to, k = net->extent[0];
+    *channel = 0;
+    while (below > route->at && (below - 1) / k != route->at) below = (below - 1) / k;
+    return below > route->at ? (below - 1) % k + 1 : 0;
+}
+
+const struct tt_net_ops tt_net_tree = {
+    .shape = shape,
+    .neighbour = neighbour,
+    .way = way,
+    .least = 2,
+    .most = 2,
+    .transit = true,
+};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the models say of cases small enough to be worked out by hand.
+ */
+#include <string.h>
+
+#include "paper.h"
+
+enum { TS = 1000000, BYTE = 1000 }; /* of paper_simple and paper_links */
+
+/* 0 sends to 2, then 0 to 1 and 2 to 3. */
+static void forwarding_costs_by_the_link(void **state)
+{
+    (void)state;
+    static const char problem[] = "bcast/u8/1000/p4@mesh:4";
+    struct tt_model stores = paper_links, hops = paper_links;
+    stores.stores = true;
+    hops.hop_ps = 500;
+    int64_t m = 1000 * BYTE;
+    assert_int_equal(paper(problem, "binomial", &paper_simple).time_ps, 2 * (TS + m));
+    assert_int_equal(paper(problem, "binomial", &paper_links).time_ps, 2 * (TS + m));
+    assert_int_equal(paper(problem, "binomial", &stores).time_ps, 2 * TS + 3 * m);
+    assert_int_equal(paper(problem, "binomial", &hops).time_ps, 2 * (TS + m) + 3 * 500);
+}
+
+static void loggp_adds_up(void **state)
+{
+    (void)state;
+    struct tt_model model = {
+        .kind = TT_MODEL_loggp, .o_ps = 3, .l_ps = 100, .g_ps = 20, .big_g_ps = 2};
+    int64_t one = 3 + 99 * 2 + 100 + 3;
+    assert_int_equal(paper("bcast/u8/100/p2", "binomial", &model).time_ps, one);
+    /* 0 to 2, and g + 99 G later 0 to 1; meanwhile 2 to 3. */
+    assert_int_equal(paper("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
+}
+
+/* Where four routes of a line pass its middle, links are waited for; the textbook's model does not see that. */
+static void links_are_waited_for(void **state)
+{
+    (void)state;
+    static const char problem[] = "alltoall/u8/1000/p4@mesh:4";
+    struct outcome simple = paper(problem, "pairwise", &paper_simple);
+    struct outcome links = paper(problem, "pairwise", &paper_links);
+    assert_int_equal(simple.time_ps, 3 * (TS + 1000 * BYTE));
+    assert_true(links.time_ps > simple.time_ps);
+    assert_int_equal(links.max_link_bytes, 4000);
+}
+
+static void reducing_and_copying_take_their_time(void **state)
+{
+    (void)state;
+    struct tt_model model = paper_simple;
+    static const char problem[] = "reduce/f64/sum/800/p2";
+    int64_t plain = paper(problem, "binomial", &model).time_ps;
+    assert_int_equal(plain, TS + 800 * BYTE);
+    model.gamma_ps = 7;
+    assert_int_equal(paper(problem, "binomial", &model).time_ps, plain + 800 * 7);
+}
+
+static void the_same_again_gives_the_same(void **state)
+{
+    (void)state;
+    static const char problem[] = "alltoall/u8/100/p27@torus:3x3x3";
+    int64_t first = paper(problem, "pairwise", &paper_links).time_ps;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(paper(problem, "pairwise", &paper_links).time_ps, first);
+}
+
+/* ---- Plans that are none ---- */
+
+/* Each rank waits for the other's message. */
+static struct tt_plan *circle(void *arg, int rank, int phase)
+{
+    (void)phase;
+    struct tt_call *call = arg;
+    struct tt_builder *b = tt_builder_new(2, rank, call, "circle");
+    assert_non_null(b);
+    tt_wait(b, tt_recv(b, 1 - rank, tt_own(TT_OUT, 0), 8));
+    tt_wait(b, tt_send(b, 1 - rank, tt_own(TT_OUT, 0), 8));
+    struct tt_plan *plan = tt_builder_finish(b);
+    tt_builder_free(b);
+    return plan;
+}
+
+static void who_waits_for_ever_is_named(void **state)
+{
+    (void)state;
+    struct tt_call call = {
+        .coll = TT_COLL_bcast, .n = 8, .type = TUTTI_U8, .sz = 1, .commutes = true};
+    struct tt_sim_job job = {
+        .model = &paper_simple, .p = 2, .phases = 1, .plan = circle, .arg = &call};
+    struct tt_sim_result result;
+    assert_int_equal(tt_sim(&job, &result), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tutti_error(), "2 of 2 ranks wait for ever: rank 0 at its wait"));
+    assert_null(result.link_bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forwarding_costs_by_the_link),
+        cmocka_unit_test(loggp_adds_up),
+        cmocka_unit_test(links_are_waited_for),
+        cmocka_unit_test(reducing_and_copying_take_their_time),
+        cmocka_unit_test(the_same_again_gives_the_same),
+        cmocka_unit_test(who_waits_for_ever_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

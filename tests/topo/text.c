@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Networks as text: what is wrong is told, with its place.
+ */
+#include <string.h>
+
+#include "networks.h"
+
+static void wrong_networks_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t at;
+        const char *says;
+    } cases[] = {
+        {"", 0,
+         "unknown network '', expected one of ring mesh torus hypercube tree fattree dragonfly"},
+        {"taurus:3", 0, "unknown network 'taurus'"},
+        {"ring", 4, "expected : and numbers"},
+        {"ring:", 5, "expected a number"},
+        {"ring:0", 5, "must be at least 1"},
+        {"ring:12x", 8, "more than 1 number"},
+        {"ring:4x4", 7, "more than 1 number"},
+        {"torus:4xx4", 8, "expected a number"},
+        {"torus:99999999999", 6, "a number: too large a number"},
+        {"torus:2048x2048", 11, "makes more than 1048576 nodes"},
+        {"mesh:1x1x1x1x1x1x1", 17, "more than 6 numbers"},
+        {"hypercube:21", 10, "must be from 0 to 20"},
+        {"tree:2", 6, "expected x and a number: a tree has 2"},
+        {"tree:0x7", 5, "must be from 1 to 1024 children"},
+        {"fattree:4x4up1", 14, "expected x and the parents of each of 2 levels"},
+        {"fattree:4x4up1x0", 15, "must be at least 1"},
+        {"dragonfly:2x4", 13, "expected x and a number: a dragonfly has 3"},
+        {"dragonfly:1x2x1x9", 16, "groups are more than the links of a group to others reach"},
+        {"torus:4x4-hole(4,0)", 15, "x = 4 is not below 4"},
+        {"torus:4x4-hole(1,2,3)", 15, "3 coordinates, where a node is given by its number or by 2"},
+        {"tree:2x7-hole(1,1)", 14, "2 coordinates, where a node is given by 1"},
+        {"ring:4-hole(4)", 12, "node 4 of 4"},
+        {"ring:4-hole(1", 13, "expected )"},
+        {"torus:4x4-wall(z=1)", 15, "expected a dimension: one of xy"},
+        {"torus:4x4-wall(x=4)", 15, "x = 4 is not below 4"},
+        {"tree:2x7-wall(x=1)", 14, "a tree has no walls"},
+        {"ring:4-random(4,1)", 14, "4 missing of 4"},
+        {"ring:4-gap(1)", 6, "expected -hole(...), -wall(...), -random(...) or the end"},
+        {"ring:1-hole(0)", 6, "no node is left"},
+        {"torus:128x128-hole(1)", 13, "with missing nodes there may be 8192"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_net net;
+        struct tt_reader_error error = {.at = 999};
+        assert_int_equal(tt_network_parse(cases[i].text, &net, &error), TUTTI_ERR_ARG);
+        if (strncmp(error.text, cases[i].says, strlen(cases[i].says)) != 0 ||
+            error.at != cases[i].at)
+            fail_msg("%s: %s (at %zu)", cases[i].text, error.text, error.at);
+    }
+}
+
+static void networks_are_told_from_other_maps(void **state)
+{
+    (void)state;
+    assert_true(tt_network_is_one("torus:4x4"));
+    assert_true(tt_network_is_one("ring:"));
+    assert_false(tt_network_is_one("nodes:4,4"));
+    assert_false(tt_network_is_one("ring"));
+    assert_string_equal(tt_network_kind(TT_NET_dragonfly), "dragonfly");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_networks_are_refused),
+        cmocka_unit_test(networks_are_told_from_other_maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
