@@ -29,7 +29,6 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
     struct tt_sim_job job = {.model = paper->model,
                              .net = paper->map->net,
                              .p = paper->map->p,
-                             .phases = tt_algorithm_phases(paper->algorithm),
                              .plan = plan_of,
                              .progress = progress,
                              .arg = &run};
@@ -37,6 +36,7 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
     run.room = tt_alloc((tt_problem_room(paper->problem) + 1) * sizeof *run.room);
     if (run.room) {
         struct tt_call call = tt_problem_call(paper->problem, 0, run.room);
+        job.phases = tt_algorithm_phases(paper->algorithm, &call, paper->map);
         run.builder = tt_builder_new(job.p, 0, &call, paper->algorithm->name);
     }
     if (run.builder)

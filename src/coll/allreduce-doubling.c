@@ -39,40 +39,68 @@ static void merge(struct tt_builder *b, struct tt_range mine, struct tt_range th
                (struct tt_range[]){lower ? mine : theirs, lower ? theirs : mine}, 2, bytes);
 }
 
-static void rounds(struct tt_builder *b, int q, int folded, int i, struct tt_range mine,
-                   struct tt_range tmp, int64_t bytes)
+/* The q ranks of the rounds, and the pairs of which one sits them out. */
+struct halves {
+    int q, folded;
+};
+
+static struct halves halves(const struct tt_map *map)
 {
-    for (int bit = 1; bit < q; bit *= 2) {
-        int partner = i ^ bit, rank = partner < folded ? 2 * partner : partner + folded;
-        tt_started send = tt_send(b, rank, mine, bytes), recv = tt_recv(b, rank, tmp, bytes);
-        tt_wait(b, recv);
-        tt_wait(b, send);
-        merge(b, mine, tmp, i < partner, bytes);
-        mine = tt_own(TT_OUT, 0);
+    int q = tt_pow2_below(map->p);
+    return (struct halves){q, map->p - q};
+}
+
+/* A phase for each round, and where p is no power of two one before and one after them. */
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    struct halves h = halves(map);
+    (void)call;
+    return (int)tt_max(tt_log2_up(h.q), 1) + (h.folded ? 2 : 0);
+}
+
+static void fold(struct tt_builder *b, int me, int64_t bytes)
+{
+    struct tt_range in = tt_own(TT_IN, 0), tmp;
+    if (me % 2) {
+        tt_wait(b, tt_send(b, me - 1, in, bytes));
+        return;
     }
+    tmp = tt_scratch(b, bytes);
+    tt_wait(b, tt_recv(b, me + 1, tmp, bytes));
+    merge(b, in, tmp, true, bytes);
+}
+
+static void unfold(struct tt_builder *b, int me, int64_t bytes)
+{
+    struct tt_range out = tt_own(TT_OUT, 0);
+    tt_wait(b, me % 2 ? tt_recv(b, me - 1, out, bytes) : tt_send(b, me + 1, out, bytes));
+}
+
+/* Of the i-th of the q ranks. */
+static void exchange(struct tt_builder *b, const struct halves *h, int i, int bit, bool first,
+                     int64_t bytes)
+{
+    int partner = i ^ bit, rank = partner < h->folded ? 2 * partner : partner + h->folded;
+    struct tt_range mine = tt_own(first ? TT_IN : TT_OUT, 0), tmp = tt_scratch(b, bytes);
+    tt_started send = tt_send(b, rank, mine, bytes), recv = tt_recv(b, rank, tmp, bytes);
+    tt_wait(b, recv);
+    tt_wait(b, send);
+    merge(b, mine, tmp, i < partner, bytes);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
-    (void)phase;
-    int q = tt_pow2_below(map->p), folded = map->p - q;
+    struct halves h = halves(map);
     int64_t bytes = tt_call_bytes(call);
-    struct tt_range in = tt_own(TT_IN, 0), out = tt_own(TT_OUT, 0);
-    if (me < 2 * folded && me % 2) {
-        tt_wait(b, tt_send(b, me - 1, in, bytes));
-        tt_wait(b, tt_recv(b, me - 1, out, bytes));
-        return;
+    bool pairs = me < 2 * h.folded;
+    int round = phase - (h.folded > 0), rounds = tt_log2_up(h.q);
+    if (round < 0 || round >= rounds) {
+        if (pairs && round < 0) fold(b, me, bytes);
+        if (pairs && round >= 0) unfold(b, me, bytes);
+    } else if (!pairs || me % 2 == 0) {
+        exchange(b, &h, pairs ? me / 2 : me - h.folded, 1 << round, !pairs && round == 0, bytes);
     }
-    struct tt_range tmp = tt_scratch(b, bytes);
-    if (me >= 2 * folded) {
-        rounds(b, q, folded, me - folded, in, tmp, bytes);
-        return;
-    }
-    tt_wait(b, tt_recv(b, me + 1, tmp, bytes));
-    merge(b, in, tmp, true, bytes);
-    rounds(b, q, folded, me / 2, out, tmp, bytes);
-    tt_wait(b, tt_send(b, me + 1, out, bytes));
 }
 
 const struct tt_algorithm tt_allreduce_doubling = {
@@ -84,4 +112,5 @@ const struct tt_algorithm tt_allreduce_doubling = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .phases = phases,
 };

@@ -35,7 +35,8 @@ struct tt_algorithm {
     /* The source's formula, p > 1 and n > 0; -1: not for this case. NULL where there is none. */
     int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
                     const struct tt_costs *costs);
-    int phases; /* 0 means 1 */
+    /* How many phases there are, each built alone; NULL: 1. */
+    int (*phases)(const struct tt_call *call, const struct tt_map *map);
 };
 
 /* All there are. New ones go to the end: where nothing else decides, the first that applies is taken, and the
@@ -94,9 +95,10 @@ extern const struct tt_algorithm *const tt_algorithms[]; /* ends with NULL */
 
 const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name);
 
-static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm)
+static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm,
+                                      const struct tt_call *call, const struct tt_map *map)
 {
-    return algorithm->phases > 1 ? algorithm->phases : 1;
+    return algorithm->phases ? algorithm->phases(call, map) : 1;
 }
 
 /* The functions of the row where more than one rank has something to do; else nothing, or the copy

@@ -58,7 +58,7 @@ struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_alg
                                        const struct tt_call *call, const struct tt_map *map, int me)
 {
     tt_builder_reset(b, map->p, me, call, algorithm->name);
-    for (int phase = 0; phase < tt_algorithm_phases(algorithm); phase++)
+    for (int phase = 0; phase < tt_algorithm_phases(algorithm, call, map); phase++)
         tt_algorithm_build(algorithm, b, call, map, me, phase);
     return tt_builder_finish(b);
 }

@@ -21,6 +21,7 @@ struct tt_builder {
     int depth, dead;         /* dead: depth of loops of 0 turns being skipped */
     bool last_dropped;
     uint32_t value_base; /* of flag values in this phase */
+    int64_t scratch;     /* bytes of TMP that it uses so far: each phase begins anew */
     size_t varied;       /* the last step that varies: it alone has the last entry of varies */
     const char *error;
 };

@@ -403,6 +403,7 @@ void tt_lane(struct tt_builder *b)
 void tt_phase(struct tt_builder *b, int phase)
 {
     b->value_base = (uint32_t)phase * TT_PHASE_VALUES;
+    b->scratch = 0;
 }
 
 void tt_open(struct tt_builder *b, uint32_t buffers)
@@ -431,7 +432,8 @@ void tt_exchange(struct tt_builder *b, const struct tt_exchange *how,
 
 struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes)
 {
-    struct tt_range r = tt_own(TT_TMP, b->plan.tmp_bytes);
-    b->plan.tmp_bytes += tt_round_up(bytes, TT_LINE);
+    struct tt_range r = tt_own(TT_TMP, b->scratch);
+    b->scratch += tt_round_up(bytes, TT_LINE);
+    b->plan.tmp_bytes = tt_max(b->plan.tmp_bytes, b->scratch);
     return r;
 }

@@ -210,7 +210,8 @@ typedef uint32_t tt_started;
 
 void tt_lane(struct tt_builder *b); /* the next lane begins; lane 0 has begun */
 /* From now on flag values are counted from phase * TT_PHASE_VALUES, so that the phases of an
- * algorithm, each built without knowing the others, never use a value twice. */
+ * algorithm, each built without knowing the others, never use a value twice; and TMP is given out anew, so nothing in
+ * it lasts from one phase to the next. */
 #define TT_PHASE_VALUES (1u << 24)
 void tt_phase(struct tt_builder *b, int phase);
 void tt_open(struct tt_builder *b, uint32_t buffers);
