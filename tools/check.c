@@ -11,6 +11,7 @@
 #include "command.h"
 #include "fabric/wait.h"
 #include "problem.h"
+#include "run/team.h"
 
 enum {
     OPTION_CASES = 256,
@@ -40,7 +41,8 @@ static const struct argp_option options[] = {
     {"cases", OPTION_CASES, "N", 0, "at most N cases of an algorithm and number of ranks", 0},
     {"threads", OPTION_THREADS, "N", 0, "threads (default: the processors)", 0},
     {NULL, 0, NULL, 0, "The machine under one PROBLEM:", 1},
-    {"window", OPTION_WINDOW, "BYTES", 0, "of a rank's window (default 1M)", 1},
+    {"window", OPTION_WINDOW, "BYTES", 0,
+     "of a rank's window (default: that of TUTTI_WINDOW, or 64K)", 1},
     {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
     {"unmapped", OPTION_UNMAPPED, NULL, 0, "... or not by plain loads", 1},
     {"gaps", OPTION_GAPS, NULL, 0, "between the pieces of an allgatherv or alltoallv", 1},
@@ -224,7 +226,7 @@ int tt_check_main(int argc, char **argv)
                "on many cases, for each number of ranks.\v" TT_PROBLEM_HELP
                " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
     };
-    struct arguments a = {.first_p = 1, .last_p = RANKS, .window = 1 << 20};
+    struct arguments a = {.first_p = 1, .last_p = RANKS, .window = tt_team_window()};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     int coll = coll_named(a.what);
     bool many = coll >= 0 || strcmp(a.what, "all") == 0;

@@ -15,7 +15,10 @@
 bool tt_problem_open(struct tt_problem *problem, const char *text)
 {
     struct tt_problem_error error;
-    if (tt_problem_parse(text, problem, &error) == TUTTI_OK) return true;
+    if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
+        tt_tune(&problem->call, tt_setting_alike(TT_ALIKE_SLICE), tt_setting_alike(TT_ALIKE_RADIX));
+        return true;
+    }
     tt_problem_complain(stderr, text, &error);
     return false;
 }

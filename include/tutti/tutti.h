@@ -141,7 +141,7 @@ TUTTI_API int64_t tutti_type_extent(tutti_type type);
  * A built-in operation wants basic elements of one type, and combines each of them. A user-defined
  * one sees n elements of the derived type packed, tutti_type_size bytes each, so that a value in
  * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an element
- * has at most 64 KiB then (else LIMIT).
+ * has at most 64 KiB then (else ARG).
  *
  * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may interleave.
  * TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
@@ -239,7 +239,8 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
 /* Leaves the job and frees the client with all its teams, plans, contexts and memory. Calls still
- * in flight make it fail the team for the other ranks. Local; does not wait for the others.
+ * in flight make it fail the team for the other ranks. Work that was posted to a context and has not been done is
+ * dropped. Local; does not wait for the others.
  * client may be NULL. No other thread may be inside the library with this client. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 

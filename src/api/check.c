@@ -40,8 +40,12 @@ static tutti_status check_op(struct tt_call *c)
     return tt_fail(op_exists ? TUTTI_ERR_TYPE : TUTTI_ERR_ARG, "%s", why);
 }
 
-static tutti_status check_place(const tutti_team *team, const struct tt_call *c)
+static tutti_status check_place(const tutti_team *team, const struct tt_request *rq)
 {
+    const struct tt_call *c = &rq->call;
+    if (rq->out == TUTTI_IN_PLACE)
+        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
+                       tt_request_out(rq));
     if (!c->in_place) return TUTTI_OK;
     if (!tt_coll_has_place(c->coll))
         return tt_fail(TUTTI_ERR_ARG, "%s cannot be done in place", tt_coll_name(c->coll));
@@ -101,6 +105,61 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
     return apart ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "pieces of out overlap");
 }
 
+/* ---- Input and output of the v-forms ---- */
+
+/* The pieces that are not empty, of `base` and in bytes, at the end of all[n]; how many there are then. */
+static int add_pieces(struct piece *all, int n, const void *base, const int64_t *counts,
+                      const int64_t *displs, int p, int64_t sz)
+{
+    for (int r = 0; r < p; r++) {
+        int64_t begin = (int64_t)(uintptr_t)base + displs[r] * sz;
+        if (counts[r] > 0) all[n++] = (struct piece){begin, begin + counts[r] * sz};
+    }
+    return n;
+}
+
+static struct piece whole(const struct piece *all, int n)
+{
+    struct piece w = {INT64_MAX, INT64_MIN};
+    for (int i = 0; i < n; i++) {
+        w.begin = tt_min(w.begin, all[i].begin);
+        w.end = tt_max(w.end, all[i].end);
+    }
+    return w;
+}
+
+/* Whether some piece of in[] shares bytes with one of out[], none of which share any among themselves. */
+static bool meet(struct piece *in, int ni, struct piece *out, int no)
+{
+    struct piece x = whole(in, ni), y = whole(out, no);
+    if (x.begin >= y.end || y.begin >= x.end) return false;
+    qsort(in, (size_t)ni, sizeof *in, by_begin);
+    qsort(out, (size_t)no, sizeof *out, by_begin);
+    for (int i = 0, o = 0; i < ni; i++) {
+        while (o < no && out[o].end <= in[i].begin) o++;
+        if (o < no && out[o].begin < in[i].end) return true;
+    }
+    return false;
+}
+
+/* Of basic elements: those of derived types may interleave. */
+static tutti_status check_in_out(const tutti_team *team, const struct tt_request *rq)
+{
+    const struct tt_call *c = &rq->call;
+    const int64_t nowhere = 0;
+    int p = team->run.map.p;
+    if (c->in_place || (unsigned)c->type >= TUTTI_TYPES) return TUTTI_OK;
+    struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in), *out = in + p;
+    if (!in) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    int ni = c->in_counts
+                 ? add_pieces(in, 0, rq->in, c->in_counts, c->in_displs, p, c->sz)
+                 : add_pieces(in, 0, rq->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz);
+    int no = add_pieces(out, 0, rq->out, c->out_counts, c->out_displs, p, c->sz);
+    bool wrong = meet(in, ni, out, no);
+    tt_free(in);
+    return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
+}
+
 static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
 {
     struct tt_call *c = &rq->call;
@@ -115,7 +174,8 @@ static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
                        (long long)c->in_counts[me], (long long)c->out_counts[me]);
     if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !rq->in)
         return tt_fail(TUTTI_ERR_ARG, "in is NULL");
-    return ascend ? TUTTI_OK : check_apart(c->out_counts, c->out_displs, p);
+    if (!ascend) TT_TRY(check_apart(c->out_counts, c->out_displs, p));
+    return check_in_out(team, rq);
 }
 
 /* The blocks of a reduce_scatter, which lie one after the other; n becomes their sum. */
@@ -140,7 +200,7 @@ tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
     TT_TRY(check_common(team, &rq->call));
     if (rq->call.coll == TT_COLL_barrier) return TUTTI_OK;
     TT_TRY(check_op(&rq->call));
-    TT_TRY(check_place(team, &rq->call));
+    TT_TRY(check_place(team, rq));
     if (rq->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &rq->call);
     return tt_call_segments(&rq->call) ? check_lists(team, rq) : TUTTI_OK;
 }

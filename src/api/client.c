@@ -39,10 +39,21 @@ static tutti_status make_world(tutti_client *client)
     return status;
 }
 
+/* What was posted to it and never done is dropped. */
+static void free_context(tutti_context *context)
+{
+    struct tt_work *w = atomic_load_explicit(&context->posted, memory_order_acquire);
+    for (struct tt_work *next; w; w = next) {
+        next = w->next;
+        tt_free(w);
+    }
+    tt_free(context);
+}
+
 static void destroy(tutti_client *client)
 {
     while (client->teams) tt_team_delete(client->teams, false);
-    for (int i = 0; i < client->contexts; i++) tt_free(client->context[i]);
+    for (int i = 0; i < client->contexts; i++) free_context(client->context[i]);
     for (tutti_endpoint *e = client->endpoints, *next; e; e = next) {
         next = e->next;
         tt_free(e);

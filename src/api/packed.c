@@ -193,7 +193,7 @@ static tutti_status add_unpacks(struct tt_packed *k, const struct side *out,
 
 static tutti_status set_pieces(struct tt_packed *k, const struct tt_request *rq, int p, int me)
 {
-    struct side in = {"in", rq->in, k->in}, out = {"out", rq->out, k->out};
+    struct side in = {"in", rq->in, k->in}, out = {tt_request_out(rq), rq->out, k->out};
     TT_TRY(add_packs(k, &in, &out, &rq->call, p, me));
     k->packs = k->unpacks;
     k->unpacks = 0;

@@ -12,7 +12,8 @@ static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
 {
     exec->call = c;
     exec->bytes[TT_IN] = c->coll == TT_COLL_allgatherv ? c->out_counts[me] * c->sz : 0;
-    if (c->in_place) exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
+    if (c->in_place && c->out_counts[me] > 0)
+        exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
 }
 
 static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared,
@@ -73,7 +74,10 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
 {
     int64_t in = rq->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
     if (tt_unlikely((in > 0 && !rq->in) || (out > 0 && !rq->out)))
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : "out");
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : tt_request_out(rq));
+    if (tt_unlikely(rq->out == TUTTI_IN_PLACE))
+        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
+                       tt_request_out(rq));
     if (tt_unlikely(in > 0 && out > 0 && overlap(rq->in, in, rq->out, out)))
         return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
     return TUTTI_OK;

@@ -61,14 +61,6 @@ static void log_choice(const struct tt_prepared *p, const struct tt_team *team, 
            forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
 }
 
-static struct tt_call tuned(const struct tt_cache *cache, const struct tt_call *call)
-{
-    struct tt_call c = *call;
-    if (c.slice == 0 && c.sz > 0) c.slice = cache->slice / c.sz * c.sz;
-    if (c.radix == 0) c.radix = cache->radix;
-    return c;
-}
-
 /* What the first plan needs. */
 static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
                           const struct tt_call *call)
@@ -114,7 +106,8 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     const struct tt_algorithm *algorithm;
     bool forced;
     TT_TRY(ready(cache, team, call));
-    struct tt_call c = tuned(cache, call);
+    struct tt_call c = *call;
+    tt_tune(&c, cache->slice, cache->radix);
     TT_TRY(tt_choose(&c, &team->map, &algorithm, &forced));
     struct tt_prepared *p = tt_alloc_lines(sizeof *p);
     if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");

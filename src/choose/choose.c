@@ -40,7 +40,7 @@ static const struct row table[] = {
     {&tt_allreduce_flat, ANY, 4, ANY_COST},
     {&tt_allreduce_window, ANY, 12, ANY_COST},
     {&tt_allreduce_window, 256 << 10, ANY_RANKS, ANY_COST},
-    {&tt_allreduce_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_direct, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_block_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},

@@ -283,7 +283,7 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
     for (uint32_t i = 0; i < exec->plan->lanes; i++)
         if (lane_waits_for(exec, &exec->lane[i]) == rank) return true;
     for (const struct tt_end *end = exec->ends; end; end = end->next)
-        if (end->peer == t->job_rank[rank]) return true;
+        if (end->first && end->peer == t->job_rank[rank]) return true;
     return false;
 }
 

@@ -37,6 +37,10 @@ static void test_reductions(void **state)
     refused(tutti_allreduce(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
     refused(tutti_allreduce(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
     refused(tutti_allreduce(team, x, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_allreduce(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM),
+            TUTTI_ERR_ARG, "out is TUTTI_IN_PLACE");
+    refused(tutti_bcast(team, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, 0), TUTTI_ERR_ARG,
+            "buffer is TUTTI_IN_PLACE");
     refused(tutti_allreduce(team, x, y, -1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
     refused(tutti_allreduce(team, x, y, INT64_MAX / 4, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "too large");
@@ -59,6 +63,12 @@ static void test_exchanges(void **state)
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
     refused(tutti_alltoallv(team, x, c, d, y, d, d, TUTTI_I64), TUTTI_ERR_ARG, "gives itself 2");
+    refused(tutti_alltoallv(team, x, c, d, x + 1, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_allgatherv(team, x, x, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
+    assert_int_equal(tutti_alltoallv(team, x, c, d, x + 2, c, d, TUTTI_I64), TUTTI_OK);
+    assert_int_equal(tutti_allgatherv(team, TUTTI_IN_PLACE, NULL, d, d, TUTTI_I64), TUTTI_OK);
+    refused(tutti_allgatherv(team, x, (void *)TUTTI_IN_PLACE, c, d, TUTTI_I64), TUTTI_ERR_ARG,
+            "for in alone");
     refused(tutti_allgatherv(team, x, y, c, bad, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_allgatherv(team, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "in is NULL");
     still_works();
@@ -162,7 +172,7 @@ static void test_calls_of_types(void **state)
     refused(tutti_allreduce(team, x, y, 1, pair, TUTTI_SUM), TUTTI_ERR_TYPE, "elements differ");
     refused(tutti_allreduce(team, x, y, 1, many, op), TUTTI_ERR_ARG, "80000 bytes are too large");
     refused(tutti_bcast(NULL, x, 1, pair, 0), TUTTI_ERR_ARG, "team is NULL");
-    refused(tutti_bcast(team, NULL, 1, pair, 0), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_bcast(team, NULL, 1, pair, 0), TUTTI_ERR_ARG, "buffer is NULL");
     refused(tutti_bcast(team, x, 1, pair, 3), TUTTI_ERR_ARG, "root 3");
     refused(tutti_bcast(team, x, -1, pair, 0), TUTTI_ERR_ARG, "negative");
     refused(tutti_bcast(team, x, INT64_MAX / 8, pair, 0), TUTTI_ERR_ARG, "too large");

@@ -60,6 +60,19 @@ static int late(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
+/* PROBLEM: all call it a few times, and leave at once. Nobody sees an error. */
+static int leave(int argc, char **argv)
+{
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int64_t begin = tt_clock_ns();
+    struct call *c = call_open(world, argc > 0 ? argv[0] : "barrier/p1");
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < 50 && status == TUTTI_OK; i++) status = call_run(world, c);
+    call_close(c);
+    return end(client, status, TUTTI_OK, begin);
+}
+
 /* PROBLEM: the last rank calls it once and finalizes; the others go on among themselves for a second, on a
  * team of their own made before. Nobody sees an error. */
 static int part(int argc, char **argv)
@@ -189,6 +202,7 @@ static int algorithms(int argc, char **argv)
 const struct deed deaths[] = {{"algorithms", algorithms},
                               {"loop", loop},
                               {"late", late},
+                              {"leave", leave},
                               {"part", part},
                               {"free-late", free_late},
                               {"chain", chain},
