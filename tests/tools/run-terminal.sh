@@ -70,9 +70,8 @@ both = expect(r"(rank [01] \w+\n.*rank [01] \w+\n)").group(1)
 assert both.count("INT") == 2, f"more than was typed: {both!r}"
 type("\x1a")
 expect("Stopped.*ready> ")
-type("kill %1; bg\n")
+type("kill %1; bg; wait %1; echo code $?\n")  # in one line: at the next prompt the job may be over, and forgotten
 expect(r"rank [01] TERM\n.*rank [01] TERM\n")
-type("wait %1; echo code $?\n")
 expect(r"code 0\n")
 
 type("tutti run -n 2 sh -c 'read line; echo $TUTTI_RANK got ${line:-nothing}'\n")
