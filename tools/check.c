@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
     {"threads", OPTION_THREADS, "N", 0, "threads (default: the processors)", 0},
     {NULL, 0, NULL, 0, "The machine under one PROBLEM:", 1},
     {"window", OPTION_WINDOW, "BYTES", 0,
-     "of a rank's window (default: that of TUTTI_WINDOW, or 64K)", 1},
+     "of a rank's window (default: that of TUTTI_WINDOW, or 128K)", 1},
     {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
     {"unmapped", OPTION_UNMAPPED, NULL, 0, "... or not by plain loads", 1},
     {"gaps", OPTION_GAPS, NULL, 0, "between the pieces of an allgatherv or alltoallv", 1},

@@ -85,7 +85,7 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
 /* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
  * X(name, default, least, most); a default beyond these cannot be asked for. */
 #define TT_ALIKE_LIST(X)                                                                           \
-    X(WINDOW, 64 << 10, 64, 64 << 20)                                                              \
+    X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
     X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
     X(RADIX, 0, 2, 1024)

@@ -20,7 +20,7 @@ int64_t tt_team_window(void)
 static int64_t slots_for(int p)
 {
     int64_t slots = TT_SLOTS;
-    while (slots > 4 && slots * p > 32 * 64) slots /= 2;
+    while (slots > 4 && slots * p > 32 * 32) slots /= 2;
     return slots;
 }
 
