@@ -52,6 +52,8 @@ static const struct row table[] = {
     {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_alltoall_flat, 16 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 128 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, ANY, 4, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},

@@ -28,7 +28,7 @@ says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to vers
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
 
 # Settings that shape what the ranks share are the same on all of them, whoever comes first.
-for setting in WINDOW:64K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
+for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     IFS=: read -r name all other <<<"$setting"
     # shellcheck disable=SC2016
     expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
