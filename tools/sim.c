@@ -278,27 +278,35 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* Tells which of the names is none. */
-static bool names_exist(const struct arguments *a, const struct tt_case *c)
+/* Whether it is there, and applies; else tells. */
+static bool can_run(const struct tt_case *c, const char *name)
+{
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    const struct tt_algorithm *a = tt_algorithm_named("tutti sim", call.coll, name);
+    const char *why = a ? a->refuse(&call, &c->map) : NULL;
+    if (why) fprintf(stderr, "tutti sim: %s does not apply: it %s\n", name, why);
+    return a && !why;
+}
+
+static bool can_run_all(const struct arguments *a, const struct tt_case *c)
 {
     char name[64];
-    for (const char *at = a->algorithms; *at;
-         at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
-        if (!tt_algorithm_named("tutti sim", c->problem.call.coll, name)) return false;
+    const char *at = a->algorithms;
+    for (size_t n; *at; at += n + (at[n] == ',')) {
+        n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        if (!can_run(c, name)) return false;
     }
     return true;
 }
 
 static int run_one(const struct arguments *a, const struct tt_case *c,
-                   const struct tt_algorithm *algorithm, bool all, cJSON *rows)
+                   const struct tt_algorithm *algorithm, cJSON *rows)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     struct tt_sim_result result;
-    const char *why = algorithm->refuse(&call, &c->map);
     bool table = !a->json || strcmp(a->json, "-") != 0;
-    if (why && !all) fprintf(stderr, "tutti sim: %s does not apply: it %s\n", algorithm->name, why);
-    if (why) return all ? TT_EXIT_OK : TT_EXIT_USAGE;
+    if (algorithm->refuse(&call, &c->map)) return TT_EXIT_OK;
     if (simulate(a, c, algorithm, &result) != TUTTI_OK) {
         fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
         return TT_EXIT_FAILED;
@@ -318,7 +326,7 @@ static int run_all(const struct arguments *a, const struct tt_case *c)
     if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
     for (const struct tt_algorithm *const *at = tt_algorithms; *at && code == TT_EXIT_OK; at++) {
         if ((*at)->coll != c->problem.call.coll) continue;
-        if (all || listed(a->algorithms, (*at)->name)) code = run_one(a, c, *at, all, rows);
+        if (all || listed(a->algorithms, (*at)->name)) code = run_one(a, c, *at, rows);
     }
     if (rows && code == TT_EXIT_OK && !tt_json_write(rows, a->json)) return TT_EXIT_FAILED;
     if (rows && code != TT_EXIT_OK) cJSON_Delete(rows);
@@ -332,7 +340,7 @@ static int check_and_run(struct arguments *a, const struct tt_case *c, bool mode
         fprintf(stderr, "tutti sim: --model links wants a network, as in %s@torus:...\n", a->text);
         return TT_EXIT_USAGE;
     }
-    if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !names_exist(a, c))
+    if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
     return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);
 }

@@ -16,11 +16,17 @@ static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
         exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
 }
 
+/* Where in OUT the input lies; nowhere, if there is no OUT. */
+static inline char *input_in(void *out, int64_t place)
+{
+    return out ? (char *)out + place : NULL;
+}
+
 static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared,
                         const struct tt_request *rq)
 {
     exec->buffer[TT_OUT] = rq->out;
-    exec->buffer[TT_IN] = rq->call.in_place ? (char *)rq->out + prepared->place : (char *)rq->in;
+    exec->buffer[TT_IN] = rq->call.in_place ? input_in(rq->out, prepared->place) : (char *)rq->in;
     if (tt_unlikely(tt_call_segments(&rq->call))) bind_segments(exec, &rq->call, exec->team->me);
 }
 

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti sim`: rows are rows, figures are those of the formulas and the same every time; wrong wishes are told.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+expect 0 tutti sim alltoall/u8/1000/p16@torus:4x4 --algorithm mesh,ring --json rows
+says out '^mesh +54\.000000 +54\.000000 +0\.000000 +96 +6 +24000 '
+says out 'links by load'
+cp rows before
+expect 0 tutti sim alltoall/u8/1000/p16@torus:4x4 --algorithm ring,mesh --json rows
+cmp rows before || fail 'not the same again'
+python3 - <<'PYTHON'
+import json
+rows = json.load(open("rows"))
+names = ["problem", "algorithm", "model", "ranks", "time_ps", "formula_ps", "messages", "steps", "max_link_bytes",
+         "mean_link_bytes"]
+assert [row["algorithm"] for row in rows] == ["ring", "mesh"], rows
+for row in rows:
+    assert list(row) == names, row
+    assert row["time_ps"] == row["formula_ps"] and row["model"] == "links" and row["ranks"] == 16, row
+PYTHON
+
+# Whatever applies, of every collective and model; around holes too.
+for problem in barrier/p9 bcast/u8/1K/p9 reduce/f64/sum/1K/p9/root=4 allreduce/f64/sum/1K/p9 \
+    reduce_scatter_block/i32/sum/1K/p9 reduce_scatter/i32/sum/1K/p9/skew=zipf gather/u8/1K/p9 allgather/u8/1K/p9 \
+    allgatherv/u8/1K/p9/skew=zipf alltoall/u8/1K/p9 alltoallv/u8/1K/p9/skew=uniform; do
+    expect 0 tutti sim "$problem" --model loggp --json -
+    python3 -c 'import json, sys; rows = json.load(open("out")); assert rows and all(r["time_ps"] > 0 for r in rows)'
+    expect 0 tutti sim "$problem@torus:4x3-wall(x=2)" --gamma 0.5ns --tr 20ps --hop 3ns --ports all
+done
+expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
+expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
+says out '^mesh +104\.304000 +55\.152000 +49\.152000 '
+
+wrong() {
+    local says=$1
+    shift
+    expect 2 tutti sim "$@"
+    says err "$says"
+    [ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
+}
+wrong 'which problem'
+wrong "unknown network|unknown map 'taurus'" barrier/p4@taurus:4
+wrong 'the network has 16 nodes for 15 ranks' alltoall/u8/8/p15@torus:4x4
+wrong 'nodes 0 \(0,0\) and 3 \(3,0\) cannot reach one another' 'alltoall/u8/8/p20@mesh:5x5-wall(x=2)'
+wrong "alltoall has no algorithm 'fast'; it has: .*hypercube" alltoall/u8/8/p4 --algorithm ring,fast
+wrong 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p5 --algorithm hypercube
+wrong "'quick' is none that there is" alltoall/u8/8/p4 --model quick
+wrong 'wants a network' alltoall/u8/8/p4 --model links
+for time in 1 ns 1xs -1us 0.5ps nan 1e30s; do wrong "^.*--ts: '$time' is not a" alltoall/u8/8/p4 --ts="$time"; done
+expect 1 tutti sim --json /no/such/folder/rows barrier/p2
+says err 'cannot write JSON'
