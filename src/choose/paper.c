@@ -23,6 +23,18 @@ static void progress(void *arg, int ended, int64_t messages)
     if (paper->progress) paper->progress(paper->arg, ended, messages);
 }
 
+static void step(void *arg, const struct tt_sim_deed *deed)
+{
+    const struct tt_paper *paper = ((const struct run *)arg)->paper;
+    paper->step(paper->arg, deed);
+}
+
+static void message(void *arg, const struct tt_sim_deed *deed)
+{
+    const struct tt_paper *paper = ((const struct run *)arg)->paper;
+    paper->message(paper->arg, deed);
+}
+
 tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *result)
 {
     struct run run = {.paper = paper};
@@ -31,6 +43,8 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
                              .p = paper->map->p,
                              .plan = plan_of,
                              .progress = progress,
+                             .step = paper->step ? step : NULL,
+                             .message = paper->message ? message : NULL,
                              .arg = &run};
     tutti_status status = TUTTI_ERR_MEMORY;
     run.room = tt_alloc((tt_problem_room(paper->problem) + 1) * sizeof *run.room);

@@ -16,6 +16,9 @@ struct tt_paper {
     const struct tt_model *model;
     /* Now and then: how many ranks have ended, and messages so far. May be NULL. */
     void (*progress)(void *arg, int ended, int64_t messages);
+    /* See tt_sim_job. May be NULL. */
+    void (*step)(void *arg, const struct tt_sim_deed *deed);
+    void (*message)(void *arg, const struct tt_sim_deed *deed);
     void *arg;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Between sim.c (ranks and their steps), parcel.c and flags.c (what is under way) and wire.c (how long that takes).
+ * Between sim.c (ranks), step.c (their steps), parcel.c and flags.c (what is under way) and wire.c (how long that takes).
  */
 #ifndef TT_SIM_INSIDE_H
 #define TT_SIM_INSIDE_H
@@ -14,8 +14,9 @@ enum tt_parcel_kind { TT_PARCEL_SEND, TT_PARCEL_PUT, TT_PARCEL_GET, TT_PARCEL_SI
 struct tt_parcel {
     int from, to;
     uint8_t kind, lane, step; /* lane of who started it; step: how far it has come, see wire.c */
-    uint32_t value;       /* of a signal; else the start's id and instance: its place in the lane */
-    int64_t bytes, ready; /* ready: when the next thing may happen to it */
+    uint32_t value; /* of a signal; else the start's id and instance: its place in the lane */
+    int64_t bytes,
+        since; /* since: when it was posted; once it has come and waits for its receive: since when */
     struct tt_route route;
     uint32_t next; /* in the receiver's list, or the free list */
 };
@@ -28,7 +29,7 @@ struct tt_sim_lane {
     struct tt_plain step;
     bool has_step, ended, fetched; /* fetched: the operands of this step that were elsewhere */
     int gets;                      /* of them, under way */
-    int64_t now;
+    int64_t now, begun;            /* begun: when it came to this step */
     int64_t due; /* of the event that will wake it; TT_NEVER while it waits for something else */
     int64_t *complete; /* TT_IN_FLIGHT for each start: when it is, as far as known */
     void *memory;
@@ -62,6 +63,7 @@ enum { TT_EVENT_LANE, TT_EVENT_PARCEL };
 
 void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who);
 void tt_sim_out_of_memory(struct tt_sim *sim);
+void tt_sim_end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l);
 
 /* ---- parcel.c ---- */
 
@@ -84,8 +86,16 @@ void tt_wire_send(struct tt_sim *sim, uint32_t place);
 /* Its event: goes on. */
 void tt_wire_step(struct tt_sim *sim, uint32_t place);
 
-/* ---- sim.c, called by wire.c ---- */
+/* ---- step.c ---- */
 
+/* Goes through the steps of a lane until one has to wait. */
+void tt_sim_run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane);
+void tt_sim_wake(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, int64_t time);
+/* A signal that came is seen from sim->clock on. */
+void tt_sim_seen(struct tt_sim *sim, uint32_t place);
+#define TT_SEEN 255 /* the step of such a signal's parcel */
+
+/* Called by wire.c: when it has left, when it has come. */
 void tt_sim_left(struct tt_sim *sim, uint32_t place, int64_t time);
 void tt_sim_came(struct tt_sim *sim, uint32_t place, int64_t time);
 

@@ -39,6 +39,15 @@ struct tt_model {
     bool all_ports; /* links, simple: any number are sent and received at once */
 };
 
+/* Something that happened: a step of a lane, from when the lane came to it until it went on; or a message, from its
+ * post until it has come. */
+struct tt_sim_deed {
+    enum tt_kind kind; /* of a message: TT_SEND, TT_PUT, TT_GET or TT_SIGNAL */
+    int rank, lane;    /* of a message: where its bytes come from; the lane of who started it */
+    int peer;          /* of a message: where they go; of a step: -1 if it has none */
+    int64_t begin_ps, end_ps, bytes;
+};
+
 struct tt_sim_job {
     const struct tt_model *model;
     const struct tt_net *net; /* of `links`: rank r sits at its r-th member */
@@ -47,6 +56,10 @@ struct tt_sim_job {
     void *arg;
     /* Now and then: how many ranks have ended, of p; and messages so far. May be NULL. */
     void (*progress)(void *arg, int ended, int64_t messages);
+    /* Each step when the lane has gone on, each message when it has come (as far as the wire knows: its end may lie a
+     * little ahead). May be NULL. */
+    void (*step)(void *arg, const struct tt_sim_deed *deed);
+    void (*message)(void *arg, const struct tt_sim_deed *deed);
 };
 
 struct tt_sim_result {
