@@ -25,9 +25,11 @@ struct tt_fabric;
 
 /* A thing done, for a trace. */
 struct tt_deed {
-    const char *name; /* static text */
+    const char *name;             /* static text, as the next two, which are of the collective */
+    const char *call, *algorithm; /* NULL: none */
     int64_t begin_ns, bytes;
-    int peer; /* in the job; -1: none */
+    int peer;       /* in the job; -1: none */
+    uint32_t value; /* of a flag; of a start or its wait: its id */
     uint32_t lane;
     uint64_t execution;
 };

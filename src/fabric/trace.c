@@ -76,12 +76,15 @@ static tutti_status trace_signalling(const struct tt_fabric_ops *self, struct tt
 
 static void print_event(FILE *file, const struct event *e, int rank, bool last)
 {
-    fprintf(file,
-            "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
-            "\"args\":{\"bytes\":%lld,\"peer\":%d,\"execution\":%llu}}%s\n",
-            e->deed.name, rank, e->deed.lane, (double)e->deed.begin_ns / 1e3,
-            (double)(e->end_ns - e->deed.begin_ns) / 1e3, (long long)e->deed.bytes, e->deed.peer,
-            (unsigned long long)e->deed.execution, last ? "" : ",");
+    const struct tt_deed *d = &e->deed;
+    fprintf(
+        file,
+        "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
+        d->name, rank, d->lane, (double)d->begin_ns / 1e3, (double)(e->end_ns - d->begin_ns) / 1e3);
+    if (d->call) fprintf(file, "\"call\":\"%s\",\"algorithm\":\"%s\",", d->call, d->algorithm);
+    fprintf(file, "\"bytes\":%lld,\"peer\":%d,\"value\":%u,\"execution\":%llu}}%s\n",
+            (long long)d->bytes, d->peer, d->value, (unsigned long long)d->execution,
+            last ? "" : ",");
 }
 
 static void save(const struct trace *trace, int rank)

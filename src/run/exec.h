@@ -18,6 +18,7 @@ struct tt_lane_run {
     void *memory;                /* of the iterator */
     struct tt_message *messages; /* TT_IN_FLIGHT for each id */
     bool has_step, ended;
+    int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
 /* Bound to buffers; reused from start to start. The caller sets what stands above the line before

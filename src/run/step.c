@@ -217,16 +217,23 @@ static const char *const step_names[] = {
 static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     struct tt_team *t = exec->team;
-    struct tt_deed deed = {
-        .name = step_names[s->kind],
-        .begin_ns = tt_clock_ns(),
-        .bytes = s->len,
-        .peer = tt_kind_starts(s->kind) || s->kind == TT_AWAIT ? t->job_rank[s->peer] : -1,
-        .lane = lane,
-        .execution = exec->number};
+    int64_t *since_ns = &exec->lane[lane].since_ns;
+    if (!*since_ns) *since_ns = tt_clock_ns();
     tutti_status status = do_step(exec, lane, s);
-    if (status == TUTTI_OK) t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
-    return status;
+    if (status != TUTTI_OK) return status;
+    bool flagged = s->kind == TT_AWAIT || (s->kind == TT_SIGNAL && s->peer >= 0);
+    struct tt_deed deed = {.name = step_names[s->kind],
+                           .call = tt_coll_name(exec->plan->coll),
+                           .algorithm = exec->plan->algorithm,
+                           .begin_ns = *since_ns,
+                           .bytes = s->len,
+                           .peer = tt_kind_starts(s->kind) || flagged ? t->job_rank[s->peer] : -1,
+                           .value = s->value,
+                           .lane = lane,
+                           .execution = exec->number};
+    *since_ns = 0;
+    t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
+    return TUTTI_OK;
 }
 
 static tutti_status do_plain(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
