@@ -140,8 +140,7 @@ static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DI
                              .in_place = digit[PLACE] == 1,
                              .root = root_at(p, digit[ROOT]),
                              .sz = (int64_t)tutti_type_size(types[digit[TYPE]]),
-                             .radix = radices[digit[RADIX]],
-                             .seed = 1};
+                             .radix = radices[digit[RADIX]]};
     call->slice = digit[SLICE] * call->sz;
     if (coll == TT_COLL_barrier) return problem;
     problem.n = count_at(coll, p, digit[COUNT]);

@@ -35,7 +35,6 @@ static int64_t chunk(const struct tt_call *call)
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     (void)call;
-    if (map->p > TT_OPERANDS) return "exchanges with at most 1023 other ranks";
     return tt_refuse_direct(map);
 }
 
@@ -59,27 +58,25 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct tt_entry entry[TT_OPERANDS];
-    uint32_t entries = 0;
     struct tt_span mine = outgoing(call, me, me), place = tt_block_from(call, me);
-    struct tt_exchange how = {.order = TT_ORDER_RANDOM,
+    struct tt_exchange how = {.order = call->commutes ? TT_ORDER_RANDOM : TT_ORDER_RANK,
                               .window = UNDER_WAY,
                               .seed = call->seed,
                               .chunk = chunk(call),
                               .from = TT_IN};
+    tt_open(b, 1 << TT_OUT);
+    tt_signal(b, TT_ALL, 1);
+    tt_await_all(b, map->p, me, 1);
     for (int r = 0; r < map->p; r++) {
         struct tt_span out = outgoing(call, me, r);
         if (r == me) continue;
         /* In the v-forms OUT@r is the segment there that is meant for me. */
-        entry[entries++] = (struct tt_entry){.mine = out.off,
-                                             .theirs = tt_call_segments(call) ? 0 : place.off,
-                                             .len = out.len,
-                                             .peer = r};
+        tt_entry(b, &(struct tt_entry){.mine = out.off,
+                                       .theirs = tt_call_segments(call) ? 0 : place.off,
+                                       .len = out.len,
+                                       .peer = r});
     }
-    tt_open(b, 1 << TT_OUT);
-    tt_signal(b, TT_ALL, 1);
-    tt_await_all(b, map->p, me, 1);
-    tt_exchange(b, &how, entry, entries);
+    tt_exchange(b, &how);
     tt_copy_in(b, call, place.off, mine.off, mine.len);
     tt_signal(b, TT_ALL, 2);
     tt_await_all(b, map->p, me, 2);

@@ -20,7 +20,7 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
 const char *tt_refuse_direct(const struct tt_map *map)
 {
     if (map->p == 1) return NULL;
-    if (!tt_map_one_node(map)) return tt_needs_node;
+    if (!tt_map_one_node(map)) return map->rdma ? NULL : tt_needs_node;
     return map->direct ? NULL : tt_needs_direct;
 }
 

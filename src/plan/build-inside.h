@@ -20,9 +20,10 @@ struct tt_builder {
     uint32_t loop[TT_DEPTH]; /* the open loops' steps */
     int depth, dead;         /* dead: depth of loops of 0 turns being skipped */
     bool last_dropped;
-    uint32_t value_base; /* of flag values in this phase */
-    int64_t scratch;     /* bytes of TMP that it uses so far: each phase begins anew */
-    size_t varied;       /* the last step that varies: it alone has the last entry of varies */
+    uint32_t entries_taken; /* by exchanges so far */
+    uint32_t value_base;    /* of flag values in this phase */
+    int64_t scratch;        /* bytes of TMP that it uses so far: each phase begins anew */
+    size_t varied;          /* the last step that varies: it alone has the last entry of varies */
     const char *error;
 };
 

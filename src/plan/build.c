@@ -78,6 +78,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
                                .lanes = 1,
                                .segments = tt_call_segments(call)};
     b->depth = b->dead = 0;
+    b->entries_taken = 0;
     b->value_base = 0;
     b->last_dropped = true; /* there is no step to add to */
     b->error = NULL;
@@ -411,15 +412,18 @@ void tt_open(struct tt_builder *b, uint32_t buffers)
     b->plan.opens |= buffers;
 }
 
-void tt_exchange(struct tt_builder *b, const struct tt_exchange *how,
-                 const struct tt_entry *entries, uint32_t n)
+void tt_entry(struct tt_builder *b, const struct tt_entry *entry)
+{
+    if (entry->len > 0 && !b->dead) append(b, &b->entries, entry, 1);
+}
+
+void tt_exchange(struct tt_builder *b, const struct tt_exchange *how)
 {
     tt_assert(how->window >= 1 && how->window <= TT_IN_FLIGHT && how->chunk > 0);
     struct tt_exchange x = *how;
-    x.first = (uint32_t)b->entries.n;
-    x.n = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (entries[i].len > 0 && append(b, &b->entries, &entries[i], 1)) x.n++;
+    x.first = b->entries_taken;
+    x.n = (uint32_t)b->entries.n - x.first;
+    b->entries_taken = (uint32_t)b->entries.n;
     b->last_dropped = true;
     if (x.n == 0 || b->dead) return;
     struct tt_step s = {

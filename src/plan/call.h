@@ -45,7 +45,8 @@ struct tt_call {
     enum tt_coll coll;
     tutti_type type;
     tutti_op op;
-    bool commutes; /* operands may be combined out of rank order */
+    bool
+        commutes; /* operands may be combined, and segments of an exchange put, out of rank order */
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
     int32_t root;

@@ -66,9 +66,10 @@ static void draw_order(struct tt_generator *g, int me)
 {
     struct tt_random random;
     uint32_t n = g->how->n, first = 0;
-    while (first < n && g->entries[first].peer <= me) first++;
+    bool shifted = g->how->order != TT_ORDER_RANK;
+    while (shifted && first < n && g->entries[first].peer <= me) first++;
     for (uint32_t i = 0; i < n; i++) g->order[i] = (first + i) % n;
-    if (g->how->order == TT_ORDER_SHIFT) return;
+    if (g->how->order != TT_ORDER_RANDOM) return;
     tt_random_seed(&random, g->how->seed * 0x9e3779b97f4a7c15u + (uint64_t)me);
     for (uint32_t i = n - 1; i > 0; i--) {
         uint32_t j = (uint32_t)tt_random_below(&random, i + 1), swap = g->order[i];

@@ -186,7 +186,7 @@ static void entry(struct tt_parser *to, int from)
     e.theirs = offset(to);
     tt_lex_need(in, "len");
     e.len = tt_lex_number(in, 1, INT64_MAX, "a length");
-    tt_parse_list(to, &e, sizeof e);
+    if (!in->failed) tt_entry(to->b, &e);
 }
 
 static void how(struct tt_parser *to, struct tt_exchange *x)
@@ -211,14 +211,13 @@ static void exchange(struct tt_parser *to)
     struct tt_exchange x = {0};
     next_id(to);
     how(to, &x);
-    tt_parse_list_begin(to);
     tt_lex_line_end(in);
-    while (tt_lex_take(in, "entry")) {
+    tt_lex_need(in, "entry");
+    do {
         entry(to, x.from);
         tt_lex_line_end(in);
-    }
-    if (to->listed == 0) tt_lex_missing(in, "expected an entry of the exchange");
-    if (!in->failed) tt_exchange(to->b, &x, to->list, (uint32_t)to->listed);
+    } while (tt_lex_take(in, "entry"));
+    if (!in->failed) tt_exchange(to->b, &x);
 }
 
 /* ---- The table ---- */

@@ -16,7 +16,7 @@ struct tt_parser {
     int32_t p, me;
     int lanes, depth;
     uint32_t started; /* ids given in this lane */
-    void *list;       /* what a step lists: operands, ranks, entries */
+    void *list;       /* what a step lists: operands, ranks */
     size_t listed, room;
 };
 

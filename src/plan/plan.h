@@ -120,10 +120,10 @@ struct tt_step {
 };
 
 /* The generator of total exchanges by put: in rounds over `n` entries, in an order drawn from
- * `seed` (TT_ORDER_RANDOM) or starting after this rank (TT_ORDER_SHIFT), at most `chunk` bytes of
+ * `seed` (TT_ORDER_RANDOM), starting after this rank (TT_ORDER_SHIFT) or with rank 0 (TT_ORDER_RANK), at most `chunk` bytes of
  * an entry a round, `window` puts under way; finished entries leave the list. It ends when all its
  * puts are complete. The data of entry e goes from `from`[e.mine] to OUT@peer[e.theirs]. */
-enum tt_order { TT_ORDER_SHIFT, TT_ORDER_RANDOM };
+enum tt_order { TT_ORDER_SHIFT, TT_ORDER_RANDOM, TT_ORDER_RANK };
 struct tt_entry {
     int64_t mine, theirs, len;
     int32_t peer;
@@ -241,8 +241,9 @@ void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase);
 void tt_from(struct tt_builder *b, uint32_t turn);
 /* ... and what its flag value grows by each turn, inner and outer. */
 void tt_per_turn(struct tt_builder *b, int inc, int outer);
-void tt_exchange(struct tt_builder *b, const struct tt_exchange *how,
-                 const struct tt_entry *entries, uint32_t n);
+/* Entries, and the exchange of all that were appended since the last one. */
+void tt_entry(struct tt_builder *b, const struct tt_entry *entry);
+void tt_exchange(struct tt_builder *b, const struct tt_exchange *how);
 /* Bytes of private scratch, a line-aligned new piece; its first byte as a range. */
 struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes);
 

@@ -204,6 +204,12 @@ static bool moves(enum tt_coll coll)
     return coll != TT_COLL_barrier;
 }
 
+static bool has_order(enum tt_coll coll)
+{
+    bool exchanges = coll >= TT_COLL_allgather && coll <= TT_COLL_alltoallv;
+    return tt_coll_has_op(coll) || exchanges;
+}
+
 static bool has_counts(enum tt_coll coll)
 {
     return tt_call_counts(&(struct tt_call){.coll = coll});
@@ -215,7 +221,7 @@ static const struct {
     bool (*applies)(enum tt_coll);
     void (*read)(struct reader *, struct piece);
 } keys[] = {
-    {tt_coll_has_root, key_root},     {moves, key_slice}, {tt_coll_has_op, key_order},
+    {tt_coll_has_root, key_root},     {moves, key_slice}, {has_order, key_order},
     {tt_coll_has_place, key_inplace}, {always, key_seed}, {has_counts, key_skew},
 };
 

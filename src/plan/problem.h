@@ -14,7 +14,8 @@
  *
  *     root=R        bcast, reduce, gather; otherwise 0
  *     slice=BYTES   of a pipeline; otherwise the algorithm's own
- *     order=rank    operands are combined in rank order; order=any: user's may be in any
+ *     order=rank    operands are combined in rank order; order=any: user's may be in any; of exchanges:
+ *                   `exchange` begins with rank 0 and goes on in rank order, not at random
  *     inplace=1     where the collective can be
  *     seed=N        of whatever is drawn at random
  *     skew=WORD     counts of the v-forms and reduce_scatter: equal (as without), uniform (drawn from 0 to twice
@@ -71,8 +72,8 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node);
 /* The network of the problem, which the caller frees; *net stays empty, and OK, where it has none. MEMORY. */
 tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net);
-/* For simulations: the ranks on the nodes that the problem says, else each on one of its own; map->net is set to
- * `net` if there is a network. */
+/* For simulations: the ranks on the nodes that the problem says, else each on one of its own, with puts and gets
+ * between them; map->net is set to `net` if there is a network. */
 tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *map, int *node,
                               struct tt_net *net);
 

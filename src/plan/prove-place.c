@@ -190,9 +190,11 @@ static bool reaches(struct tt_prover *p, const struct tt_part *owner, int buf)
     const struct tt_map *map = p->problem->map;
     static const char *const name[] = {"IN", "OUT", "TMP", "WIN"};
     if (!map) return true;
-    if (!tt_map_same_node(map, p->running->part->rank, owner->rank))
+    if (!tt_map_same_node(map, p->running->part->rank, owner->rank)) {
+        if (map->rdma && buf != TT_WIN) return true;
         return tt_prove_fault(p, TT_FAULT_REACH, "%s@%d is on another node", name[buf],
                               owner->rank);
+    }
     if (buf != TT_WIN && !map->direct)
         return tt_prove_fault(p, TT_FAULT_REACH,
                               "%s@%d: the map does not grant direct access to others' buffers",

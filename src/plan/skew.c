@@ -84,6 +84,7 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
 {
     struct tt_call call = problem->call;
     int p = problem->p;
+    call.seed = problem->seed;
     if (!tt_call_counts(&call)) return call;
     double harmonic = harmonic_sum(problem);
     for (int r = 0; r < p; r++) room[r] = count(problem, harmonic, r, me);
@@ -146,6 +147,7 @@ tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *m
     tt_problem_map(problem, map, node);
     if (net->nodes > 0) map->net = net;
     if (problem->map[0] && !map->net) return TUTTI_OK;
+    map->rdma = true;
     for (int r = 0; r < problem->p; r++) node[r] = r;
     map->nodes = problem->p;
     map->node = problem->p > 1 ? node : NULL;

@@ -235,7 +235,7 @@ static const char *entry_invalid(const struct tt_plan *plan, const struct tt_ent
 
 static const char *how_invalid(const struct tt_exchange *x)
 {
-    if (x->order != TT_ORDER_SHIFT && x->order != TT_ORDER_RANDOM) return "no such order";
+    if ((unsigned)x->order > TT_ORDER_RANK) return "no such order";
     if (x->window < 1 || x->window > TT_IN_FLIGHT) return "a wrong window";
     if (x->chunk <= 0) return "chunks of no length";
     return x->from != TT_IN && x->from != TT_OUT ? "an exchange out of no such buffer" : NULL;

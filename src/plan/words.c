@@ -31,7 +31,8 @@ static const char *const steps[] = {
     [TT_AWAIT] = "await", [TT_COPY] = "copy", [TT_REDUCE] = "reduce",
     [TT_LOOP] = "loop",   [TT_END] = "}",     [TT_EXCHANGE] = "exchange"};
 
-static const char *const orders[] = {[TT_ORDER_SHIFT] = "shift", [TT_ORDER_RANDOM] = "random"};
+static const char *const orders[] = {
+    [TT_ORDER_SHIFT] = "shift", [TT_ORDER_RANDOM] = "random", [TT_ORDER_RANK] = "rank"};
 
 static const char *const skews[] = {
 #define SKEW(name) #name,
@@ -42,7 +43,7 @@ static const char *const skews[] = {
 const struct tt_words tt_skew_words = {skews, TT_SKEWS};
 const struct tt_words tt_buffer_words = {buffers, TT_BUFFERS};
 const struct tt_words tt_step_words = {steps, sizeof steps / sizeof steps[0]};
-const struct tt_words tt_order_words = {orders, 2};
+const struct tt_words tt_order_words = {orders, 3};
 const struct tt_words tt_type_words = {types, TUTTI_TYPES};
 const struct tt_words tt_op_words = {ops, TUTTI_OPS};
 

@@ -19,6 +19,7 @@ struct tt_map {
     int64_t win_bytes; /* of a rank, in one slot */
     bool direct;
     bool mapped;
+    bool rdma;     /* direct access reaches other nodes too: puts and gets over the network */
     int read_cost; /* of reading 64 KiB where the owner keeps it, in copies of as much */
     int nodes;
     const int *node;

@@ -147,16 +147,15 @@ static void combine(struct maker *m)
 
 static void exchange(struct maker *m)
 {
-    struct tt_entry entries[20];
     int n = m->p > 1 ? below(m, 20) : 0;
     for (int i = 0; i < n; i++)
-        entries[i] = (struct tt_entry){number(m), number(m), number(m) / 1024, other(m)};
-    struct tt_exchange how = {.order = below(m, 2) ? TT_ORDER_RANDOM : TT_ORDER_SHIFT,
+        tt_entry(m->b, &(struct tt_entry){number(m), number(m), number(m) / 1024, other(m)});
+    struct tt_exchange how = {.order = (enum tt_order)below(m, 3),
                               .window = 1 + (uint32_t)below(m, TT_IN_FLIGHT),
                               .seed = below(m, 2) ? tt_random_next(&m->random) : 0,
                               .chunk = 1 + number(m) / 4 + (INT64_C(1) << 24),
                               .from = below(m, 2) ? TT_IN : TT_OUT};
-    tt_exchange(m->b, &how, entries, (uint32_t)n);
+    tt_exchange(m->b, &how);
 }
 
 static void steps(struct maker *m, int n);
