@@ -33,7 +33,17 @@ static void print_grid(char *map, size_t size, int p)
     if (p > 1) snprintf(map + used, size - used, "%s%d", between, p);
 }
 
-static void print_map(char *map, size_t size, int p, int which)
+/* The network that the algorithm is for. */
+static void print_network(char *map, size_t size, const struct tt_algorithm *algorithm, int p)
+{
+    if (strcmp(algorithm->name, "tree") == 0)
+        snprintf(map, size, "tree:%dx%d", 1 + p % 4, p);
+    else
+        print_grid(map, size, p);
+}
+
+static void print_map(char *map, size_t size, const struct tt_algorithm *algorithm, int p,
+                      int which)
 {
     map[0] = '\0';
     if (p < 3) return;
@@ -41,7 +51,7 @@ static void print_map(char *map, size_t size, int p, int which)
     if (which == 2) snprintf(map, size, "nodes:1,%d", p - 1);
     if (which == 3 && p % 3) snprintf(map, size, "nodes:3*%d,%d", p / 3, p % 3);
     if (which == 3 && p % 3 == 0) snprintf(map, size, "nodes:3*%d", p / 3);
-    if (which == 4) print_grid(map, size, p);
+    if (which == 4) print_network(map, size, algorithm, p);
 }
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
@@ -162,7 +172,7 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
                               .mapped = machine->mapped,
                               .gaps = digit[GAPS] == 1,
                               .scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 3};
-    print_map(c.problem.map, sizeof c.problem.map, p, digit[MAP]);
+    print_map(c.problem.map, sizeof c.problem.map, algorithm, p, digit[MAP]);
     return c;
 }
 

@@ -24,8 +24,8 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
 {
     struct tt_count most = {0};
     for (int r = 0; r < map->p; r++) {
-        struct tt_count mine = tt_tree_reduce_count(call, map->p, r, tt_tree_radix, SLICE);
-        tt_count_add(&mine, tt_tree_bcast_count(call, map->p, r, 0, tt_tree_radix, SLICE));
+        struct tt_count mine = tt_tree_reduce_count(call, map, r, tt_tree_radix, SLICE);
+        tt_count_add(&mine, tt_tree_bcast_count(call, map, r, 0, tt_tree_radix, SLICE));
         tt_count_raise(&most, mine);
     }
     return most;
@@ -42,9 +42,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     if (phase == 0)
-        tt_tree_reduce(b, call, map->p, me, tt_tree_radix, SLICE);
+        tt_tree_reduce(b, call, map, me, tt_tree_radix, SLICE);
     else
-        tt_tree_bcast(b, call, map->p, me, 0, tt_tree_radix, SLICE);
+        tt_tree_bcast(b, call, map, me, 0, tt_tree_radix, SLICE);
 }
 
 const struct tt_algorithm tt_allreduce_prt = {

@@ -22,7 +22,7 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
 {
     /* The root has the most children; nobody has more messages in and out. */
     struct tt_count most =
-        tt_tree_bcast_count(call, map->p, 0, 0, tt_tree_binomial, tt_call_bytes(call));
+        tt_tree_bcast_count(call, map, 0, 0, tt_tree_binomial, tt_call_bytes(call));
     most.received = tt_call_bytes(call);
     return most;
 }
@@ -31,7 +31,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    tt_tree_bcast(b, call, map->p, me, call->root, tt_tree_binomial, tt_call_bytes(call));
+    tt_tree_bcast(b, call, map, me, call->root, tt_tree_binomial, tt_call_bytes(call));
 }
 
 const struct tt_algorithm tt_bcast_binomial = {

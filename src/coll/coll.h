@@ -87,7 +87,10 @@ struct tt_algorithm {
     X(alltoall_ring)                                                                               \
     X(alltoall_ring_both)                                                                          \
     X(alltoall_mesh)                                                                               \
-    X(alltoall_hypercube)
+    X(alltoall_hypercube)                                                                          \
+    X(bcast_tree)                                                                                  \
+    X(reduce_tree)                                                                                 \
+    X(allreduce_tree)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -26,7 +26,7 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
 {
     struct tt_count most = {0};
     for (int r = 0; r < map->p; r++)
-        tt_count_raise(&most, tt_tree_reduce_count(call, map->p, r, tt_tree_radix, SLICE));
+        tt_count_raise(&most, tt_tree_reduce_count(call, map, r, tt_tree_radix, SLICE));
     return most;
 }
 
@@ -34,7 +34,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    tt_tree_reduce(b, call, map->p, me, tt_tree_radix, SLICE);
+    tt_tree_reduce(b, call, map, me, tt_tree_radix, SLICE);
 }
 
 const struct tt_algorithm tt_reduce_prt = {

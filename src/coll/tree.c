@@ -5,12 +5,15 @@
  */
 #include "coll/tree.h"
 
+#include "topo/net.h"
+
 /* ---- Shapes ---- */
 
-struct tt_tree tt_tree_binomial(const struct tt_call *call, int p, int base, int me)
+struct tt_tree tt_tree_binomial(const struct tt_call *call, const struct tt_map *map, int base,
+                                int me)
 {
     (void)call;
-    int v = tt_after(p, me, p - base), low = v & -v;
+    int p = map->p, v = tt_after(p, me, p - base), low = v & -v;
     struct tt_tree t = {.parent = v ? tt_after(p, v - low, base) : -1};
     for (int64_t bit = 1; (v == 0 || bit < low) && v + bit < p; bit *= 2)
         t.child[t.children++] = tt_after(p, v + (int)bit, base);
@@ -28,9 +31,9 @@ const char *tt_refuse_radix(const struct tt_call *call)
 }
 
 /* The first rank of the run [lo, hi) is its root; the rest is cut into k runs, its children. */
-struct tt_tree tt_tree_radix(const struct tt_call *call, int p, int base, int me)
+struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *map, int base, int me)
 {
-    int v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
+    int p = map->p, v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
     struct tt_tree t = {.parent = -1};
     while (lo != v) {
         int64_t first = lo + 1, rest = hi - first, part = ((v - first + 1) * k - 1) / rest;
@@ -42,6 +45,46 @@ struct tt_tree tt_tree_radix(const struct tt_call *call, int p, int base, int me
         int64_t first = lo + 1, rest = hi - first;
         int64_t child = first + rest * part / k, end = first + rest * (part + 1) / k;
         if (child < end) t.child[t.children++] = tt_after(p, (int)child, base);
+    }
+    return t;
+}
+
+static bool has_tree(const struct tt_map *map)
+{
+    return map->net && map->net->kind == TT_NET_tree;
+}
+
+const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map)
+{
+    bool wide = has_tree(map) && map->net->extent[0] >= TT_CHILDREN;
+    return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call);
+}
+
+/* Breadth first: the children of 0 are 1, 2; of 1 they are 3, 4; ... */
+static struct tt_tree breadth_first(const struct tt_call *call, int p, int base, int me)
+{
+    int v = tt_after(p, me, p - base), k = radix(call);
+    struct tt_tree t = {.parent = v ? tt_after(p, (v - 1) / k, base) : -1};
+    for (int64_t child = (int64_t)v * k + 1; child <= (int64_t)v * k + k && child < p; child++)
+        t.child[t.children++] = tt_after(p, (int)child, base);
+    return t;
+}
+
+/* The network hung up at `base`: who is on the way there is the parent, the other neighbours are children. */
+struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *map, int base,
+                               int me)
+{
+    const struct tt_net *net = map->net;
+    if (!has_tree(map)) return breadth_first(call, map->p, base, me);
+    int node = tt_net_node(net, me);
+    struct tt_tree t = {.parent = -1};
+    struct tt_route route = tt_route(node, tt_net_node(net, base));
+    struct tt_hop hop;
+    if (tt_route_next(net, &route, &hop)) t.parent = tt_net_rank(net, hop.to);
+    for (int port = 0; port < net->ports; port++) {
+        int to = tt_net_neighbour(net, node, port);
+        if (to >= 0 && tt_net_rank(net, to) != t.parent)
+            t.child[t.children++] = tt_net_rank(net, to);
     }
     return t;
 }
@@ -97,12 +140,12 @@ static void recv_slice(struct tt_builder *b, const struct tt_slices *s, int peer
     tt_wait(b, recv);
 }
 
-void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, int p, int me,
-                    tt_tree_fn *shape, int64_t slice)
+void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me, tt_tree_fn *shape, int64_t slice)
 {
     int base = base_of(call);
     bool again = hands_on(call) && me == call->root; /* its input leaves before the result comes */
-    struct tt_tree t = shape(call, p, base, me);
+    struct tt_tree t = shape(call, map, base, me);
     int to = t.parent >= 0 ? t.parent : hands_on(call) ? call->root : -1;
     struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
     struct tt_range own = tt_slice(b, &s, tt_own(TT_IN, 0)),
@@ -121,10 +164,10 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, int p, int
     if (to >= 0 && s.turns > 1 && !again) tt_wait_ago(b, send, 1);
 }
 
-struct tt_count tt_tree_reduce_count(const struct tt_call *call, int p, int me, tt_tree_fn *shape,
-                                     int64_t slice)
+struct tt_count tt_tree_reduce_count(const struct tt_call *call, const struct tt_map *map, int me,
+                                     tt_tree_fn *shape, int64_t slice)
 {
-    struct tt_tree t = shape(call, p, base_of(call), me);
+    struct tt_tree t = shape(call, map, base_of(call), me);
     int64_t bytes = tt_call_bytes(call);
     int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
     bool sends = t.parent >= 0 || hands_on(call), again = hands_on(call) && me == call->root;
@@ -139,10 +182,10 @@ struct tt_count tt_tree_reduce_count(const struct tt_call *call, int p, int me, 
 
 /* ---- Down ---- */
 
-void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, int p, int me, int base,
-                   tt_tree_fn *shape, int64_t slice)
+void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                   int me, int base, tt_tree_fn *shape, int64_t slice)
 {
-    struct tt_tree t = shape(call, p, base, me);
+    struct tt_tree t = shape(call, map, base, me);
     struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
     struct tt_range out = tt_slice(b, &s, tt_own(TT_OUT, 0));
     tt_started send[TT_CHILDREN];
@@ -155,10 +198,10 @@ void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, int p, int 
     for (int c = t.children - 1; c >= 0 && s.turns > 1; c--) tt_wait_ago(b, send[c], 1);
 }
 
-struct tt_count tt_tree_bcast_count(const struct tt_call *call, int p, int me, int base,
-                                    tt_tree_fn *shape, int64_t slice)
+struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_map *map, int me,
+                                    int base, tt_tree_fn *shape, int64_t slice)
 {
-    struct tt_tree t = shape(call, p, base, me);
+    struct tt_tree t = shape(call, map, base, me);
     int64_t bytes = tt_call_bytes(call), receives = t.parent >= 0;
     int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
     return (struct tt_count){.sent = t.children * bytes,

@@ -18,22 +18,25 @@ struct tt_tree {
     int children;
     int child[TT_CHILDREN];
 };
-/* Rank `me`'s place in the tree that stands on `base`; only `radix` of the call is looked at. */
-typedef struct tt_tree tt_tree_fn(const struct tt_call *call, int p, int base, int me);
-tt_tree_fn tt_tree_binomial, tt_tree_radix;
+/* Rank `me`'s place in the tree that stands on `base`; only `radix` of the call is looked at. `network`: along the links
+ * of the map's network, a tree; without one, breadth first, and then no subtree's ranks are adjacent. */
+typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_map *map, int base,
+                                  int me);
+tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_network;
 /* NULL, or why there is no such tree. */
 const char *tt_refuse_radix(const struct tt_call *call);
+const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map);
 
 /* Where the reduced slices of a rank are kept: OUT, or two slices of scratch where there is none. */
-void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, int p, int me,
-                    tt_tree_fn *shape, int64_t slice);
-void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, int p, int me, int base,
-                   tt_tree_fn *shape, int64_t slice);
+void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me, tt_tree_fn *shape, int64_t slice);
+void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                   int me, int base, tt_tree_fn *shape, int64_t slice);
 
 /* What they cost rank `me`. */
-struct tt_count tt_tree_reduce_count(const struct tt_call *call, int p, int me, tt_tree_fn *shape,
-                                     int64_t slice);
-struct tt_count tt_tree_bcast_count(const struct tt_call *call, int p, int me, int base,
-                                    tt_tree_fn *shape, int64_t slice);
+struct tt_count tt_tree_reduce_count(const struct tt_call *call, const struct tt_map *map, int me,
+                                     tt_tree_fn *shape, int64_t slice);
+struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_map *map, int me,
+                                    int base, tt_tree_fn *shape, int64_t slice);
 
 #endif

@@ -68,6 +68,15 @@ static void parents(struct tt_reader *in, struct tt_net *net)
         if (net->up[l] < 1) tt_reader_wrong(in, where[l], "must be at least 1");
 }
 
+static void adapters(struct tt_reader *in, struct tt_net *net)
+{
+    const char *begin = in->at;
+    if (!tt_reader_take(in, "+reduce")) return;
+    net->reduces = true;
+    if (net->kind != TT_NET_tree)
+        tt_reader_wrong(in, begin, "the adapters of a %s do not reduce", kinds[net->kind]);
+}
+
 static void shape(struct tt_reader *in, struct tt_net *net)
 {
     const char *where[TT_NET_LEVELS], *wrong;
@@ -78,6 +87,7 @@ static void shape(struct tt_reader *in, struct tt_net *net)
         tt_reader_wrong(in, in->at, "expected x and a number: a %s has %d", kinds[net->kind],
                         least);
     parents(in, net);
+    adapters(in, net);
     if (!in->failed && (wrong = tt_net_shape(net, &which)) != NULL)
         tt_reader_wrong(in, where[which], "%s", wrong);
 }

@@ -3,6 +3,7 @@
  * Networks as text, which is what follows the @ of a problem:
  *
  *     KIND:NUMBERxNUMBER...     see topo/net.h
+ *     +reduce                   behind a tree: its adapters reduce
  *     -hole(3,3,3)  -hole(17)   a node that is missing, by its place in a grid or its number
  *     -wall(x=4)                all whose x (y z u v w) is 4
  *     -random(50,7)             50, drawn with seed 7

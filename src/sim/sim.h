@@ -13,6 +13,7 @@
  * A signal is a message of 8 bytes; a put goes from who puts, a get from who is read to who reads, and so does an
  * operand or source X@r. A send is complete when its last byte has left, a receive when it has come and was
  * posted. Copying costs t_r, reducing gamma for each byte and operand but the first. Waiting costs nothing.
+ * Where the network's adapters reduce (tt_net.reduces) gamma is not counted.
  * What happens at the same picosecond happens in the order in which it was found out, so results never differ.
  */
 #ifndef TT_SIM_SIM_H

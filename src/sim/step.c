@@ -221,6 +221,7 @@ static int64_t work_ps(const struct tt_sim *sim, const struct tt_plain *s)
 {
     const struct tt_model *model = sim->job->model;
     if (s->kind == TT_COPY) return s->range[1].rank == TT_SELF ? model->tr_ps * s->len : 0;
+    if (sim->job->net && sim->job->net->reduces) return 0;
     return s->nops > 2 ? model->gamma_ps * s->len * (s->nops - 2) : 0;
 }
 

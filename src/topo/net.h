@@ -9,6 +9,7 @@
  *     mesh:4x4  torus:8x8x8  1 to 6 dimensions of any extents; a torus closes each to a ring
  *     hypercube:10           2^10 nodes
  *     tree:2x1023            1023 nodes, each with 2 children: 0 is the root, 1 and 2 its children ...
+ *                            tree:2x1023+reduce: adapters with units that reduce
  *     fattree:4x4x4          4 nodes a leaf switch, 4 such switches under each of the next level ...;
  *                            fattree:4x4x4up1x2x2 with 1, 2, 2 parents (else as many as children below)
  *     dragonfly:2x4x2        2 nodes a router, 4 routers a group, 2 links of a router to other groups;
@@ -66,6 +67,7 @@ struct tt_net {
     int up[TT_NET_LEVELS];   /* parents of a level of a fat tree */
     int first[TT_NET_LEVELS + 1]; /* vertex of each of its levels */
     bool wraps;                   /* a grid of rings */
+    bool reduces;                 /* a tree whose adapters combine what passes */
     int ranks;                    /* members: nodes that are not missing */
     int *node, *rank;             /* of each rank, of each node (-1: missing); NULL: the same */
     int *order;                   /* with holes: of each vertex; a link to a lower one leads up */

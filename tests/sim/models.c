@@ -57,6 +57,22 @@ static void reducing_and_copying_take_their_time(void **state)
     assert_int_equal(paper(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
+/* A reduction along the links of a tree: each carries every byte once; with units in the adapters the processors' time
+ * for it is gone. */
+static void adapters_reduce(void **state)
+{
+    (void)state;
+    struct tt_model model = paper_links;
+    model.gamma_ps = 5000;
+    struct outcome slow = paper("reduce/f64/sum/1M/p15@tree:2x15", "tree", &model);
+    struct outcome fast = paper("reduce/f64/sum/1M/p15@tree:2x15+reduce", "tree", &model);
+    struct outcome free = paper("reduce/f64/sum/1M/p15@tree:2x15", "tree", &paper_links);
+    assert_int_equal(slow.max_link_bytes, 1 << 20);
+    assert_int_equal(slow.bytes, 14 << 20);
+    assert_int_equal(fast.time_ps, free.time_ps);
+    assert_true(slow.time_ps > fast.time_ps);
+}
+
 static void the_same_again_gives_the_same(void **state)
 {
     (void)state;
@@ -102,6 +118,7 @@ int main(void)
         cmocka_unit_test(loggp_adds_up),
         cmocka_unit_test(links_are_waited_for),
         cmocka_unit_test(reducing_and_copying_take_their_time),
+        cmocka_unit_test(adapters_reduce),
         cmocka_unit_test(the_same_again_gives_the_same),
         cmocka_unit_test(who_waits_for_ever_is_named),
     };

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `tree`: slices stream along the links of a tree network, hung up at the root; each message takes
+ * one link, and no two want the same.
+ *
+ *          1                  tree:2x6, from 1
+ *        / | \
+ *       0  3  4
+ *       |
+ *       2 - 5
+ *
+ * On other networks the tree is the binary (k-ary) one in breadth-first order.
+ * Source: the collective network of CN101114273; pipelined broadcast along a tree.
+ */
+#include "coll/tree.h"
+
+enum { SLICE = 64 << 10 };
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_network(call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++)
+        tt_count_raise(&most,
+                       tt_tree_bcast_count(call, map, r, call->root, tt_tree_network, SLICE));
+    return most;
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_tree_bcast(b, call, map, me, call->root, tt_tree_network, SLICE);
+}
+
+const struct tt_algorithm tt_bcast_tree = {
+    .coll = TT_COLL_bcast,
+    .name = "tree",
+    .applies = "always; meant for tree networks",
+    .cost = "(depth + q) t_s + k t_w L",
+    .source = "CN101114273",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
