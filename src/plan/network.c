@@ -197,12 +197,14 @@ static const char *node_text(const struct tt_net *net, int node, char *text, siz
     return text;
 }
 
-static void settle(struct tt_reader *in, struct tt_net *net, const char *begin)
+typedef tutti_status settle_fn(struct tt_net *net, int cut[2]);
+
+static void settle(struct tt_reader *in, struct tt_net *net, const char *begin, settle_fn *fn)
 {
     char one[64], other[64];
     int cut[2];
     if (in->failed) return;
-    tutti_status status = tt_net_settle(net, cut);
+    tutti_status status = fn(net, cut);
     if (status == TUTTI_ERR_LIMIT)
         tt_reader_wrong(in, begin, "with missing nodes there may be 8192, with 255 links each");
     else if (status == TUTTI_ERR_ARG && cut[0] < 0)
@@ -215,7 +217,8 @@ static void settle(struct tt_reader *in, struct tt_net *net, const char *begin)
         tt_reader_wrong(in, begin, "no memory for a network of %d nodes", net->nodes);
 }
 
-tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error)
+static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader_error *error,
+                          settle_fn *fn)
 {
     struct tt_reader_error wrong;
     struct tt_reader in = {.text = text, .at = text, .error = &wrong};
@@ -224,10 +227,24 @@ tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_re
     if (!in.failed) shape(&in, net);
     const char *holes = in.at;
     while (!in.failed && *in.at) missing(&in, net);
-    settle(&in, net, holes);
+    settle(&in, net, holes, fn);
     if (!in.failed) return TUTTI_OK;
     tt_net_free(net);
     if (error) *error = wrong;
     return tt_fail(TUTTI_ERR_ARG, "bad network '%.200s': %s (at character %zu)", text, wrong.text,
                    wrong.at + 1);
+}
+
+tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error)
+{
+    return parse(text, net, error, tt_net_settle);
+}
+
+tutti_status tt_network_ranks(const char *text, int *ranks, struct tt_reader_error *error)
+{
+    struct tt_net net;
+    TT_TRY(parse(text, &net, error, tt_net_join));
+    *ranks = net.ranks;
+    tt_net_free(&net);
+    return TUTTI_OK;
 }

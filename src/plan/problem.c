@@ -259,17 +259,15 @@ static int64_t nodes(struct parser *to)
 
 static void network(struct parser *to)
 {
-    struct tt_net net;
     struct tt_reader_error error;
-    if (tt_network_parse(to->in.at, &net, &error) != TUTTI_OK) {
-        tt_reader_wrong(&to->in, to->in.at + error.at, "%.400s", error.text);
-        return;
-    }
-    if (net.ranks != to->problem->p)
-        tt_reader_wrong(&to->in, to->in.at, "the network has %d nodes for %d ranks", net.ranks,
+    const char *begin = to->in.at;
+    int ranks = 0;
+    if (tt_network_ranks(begin, &ranks, &error) != TUTTI_OK)
+        tt_reader_wrong(&to->in, begin + error.at, "%.400s", error.text);
+    else if (ranks != to->problem->p)
+        tt_reader_wrong(&to->in, begin, "the network has %d nodes for %d ranks", ranks,
                         to->problem->p);
-    to->in.at += strlen(to->in.at);
-    tt_net_free(&net);
+    to->in.at += strlen(begin);
 }
 
 static void node_sizes(struct parser *to, const char *begin)
@@ -292,15 +290,15 @@ static void map(struct parser *to)
 {
     const char *begin = ++to->in.at;
     size_t n = strcspn(begin, ":");
-    if (tt_network_is_one(begin))
+    if (strlen(begin) >= TT_PROBLEM_MAP)
+        tt_reader_wrong(&to->in, begin, "a map of more than %d characters", TT_PROBLEM_MAP - 1);
+    else if (tt_network_is_one(begin))
         network(to);
     else if (n == strlen("nodes") && strncmp(begin, "nodes", n) == 0)
         node_sizes(to, begin);
     else
         tt_reader_wrong(&to->in, begin, "unknown map '%.*s', expected nodes: or a network: %s",
                         (int)tt_min((int64_t)n, 60), begin, TT_NET_WORDS);
-    if (!to->in.failed && strlen(begin) >= TT_PROBLEM_MAP)
-        tt_reader_wrong(&to->in, begin, "a map of more than %d characters", TT_PROBLEM_MAP - 1);
     if (!to->in.failed) memcpy(to->problem->map, begin, strlen(begin) + 1);
 }
 

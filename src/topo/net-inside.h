@@ -22,8 +22,8 @@ extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fat
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
-/* Fills net->way of a network with missing nodes; else as tt_net_settle. */
-tutti_status tt_net_reroute(struct tt_net *net, int cut[2]);
+/* Sees whether the members reach each other, with `routes` fills net->way; else as tt_net_settle. */
+tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2]);
 
 /* a * b, or INT32_MAX if that is more. */
 static inline int tt_net_times(int a, int b)

@@ -12,13 +12,37 @@
 
 enum { MOST = 1 << 13 }; /* vertices: what is kept grows with the square */
 
+/* order: of each vertex, -1: not reached; list: those reached, in that order. The links of vertex v that are left
+ * are to[first[v]] .. to[first[v + 1] - 1], by their ports in ascending order. */
 struct search {
     const struct tt_net *net;
-    int *order; /* of each vertex; -1: not reached */
-    int *list;  /* those reached, in that order */
-    int *distance;
-    int n;
+    int *order, *list, *distance, n;
+    int *first, *to;
+    uint8_t *port;
 };
+
+static tutti_status list_links(struct search *s)
+{
+    const struct tt_net *net = s->net;
+    int n = 0;
+    for (int i = 0; i < net->vertices * net->ports; i++)
+        n += tt_net_neighbour(net, i / net->ports, i % net->ports) >= 0;
+    s->to = tt_alloc((size_t)n * sizeof *s->to);
+    s->port = tt_alloc((size_t)n);
+    if (!s->to || !s->port) return TUTTI_ERR_MEMORY;
+    n = 0;
+    for (int v = 0; v < net->vertices; v++) {
+        s->first[v] = n;
+        for (int port = 0; port < net->ports; port++) {
+            int to = tt_net_neighbour(net, v, port);
+            if (to < 0) continue;
+            s->to[n] = to;
+            s->port[n++] = (uint8_t)port;
+        }
+    }
+    s->first[net->vertices] = n;
+    return TUTTI_OK;
+}
 
 /* From one vertex over all it can reach. */
 static void search(struct search *s, int from)
@@ -28,9 +52,9 @@ static void search(struct search *s, int from)
     s->order[from] = s->n;
     s->list[s->n++] = from;
     for (int i = 0; i < s->n; i++) {
-        for (int port = 0; port < s->net->ports; port++) {
-            int to = tt_net_neighbour(s->net, s->list[i], port);
-            if (to < 0 || s->order[to] >= 0) continue;
+        for (int k = s->first[s->list[i]]; k < s->first[s->list[i] + 1]; k++) {
+            int to = s->to[k];
+            if (s->order[to] >= 0) continue;
             s->order[to] = s->n;
             s->list[s->n++] = to;
         }
@@ -61,9 +85,9 @@ static void measure(struct search *s, int to)
     reach(s, &n, 2 * to + 1, 0);
     for (int i = 0; i < n; i++) {
         int at = s->list[i] / 2, gone_down = s->list[i] % 2, next = s->distance[s->list[i]] + 1;
-        for (int port = 0; port < net->ports; port++) {
-            int before = tt_net_neighbour(net, at, port);
-            if (before < 0 || is_up(s, before, at) == gone_down) continue;
+        for (int k = s->first[at]; k < s->first[at + 1]; k++) {
+            int before = s->to[k];
+            if (is_up(s, before, at) == gone_down) continue;
             reach(s, &n, 2 * before, next);
             if (gone_down) reach(s, &n, 2 * before + 1, next);
         }
@@ -73,14 +97,13 @@ static void measure(struct search *s, int to)
 /* Of the ports that lead on by a shortest way, one that differs from destination to destination. */
 static int port_of(const struct search *s, int v, int gone_down, int to)
 {
-    const struct tt_net *net = s->net;
-    int left = s->distance[2 * v + gone_down];
-    for (int i = 0; i < net->ports; i++) {
-        int port = (v + to + i) % net->ports, next = tt_net_neighbour(net, v, port);
-        if (next < 0) continue;
+    int left = s->distance[2 * v + gone_down], n = s->first[v + 1] - s->first[v], begin = 0;
+    while (begin < n && s->port[s->first[v] + begin] < (v + to) % s->net->ports) begin++;
+    for (int i = 0; i < n; i++) {
+        int k = s->first[v] + (begin + i) % n, next = s->to[k];
         bool up = is_up(s, v, next);
         if (up && gone_down) continue;
-        if (s->distance[2 * next + !up] == left - 1) return port;
+        if (s->distance[2 * next + !up] == left - 1) return s->port[k];
     }
     return 0;
 }
@@ -109,12 +132,16 @@ static int unreached(const struct search *s)
     return -1;
 }
 
-static tutti_status route_all(struct search *s, struct tt_net *net, int cut[2])
+static tutti_status find_cut(struct search *s, int cut[2])
 {
-    search(s, net->node[0]);
-    cut[0] = net->node[0];
+    search(s, s->net->node[0]);
+    cut[0] = s->net->node[0];
     cut[1] = unreached(s);
-    if (cut[1] >= 0) return TUTTI_ERR_ARG;
+    return cut[1] >= 0 ? TUTTI_ERR_ARG : TUTTI_OK;
+}
+
+static tutti_status route_all(struct search *s, struct tt_net *net)
+{
     search(s, middle(s));
     net->way = tt_calloc((size_t)net->vertices * (size_t)net->vertices, 2);
     if (!net->way) return TUTTI_ERR_MEMORY;
@@ -123,14 +150,27 @@ static tutti_status route_all(struct search *s, struct tt_net *net, int cut[2])
     return TUTTI_OK;
 }
 
-tutti_status tt_net_reroute(struct tt_net *net, int cut[2])
+static tutti_status reroute(struct search *s, struct tt_net *net, bool routes, int cut[2])
+{
+    TT_TRY(list_links(s));
+    TT_TRY(find_cut(s, cut));
+    return routes ? route_all(s, net) : TUTTI_OK;
+}
+
+tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2])
 {
     if (net->vertices > MOST || net->ports > UINT8_MAX) return TUTTI_ERR_LIMIT;
     size_t n = (size_t)net->vertices;
-    int *room = tt_alloc(4 * n * sizeof *room);
+    int *room = tt_alloc((5 * n + 1) * sizeof *room);
     net->order = tt_alloc(n * sizeof *net->order);
-    struct search s = {.net = net, .order = net->order, .list = room, .distance = room + 2 * n};
-    tutti_status status = room && net->order ? route_all(&s, net, cut) : TUTTI_ERR_MEMORY;
+    struct search s = {.net = net,
+                       .order = net->order,
+                       .list = room,
+                       .distance = room + 2 * n,
+                       .first = room + 4 * n};
+    tutti_status status = room && net->order ? reroute(&s, net, routes, cut) : TUTTI_ERR_MEMORY;
+    tt_free(s.port);
+    tt_free(s.to);
     tt_free(room);
     return status;
 }

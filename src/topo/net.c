@@ -60,7 +60,7 @@ static void number_ranks(struct tt_net *net)
     }
 }
 
-tutti_status tt_net_settle(struct tt_net *net, int cut[2])
+static tutti_status settle(struct tt_net *net, bool routes, int cut[2])
 {
     cut[0] = cut[1] = -1;
     if (!net->rank) return TUTTI_OK;
@@ -68,7 +68,17 @@ tutti_status tt_net_settle(struct tt_net *net, int cut[2])
     net->node = tt_alloc((size_t)net->ranks * sizeof *net->node);
     if (!net->node) return TUTTI_ERR_MEMORY;
     number_ranks(net);
-    return tt_net_ops(net)->transit ? tt_net_reroute(net, cut) : TUTTI_OK;
+    return tt_net_ops(net)->transit ? tt_net_reroute(net, routes, cut) : TUTTI_OK;
+}
+
+tutti_status tt_net_settle(struct tt_net *net, int cut[2])
+{
+    return settle(net, true, cut);
+}
+
+tutti_status tt_net_join(struct tt_net *net, int cut[2])
+{
+    return settle(net, false, cut);
 }
 
 /* ---- Walking ---- */

@@ -44,6 +44,7 @@ static void wrong_networks_are_refused(void **state)
         {"ring:4-random(4,1)", 14, "4 missing of 4"},
         {"ring:4-gap(1)", 6, "expected -hole(...), -wall(...), -random(...) or the end"},
         {"ring:1-hole(0)", 6, "no node is left"},
+        {"mesh:3x3-wall(x=1)", 8, "nodes 0 (0,0) and 2 (2,0) cannot reach one another"},
         {"torus:128x128-hole(1)", 13, "with missing nodes there may be 8192"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -53,6 +54,24 @@ static void wrong_networks_are_refused(void **state)
         if (strncmp(error.text, cases[i].says, strlen(cases[i].says)) != 0 ||
             error.at != cases[i].at)
             fail_msg("%s: %s (at %zu)", cases[i].text, error.text, error.at);
+        struct tt_reader_error counted = {.at = 999};
+        int ranks = -1;
+        assert_int_equal(tt_network_ranks(cases[i].text, &ranks, &counted), TUTTI_ERR_ARG);
+        assert_int_equal(counted.at, error.at);
+        assert_string_equal(counted.text, error.text);
+        assert_int_equal(ranks, -1);
+    }
+}
+
+static void members_are_counted_without_routes(void **state)
+{
+    (void)state;
+    for (const char *const *text = networks_holed; *text; text++) {
+        struct tt_net net = network(*text);
+        int ranks = 0;
+        assert_int_equal(tt_network_ranks(*text, &ranks, NULL), TUTTI_OK);
+        assert_int_equal(ranks, net.ranks);
+        tt_net_free(&net);
     }
 }
 
@@ -70,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_networks_are_refused),
+        cmocka_unit_test(members_are_counted_without_routes),
         cmocka_unit_test(networks_are_told_from_other_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
