@@ -6,12 +6,15 @@
 
 #include <string.h>
 
-/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. */
+/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. A text may
+ * have any numbers: what is too much for 64 bits is refused once the plan is looked at as a whole. */
 static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
 {
     struct tt_shape s = shape_of(b, *r);
-    int64_t span = s.block > 0 ? (len / s.block - 1) * s.stride + s.block : len;
-    return r->off + (s.mod > 0 ? (s.mod - 1) * s.step[0] : 0) + span;
+    __int128 end = r->off;
+    if (s.mod > 0) end += (__int128)(s.mod - 1) * s.step[0];
+    end += s.block > 0 ? (__int128)(len / s.block - 1) * s.stride + s.block : len;
+    return end < INT64_MAX ? (int64_t)end : INT64_MAX;
 }
 
 static void measure_window(struct tt_builder *b)

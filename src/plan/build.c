@@ -15,6 +15,10 @@ static bool grow(struct tt_builder *b, struct array *a, size_t n)
 {
     size_t room = a->room ? a->room : 32;
     while (room < a->n + n) room *= 2;
+    if (room > UINT32_MAX) {
+        b->error = "more than a plan can hold";
+        return false;
+    }
     char *data = tt_realloc(a->data, room * a->sz);
     if (!data) {
         b->error = "out of memory";

@@ -84,7 +84,7 @@ static void exchange_begin(struct tt_iter *iter, const struct tt_step *s)
     g->how = &iter->plan->exchanges[s->first];
     g->entries = iter->plan->entries + g->how->first;
     g->id = s->value;
-    g->step = iter->at;
+    g->step = iter->at - 1; /* which has been read */
     g->active = g->how->n;
     g->at = g->kept = 0;
     g->started = g->waited = iter->instances ? iter->instances[g->id] : 0;

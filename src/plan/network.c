@@ -120,7 +120,8 @@ static int node_at(struct tt_reader *in, const struct tt_net *net, const char *b
         if (place[d] >= net->extent[d])
             tt_reader_wrong(in, begin, "%c = %d is not below %d", axes[d], place[d],
                             net->extent[d]);
-        node += place[d] * net->stride[d];
+        else
+            node += place[d] * net->stride[d];
     }
     return node;
 }

@@ -41,7 +41,7 @@ int32_t tt_parse_other_rank(struct tt_parser *to)
 
 static int64_t bytes(struct tt_parser *to, const char *what)
 {
-    return tt_lex_number(&to->in, 0, INT64_MAX, what);
+    return tt_lex_number(&to->in, 0, TT_TEXT_BYTES, what);
 }
 
 /* "i%2*", "(i+1)*" and so on; what it multiplies follows. */
@@ -98,9 +98,9 @@ static struct tt_range place(struct tt_parser *to, int buf, int32_t owner)
     r.off = bytes(to, "an offset");
     turns(to, &s);
     if (tt_lex_take(in, "block")) {
-        s.block = tt_lex_number(in, 1, INT64_MAX, "the bytes of a block");
+        s.block = tt_lex_number(in, 1, TT_TEXT_BYTES, "the bytes of a block");
         tt_lex_need(in, "stride");
-        s.stride = tt_lex_number(in, s.block, INT64_MAX, "the stride of blocks");
+        s.stride = tt_lex_number(in, s.block, TT_TEXT_BYTES, "the stride of blocks");
     }
     tt_lex_need(in, "]");
     return shaped(to, r, &s);
@@ -129,7 +129,7 @@ struct tt_length tt_parse_length(struct tt_parser *to)
     struct tt_lex *in = &to->in;
     struct tt_length s = {.tail = -1};
     tt_lex_need(in, "len");
-    s.len = tt_lex_number(in, 1, INT64_MAX, "a length");
+    s.len = tt_lex_number(in, 1, TT_TEXT_BYTES, "a length");
     if (!tt_lex_take(in, "tail")) return s;
     s.tail = bytes(to, "the tail's length");
     if (!tt_lex_take(in, "every")) return s;

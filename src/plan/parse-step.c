@@ -167,7 +167,7 @@ static void end(struct tt_parser *to)
 static int64_t offset(struct tt_parser *to)
 {
     tt_lex_need(&to->in, "[");
-    int64_t off = tt_lex_number(&to->in, 0, INT64_MAX, "an offset");
+    int64_t off = tt_lex_number(&to->in, 0, TT_TEXT_BYTES, "an offset");
     tt_lex_need(&to->in, "]");
     return off;
 }
@@ -185,7 +185,7 @@ static void entry(struct tt_parser *to, int from)
     if (tt_parse_rank(to) != e.peer) tt_lex_wrong(in, "an entry for rank %d", (int)e.peer);
     e.theirs = offset(to);
     tt_lex_need(in, "len");
-    e.len = tt_lex_number(in, 1, INT64_MAX, "a length");
+    e.len = tt_lex_number(in, 1, TT_TEXT_BYTES, "a length");
     if (!in->failed) tt_entry(to->b, &e);
 }
 
@@ -200,7 +200,7 @@ static void how(struct tt_parser *to, struct tt_exchange *x)
     x->order = (enum tt_order)tt_lex_word(in, &tt_order_words, "an order");
     if (tt_lex_take(in, "seed")) x->seed = tt_lex_unsigned(in, "a seed");
     tt_lex_need(in, "chunk");
-    x->chunk = tt_lex_number(in, 1, INT64_MAX, "the bytes of a chunk");
+    x->chunk = tt_lex_number(in, 1, TT_TEXT_BYTES, "the bytes of a chunk");
     tt_lex_need(in, "window");
     x->window = (uint32_t)tt_lex_number(in, 1, TT_IN_FLIGHT, "the puts under way");
 }

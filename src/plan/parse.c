@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "plan/problem.h"
 #include "type/type.h"
 
 enum { NAME_SIZE = 48 };
@@ -48,9 +49,9 @@ static const char *algorithm(struct tt_parser *to)
 static void ranks(struct tt_parser *to)
 {
     tt_lex_need(&to->in, "rank");
-    to->me = (int32_t)tt_lex_number(&to->in, 0, INT32_MAX - 1, "a rank");
+    to->me = (int32_t)tt_lex_number(&to->in, 0, TT_PROBLEM_RANKS - 1, "a rank");
     tt_lex_need(&to->in, "of");
-    to->p = (int32_t)tt_lex_number(&to->in, 1, INT32_MAX, "the number of ranks");
+    to->p = (int32_t)tt_lex_number(&to->in, 1, TT_PROBLEM_RANKS, "the number of ranks");
     if (to->me >= to->p) tt_lex_wrong(&to->in, "rank %d of %d", (int)to->me, (int)to->p);
 }
 
@@ -79,7 +80,7 @@ static uint32_t opens(struct tt_parser *to)
 static int64_t scratch(struct tt_parser *to)
 {
     if (!tt_lex_take(&to->in, "tmp")) return 0;
-    int64_t bytes = tt_lex_number(&to->in, 1, INT64_MAX - TT_LINE, "the bytes of TMP");
+    int64_t bytes = tt_lex_number(&to->in, 1, TT_TEXT_BYTES, "the bytes of TMP");
     if (bytes % TT_LINE) tt_lex_wrong(&to->in, "TMP has a multiple of %d bytes", TT_LINE);
     tt_lex_line_end(&to->in);
     return bytes;

@@ -9,6 +9,9 @@
 
 #include "plan/lex.h"
 
+/* The most of any number of bytes, so that what a place and a length add up to can be counted. */
+#define TT_TEXT_BYTES (INT64_MAX / 2)
+
 struct tt_parser {
     struct tt_lex in;
     struct tt_builder *b; /* NULL before the first lane of a plan */

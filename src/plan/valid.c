@@ -121,6 +121,31 @@ static bool rotates_unevenly(const struct place *at, const struct tt_shape *s)
     return at->plan->steps[at->loop[at->depth - 1]].value % (uint32_t)s->mod != 0;
 }
 
+static uint32_t most_turns(const struct place *at, int out)
+{
+    return at->depth > out ? at->plan->steps[at->loop[at->depth - 1 - out]].value - 1 : 0;
+}
+
+/* How far the loops move a range at most, in either direction. */
+static __int128 moved(const struct place *at, const struct tt_shape *s)
+{
+    int64_t inner = (int64_t)most_turns(at, 0) + s->phase;
+    if (s->mod) inner = tt_min(inner, s->mod - 1);
+    __int128 steps[TT_DEPTH] = {s->step[0], s->step[1]};
+    for (int d = 0; d < TT_DEPTH; d++)
+        if (steps[d] < 0) steps[d] = -steps[d];
+    return inner * steps[0] + most_turns(at, 1) * steps[1];
+}
+
+/* Whether some turn's place cannot be counted in 64 bits. */
+static bool gets_too_far(const struct place *at, const struct tt_range *r, const struct tt_shape *s,
+                         int64_t len)
+{
+    __int128 end = r->off + moved(at, s);
+    end += s->block ? (__int128)(len / s->block) * s->stride : len;
+    return end > INT64_MAX;
+}
+
 static const char *range_invalid(const struct place *at, const struct tt_step *s,
                                  const struct tt_range *r)
 {
@@ -129,12 +154,13 @@ static const char *range_invalid(const struct place *at, const struct tt_step *s
     if (r->rank != TT_SELF && !is_rank(plan, r->rank)) return "a range of no rank";
     if (r->rank == plan->me) return "an own range by its rank";
     if (r->off < 0) return "a negative offset";
-    if (r->shape == 0) return r->off > INT64_MAX - s->len ? "a range out of range" : NULL;
+    int64_t tail = s->vary ? tt_max(plan->varies[s->vary].tail, 0) : 0, len = tt_max(s->len, tail);
+    if (r->shape == 0) return r->off > INT64_MAX - len ? "a range out of range" : NULL;
     if (r->shape >= plan->shapes_n) return "a shape outside its array";
     const struct tt_shape *shape = &plan->shapes[r->shape];
     if (rotates_unevenly(at, shape)) return "turns that are no multiple of a rotation";
+    if (gets_too_far(at, r, shape, len)) return "a range out of range";
     if (shape->block == 0) return NULL;
-    int64_t tail = s->vary ? tt_max(plan->varies[s->vary].tail, 0) : 0;
     return s->len % shape->block || tail % shape->block ? "a length that is no multiple of a block"
                                                         : NULL;
 }
@@ -230,7 +256,8 @@ static const char *entry_invalid(const struct tt_plan *plan, const struct tt_ent
     if (!is_rank(plan, e->peer)) return "an entry for no rank";
     if (e->peer == plan->me) return "an entry for the rank itself";
     if (e->len <= 0) return "an entry of no length";
-    return e->mine < 0 || e->theirs < 0 ? "an entry at a negative offset" : NULL;
+    if (e->mine < 0 || e->theirs < 0) return "an entry at a negative offset";
+    return tt_max(e->mine, e->theirs) > INT64_MAX - e->len ? "an entry out of range" : NULL;
 }
 
 static const char *how_invalid(const struct tt_exchange *x)

@@ -21,12 +21,13 @@ static struct sizes sizes(const struct tt_net *net)
 
 static const char *shape(struct tt_net *net, int *which)
 {
-    if (net->dims == 3)
-        net->extent[3] = tt_net_times(tt_net_times(net->extent[1], net->extent[2]), 1) + 1;
-    struct sizes s = sizes(net);
-    for (*which = 0; *which < 4; ++*which)
+    for (*which = 0; *which < net->dims; ++*which)
         if (net->extent[*which] < 1 || net->extent[*which] > TT_NET_NODES)
             return "must be from 1 to 1048576";
+    if (net->dims == 3)
+        net->extent[3] =
+            (int)tt_min((int64_t)net->extent[1] * net->extent[2] + 1, TT_NET_NODES + 1);
+    struct sizes s = sizes(net);
     *which = net->dims - 1;
     if ((int64_t)s.routers * s.globals < s.groups - 1)
         return "groups are more than the links of a group to others reach";

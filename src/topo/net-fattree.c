@@ -48,6 +48,8 @@ static const char *shape(struct tt_net *net, int *which)
     for (int l = 0; l < net->dims; l++) {
         *which = l;
         if (net->extent[l] < 1 || net->up[l] < 1) return "must be at least 1";
+        if (net->extent[l] > TT_NET_NODES || net->up[l] > TT_NET_NODES)
+            return "must be at most 1048576";
     }
     net->nodes = below(net, net->dims);
     net->first[0] = 0;

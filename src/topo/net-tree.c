@@ -33,6 +33,7 @@ static int way(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int below = route->to, k = net->extent[0];
     *channel = 0;
+    if (k == 1) return below > route->at; /* a chain is as deep as it is long */
     while (below > route->at && (below - 1) / k != route->at) below = (below - 1) / k;
     return below > route->at ? (below - 1) % k + 1 : 0;
 }

@@ -86,6 +86,12 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("an own range by its rank", RANGE(7)[1].rank = 1)                                            \
     X("a negative offset", RANGE(7)[1].off = -1)                                                   \
     X("a range out of range", RANGE(7)[1].off = INT64_MAX - 7)                                     \
+    X("a range out of range", RANGE(0)->shape = 0; RANGE(0)->off = INT64_MAX - 64;                 \
+      VARY(1)->tail = 65)                                                                          \
+    X("a range out of range", SHAPE(1)->stride = INT64_MAX / 4)                                    \
+    X("a range out of range", SHAPE(2)->step[0] = INT64_MAX / 2)                                   \
+    X("a range out of range", SHAPE(2)->step[0] = -(INT64_MAX / 2))                                \
+    X("a range out of range", SHAPE(2)->step[1] = INT64_MAX / 2)                                   \
     X("a shape outside its array", RANGE(7)[1].shape = 77)                                         \
     X("turns that are no multiple of a rotation", STEP(9)->value = 7)                              \
     X("a length that is no multiple of a block", STEP(0)->len = 60)                                \
@@ -125,7 +131,9 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("an entry for no rank", entry->peer = 4)                                                     \
     X("an entry for the rank itself", entry->peer = 1)                                             \
     X("an entry of no length", entry->len = 0)                                                     \
-    X("an entry at a negative offset", entry->theirs = -1)
+    X("an entry at a negative offset", entry->theirs = -1)                                         \
+    X("an entry out of range", entry->mine = INT64_MAX - 7)                                        \
+    X("an entry out of range", entry->theirs = INT64_MAX)
 
 static const char *const told[] = {
 #define TOLD(what, ...) what,
