@@ -24,10 +24,12 @@ endif()
 
 if(TUTTI_SANITIZE STREQUAL "address")
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(TUTTI_SANITIZE STREQUAL "fuzzer")
+  set(sanitize -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all)
 elseif(TUTTI_SANITIZE STREQUAL "thread")
   set(sanitize -fsanitize=thread)
 elseif(TUTTI_SANITIZE)
-  message(FATAL_ERROR "TUTTI_SANITIZE is \"${TUTTI_SANITIZE}\": want address, thread, or nothing")
+  message(FATAL_ERROR "TUTTI_SANITIZE is \"${TUTTI_SANITIZE}\": want address, fuzzer, thread, or nothing")
 endif()
 if(TUTTI_SANITIZE)
   # The sanitizers change the optimiser's view; gcc documents that flow warning as unreliable then.

@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Builds the project as preset $1 says, beside the build that runs this, and runs its tests. For the
-# thread sanitizer those labelled `threads`: it sees what threads share, not what processes share.
+# thread sanitizer those labelled `threads`: it sees what threads share, not what processes share. For
+# libFuzzer the fuzzed parsers alone.
 set -euo pipefail
 
 preset=$1
 build=$(dirname "$TUTTI_BUILD")/$preset
 select=(-LE project)
+target=all
 run=()
 case $preset in
+fuzz)
+    select+=(-L fuzz)
+    target=fuzzers
+    ;;&
 tsan) select+=(-L threads) ;;&
-asan | tsan)
+asan | fuzz | tsan)
     # The sanitizers' shadow has fixed places, which a randomised address space may already use.
     if setarch -R true 2>/dev/null; then run=(setarch -R); fi
     ;;
@@ -20,6 +26,6 @@ esac
 unset CC CMAKE_GENERATOR
 cd "$TUTTI_SOURCE"
 cmake --preset "$preset" -B "$build" >/dev/null
-cmake --build "$build" -- --quiet
+cmake --build "$build" --target "$target" -- --quiet
 "${run[@]}" ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error \
     --no-label-summary "${select[@]}"
