@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/network-file.h"
 #include "plan/words.h"
+
+static const char FILE_WORD[] = "file:";
 
 static const char *const kinds[TT_NET_KINDS] = {
 #define NAME(name) #name,
@@ -24,6 +27,7 @@ const char *tt_network_kind(enum tt_net_kind kind)
 bool tt_network_is_one(const char *text)
 {
     size_t n = strcspn(text, ":");
+    if (strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0) return true;
     return text[n] && tt_word_find(&kind_words, text, n) >= 0;
 }
 
@@ -218,19 +222,50 @@ static void settle(struct tt_reader *in, struct tt_net *net, const char *begin, 
         tt_reader_wrong(in, begin, "no memory for a network of %d nodes", net->nodes);
 }
 
-static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader_error *error,
-                          settle_fn *fn)
+static bool parse_text(const char *text, struct tt_net *net, struct tt_reader_error *wrong,
+                       settle_fn *fn)
 {
-    struct tt_reader_error wrong;
-    struct tt_reader in = {.text = text, .at = text, .error = &wrong};
+    struct tt_reader in = {.text = text, .at = text, .error = wrong};
     *net = (struct tt_net){.nodes = 0};
     kind(&in, net);
     if (!in.failed) shape(&in, net);
     const char *holes = in.at;
     while (!in.failed && *in.at) missing(&in, net);
     settle(&in, net, holes, fn);
-    if (!in.failed) return TUTTI_OK;
-    tt_net_free(net);
+    if (in.failed) tt_net_free(net);
+    return !in.failed;
+}
+
+/* The place is where the path is in the text; the words say where it is in the file. */
+static bool parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
+                       settle_fn *fn)
+{
+    struct tt_network_file file;
+    struct tt_reader_error inside;
+    int line = 0, column = 0;
+    *net = (struct tt_net){.nodes = 0};
+    wrong->at = strlen(FILE_WORD);
+    if (tt_network_file_read(path, &file, &inside) != TUTTI_OK) {
+        snprintf(wrong->text, sizeof wrong->text, "%.200s: %.200s", path, inside.text);
+        return false;
+    }
+    bool parsed = parse_text(file.text, net, &inside, fn);
+    if (!parsed) tt_network_file_place(&file, inside.at, &line, &column);
+    if (!parsed)
+        snprintf(wrong->text, sizeof wrong->text, "%.200s:%d:%d: %.250s", path, line, column,
+                 inside.text);
+    tt_network_file_free(&file);
+    return parsed;
+}
+
+static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader_error *error,
+                          settle_fn *fn)
+{
+    struct tt_reader_error wrong;
+    bool file = strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0;
+    if (file ? parse_file(text + strlen(FILE_WORD), net, &wrong, fn)
+             : parse_text(text, net, &wrong, fn))
+        return TUTTI_OK;
     if (error) *error = wrong;
     return tt_fail(TUTTI_ERR_ARG, "bad network '%.200s': %s (at character %zu)", text, wrong.text,
                    wrong.at + 1);

@@ -7,6 +7,7 @@
  *     -hole(3,3,3)  -hole(17)   a node that is missing, by its place in a grid or its number
  *     -wall(x=4)                all whose x (y z u v w) is 4
  *     -random(50,7)             50, drawn with seed 7
+ *     file:PATH                 all that in a file, over several lines, with # before comments
  */
 #ifndef TT_PLAN_NETWORK_H
 #define TT_PLAN_NETWORK_H

@@ -2,7 +2,10 @@
  *
  * Networks as text: what is wrong is told, with its place.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "networks.h"
 
@@ -79,6 +82,49 @@ static void members_are_counted_without_routes(void **state)
     }
 }
 
+/* The path of a new file of this text. */
+static const char *file_of(const char *text)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "file:/tmp/tutti-network-XXXXXX");
+    int fd = mkstemp(path + strlen("file:"));
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+static void networks_from_files(void **state)
+{
+    (void)state;
+    struct tt_net net;
+    struct tt_reader_error error;
+    const char *path = file_of("# a torus\n  torus: 4x4 # with\n-hole(1,1)\n\t-hole(2 , 2)\n");
+    assert_int_equal(tt_network_parse(path, &net, NULL), TUTTI_OK);
+    assert_int_equal(net.kind, TT_NET_torus);
+    assert_int_equal(net.ranks, 14);
+    tt_net_free(&net);
+    unlink(path + strlen("file:"));
+    path = file_of("torus:4x4\n# holes\n  -hole(1,1)\n  -hole(4,2)");
+    assert_int_equal(tt_network_parse(path, &net, &error), TUTTI_ERR_ARG);
+    assert_non_null(strstr(error.text, ":4:9: x = 4 is not below 4"));
+    assert_int_equal(error.at, strlen("file:"));
+    unlink(path + strlen("file:"));
+    path = file_of("");
+    assert_int_equal(tt_network_parse(path, &net, &error), TUTTI_ERR_ARG);
+    assert_non_null(strstr(error.text, ":1:1: unknown network ''"));
+    unlink(path + strlen("file:"));
+    assert_int_equal(tt_network_parse(path, &net, &error), TUTTI_ERR_ARG);
+    assert_non_null(strstr(error.text, "No such file"));
+    assert_int_equal(tt_network_parse("file:/dev/zero", &net, &error), TUTTI_ERR_ARG);
+    assert_non_null(strstr(error.text, "/dev/zero: not a file"));
+    assert_int_equal(tt_network_parse("file:/tmp", &net, &error), TUTTI_ERR_ARG);
+    path = file_of("file:/tmp/x");
+    assert_int_equal(tt_network_parse(path, &net, &error), TUTTI_ERR_ARG);
+    assert_non_null(strstr(error.text, ":1:1: unknown network 'file'"));
+    unlink(path + strlen("file:"));
+}
+
 static void networks_are_told_from_other_maps(void **state)
 {
     (void)state;
@@ -94,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_networks_are_refused),
         cmocka_unit_test(members_are_counted_without_routes),
+        cmocka_unit_test(networks_from_files),
         cmocka_unit_test(networks_are_told_from_other_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
