@@ -271,6 +271,7 @@ static bool set_up(struct tt_bench *b)
     b->call = tt_problem_call(problem, b->me, b->room);
     tt_bench_sizes(b);
     if (tt_problem_net(problem, &b->net) != TUTTI_OK) return failed(b, "the network");
+    b->outer = b->team->run.map.net;
     if (b->net.nodes > 0) b->team->run.map.net = &b->net;
     return true;
 }
@@ -278,8 +279,8 @@ static bool set_up(struct tt_bench *b)
 /* Plans that were made for this network are not for the next problem's. */
 static void tear_down(struct tt_bench *b)
 {
-    if (b->team->run.map.net) tt_cache_release(&b->team->cache);
-    b->team->run.map.net = NULL;
+    if (b->net.nodes > 0) tt_cache_release(&b->team->cache);
+    b->team->run.map.net = b->outer;
     tt_net_free(&b->net);
     free(b->room);
 }

@@ -44,7 +44,8 @@ struct tt_bench {
     tutti_team *team;
     struct tt_call call; /* of this rank, counts included */
     int64_t *room;
-    struct tt_net net; /* of the problem, if it has one */
+    struct tt_net net;          /* of the problem, if it has one */
+    const struct tt_net *outer; /* of the job, meanwhile */
     int p, me;
     int64_t in_bytes, out_bytes;
 };

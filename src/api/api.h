@@ -7,6 +7,7 @@
 
 #include "boot/boot.h"
 #include "choose/cache.h"
+#include "topo/net.h"
 
 enum { TT_CONTEXTS = 64 };
 
@@ -39,6 +40,7 @@ struct tutti_endpoint {
 struct tutti_client {
     struct tt_segment segment;
     struct tt_fabric fabric;
+    struct tt_net net; /* TUTTI_NETWORK, of the world; empty without */
     bool owns_segment; /* a job of one, or the segment mapped by this process */
     tutti_team *teams; /* the world is the last */
     tutti_team *world;

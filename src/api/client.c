@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "plan/network.h"
 
 /* ---- Joining ---- */
 
@@ -60,7 +61,25 @@ static void destroy(tutti_client *client)
     }
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_segment) tt_boot_detach(&client->segment);
+    tt_net_free(&client->net);
     tt_free(client);
+}
+
+/* The world's ranks in the network that the user says they are in. */
+static tutti_status lay_out(tutti_client *client)
+{
+    const char *name = tt_setting_alike_name(TT_ALIKE_NETWORK), *text = tt_setting(name);
+    struct tt_reader_error error;
+    int size = client->fabric.size;
+    if (!text) return TUTTI_OK;
+    if (tt_network_parse(text, &client->net, &error) != TUTTI_OK)
+        return tt_fail(TUTTI_ERR_ARG, "%s=%.200s: %.200s (at character %zu)", name, text,
+                       error.text, error.at + 1);
+    if (client->net.ranks != size)
+        return tt_fail(TUTTI_ERR_ARG, "%s=%.200s has %d nodes for %d ranks", name, text,
+                       client->net.ranks, size);
+    client->world->run.map.net = &client->net;
+    return TUTTI_OK;
 }
 
 static tutti_status set_up(tutti_client *client, int rank)
@@ -68,6 +87,7 @@ static tutti_status set_up(tutti_client *client, int rank)
     TT_TRY(tt_fabric_init(&client->fabric, &client->segment, rank));
     TT_TRY(make_context(client));
     TT_TRY(make_world(client));
+    TT_TRY(lay_out(client));
     return tt_boot_meet(&client->fabric);
 }
 

@@ -83,19 +83,21 @@ const char *tt_setting(const char *name); /* NULL when unset or empty */
  * once, and the fallback used, which may lie outside. */
 int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
 /* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
- * X(name, default, least, most); a default beyond these cannot be asked for. */
+ * X(name, default, least, most); a default beyond these cannot be asked for. With most = 0 it is a text. */
 #define TT_ALIKE_LIST(X)                                                                           \
     X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
     X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
-    X(RADIX, 0, 2, 1024)
+    X(RADIX, 0, 2, 1024)                                                                           \
+    X(NETWORK, 0, 0, 0)
 enum tt_alike {
 #define TT_ALIKE_ENUM(name, fallback, least, most) TT_ALIKE_##name,
     TT_ALIKE_LIST(TT_ALIKE_ENUM)
 #undef TT_ALIKE_ENUM
         TT_ALIKES
 };
-int64_t tt_setting_alike(enum tt_alike which);          /* not negative */
+int64_t tt_setting_alike(enum tt_alike which); /* not negative; of a text: a hash */
+bool tt_setting_alike_is_text(enum tt_alike which);
 const char *tt_setting_alike_name(enum tt_alike which); /* "TUTTI_WINDOW" */
 /* "1500", "64K", "4M": to *value; false unless the whole text up to `end` is one number. */
 bool tt_parse_size(const char *text, const char *end, int64_t *value);

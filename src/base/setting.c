@@ -92,8 +92,25 @@ const char *tt_setting_alike_name(enum tt_alike which)
     return alike[which].name;
 }
 
+bool tt_setting_alike_is_text(enum tt_alike which)
+{
+    return alike[which].most == 0;
+}
+
+/* FNV-1a, without the sign. */
+static int64_t hash(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (int64_t)(hash >> 2);
+}
+
 int64_t tt_setting_alike(enum tt_alike which)
 {
+    if (tt_setting_alike_is_text(which)) {
+        const char *text = tt_setting(alike[which].name);
+        return text ? hash(text) : alike[which].fallback;
+    }
     return tt_setting_int(alike[which].name, alike[which].fallback, alike[which].least,
                           alike[which].most);
 }

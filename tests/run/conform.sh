@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The conformance program on processes: with direct access to each other's memory, without, with a
-# small window (so that everything goes through in slices), with random delays, and with several
+# small window (so that everything goes through in slices), with random delays, in a network, and with several
 # partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
@@ -10,4 +10,5 @@ tutti run --timeout 250 -n 4 "$conform"
 TUTTI_CMA=0 tutti run --timeout 250 -n 3 "$conform"
 TUTTI_WINDOW=1K tutti run --timeout 250 -n 2 "$conform"
 TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 250 -n 3 "$conform"
+TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 250 -n 3 "$conform"
 TUTTI_RADIX=4 tutti run --timeout 250 -n 4 "$conform"

@@ -38,6 +38,17 @@ for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     expect 0 env "TUTTI_$name=$other" tutti run -n 3 "$rank" join
 done
 
+# So is the network; it has a node for each rank.
+# shellcheck disable=SC2016
+expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+    'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NETWORK=ring:3; fi; exec "$1" join' sh "$rank"
+says err "^init: TUTTI_NETWORK is '(ring:3)?' here and something else on another rank: it must be the same on all\$"
+expect 0 env TUTTI_NETWORK=ring:3 tutti run -n 3 "$rank" join
+expect 1 env TUTTI_NETWORK=ring:4 tutti run -n 3 "$rank" join
+says err '^init: TUTTI_NETWORK=ring:4 has 4 nodes for 3 ranks$'
+expect 1 env TUTTI_NETWORK=rong:4 tutti run -n 3 "$rank" join
+says err "^init: TUTTI_NETWORK=rong:4: unknown network 'rong', expected one of .* \(at character 1\)\$"
+
 # A launched job is joined once; one that is not, again and again.
 expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
 [ "$(lines out '^living: an argument is wrong: this process has joined its job already: ')" -eq 3 ] || fail 'joined twice'
