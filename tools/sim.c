@@ -152,7 +152,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 struct run {
     const char *name;
-    int p;
+    int64_t expected; /* messages; -1: not known */
     struct timespec begun;
     bool shown;
 };
@@ -164,13 +164,29 @@ static double seconds_since(const struct timespec *begun)
     return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
 }
 
+/* [=====>        ] */
+static void print_bar(double part)
+{
+    enum { WIDTH = 24 };
+    char bar[WIDTH + 1] = "";
+    int done = (int)(part * WIDTH);
+    memset(bar, ' ', WIDTH);
+    memset(bar, '=', (size_t)done);
+    if (done < WIDTH) bar[done] = '>';
+    fprintf(stderr, "[%s] %3.0f %%, ", bar, 100 * part);
+}
+
 static void progress(void *arg, int ended, int64_t messages)
 {
     struct run *run = arg;
-    double seconds = seconds_since(&run->begun);
-    if (seconds < 1 || !isatty(STDERR_FILENO)) return;
-    fprintf(stderr, "\r%s: %" PRId64 " messages, %.2f million a second, %d of %d ranks done ",
-            run->name, messages, 1e-6 * (double)messages / seconds, ended, run->p);
+    double seconds = seconds_since(&run->begun), n = (double)messages;
+    (void)ended;
+    if (seconds < 1 || messages == 0 || !isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r\033[K%s ", run->name);
+    if (run->expected > 0) print_bar(fmin(1, n / (double)run->expected));
+    fprintf(stderr, "%.2f million messages a second", 1e-6 * n / seconds);
+    if (run->expected > messages)
+        fprintf(stderr, ", %.0f s left", seconds * ((double)run->expected / n - 1));
     run->shown = true;
 }
 
@@ -185,9 +201,10 @@ static tutti_status simulate(const struct arguments *a, const struct tt_case *c,
                              const struct tt_algorithm *algorithm, struct tt_sim_result *result)
 {
     struct tt_paper paper = paper_of(a, c, algorithm);
-    struct run run = {.name = algorithm->name, .p = c->map.p};
+    struct run run = {.name = algorithm->name};
     paper.progress = progress;
     paper.arg = &run;
+    run.expected = isatty(STDERR_FILENO) ? tt_paper_messages(&paper) : -1;
     clock_gettime(CLOCK_MONOTONIC, &run.begun);
     tutti_status status = tt_paper_run(&paper, result);
     if (run.shown) fprintf(stderr, "\r\033[K");

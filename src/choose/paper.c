@@ -35,9 +35,26 @@ static void message(void *arg, const struct tt_sim_deed *deed)
     paper->message(paper->arg, deed);
 }
 
+static bool begin(struct run *run, const struct tt_paper *paper, int *phases)
+{
+    *run = (struct run){.paper = paper};
+    run->room = tt_alloc((tt_problem_room(paper->problem) + 1) * sizeof *run->room);
+    if (!run->room) return false;
+    struct tt_call call = tt_problem_call(paper->problem, 0, run->room);
+    *phases = tt_algorithm_phases(paper->algorithm, &call, paper->map);
+    run->builder = tt_builder_new(paper->map->p, 0, &call, paper->algorithm->name);
+    return run->builder != NULL;
+}
+
+static void end(struct run *run)
+{
+    tt_builder_free(run->builder);
+    tt_free(run->room);
+}
+
 tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *result)
 {
-    struct run run = {.paper = paper};
+    struct run run;
     struct tt_sim_job job = {.model = paper->model,
                              .net = paper->map->net,
                              .p = paper->map->p,
@@ -47,19 +64,72 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
                              .message = paper->message ? message : NULL,
                              .arg = &run};
     tutti_status status = TUTTI_ERR_MEMORY;
-    run.room = tt_alloc((tt_problem_room(paper->problem) + 1) * sizeof *run.room);
-    if (run.room) {
-        struct tt_call call = tt_problem_call(paper->problem, 0, run.room);
-        job.phases = tt_algorithm_phases(paper->algorithm, &call, paper->map);
-        run.builder = tt_builder_new(job.p, 0, &call, paper->algorithm->name);
-    }
-    if (run.builder)
+    if (begin(&run, paper, &job.phases))
         status = tt_sim(&job, result);
     else
         (void)tt_fail(status, "no memory to simulate %d ranks", job.p);
-    tt_builder_free(run.builder);
-    tt_free(run.room);
+    end(&run);
     return status;
+}
+
+/* ---- How many messages ---- */
+
+static int64_t messages_of(const struct tt_plain *s, int p)
+{
+    int64_t far = 0;
+    switch (s->kind) {
+    case TT_SEND:
+    case TT_PUT:
+    case TT_GET: return 1;
+    case TT_SIGNAL: return s->peer >= 0 ? 1 : s->peer == TT_ALL ? p - 1 : (int64_t)s->nops;
+    case TT_COPY:
+    case TT_REDUCE:
+        for (uint32_t i = 1; i < s->nops; i++) far += s->range[i].rank != TT_SELF;
+        return far;
+    case TT_RECV:
+    case TT_WAIT:
+    case TT_AWAIT:
+    case TT_LOOP:
+    case TT_END:
+    case TT_EXCHANGE: break;
+    }
+    return 0;
+}
+
+/* Of all lanes; negative: no memory. */
+static int64_t messages_in(const struct tt_plan *plan)
+{
+    int64_t sum = 0;
+    for (int lane = 0; plan && lane < (int)plan->lanes; lane++) {
+        struct tt_iter iter;
+        struct tt_plain step;
+        void *memory = tt_alloc(tt_iter_bytes(plan, lane) + 8);
+        if (!memory) return -1;
+        tt_iter_begin(&iter, plan, lane, memory);
+        while (tt_iter_next(&iter, &step)) sum += messages_of(&step, plan->p);
+        tt_free(memory);
+    }
+    return plan ? sum : -1;
+}
+
+int64_t tt_paper_messages(const struct tt_paper *paper)
+{
+    enum { SOME = 61 };
+    struct run run;
+    int p = paper->map->p, some = tt_min(p, SOME), phases = 0;
+    int64_t sum = 0;
+    bool good = begin(&run, paper, &phases);
+    for (int i = 0; i < some && good; i++) {
+        for (int phase = 0; phase < phases && good; phase++) {
+            struct tt_plan *plan = plan_of(&run, (int)((int64_t)i * p / some), phase);
+            int64_t n = messages_in(plan);
+            good = n >= 0;
+            sum += n;
+            tt_plan_free(plan);
+        }
+    }
+    end(&run);
+    return good ? (int64_t)((double)sum / some * p + 0.5) : -1;
 }
 
 int64_t tt_paper_formula_ps(const struct tt_paper *paper)
