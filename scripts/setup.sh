@@ -27,6 +27,7 @@ git                 command -v git
 procps              command -v pgrep
 perl                perl -MPod::Text -e 1
 bsdutils            command -v script
+libsimgrid-dev      pkg-config --exists simgrid
 LIST
 }
 
