@@ -2,12 +2,14 @@
  *
  * The messages of a problem's plans in SimGrid, which shares nothing with Tutti's simulator but the plans and the routes:
  *
- *     bench-simgrid-peer PROBLEM ALGORITHM [--model simple|links] [--ports one|all] [--contention shared|queued]
+ *     bench-simgrid-peer PROBLEM ALGORITHM [--model simple|links] [--ports one|all] [--contention shared|queued [--ties SEED]]
  *                        [--ts Nps] [--tw Nps] [--tr Nps] [--gamma Nps] [--hop Nps]
  *
  * prints when the last rank has ended, in microseconds, and how often a message had to wait (0 if not queued). Options are those of `tutti sim`, but
  * for --contention: `shared`, SimGrid's own, divides a link's bandwidth among the messages that are on it; `queued`
  * leaves only actors and their clock to SimGrid, and has each link and port taken by one message after the other.
+ *
+ * With --ties a queued message comes up to a picosecond late, at random: so what came together comes in another order.
  *
  *     a rank's program   an actor that does its acts in order
  *     its port out       an actor that carries one message after the other; with --ports all, an actor for each
@@ -24,6 +26,7 @@
 #include <deque>
 #include <getopt.h>
 #include <map>
+#include <random>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
@@ -72,6 +75,8 @@ static std::map<int64_t, sg::SemaphorePtr> link_free;
 static double last_end;
 static long waits;    /* with --contention queued: for links and the receivers' ports */
 static bool modelled; /* by --model */
+static bool shuffled; /* by --ties */
+static std::mt19937_64 ties;
 
 static void pause(double time)
 {
@@ -116,6 +121,7 @@ static void take(const sg::SemaphorePtr &free, double span)
 static void fly(const message &m)
 {
     double stream = cost.tw * (double)m.bytes, span = cost.links ? stream : cost.ts + stream;
+    if (shuffled) pause(std::uniform_real_distribution(1e-8, 1e-6)(ties));
     if (cost.links) {
         sg::this_actor::sleep_for(cost.ts);
         for (int64_t n : route(m.from, m.to)) {
@@ -332,16 +338,23 @@ static bool parse_option(const std::string &name, const char *value)
     if (name == "model") return modelled = choose(value, "simple", "links", cost.links);
     if (name == "ports") return choose(value, "one", "all", cost.all_ports);
     if (name == "contention") return choose(value, "shared", "queued", cost.queued);
-    *times.at(name) = 1e-6 * (double)strtoll(value, &end, 10);
-    return end != value && strcmp(end, "ps") == 0;
+    if (name == "ties") {
+        shuffled = true;
+        ties.seed(strtoull(value, &end, 10));
+        return end != value && *end == '\0';
+    }
+    double &time = *times.at(name);
+    time = 1e-6 * (double)strtoll(value, &end, 10);
+    return end != value && strcmp(end, "ps") == 0 && time >= 0;
 }
 
 static bool parse(int argc, char **argv)
 {
-    static const option options[] = {
-        {"model", 1, nullptr, 0}, {"ports", 1, nullptr, 0}, {"contention", 1, nullptr, 0},
-        {"ts", 1, nullptr, 0},    {"tw", 1, nullptr, 0},    {"tr", 1, nullptr, 0},
-        {"gamma", 1, nullptr, 0}, {"hop", 1, nullptr, 0},   {nullptr, 0, nullptr, 0}};
+    static const option options[] = {{"model", 1, nullptr, 0},      {"ports", 1, nullptr, 0},
+                                     {"contention", 1, nullptr, 0}, {"ties", 1, nullptr, 0},
+                                     {"ts", 1, nullptr, 0},         {"tw", 1, nullptr, 0},
+                                     {"tr", 1, nullptr, 0},         {"gamma", 1, nullptr, 0},
+                                     {"hop", 1, nullptr, 0},        {nullptr, 0, nullptr, 0}};
     int which = 0, found;
     while ((found = getopt_long(argc, argv, "", options, &which)) == 0)
         if (!parse_option(options[which].name, optarg)) return false;
@@ -354,8 +367,8 @@ int main(int argc, char **argv)
     configure();
     if (!parse(argc, argv))
         return usage("want PROBLEM ALGORITHM [--model simple|links] [--ports one|all] "
-                     "[--contention shared|queued]"
-                     " [--ts --tw --tr --gamma --hop Nps], t_s and t_w above 0");
+                     "[--contention shared|queued [--ties SEED]] [--ts --tw --tr --gamma --hop "
+                     "Nps], t_s and t_w above 0");
     peer_problem *opened = peer_problem_open(argv[optind], argv[optind + 1]);
     problem = opened;
     if (!problem) return 2;

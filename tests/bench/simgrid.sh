@@ -51,6 +51,13 @@ if "$TUTTI_SOURCE/bench/simgrid" --build "$work/off" "${one[@]}" >"$work/out"; t
 fi
 grep -q 'NOT AS EXPECTED' "$work/out"
 
+# Who comes first to a crowded link: Tutti's time is one of those that SimGrid finds.
+crowded=(alltoall/u8/1K/p7@tree:2x7 pairwise --hop 1003ps)
+"${simgrid[@]}" "${crowded[@]}" | grep -qE ' 18\.321027 .* -10\.9109 %$'
+for seed in {1..12}; do
+    "$TUTTI_BUILD/bench/bench-simgrid-peer" "${crowded[@]}" --contention queued --ties "$seed"
+done | cut -c -6 | sort -u | diff - <(printf '%s\n' 16.322 18.321)
+
 refused() { # words expected, arguments
     local words=$1 status=0
     shift
@@ -81,6 +88,8 @@ peer() { # words expected, arguments
 peer 'want PROBLEM ALGORITHM' barrier/p4
 peer 'want PROBLEM ALGORITHM' barrier/p4 flat --ts 1us
 peer 'want PROBLEM ALGORITHM' barrier/p4 flat --model loggp
+peer 'want PROBLEM ALGORITHM' barrier/p4 flat --ties x
+peer 'want PROBLEM ALGORITHM' barrier/p4 flat --hop -1ps
 peer 'there is no such algorithm' barrier/p4 nothing
 peer 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p5 hypercube
 peer 'wants a network' barrier/p4 flat --model links
