@@ -37,14 +37,21 @@ static void place_lanes(struct tt_exec *exec)
     }
 }
 
-/* Scratch that others read lies in the segment, where they reach it by loads. */
+/* Scratch that others read lies in the segment, where they reach it by loads. So does that of threads, whose
+ * messages are read where they lie: the segment lasts until all have ended, so who has failed and left takes nothing
+ * away from a reader that has not noticed yet. */
+static bool is_shared(const struct tt_exec *exec)
+{
+    return exec->plan->opens & 1 << TT_TMP || exec->team->fabric->job->threads;
+}
+
 static tutti_status make_scratch(struct tt_exec *exec)
 {
     int64_t bytes = exec->plan->tmp_bytes;
     exec->tmp_offset = -1;
     exec->bytes[TT_TMP] = bytes;
     if (bytes == 0) return TUTTI_OK;
-    if (exec->plan->opens & 1 << TT_TMP) {
+    if (is_shared(exec)) {
         TT_TRY(tt_arena_alloc(&exec->team->fabric->arena, bytes, &exec->tmp_offset));
         exec->buffer[TT_TMP] = tt_fabric_at(exec->team->fabric, exec->tmp_offset);
         return TUTTI_OK;
