@@ -19,6 +19,7 @@ enum {
     OPTION_MODEL = 256,
     OPTION_TS,
     OPTION_TW,
+    OPTION_TW_BOTH,
     OPTION_TR,
     OPTION_GAMMA,
     OPTION_HOP,
@@ -44,6 +45,10 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Times are written 1us, 0.5ns, 20ps. Of simple and links:", 1},
     {"ts", OPTION_TS, "TIME", 0, "start-up of a message (default 1us)", 1},
     {"tw", OPTION_TW, "TIME", 0, "of a byte (default 1ns)", 1},
+    {"tw-both", OPTION_TW_BOTH, "TIME", 0,
+     "simple, one port: of a byte where a rank sends and receives at once (--tw to 2 of it; "
+     "default --tw)",
+     1},
     {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied (default 0)", 1},
     {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced (default 0)", 1},
     {"ports", OPTION_PORTS, "one|all", 0,
@@ -99,6 +104,7 @@ static int64_t *time_of(struct tt_model *model, int key, const char **name)
     switch (key) {
     case OPTION_TS: *name = "--ts"; return &model->ts_ps;
     case OPTION_TW: *name = "--tw"; return &model->tw_ps;
+    case OPTION_TW_BOTH: *name = "--tw-both"; return &model->tw_both_ps;
     case OPTION_TR: *name = "--tr"; return &model->tr_ps;
     case OPTION_GAMMA: *name = "--gamma"; return &model->gamma_ps;
     case OPTION_HOP: *name = "--hop"; return &model->hop_ps;
@@ -350,9 +356,23 @@ static int run_all(const struct arguments *a, const struct tt_case *c)
     return code;
 }
 
+/* Whether what one byte costs while others go the other way is said where it can be; else tells. */
+static bool both_ways_fit(const struct tt_model *model)
+{
+    bool one = model->kind == TT_MODEL_simple && !model->all_ports;
+    if (model->tw_both_ps == 0) return true;
+    if (!one) fprintf(stderr, "tutti sim: --tw-both is of --model simple with --ports one\n");
+    if (one && (model->tw_both_ps < model->tw_ps || model->tw_both_ps > 2 * model->tw_ps)) {
+        fprintf(stderr, "tutti sim: --tw-both is from --tw to twice as much\n");
+        return false;
+    }
+    return one;
+}
+
 static int check_and_run(struct arguments *a, const struct tt_case *c, bool modelled)
 {
     if (!modelled && c->map.net) a->model.kind = TT_MODEL_links;
+    if (!both_ways_fit(&a->model)) return TT_EXIT_USAGE;
     if (a->model.kind == TT_MODEL_links && !c->map.net) {
         fprintf(stderr, "tutti sim: --model links wants a network, as in %s@torus:...\n", a->text);
         return TT_EXIT_USAGE;

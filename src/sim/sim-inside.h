@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Between sim.c (ranks), step.c (their steps), parcel.c and flags.c (what is under way) and wire.c (how long that takes).
+ * Between sim.c (ranks), step.c (their steps), parcel.c and flags.c (what is under way), and wire.c and both.c (how
+ * long that takes).
  */
 #ifndef TT_SIM_INSIDE_H
 #define TT_SIM_INSIDE_H
@@ -52,6 +53,7 @@ struct tt_sim {
     uint32_t parcels, parcel_room, free_parcel;
     struct tt_flags *flags;
     int64_t *link_free;
+    struct tt_port *port; /* two of each rank; NULL: it sends and receives as if it did one alone */
     struct tt_sim_result result;
     int64_t clock;
     int ended;
@@ -59,7 +61,7 @@ struct tt_sim {
 };
 
 /* Events: what. */
-enum { TT_EVENT_LANE, TT_EVENT_PARCEL };
+enum { TT_EVENT_LANE, TT_EVENT_PARCEL, TT_EVENT_PORT };
 
 void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who);
 void tt_sim_out_of_memory(struct tt_sim *sim);
@@ -86,6 +88,13 @@ void tt_wire_send(struct tt_sim *sim, uint32_t place);
 /* Its event: goes on. */
 void tt_wire_step(struct tt_sim *sim, uint32_t place);
 
+/* ---- both.c: tt_wire_send where both ways at once are slower, and the event of a port ---- */
+
+bool tt_both_ways(const struct tt_model *model);
+bool tt_both_begin(struct tt_sim *sim);
+void tt_both_send(struct tt_sim *sim, uint32_t place);
+void tt_both_step(struct tt_sim *sim, uint32_t number);
+
 /* ---- step.c ---- */
 
 /* Goes through the steps of a lane until one has to wait. */
@@ -95,7 +104,7 @@ void tt_sim_wake(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, int64_t
 void tt_sim_seen(struct tt_sim *sim, uint32_t place);
 #define TT_SEEN 255 /* the step of such a signal's parcel */
 
-/* Called by wire.c: when it has left, when it has come. */
+/* Called by wire.c and both.c: when it has left, when it has come. */
 void tt_sim_left(struct tt_sim *sim, uint32_t place, int64_t time);
 void tt_sim_came(struct tt_sim *sim, uint32_t place, int64_t time);
 

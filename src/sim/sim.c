@@ -87,6 +87,10 @@ void tt_sim_end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
 static void event(struct tt_sim *sim, struct tt_event e)
 {
     sim->clock = e.time;
+    if (e.what == TT_EVENT_PORT) {
+        tt_both_step(sim, e.who);
+        return;
+    }
     if (e.what == TT_EVENT_PARCEL) {
         if (sim->parcel[e.who].step == TT_SEEN)
             tt_sim_seen(sim, e.who);
@@ -147,6 +151,7 @@ static void release(struct tt_sim *sim)
     tt_free(sim->rank);
     tt_free(sim->parcel);
     tt_free(sim->link_free);
+    tt_free(sim->port);
     tt_queue_free(&sim->queue);
     tt_flags_free(sim);
 }

@@ -4,7 +4,8 @@
  * read through the same iterator; only what a message costs is a model.
  *
  *     simple    the textbook's: a message of m bytes takes t_s + t_w m from post to end, at a rank one is sent and
- *               one received at a time; the way does not matter
+ *               one received at a time; the way does not matter. Where bytes move out of and into a rank at once, each
+ *               takes t_w' there (tw_both; t_w to 2 t_w), so its messages are sent and received at changing rates
  *     loggp     Alexandrov et al. 1995: overhead o at each end, gap g between messages and G for each byte
  *               of them at each end, latency L between
  *     links     t_s, then link by link over the network's routes: a link carries one message at a time in each direction,
@@ -34,6 +35,7 @@ enum tt_model_kind {
 struct tt_model {
     enum tt_model_kind kind;
     int64_t ts_ps, tw_ps, tr_ps, gamma_ps; /* t_s; t_w, t_r, gamma: of a byte */
+    int64_t tw_both_ps;                    /* simple, one port: t_w'; t_w where it is less */
     int64_t hop_ps;                        /* links: t_h */
     int64_t o_ps, g_ps, big_g_ps, l_ps;    /* loggp: o, g, L of a message; G of a byte */
     bool stores;                           /* links: store-and-forward */

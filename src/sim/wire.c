@@ -126,7 +126,10 @@ static const struct {
 
 void tt_wire_send(struct tt_sim *sim, uint32_t place)
 {
-    wires[sim->job->model->kind].send(sim, place);
+    if (sim->port)
+        tt_both_send(sim, place);
+    else
+        wires[sim->job->model->kind].send(sim, place);
 }
 
 void tt_wire_step(struct tt_sim *sim, uint32_t place)
@@ -137,6 +140,8 @@ void tt_wire_step(struct tt_sim *sim, uint32_t place)
 tutti_status tt_wire_begin(struct tt_sim *sim)
 {
     const struct tt_net *net = sim->job->net;
+    if (tt_both_ways(sim->job->model) && !tt_both_begin(sim))
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the ports of %d ranks", sim->job->p);
     if (sim->job->model->kind != TT_MODEL_links) return TUTTI_OK;
     size_t n = (size_t)net->vertices * (size_t)net->ports;
     sim->link_free = tt_calloc(n, sizeof *sim->link_free);

@@ -41,7 +41,19 @@ wrong() {
     says err "$says"
     [ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
 }
+# Both ways at once dearer, in the exchange; not in the tree.
+expect 0 tutti sim allgather/u8/1000/p5 --algorithm ring --tw-both 1500ps
+says out '^ring +10\.000000 '
+expect 0 tutti sim bcast/u8/1000/p8 --algorithm binomial --tw-both 2ns
+says out '^binomial +6\.000000 '
+
 wrong 'which problem'
+for more in '--model loggp' '--ports all'; do
+    # shellcheck disable=SC2086
+    wrong '--tw-both is of --model simple with --ports one' barrier/p4 --tw-both 2ns $more
+done
+wrong '--tw-both is of --model simple' barrier/p4@ring:4 --tw-both 2ns
+for time in 999ps 2001ps; do wrong 'from --tw to twice' barrier/p4 --tw-both $time; done
 wrong "unknown network|unknown map 'taurus'" barrier/p4@taurus:4
 wrong 'the network has 16 nodes for 15 ranks' alltoall/u8/8/p15@torus:4x4
 wrong 'nodes 0 \(0,0\) and 3 \(3,0\) cannot reach one another' 'alltoall/u8/8/p20@mesh:5x5-wall(x=2)'
