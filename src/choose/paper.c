@@ -137,11 +137,15 @@ int64_t tt_paper_formula_ps(const struct tt_paper *paper)
     const struct tt_model *m = paper->model;
     struct tt_costs costs = {.ts = m->ts_ps,
                              .tw = m->tw_ps,
+                             .tw_both = tt_max(m->tw_ps, m->tw_both_ps),
                              .tr = m->tr_ps,
                              .gamma = m->gamma_ps,
                              .all_ports = m->all_ports};
     struct tt_problem problem = *paper->problem;
-    if (m->kind == TT_MODEL_loggp || !paper->algorithm->time || tt_call_counts(&problem.call))
+    if (paper->map->net && paper->map->net->reduces) costs.gamma = 0;
+    bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
+    if (m->kind == TT_MODEL_loggp || !paper->algorithm->time || !moves ||
+        tt_call_counts(&problem.call))
         return -1;
     struct tt_call call = tt_problem_call(&problem, 0, NULL);
     return paper->algorithm->time(&call, paper->map, &costs);

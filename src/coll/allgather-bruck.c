@@ -78,6 +78,14 @@ static void copy_out(struct tt_builder *b, const struct tt_call *call, int p, in
     }
 }
 
+/* Thakur, Rabenseifner, Gropp 2005; and the copies into and out of the scratch. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t p = map->p, bytes = tt_call_bytes(call);
+    return tt_log2_up(map->p) * c->ts + ((p - 1) * c->tw_both + (p + 1) * c->tr) * bytes;
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -106,6 +114,7 @@ const struct tt_algorithm tt_allgather_bruck = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };
 
 const struct tt_algorithm tt_allgatherv_bruck = {

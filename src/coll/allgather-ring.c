@@ -63,6 +63,14 @@ static void loop(struct tt_builder *b, const struct tt_ring *ring)
     tt_end(b);
 }
 
+/* Thakur, Rabenseifner, Gropp 2005. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t bytes = tt_call_bytes(call);
+    return c->tr * (call->in_place ? 0 : bytes) + (map->p - 1) * (c->ts + c->tw_both * bytes);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -86,6 +94,7 @@ const struct tt_algorithm tt_allgather_ring = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };
 
 const struct tt_algorithm tt_allgatherv_ring = {

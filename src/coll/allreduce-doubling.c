@@ -88,6 +88,17 @@ static void exchange(struct tt_builder *b, const struct halves *h, int i, int bi
     merge(b, mine, tmp, i < partner, bytes);
 }
 
+/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds one message for those who sit them out. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t bytes = tt_call_bytes(call);
+    struct halves h = halves(map);
+    if (h.folded && c->tw_both > c->tw) return -1;
+    int64_t rounds = tt_log2_up(h.q) * (c->ts + (c->tw_both + c->gamma) * bytes);
+    return rounds + (h.folded ? 2 * (c->ts + c->tw * bytes) + c->gamma * bytes : 0);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -112,5 +123,6 @@ const struct tt_algorithm tt_allreduce_doubling = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
     .phases = phases,
 };

@@ -225,6 +225,13 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     send_over(b, h);
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_halving h = tt_halving(call, map, 0);
+    return tt_halving_is_direct(map) ? -1 : tt_halving_time_ps(&h, c, h.m, c->tw_both);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -245,4 +252,5 @@ const struct tt_algorithm tt_allreduce_halving = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

@@ -71,6 +71,15 @@ static void gather(struct tt_builder *b, const struct tt_ring *ring)
     tt_wait(b, end);
 }
 
+/* Patarasuk, Yuan 2009; equal blocks. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_ring ring = tt_ring(call, map->p, 0);
+    if (ring.last != ring.block) return -1;
+    return (map->p - 1) * (2 * (c->ts + c->tw_both * ring.block) + c->gamma * ring.block);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -90,4 +99,5 @@ const struct tt_algorithm tt_allreduce_ring = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

@@ -40,6 +40,13 @@ static int phases(const struct tt_call *call, const struct tt_map *map)
     return 2;
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t up = tt_tree_reduce_time_ps(call, map, c, tt_tree_network, SLICE);
+    return up < 0 ? -1 : up + tt_tree_bcast_time_ps(call, map, c, 0, tt_tree_network, SLICE);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -58,5 +65,6 @@ const struct tt_algorithm tt_allreduce_tree = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
     .phases = phases,
 };

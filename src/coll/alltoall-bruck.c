@@ -63,6 +63,13 @@ static void pack(struct tt_builder *b, const struct round *r, int64_t m, struct 
     tt_copy(b, in ? packed : tmp, in ? tmp : packed, r->rest * m);
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_count all = count(call, map);
+    return all.messages * c->ts + c->tw_both * all.sent + c->tr * all.copied;
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -99,4 +106,5 @@ const struct tt_algorithm tt_alltoall_bruck = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

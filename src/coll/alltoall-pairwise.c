@@ -31,7 +31,8 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
-    return (map->p - 1) * (c->ts + c->tw * tt_call_bytes(call));
+    int64_t m = tt_call_bytes(call);
+    return c->tr * m + (map->p - 1) * (c->ts + c->tw_both * m);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

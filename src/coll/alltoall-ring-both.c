@@ -41,14 +41,20 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return c;
 }
 
+static int64_t way_ps(const struct tt_costs *c, int64_t m, int n, int64_t last)
+{
+    struct tt_count way = tt_way_count(m, n, last);
+    return way.messages * c->ts + c->tw_both * way.sent;
+}
+
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
-    int64_t p = map->p, m = tt_call_bytes(call), half = p / 2;
+    int64_t m = tt_call_bytes(call);
     struct reach r = reach(call, map->p);
-    int64_t one_way = half * c->ts + c->tw * (half * (half - 1) / 2 * m + half * r.up);
-    int64_t back = half * c->ts + c->tw * (half * (half - 1) / 2 * m + half * r.down);
-    return c->all_ports ? one_way : one_way + back;
+    if (c->tr > 0) return -1; /* what comes one way is put in its place while the rest comes */
+    int64_t up = way_ps(c, m, r.n, r.up), down = way_ps(c, m, r.n, r.down);
+    return c->all_ports ? up : up + down;
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

@@ -31,7 +31,7 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
     int64_t p = map->p, m = tt_call_bytes(call);
-    return (p - 1) * c->ts + c->tw * m * (p * (p - 1) / 2);
+    return (p - 1) * c->ts + c->tw_both * m * (p * (p - 1) / 2) + c->tr * count(call, map).copied;
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

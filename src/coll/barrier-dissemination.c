@@ -23,6 +23,13 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return (struct tt_count){.steps = 2 * tt_log2_up(map->p)};
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    (void)call;
+    return tt_log2_up(map->p) * (c->ts + c->tw_both * TT_SIGNAL_BYTES);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -45,4 +52,5 @@ const struct tt_algorithm tt_barrier_dissemination = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

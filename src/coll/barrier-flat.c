@@ -23,6 +23,14 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return (struct tt_count){.steps = map->p};
 }
 
+/* On a network each rank sends p - 1 messages, and gets one from each other at a time. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    (void)call;
+    return (c->all_ports ? 1 : map->p - 1) * (c->ts + c->tw_both * TT_SIGNAL_BYTES);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -41,4 +49,5 @@ const struct tt_algorithm tt_barrier_flat = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

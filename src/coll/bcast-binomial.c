@@ -27,6 +27,16 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return most;
 }
 
+/* Thakur, Rabenseifner, Gropp 2005; of q slices each takes all rounds of the root, which is never idle. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t bytes = tt_call_bytes(call);
+    int64_t q = tt_slices(bytes, tt_slice_bytes(call, bytes), call->sz).turns;
+    if (c->all_ports || (q > 1 && c->tw_both > c->tw)) return -1;
+    return tt_log2_up(map->p) * (q * c->ts + c->tw * bytes);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -43,4 +53,5 @@ const struct tt_algorithm tt_bcast_binomial = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

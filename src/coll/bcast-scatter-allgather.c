@@ -86,6 +86,17 @@ static void gather(struct tt_builder *b, const struct tt_call *call, const struc
     tt_end(b);
 }
 
+/* Thakur, Rabenseifner, Gropp 2005; p a power of two, equal blocks: the ring begins everywhere at once. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int p = map->p;
+    struct tt_ring ring = tt_ring(call, p, 0);
+    int64_t round = ring.block;
+    if (c->all_ports || tt_pow2_below(p) != p || ring.last != round) return -1;
+    return (tt_log2_up(p) + p - 1) * c->ts + (p - 1) * (c->tw + c->tw_both) * round;
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -104,4 +115,5 @@ const struct tt_algorithm tt_bcast_scatter_allgather = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

@@ -13,9 +13,10 @@
 #include "topo/map.h"
 
 /* What formulas of times are in, in picoseconds: t_s of a message; t_w, t_r and gamma of a byte that is moved, rearranged,
- * reduced. A rank sends one message and receives one at a time, or any number. */
+ * reduced; t_w' of one that is moved at a rank that sends and receives at once (t_w if that is no slower). A rank sends one
+ * message and receives one at a time, or any number. */
 struct tt_costs {
-    int64_t ts, tw, tr, gamma;
+    int64_t ts, tw, tw_both, tr, gamma;
     bool all_ports;
 };
 
@@ -32,7 +33,8 @@ struct tt_algorithm {
     struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
     void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase);
-    /* The source's formula, p > 1 and n > 0; -1: not for this case. NULL where there is none. */
+    /* The source's formula, as the plan keeps it exactly, p > 1 and n > 0; -1: not for this case. NULL where there is
+     * none. */
     int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
                     const struct tt_costs *costs);
     /* How many phases there are, each built alone; NULL: 1. */

@@ -84,6 +84,21 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
     return at;
 }
 
+/* p a power of two: in round t 2^t pieces come to the root, in s slices if they have as many elements. Those who pass
+ * pieces on copy their own meanwhile. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_halving h = tt_halving(call, map, call->root);
+    int64_t bytes = tt_call_bytes(call), ends = 0;
+    if (h.w > 1 || h.pairs > 0) return -1;
+    for (int t = 0; t < h.m; t++) {
+        ends += tt_min(h.s, call->n << t) * c->ts + c->tw * (bytes << t);
+        if (t == 0 && (h.m > 1 || !call->in_place)) ends = tt_max(ends, c->tr * bytes);
+    }
+    return ends;
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -109,4 +124,5 @@ const struct tt_algorithm tt_gather_binomial = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

@@ -62,7 +62,7 @@ int64_t tt_grid_time_ps(const struct tt_grid *grid, int p, int64_t m, const stru
     int64_t time = c->tr * tt_grid_count(grid, p, m).copied;
     for (int d = 0; d < grid->dims; d++) {
         int64_t e = grid->extent[d];
-        time += (e - 1) * c->ts + c->tw * m * (p / e) * (e * (e - 1) / 2);
+        time += (e - 1) * c->ts + c->tw_both * m * (p / e) * (e * (e - 1) / 2);
     }
     return time;
 }

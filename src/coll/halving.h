@@ -173,6 +173,11 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap);
 
 /* ---- Costs ---- */
 
+/* By messages: of the distribution, and of so many rounds of the collection at tw a byte; -1 where not all ranks do
+ * alike. Formulas in picoseconds. */
+int64_t tt_halving_time_ps(const struct tt_halving *h, const struct tt_costs *c, int rounds,
+                           int64_t tw);
+
 /* Of the distribution (direct: the opening and closing signals too), for rank h->me. */
 struct tt_count tt_halving_direct_count(const struct tt_halving *h);
 struct tt_count tt_halving_flow_count(const struct tt_halving *h);

@@ -30,6 +30,19 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return most;
 }
 
+/* In one slice. The textbook reduces when each child's has come, log2(p) L gamma; here one pass over all children's, after
+ * the last has come: 1 + 2 + ... + log2 p children up the longest branch. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int p = map->p;
+    int64_t bytes = tt_call_bytes(call), rounds = tt_log2_up(p);
+    bool at_once = tt_slice_bytes(call, SLICE) >= bytes, even = tt_pow2_below(p) == p;
+    if (c->all_ports || !at_once || (!call->commutes && call->root > 0)) return -1;
+    if (c->gamma > 0 && !even) return -1;
+    return rounds * (c->ts + c->tw * bytes) + rounds * (rounds + 1) / 2 * c->gamma * bytes;
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -41,9 +54,10 @@ const struct tt_algorithm tt_reduce_binomial = {
     .coll = TT_COLL_reduce,
     .name = "binomial",
     .applies = "always",
-    .cost = "log2(p) (t_s + (t_w + gamma) L)",
+    .cost = "log2(p) (t_s + t_w L) + log2(p) (log2(p)+1)/2 gamma L",
     .source = "binomial tree",
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

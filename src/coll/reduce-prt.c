@@ -30,6 +30,12 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return most;
 }
 
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    return tt_tree_reduce_time_ps(call, map, c, tt_tree_radix, SLICE);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -46,4 +52,5 @@ const struct tt_algorithm tt_reduce_prt = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };

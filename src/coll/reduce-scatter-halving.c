@@ -162,6 +162,16 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     if (must_move(h)) tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
 }
 
+/* Of the distribution alone; in rank order blocks are changed at the end, which is not foreseen. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_halving h = tt_halving(call, map, 0);
+    if (tt_halving_is_direct(map) || !call->commutes) return -1;
+    int64_t time = tt_halving_time_ps(&h, c, 0, 0);
+    return time < 0 ? -1 : time + (must_move(&h) ? c->tr * tt_call_bytes(call) : 0);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -182,6 +192,7 @@ const struct tt_algorithm tt_reduce_scatter_block_halving = {
     .refuse = refuse,
     .count = count,
     .build = build,
+    .time = time_ps,
 };
 
 const struct tt_algorithm tt_reduce_scatter_halving = {

@@ -209,3 +209,44 @@ struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_
                              .messages = t.children * q,
                              .steps = 2 * q * (t.children + receives)};
 }
+
+/* ---- Times of full trees ---- */
+
+/* Levels below the root of a full tree, slices, children of all inner ranks; a message. */
+struct full {
+    int64_t depth, q, k, message;
+};
+
+/* False: it is not full, or ranks do not keep step. */
+static bool full(const struct tt_call *call, const struct tt_map *map, const struct tt_costs *c,
+                 int base, tt_tree_fn *shape, int64_t slice, struct full *f)
+{
+    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
+    bool network = shape == tt_tree_network && has_tree(map);
+    *f = (struct full){.q = s.turns, .k = network ? map->net->extent[0] : radix(call)};
+    f->k = tt_min(f->k, map->p - 1);
+    f->message = c->ts + c->tw * s.len;
+    int64_t n = 1;
+    for (int64_t width = f->k; n < map->p; width *= f->k, f->depth++) n += width;
+    if (network && (base > 0 || map->net->ranks < map->net->nodes)) return false;
+    return n == map->p && s.tail == s.len && !c->all_ports && c->tw_both == c->tw;
+}
+
+/* A slice of all children comes, and is reduced while the next one does. */
+int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
+                               const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
+{
+    struct full f;
+    if (!full(call, map, c, base_of(call), shape, slice, &f) || hands_on(call)) return -1;
+    int64_t in = f.k * f.message, reduction = f.k * c->gamma * (tt_call_bytes(call) / f.q);
+    return f.depth * (in + reduction) + (f.q - 1) * tt_max(in, reduction);
+}
+
+/* A slice goes to all children, one after the other, and a level deeper from the last of them. */
+int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *map,
+                              const struct tt_costs *c, int base, tt_tree_fn *shape, int64_t slice)
+{
+    struct full f;
+    if (!full(call, map, c, base, shape, slice, &f)) return -1;
+    return (f.depth + f.q - 1) * f.k * f.message;
+}

@@ -33,6 +33,13 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
 void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                    int me, int base, tt_tree_fn *shape, int64_t slice);
 
+/* How long these take up, and down again, a full tree (each inner rank has as many children, each leaf is as deep) with
+ * slices that are equal; -1 for others. Formulas in picoseconds. */
+int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
+                               const struct tt_costs *c, tt_tree_fn *shape, int64_t slice);
+int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *map,
+                              const struct tt_costs *c, int base, tt_tree_fn *shape, int64_t slice);
+
 /* What they cost rank `me`. */
 struct tt_count tt_tree_reduce_count(const struct tt_call *call, const struct tt_map *map, int me,
                                      tt_tree_fn *shape, int64_t slice);

@@ -55,13 +55,14 @@ static inline bool tt_kind_starts(enum tt_kind kind)
 }
 
 enum {
-    TT_SELF = -1,     /* range.rank: this rank's own buffer */
-    TT_ALL = -1,      /* signal.peer: every other rank of the team */
-    TT_SET = -2,      /* signal.peer: ranks[first .. first+nops-1] */
-    TT_LANES = 8,     /* at most, of a plan */
-    TT_DEPTH = 2,     /* of loops */
-    TT_IN_FLIGHT = 4, /* instances of one starting step that may be under way: wait -0 .. -3 */
-    TT_SLOTS = 32     /* executions of a team that advance at once */
+    TT_SELF = -1,       /* range.rank: this rank's own buffer */
+    TT_ALL = -1,        /* signal.peer: every other rank of the team */
+    TT_SET = -2,        /* signal.peer: ranks[first .. first+nops-1] */
+    TT_LANES = 8,       /* at most, of a plan */
+    TT_DEPTH = 2,       /* of loops */
+    TT_IN_FLIGHT = 4,   /* instances of one starting step that may be under way: wait -0 .. -3 */
+    TT_SLOTS = 32,      /* executions of a team that advance at once */
+    TT_SIGNAL_BYTES = 8 /* of the message that a signal is on a network, in models */
 };
 
 /* len bytes from off; buf of rank (TT_SELF: mine). IN@r, OUT@r and TMP@r of another rank r may be

@@ -180,10 +180,9 @@ static void dispatch(struct tt_sim *sim, int lane, enum tt_parcel_kind kind, int
 
 static void signal_one(struct tt_sim *sim, int me, int lane, int to, uint32_t value)
 {
-    enum { SIGNAL_BYTES = 8 };
     struct tt_flag *own;
     if (to != me) {
-        dispatch(sim, lane, TT_PARCEL_SIGNAL, me, to, SIGNAL_BYTES, value);
+        dispatch(sim, lane, TT_PARCEL_SIGNAL, me, to, TT_SIGNAL_BYTES, value);
     } else if ((own = tt_flag(sim, me, lane, me)) != NULL) {
         own->value = (uint32_t)tt_max(own->value, value);
         if (own->wanted) tt_sim_wake(sim, &sim->rank[me], (int)own->wanted - 1, sim->clock);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The textbook's times (Grama et al., section 4.5) come out exactly: under its own model, and again link by link,
- * with cut-through and no time for a hop, which only does where no two messages want a link at once.
+ * The formulas beside the algorithms come out exactly: under the textbook's model, and again link by link on networks that
+ * suit them, with cut-through and no time for a hop, which only does where no two messages want a link at once.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "paper.h"
 
@@ -21,6 +22,13 @@ static void meets_it_both_ways(const char *problem, const char *algorithm)
     meets_formula(problem, algorithm, &paper_links);
 }
 
+static void has_none(const char *problem, const char *algorithm, const struct tt_model *model)
+{
+    assert_int_equal(paper(problem, algorithm, model).formula_ps, -1);
+}
+
+/* ---- Total exchange ---- */
+
 static void rings(void **state)
 {
     (void)state;
@@ -37,19 +45,33 @@ static void rings(void **state)
     }
 }
 
+static void on_grid(const char *kind, const char *extents, int p)
+{
+    char text[64];
+    snprintf(text, sizeof text, "alltoall/u8/100/p%d@%s:%s", p, kind, extents);
+    meets_it_both_ways(text, "mesh");
+}
+
 static void meshes_and_tori(void **state)
 {
     (void)state;
-    static const char *const grids[] = {"mesh", "torus"};
-    for (int g = 0; g < 2; g++) {
+    static const char *const kinds[] = {"mesh", "torus"};
+    static const struct {
+        const char *extents;
+        int p;
+    } oblong[] = {
+        {"7", 7},           {"3x5", 15},         {"2x9", 18},          {"8x1x3", 24},
+        {"2x3x4", 24},      {"5x4x3", 60},       {"3x4x5x2", 120},     {"2x3x2x3x2", 72},
+        {"4x2x2x3x3", 144}, {"2x2x3x2x2x2", 96}, {"3x2x2x2x2x4", 192},
+    };
+    for (int k = 0; k < 2; k++) {
         for (int e = 2; e <= 16; e++) {
-            char text[64];
-            snprintf(text, sizeof text, "alltoall/u8/100/p%d@%s:%dx%d", e * e, grids[g], e, e);
-            meets_it_both_ways(text, "mesh");
+            char square[16];
+            snprintf(square, sizeof square, "%dx%d", e, e);
+            on_grid(kinds[k], square, e * e);
         }
-        char text[64];
-        snprintf(text, sizeof text, "alltoall/u8/100/p120@%s:3x4x5x2", grids[g]);
-        meets_it_both_ways(text, "mesh");
+        for (size_t i = 0; i < sizeof oblong / sizeof *oblong; i++)
+            on_grid(kinds[k], oblong[i].extents, oblong[i].p);
     }
 }
 
@@ -61,6 +83,43 @@ static void hypercubes(void **state)
         snprintf(text, sizeof text, "alltoall/u8/16/p%d@hypercube:%d", 1 << d, d);
         meets_it_both_ways(text, "hypercube");
         meets_it_both_ways(text, "pairwise");
+    }
+}
+
+/* By the textbook's model alone: not on networks where messages meet. */
+static void exchanges_of_any_number(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"pairwise", "bruck", "mesh", "ring", "ring-both"};
+    struct tt_model copies = paper_simple;
+    copies.tr_ps = 70;
+    for (int p = 2; p <= 64; p++) {
+        char text[64];
+        snprintf(text, sizeof text, "alltoall/u8/1001/p%d", p);
+        for (int a = 0; a < 5; a++) meets_formula(text, algorithms[a], &paper_simple);
+        for (int a = 0; a < 4; a++) meets_formula(text, algorithms[a], &copies);
+        has_none(text, "ring-both", &copies);
+        snprintf(text, sizeof text, "alltoall/u8/1/p%d", p); /* half of a block is none */
+        meets_formula(text, "ring-both", &paper_simple);
+    }
+}
+
+/* By dimensions is faster below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)), pairwise above. */
+static void small_blocks_go_by_dimensions(void **state)
+{
+    (void)state;
+    for (int64_t d = 2; d <= 10; d++) {
+        int64_t p = 1 << d, over = paper_simple.ts_ps * (p - 1 - d);
+        int64_t under = paper_simple.tw_ps * (p / 2 * d - p + 1), m = over / under;
+        for (int64_t bytes = m - (over % under == 0); bytes <= m + 1; bytes++) {
+            char text[64];
+            snprintf(text, sizeof text, "alltoall/u8/%d/p%d", (int)bytes, (int)p);
+            int64_t by_dimensions = paper(text, "hypercube", &paper_simple).time_ps;
+            int64_t pairwise = paper(text, "pairwise", &paper_simple).time_ps;
+            if (bytes * under < over) assert_true(by_dimensions < pairwise);
+            if (bytes * under == over) assert_int_equal(by_dimensions, pairwise);
+            if (bytes * under > over) assert_true(by_dimensions > pairwise);
+        }
     }
 }
 
@@ -90,6 +149,176 @@ static void a_ring_carries_what_it_must(void **state)
     assert_int_equal(o.steps, 8);
 }
 
+/* ---- The other collectives ---- */
+
+/* gamma below and above the cost of a byte, t_r, and a byte's cost both ways. */
+static const struct tt_model simples[] = {
+    {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000},
+    {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000, .gamma_ps = 300, .tr_ps = 2000},
+    {.kind = TT_MODEL_simple, .ts_ps = 10000, .tw_ps = 1000, .gamma_ps = 2900, .tr_ps = 50},
+    {.kind = TT_MODEL_simple, .tw_ps = 1000, .gamma_ps = 1400},
+    {.kind = TT_MODEL_simple, .ts_ps = 10000, .tw_ps = 1000, .tw_both_ps = 1700, .gamma_ps = 1400},
+    {.kind = TT_MODEL_simple, .tw_ps = 1000, .tw_both_ps = 2000, .gamma_ps = 1400, .tr_ps = 400},
+};
+enum { SIMPLES = 6, ONE_WAY = 4 /* the first ones: without a cost both ways */ };
+
+/* "%d" in the problem is the number of ranks. */
+static void meets_it_for(const char *problem, const char *algorithm, int p, int models)
+{
+    char text[96];
+    snprintf(text, sizeof text, problem, p);
+    for (int i = 0; i < models; i++) meets_formula(text, algorithm, &simples[i]);
+}
+
+static bool is_power_of_two(int p)
+{
+    return (p & (p - 1)) == 0;
+}
+
+static void any_number_of_ranks(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 64; p++) {
+        meets_it_for("barrier/p%d", "dissemination", p, SIMPLES);
+        meets_it_for("barrier/p%d", "flat", p, SIMPLES);
+        meets_it_for("bcast/u8/1001/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("bcast/u8/1001/p%d/slice=64", "binomial", p, ONE_WAY);
+        meets_it_for("allgather/u8/1001/p%d", "ring", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d/inplace=1", "ring", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d", "bruck", p, SIMPLES);
+        meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
+        meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
+                     is_power_of_two(p) ? SIMPLES : ONE_WAY);
+    }
+}
+
+static void blocks_that_are_equal(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 64; p++) {
+        char text[64];
+        snprintf(text, sizeof text, "allreduce/f32/sum/%d/p%%d", 4 * 13 * p);
+        meets_it_for(text, "ring", p, SIMPLES);
+    }
+}
+
+static void powers_of_two(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 64; p *= 2) {
+        meets_it_for("bcast/u8/6400/p%d/root=1", "scatter-allgather", p, SIMPLES);
+        meets_it_for("reduce/f64/sum/8000/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("gather/u8/1001/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("gather/u8/1/p%d", "binomial", p, SIMPLES);
+        meets_it_for("gather/u8/1001/p%d/slice=100/inplace=1", "binomial", p, SIMPLES);
+        meets_it_for("reduce_scatter_block/f64/sum/1K/p%d", "halving", p, SIMPLES);
+        meets_it_for("reduce_scatter_block/f64/sum/1K/p%d/inplace=1", "halving", p, SIMPLES);
+        meets_it_for("reduce/f64/sum/64K/p%d/root=1", "halving", p, SIMPLES);
+        meets_it_for("reduce/f64/sum/64K/p%d/slice=1K", "halving", p, SIMPLES);
+        meets_it_for("allreduce/f64/sum/64K/p%d", "halving", p, SIMPLES);
+        meets_it_for("allreduce/f64/sum/64K/p%d/slice=1K", "halving", p, SIMPLES);
+    }
+}
+
+static void full_trees(void **state)
+{
+    (void)state;
+    static const int full[] = {2, 3, 7, 15, 31, 63};
+    for (int i = 0; i < 6; i++) {
+        meets_it_for("reduce/f64/sum/64K/p%d/slice=1K", "prt", full[i], ONE_WAY);
+        meets_it_for("reduce/f64/sum/1K/p%d/root=1", "prt", full[i], ONE_WAY);
+        meets_it_for("allreduce/f64/sum/64K/p%d/slice=1K", "prt", full[i], ONE_WAY);
+        meets_it_for("bcast/u8/64K/p%d/slice=1K/root=1", "tree", full[i], ONE_WAY);
+        meets_it_for("reduce/f64/sum/64K/p%d/slice=1K/root=1", "tree", full[i], ONE_WAY);
+        meets_it_for("allreduce/f64/sum/64K/p%d/slice=1K", "tree", full[i], ONE_WAY);
+    }
+    static const int ternary[] = {4, 13, 40};
+    for (int i = 0; i < 3; i++) {
+        char text[96];
+        snprintf(text, sizeof text, "allreduce/f64/sum/64K/p%%d/slice=1K@tree:3x%d", ternary[i]);
+        meets_it_for(text, "tree", ternary[i], ONE_WAY);
+        strcat(text, "+reduce");
+        meets_it_for(text, "tree", ternary[i], ONE_WAY);
+        snprintf(text, sizeof text, "bcast/u8/64K/p%%d/slice=1K@tree:3x%d", ternary[i]);
+        meets_it_for(text, "tree", ternary[i], ONE_WAY);
+    }
+}
+
+static bool shares_memory(const struct tt_algorithm *a)
+{
+    static const char *const names[] = {"flat", "direct", "window", "exchange"};
+    for (int i = 0; i < 4 && a->coll != TT_COLL_barrier; i++)
+        if (strcmp(a->name, names[i]) == 0) return true;
+    return false;
+}
+
+/* By messages alone, and blocks not unequal by their nature: there is a formula, tested above. */
+static void who_has_one(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        bool unequal = (*a)->coll == TT_COLL_allgatherv || (*a)->coll == TT_COLL_alltoallv ||
+                       (*a)->coll == TT_COLL_reduce_scatter;
+        if (((*a)->time != NULL) == (shares_memory(*a) || unequal))
+            fail_msg("%s: %s", (*a)->name, (*a)->time ? "has a formula" : "has none");
+    }
+}
+
+/* Where ranks do not keep step no formula is told. */
+static void what_has_none(void **state)
+{
+    (void)state;
+    has_none("bcast/u8/6401/p8", "scatter-allgather", &simples[0]);
+    has_none("bcast/u8/6400/p6", "scatter-allgather", &simples[0]);
+    has_none("bcast/u8/6400/p8/slice=64", "binomial", &simples[4]);
+    has_none("reduce/f64/sum/8000/p6", "binomial", &simples[1]);
+    has_none("reduce/f64/sum/8000/p8/slice=800", "binomial", &simples[0]);
+    has_none("allreduce/f64/sum/64K/p8/slice=1K", "prt", &simples[0]);
+    has_none("allreduce/f64/sum/64K/p7/slice=1K", "prt", &simples[4]);
+    has_none("allreduce/f64/sum/64K/p8/slice=1K", "tree", &simples[0]);
+    has_none("bcast/u8/64K/p7/slice=1K/root=1@tree:2x7", "tree", &simples[0]);
+    has_none("allreduce/f64/sum/64K/p6", "halving", &simples[0]);
+    has_none("allreduce/f64/sum/65544/p8", "halving", &simples[0]);
+    has_none("allreduce/f64/sum/8000/p6", "doubling", &simples[4]);
+    has_none("allreduce/f64/sum/8000/p7", "ring", &simples[0]);
+    has_none("gather/u8/10/p6", "binomial", &simples[0]);
+}
+
+/* Link by link: on hypercubes trees and halvings go along edges, and if all send to the rank so many further on (the ring of
+ * scatter-allgather, bruck, dissemination) no two E-cube routes share a link; on a ring all go to the neighbour. */
+static void on_networks(void **state)
+{
+    (void)state;
+    static const char *const cubes[][2] = {
+        {"allreduce/f64/sum/16K", "doubling"},
+        {"allreduce/f64/sum/16K", "halving"},
+        {"reduce/f64/sum/16K", "halving"},
+        {"reduce/f64/sum/16K", "binomial"},
+        {"reduce_scatter_block/f64/sum/1K", "halving"},
+        {"gather/u8/1000", "binomial"},
+        {"bcast/u8/1000", "binomial"},
+        {"bcast/u8/6400", "scatter-allgather"},
+        {"alltoall/u8/1000", "bruck"},
+        {"barrier", "dissemination"},
+    };
+    struct tt_model model = paper_links;
+    model.gamma_ps = 700;
+    for (int d = 1; d <= 6; d++) {
+        for (size_t i = 0; i < sizeof cubes / sizeof *cubes; i++) {
+            char text[96];
+            snprintf(text, sizeof text, "%s/p%d@hypercube:%d", cubes[i][0], 1 << d, d);
+            meets_formula(text, cubes[i][1], &model);
+        }
+    }
+    for (int p = 2; p <= 64; p++) {
+        char text[96];
+        snprintf(text, sizeof text, "allgather/u8/1001/p%d@ring:%d", p, p);
+        meets_formula(text, "ring", &model);
+        snprintf(text, sizeof text, "allreduce/f32/sum/%d/p%d@ring:%d", 4 * 13 * p, p, p);
+        meets_formula(text, "ring", &model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,7 +326,16 @@ int main(void)
         cmocka_unit_test(rings),
         cmocka_unit_test(meshes_and_tori),
         cmocka_unit_test(hypercubes),
+        cmocka_unit_test(exchanges_of_any_number),
+        cmocka_unit_test(small_blocks_go_by_dimensions),
         cmocka_unit_test(a_ring_carries_what_it_must),
+        cmocka_unit_test(any_number_of_ranks),
+        cmocka_unit_test(blocks_that_are_equal),
+        cmocka_unit_test(powers_of_two),
+        cmocka_unit_test(full_trees),
+        cmocka_unit_test(who_has_one),
+        cmocka_unit_test(what_has_none),
+        cmocka_unit_test(on_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
