@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What pipelined halving claims (CN101206588) against the pipelined tree, on 2 to 1024 ranks, with gamma on both sides
+ * of beta' and links between full (beta' = beta) and half duplex (beta' = 2 beta).
+ */
+#include <stdio.h>
+
+#include "paper.h"
+
+enum { BETA = 1000, LENGTH = 1 << 20, SLICE = 16 << 10, SLICES = 32 };
+
+/* In ps: of a byte reduced, of a byte both ways at once, of a message. */
+struct cost {
+    int64_t gamma, both, ts;
+};
+
+static const struct cost costs[] = {
+    {500, 1000, 0},  {500, 2000, 0},  {1500, 2000, 0},     {1500, 1000, 0},
+    {4000, 1000, 0}, {4000, 2000, 0}, {500, 2000, 100000}, {4000, 1500, 100000},
+};
+enum { COSTS = 8 };
+
+static int64_t time_ps(const char *coll, const char *algorithm, int p, struct cost c)
+{
+    struct tt_model model = {.kind = TT_MODEL_simple,
+                             .ts_ps = c.ts,
+                             .tw_ps = BETA,
+                             .tw_both_ps = c.both,
+                             .gamma_ps = c.gamma};
+    char text[96];
+    snprintf(text, sizeof text, "%s/f64/sum/%d/p%d/slice=%d", coll, LENGTH, p, SLICE);
+    return paper(text, algorithm, &model).time_ps;
+}
+
+/* ---- Halving ---- */
+
+/* (p-1)/p L times what a byte takes in the distribution and in the collection. */
+static int64_t claimed(int p, struct cost c, int64_t collection)
+{
+    return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);
+}
+
+/* One slice of a step, since messages and reductions of a step overlap with those of the next, of half the size. */
+static int64_t one_slice(int p, struct cost c, int64_t collection)
+{
+    int64_t first = LENGTH / 2 / SLICES, last = LENGTH / p / SLICES;
+    return tt_min(c.both, tt_max(0, 2 * c.gamma - c.both)) * (first - last) +
+           tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
+}
+
+/* Without start-ups the claim and that slice, exactly; with them, no more than one for each turn on top. The time. */
+static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
+{
+    int64_t time = time_ps(coll, "halving", p, c), turns = 0;
+    int64_t least = claimed(p, c, collection), most = least + one_slice(p, c, collection);
+    for (int q = 1; q < p; q *= 2) turns += 2 * SLICES;
+    if (time < least || time > most + turns * c.ts || (c.ts == 0 && time != most))
+        fail_msg("%s on %d, gamma %lld, both ways %lld: %lld, not %lld to %lld", coll, p,
+                 (long long)c.gamma, (long long)c.both, (long long)time, (long long)least,
+                 (long long)most);
+    return time;
+}
+
+/* ---- The tree ---- */
+
+/* The busiest rank. From 8 ranks on there are ranks between with two children: 2 L in, L out, of which L both ways at once,
+ * and 2 L reduced. Of 4 ranks only the root has two, which sends nothing up; of 2 it has one. */
+static int64_t up(int p, struct cost c)
+{
+    if (p == 2) return LENGTH * tt_max(c.gamma, BETA);
+    return LENGTH * tt_max(2 * c.gamma, p == 4 ? 2 * BETA : BETA + c.both);
+}
+
+/* L in, and 2 L out. */
+static int64_t down(int p, struct cost c)
+{
+    if (p <= 4) return LENGTH * (int64_t)BETA * (p / 2);
+    return LENGTH * (BETA + c.both);
+}
+
+static void compare(int p, struct cost c)
+{
+    int64_t reduce = time_ps("reduce", "prt", p, c), allreduce = time_ps("allreduce", "prt", p, c);
+    assert_true(reduce >= up(p, c));
+    assert_true(allreduce >= up(p, c) + down(p, c));
+    /* At half duplex the 3 L beta and 6 L beta that the method is compared with. */
+    if (p >= 8 && c.both == 2 * BETA) assert_true(reduce >= 3LL * LENGTH * BETA);
+    if (p >= 8 && c.both == 2 * BETA) assert_true(allreduce >= 6LL * LENGTH * BETA);
+    assert_true(keeps_its_claim("allreduce", p, c, c.both) < allreduce);
+    /* A small tree has no rank that is so busy, and may be better then. */
+    bool tree = p <= 4 && up(p, c) < claimed(p, c, BETA);
+    assert_int_equal(keeps_its_claim("reduce", p, c, BETA) > reduce, tree);
+}
+
+static void halving_keeps_its_claims_and_the_tree_takes_longer(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 1024; p *= 2)
+        for (int i = 0; i < COSTS; i++) compare(p, costs[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halving_keeps_its_claims_and_the_tree_takes_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
