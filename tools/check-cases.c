@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/network.h"
+
 enum { ALL_ROOTS = 9, GENEROUS = 1 << 20 };
 
 /* ---- What can be chosen ---- */
@@ -30,7 +32,7 @@ static void print_grid(char *map, size_t size, int p)
     const char *between = ":";
     for (; p % 2 == 0; p /= 2, between = "x")
         used += (size_t)snprintf(map + used, size - used, "%s2", between);
-    if (p > 1) snprintf(map + used, size - used, "%s%d", between, p);
+    if (p > 1 || *between == ':') snprintf(map + used, size - used, "%s%d", between, p);
 }
 
 /* The network that the algorithm is for. */
@@ -52,6 +54,76 @@ static void print_map(char *map, size_t size, const struct tt_algorithm *algorit
     if (which == 3 && p % 3) snprintf(map, size, "nodes:3*%d,%d", p / 3, p % 3);
     if (which == 3 && p % 3 == 0) snprintf(map, size, "nodes:3*%d", p / 3);
     if (which == 4) print_network(map, size, algorithm, p);
+}
+
+/* ---- Networks, for algorithms that need one: whole ones, and some with nodes missing ---- */
+
+enum { NETWORKS = 10 };
+
+/* Of at least n places, nearly a square. */
+static void sides(int n, int side[2])
+{
+    side[0] = 1;
+    while (side[0] * side[0] < n) side[0]++;
+    side[1] = (n + side[0] - 1) / side[0];
+}
+
+/* The largest factor of p that is at most its root. */
+static int factor_of(int p)
+{
+    int factor = 1;
+    for (int a = 1; a <= p / a; a++)
+        if (p % a == 0) factor = a;
+    return factor;
+}
+
+static bool is_connected(const char *map)
+{
+    struct tt_net net;
+    bool connected = tt_network_parse(map, &net, NULL) == TUTTI_OK;
+    if (connected) tt_net_free(&net);
+    return connected;
+}
+
+/* A fifth of the nodes missing, in one way that leaves the others together. */
+static void print_random(char *map, size_t size, int p, const char *kind, int depth, int seed)
+{
+    int side[2], most = seed + 1000;
+    sides((p + p / 4 + depth) / depth, side);
+    int holes = side[0] * side[1] * depth - p;
+    do {
+        snprintf(map, size, "%s:%dx%dx%d-random(%d,%d)", kind, side[0], side[1], depth, holes,
+                 seed);
+    } while (++seed < most && !is_connected(map));
+}
+
+static void print_members(char *map, size_t size, int p, int which)
+{
+    int factor = factor_of(p);
+    size_t used;
+    switch (which) {
+    case 0: print_grid(map, size, p); return;
+    case 1: snprintf(map, size, "mesh:%dx%d", p / factor, factor); return;
+    case 2: snprintf(map, size, "tree:2x%d", p); return;
+    case 3:
+        print_grid(map, size, p + 1);
+        used = strlen(map);
+        snprintf(map + used, size - used, "-hole(%d)", p / 2);
+        return;
+    case 4: snprintf(map, size, "torus:%dx%d-wall(x=1)", p / factor + 1, factor); return;
+    case 5: print_random(map, size, p, "mesh", 1, 1); return;
+    default: print_random(map, size, p, "torus", which % 2 ? 3 : 1, which * 1000); return;
+    }
+}
+
+/* Whether it refuses the most generous machine that has none. */
+static bool needs_network(const struct tt_algorithm *algorithm)
+{
+    const struct tt_call call = {
+        .coll = algorithm->coll, .type = TUTTI_I32, .op = TUTTI_SUM, .commutes = true, .sz = 4};
+    const struct tt_map map = {
+        .p = 2, .cores = 2, .win_bytes = GENEROUS, .direct = true, .mapped = true, .nodes = 1};
+    return algorithm->refuse(&call, &map) != NULL;
 }
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
@@ -87,11 +159,12 @@ static int32_t root_at(int p, int which)
 
 enum digit { MAP, MACHINE, COUNT, SLICE, TYPE, PLACE, ORDER, ROOT, SKEW, GAPS, RADIX, DIGITS };
 
-static void sizes_of(enum tt_coll coll, int p, uint64_t size[DIGITS])
+static void sizes_of(const struct tt_algorithm *algorithm, int p, uint64_t size[DIGITS])
 {
+    enum tt_coll coll = algorithm->coll;
     bool v = coll == TT_COLL_allgatherv || coll == TT_COLL_alltoallv;
     bool data = coll != TT_COLL_barrier;
-    size[MAP] = p < 3 ? 1 : NODE_MAPS;
+    size[MAP] = needs_network(algorithm) ? NETWORKS : p < 3 ? 1 : NODE_MAPS;
     size[MACHINE] = MACHINES;
     size[COUNT] = data ? COUNTS : 1;
     size[SLICE] = data ? SLICES : 1;
@@ -114,7 +187,7 @@ static uint64_t product(const uint64_t size[DIGITS])
 uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p)
 {
     uint64_t size[DIGITS];
-    sizes_of(algorithm->coll, p, size);
+    sizes_of(algorithm, p, size);
     return product(size);
 }
 
@@ -162,7 +235,7 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
 {
     uint64_t size[DIGITS];
     int digit[DIGITS];
-    sizes_of(algorithm->coll, p, size);
+    sizes_of(algorithm, p, size);
     digits_of(scattered(i, product(size)), size, digit);
     const struct machine *machine = &machines[digit[MACHINE]];
     struct tt_check_case c = {.algorithm = algorithm,
@@ -170,8 +243,12 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
                               .win_bytes = machine->win_bytes,
                               .direct = machine->direct,
                               .mapped = machine->mapped,
-                              .gaps = digit[GAPS] == 1,
-                              .scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 3};
+                              .gaps = digit[GAPS] == 1};
+    if (needs_network(algorithm)) {
+        print_members(c.problem.map, sizeof c.problem.map, p, digit[MAP]);
+        return c;
+    }
+    c.scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 3;
     print_map(c.problem.map, sizeof c.problem.map, algorithm, p, digit[MAP]);
     return c;
 }

@@ -2,8 +2,9 @@
  *
  * What `tutti check` proves: the cases of an algorithm on p ranks, numbered.
  *
- * They are the product of node maps, window sizes, what the machine grants, counts, slices of a few
- * elements, types, roots, in place or not, in rank order or not, and for the v-forms skews and gaps.
+ * They are the product of node maps (or networks, whole and with holes, for an algorithm that needs one), window
+ * sizes, what the machine grants, counts, slices of a few elements, types, roots, in place or not, in rank order or
+ * not, and for the v-forms skews and gaps.
  * Case i is a function of (algorithm, p, i) alone; neighbours differ in everything, so that the
  * first few hundred are a fair sample of a product too large to be proven whole.
  */

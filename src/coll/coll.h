@@ -92,7 +92,10 @@ struct tt_algorithm {
     X(alltoall_hypercube)                                                                          \
     X(bcast_tree)                                                                                  \
     X(reduce_tree)                                                                                 \
-    X(allreduce_tree)
+    X(allreduce_tree)                                                                              \
+    X(alltoall_forward)                                                                            \
+    X(allgather_forward)                                                                           \
+    X(allgatherv_forward)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -106,6 +106,11 @@ void tt_builder_free(struct tt_builder *b)
     tt_free(b);
 }
 
+void tt_builder_fail(struct tt_builder *b, const char *why)
+{
+    b->error = why;
+}
+
 /* ---- Steps ---- */
 
 static struct tt_step *last_step(struct tt_builder *b)

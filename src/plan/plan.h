@@ -188,6 +188,8 @@ struct tt_plan *tt_builder_finish(struct tt_builder *b);
 void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
                       const char *algorithm);
 void tt_builder_free(struct tt_builder *b);
+/* It cannot be built, by lack of what `why` (static text) says. */
+void tt_builder_fail(struct tt_builder *b, const char *why);
 
 /* Ranges. The plain ones need no builder. */
 static inline struct tt_range tt_own(enum tt_buffer buf, int64_t off)

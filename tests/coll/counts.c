@@ -88,6 +88,19 @@ static void formulas_hold_for_more_ranks(void **state)
     }
 }
 
+static int check_networks(const struct tt_algorithm *a)
+{
+    int done = 0;
+    for (const char *const *text = plans_networks; *text && plans_need_network(a); text++) {
+        struct tt_net net = plans_network(*text);
+        struct tt_map map = plans_map(net.ranks);
+        map.net = &net;
+        done += check_sizes(a, &map, 0, 0, 1000);
+        tt_net_free(&net);
+    }
+    return done;
+}
+
 static void formulas_are_what_is_counted(void **state)
 {
     (void)state;
@@ -103,7 +116,21 @@ static void formulas_are_what_is_counted(void **state)
             done += check_sizes(*a, &map, 0, p - 1, 5000);
             done += check_sizes(*a, &map, 24, p / 3, 1023);
         }
+        done += check_networks(*a);
         if (done == 0) fail_msg("%s %s never applied", tt_coll_name((*a)->coll), (*a)->name);
+    }
+}
+
+static void check_networks_in_place(const struct tt_algorithm *a)
+{
+    for (const char *const *text = plans_networks; *text && plans_need_network(a); text++) {
+        struct tt_net net = plans_network(*text);
+        struct tt_map map = plans_map(net.ranks);
+        struct tt_problem problem = plans_problem(a->coll, map.p, 100);
+        problem.call.in_place = true;
+        map.net = &net;
+        check(a, &problem, &map);
+        tt_net_free(&net);
     }
 }
 
@@ -119,6 +146,7 @@ static void in_place_saves_a_copy_at_most(void **state)
             problem.call.in_place = true;
             check(*a, &problem, &map);
         }
+        check_networks_in_place(*a);
     }
 }
 

@@ -23,6 +23,32 @@ struct tt_map plans_map(int p)
         .p = p, .cores = p, .win_bytes = 128 << 10, .direct = true, .mapped = true, .nodes = 1};
 }
 
+const char *const plans_networks[] = {"ring:2",
+                                      "mesh:5",
+                                      "torus:3x3",
+                                      "tree:2x7",
+                                      "hypercube:3-hole(5)",
+                                      "mesh:3x3-hole(1,1)",
+                                      "torus:3x3-hole(1,1)",
+                                      "torus:4x4-wall(x=1)",
+                                      "torus:3x3x2-random(4,1)",
+                                      NULL};
+
+struct tt_net plans_network(const char *text)
+{
+    struct tt_net net;
+    struct tt_reader_error error;
+    if (tt_network_parse(text, &net, &error) != TUTTI_OK) fail_msg("%s: %s", text, error.text);
+    return net;
+}
+
+bool plans_need_network(const struct tt_algorithm *algorithm)
+{
+    struct tt_problem problem = plans_problem(algorithm->coll, 2, 1);
+    struct tt_map map = plans_map(2);
+    return algorithm->refuse(&problem.call, &map) != NULL;
+}
+
 static void describe(struct plans *all, const struct tt_algorithm *a,
                      const struct tt_problem *problem)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "coll/coll.h"
+#include "plan/network.h"
 #include "plan/problem.h"
 
 struct plans {
@@ -27,6 +28,12 @@ struct plans {
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
 /* One node of p ranks on as many cores, all of it readable directly. */
 struct tt_map plans_map(int p);
+
+/* Some that join their ranks directly, whole and with nodes missing; ends with NULL. */
+extern const char *const plans_networks[];
+struct tt_net plans_network(const char *text);
+/* Whether the algorithm refuses where the network is not known. */
+bool plans_need_network(const struct tt_algorithm *algorithm);
 
 /* False if the algorithm refuses. Fails the test if a plan cannot be built or is not valid. */
 bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,

@@ -35,6 +35,13 @@ static const char *const problems[] = {
     "alltoallv/i16/4000/p%d/skew=zero/seed=1",
 };
 
+/* For algorithms that look at the network. */
+static const char *const networked[] = {
+    "alltoall/f64/8/p8@torus:3x3-hole(1,1)",
+    "allgather/u8/77/p8@torus:3x3-hole(1,1)",
+    "allgatherv/f32/4000/p12/skew=zipf/seed=1@torus:4x4-wall(x=1)",
+};
+
 /* What a machine may allow; the nodes come from the problem. */
 static const struct tt_map machines[] = {
     {.cores = 2, .win_bytes = 1 << 16, .direct = true, .mapped = true},
@@ -67,11 +74,15 @@ static int all_of(const struct tt_algorithm *algorithm, const char *text, const 
     int64_t *room = calloc(tt_problem_room(&problem) + 1, sizeof *room);
     assert_true(node && room);
     struct tt_map machine = *map;
+    struct tt_net net = {.nodes = 0};
     tt_problem_map(&problem, &machine, node);
+    assert_int_equal(tt_problem_net(&problem, &net), TUTTI_OK);
+    if (net.nodes > 0) machine.net = &net;
     for (int me = 0; me < problem.p; me++) {
         struct tt_call call = tt_problem_call(&problem, me, room);
         plans += one(algorithm, &call, &machine, me);
     }
+    tt_net_free(&net);
     free(node);
     free(room);
     return plans;
@@ -91,6 +102,8 @@ static void plans_of_algorithms_come_back(void **state)
     static const int sizes[] = {1, 2, 3, 4, 7, 12};
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int plans = 0;
+        for (size_t i = 0; i < sizeof networked / sizeof networked[0]; i++)
+            plans += on_machines(*a, networked[i]);
         for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
             for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
                 char text[TT_PROBLEM_TEXT];

@@ -102,6 +102,27 @@ static void describe(struct cast *cast, const struct tt_algorithm *a,
              gaps ? ", gaps" : "");
 }
 
+/* A torus of two columns without its first row, or without one node of it. */
+static void draw_network(struct cast *cast)
+{
+    char text[64];
+    int rows = cast->p / 2 + 1;
+    snprintf(text, sizeof text, "torus:2x%d-hole(0)%s", rows, cast->p % 2 ? "" : "-hole(1)");
+    if (tt_network_parse(text, &cast->net, NULL) != TUTTI_OK) give_up(cast, text);
+    cast->map.net = &cast->net;
+}
+
+/* Without a network, and then with one. */
+static bool refused(struct cast *cast, const struct tt_algorithm *a,
+                    const struct tt_problem *problem)
+{
+    if (!a->refuse(&problem->call, &cast->map)) return false;
+    draw_network(cast);
+    if (!a->refuse(&problem->call, &cast->map)) return false;
+    tt_net_free(&cast->net);
+    return true;
+}
+
 void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct tt_random *random,
                int most, int radix)
 {
@@ -114,7 +135,8 @@ void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct t
         draw_problem(&problem, algorithm->coll, cast->p, random);
         problem.call.radix = radix;
         snprintf(cast->text, sizeof cast->text, "%s", algorithm->name);
-    } while (algorithm->refuse(&problem.call, &cast->map));
+        cast->net = (struct tt_net){.nodes = 0};
+    } while (refused(cast, algorithm, &problem));
     bool gaps = tt_call_segments(&problem.call) && below(random, 2);
     describe(cast, algorithm, &problem, gaps);
     for (int r = 0; r < cast->p; r++) build(cast, algorithm, &problem, gaps, r);
@@ -123,4 +145,5 @@ void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct t
 void cast_free(struct cast *cast)
 {
     for (int r = 0; r < cast->p; r++) tt_plan_free(cast->plans[r]);
+    tt_net_free(&cast->net);
 }

@@ -9,6 +9,7 @@
 #define TESTS_RUN_CAST_H
 
 #include "coll/coll.h"
+#include "plan/network.h"
 #include "plan/problem.h"
 
 enum { CAST_RANKS = 8, CAST_TEXT = TT_PROBLEM_TEXT + 96 };
@@ -16,6 +17,7 @@ enum { CAST_RANKS = 8, CAST_TEXT = TT_PROBLEM_TEXT + 96 };
 struct cast {
     int p;
     struct tt_map map;
+    struct tt_net net; /* what map.net points to, for algorithms that need one */
     struct tt_call calls[CAST_RANKS];
     struct tt_plan *plans[CAST_RANKS];
     int64_t room[CAST_RANKS][4 * CAST_RANKS];

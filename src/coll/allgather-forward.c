@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allgather(v) `forward`: every piece goes down a tree of shortest ways from its owner, from member to member of a
+ * network; neighbours exchange what they got in the round before, in as many rounds as the farthest two members are
+ * links apart.
+ *
+ *     round 1    0 -> 1 [0]            the piece of 0 to each neighbour
+ *     round 2    1 -> 6 [0] [2]        those of 0 and 2, which 1 has just got
+ *
+ * Nothing passes nodes that are no members, whatever is missing.
+ * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
+ */
+#include "coll/forward.h"
+
+static int64_t own(const struct tt_forward *f)
+{
+    (void)f;
+    return 0;
+}
+
+static int64_t bytes(const struct tt_forward *f, int s, int v)
+{
+    (void)v;
+    return tt_piece(f->call, s).len;
+}
+
+static void pack(struct tt_forward *f, int s, int v)
+{
+    (void)v;
+    struct tt_span piece = tt_piece(f->call, s);
+    tt_forward_take(f, tt_own(TT_OUT, piece.off), piece.len);
+}
+
+static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    return tt_forward_refuse(map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_forward_count(&ops, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_forward_build(b, &ops, call, map, me);
+}
+
+#define ROW(which)                                                                                 \
+    const struct tt_algorithm tt_##which##_forward = {                                             \
+        .coll = TT_COLL_##which,                                                                   \
+        .name = "forward",                                                                         \
+        .applies = "a network whose ranks are joined directly, also with holes; p <= 1024",        \
+        .cost = "for each of its rounds: t_s + t_w (most that goes over a link)",                  \
+        .source = "CN101114273, around holes",                                                     \
+        .refuse = refuse,                                                                          \
+        .count = count,                                                                            \
+        .build = build,                                                                            \
+    }
+
+ROW(allgather);
+ROW(allgatherv);

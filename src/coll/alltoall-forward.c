@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoall `forward`: every block goes from member to member of a network, by a shortest way; neighbours exchange
+ * bundles of blocks with neighbours, in as many rounds as the farthest two members are links apart.
+ *
+ *     mesh:4, of rank 1       round 1    1 -> 2 [for 2] [for 3]            1 -> 0 [for 0]
+ *                             round 2    1 -> 2 [0's for 2] [0's for 3]    1 -> 0 [2's for 0]
+ *                             round 3                                      1 -> 0 [3's for 0]
+ *
+ * What passes a node is forwarded by its rank, so nothing passes nodes that are no members, whatever is missing. A
+ * block is sent as often as its way has links: that costs more bytes than `pairwise`, in fewer and larger messages, of
+ * which none shares a link with another.
+ * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
+ */
+#include "coll/forward.h"
+
+static int64_t own(const struct tt_forward *f)
+{
+    return tt_block_to(f->call, f->me).off;
+}
+
+static int64_t bytes(const struct tt_forward *f, int s, int v)
+{
+    return f->forest.size[(int64_t)s * f->forest.p + v] * tt_call_bytes(f->call);
+}
+
+/* In the order of the tree, in which they also came. */
+static void pack(struct tt_forward *f, int s, int v)
+{
+    int64_t m = tt_call_bytes(f->call), tree = (int64_t)s * f->forest.p;
+    const uint16_t *at = f->forest.at + tree, *order = f->forest.order + tree + at[v];
+    if (s != f->me) {
+        int64_t before = (at[v] - at[f->me]) * m;
+        tt_forward_take(f, tt_own(TT_TMP, f->place[s] + before), bytes(f, s, v));
+        return;
+    }
+    for (int i = 0; i < f->forest.size[tree + v]; i++)
+        tt_forward_take(f, tt_own(TT_IN, tt_block_to(f->call, order[i]).off), m);
+}
+
+static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    return tt_forward_refuse(map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_forward_count(&ops, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_forward_build(b, &ops, call, map, me);
+}
+
+const struct tt_algorithm tt_alltoall_forward = {
+    .coll = TT_COLL_alltoall,
+    .name = "forward",
+    .applies = "a network whose ranks are joined directly, also with holes; p <= 1024",
+    .cost = "for each of its rounds: t_s + t_w m (most blocks that go over a link)",
+    .source = "CN101114273, around holes",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/forest.h"
+
+#include "base/base.h"
+
+const char *tt_forest_refuse(const struct tt_net *net, int p)
+{
+    if (!net || net->ranks != p) return "needs to know the network";
+    if (net->vertices != net->nodes) return "needs ranks that are joined directly, by no switches";
+    if (p > TT_FOREST_RANKS) return "looks for the ways of at most 1024 ranks";
+    return NULL;
+}
+
+/* One tree while it is made: rows of the forest, and the ranks by their distance. */
+struct tree {
+    int s, n;
+    uint16_t *parent, *depth, *size, *order, *at, *list;
+};
+
+static struct tree row(const struct tt_forest *f, int s, uint16_t *list)
+{
+    int64_t i = (int64_t)s * f->p;
+    return (struct tree){s,         0,   f->parent + i, f->depth + i, f->size + i, f->order + i,
+                         f->at + i, list};
+}
+
+static void look_round(struct tt_forest *f)
+{
+    for (int v = 0; v < f->p; v++) {
+        int node = tt_net_node(f->net, v);
+        (void)tt_net_coordinates(f->net, node, f->coordinate + v * TT_NET_CUBE);
+        for (int q = 0; q < f->ports; q++) {
+            int to = tt_net_neighbour(f->net, node, q);
+            f->neighbour[v * f->ports + q] = to < 0 ? -1 : tt_net_rank(f->net, to);
+        }
+    }
+}
+
+/* Breadth first. */
+static void measure(const struct tt_forest *f, struct tree *t)
+{
+    const int unknown = UINT16_MAX;
+    for (int v = 0; v < f->p; v++) t->depth[v] = (uint16_t)unknown;
+    t->depth[t->s] = 0;
+    t->list[t->n++] = (uint16_t)t->s;
+    for (int i = 0; i < t->n; i++) {
+        int v = t->list[i];
+        for (int q = 0; q < f->ports; q++) {
+            int to = f->neighbour[v * f->ports + q];
+            if (to < 0 || t->depth[to] != unknown) continue;
+            t->depth[to] = (uint16_t)(t->depth[v] + 1);
+            t->list[t->n++] = (uint16_t)to;
+        }
+    }
+    tt_assert(t->n == f->p);
+}
+
+/* Two numbers to one, as if drawn (the end of splitmix64). */
+static uint64_t hash(uint64_t a, uint64_t b)
+{
+    uint64_t x = (a << 32 | b) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static bool is_nearer(const struct tree *t, int v, int neighbour)
+{
+    return neighbour >= 0 && t->depth[neighbour] + 1 == t->depth[v];
+}
+
+/* Where v lies as seen from the source; in a tree no matter, as there is one way only. */
+static uint64_t offset(const struct tt_forest *f, const struct tree *t, int v)
+{
+    const struct tt_net *net = f->net;
+    const int *from = f->coordinate + t->s * TT_NET_CUBE, *to = f->coordinate + v * TT_NET_CUBE;
+    uint64_t all = 0;
+    for (int d = 0; tt_net_is_grid(net) && d < net->dims; d++)
+        all += (uint64_t)((to[d] - from[d] + net->extent[d]) % net->extent[d] * net->stride[d]);
+    return all;
+}
+
+/* Of the neighbours that are nearer to the source the one with the least hash. */
+static int parent_of(const struct tt_forest *f, const struct tree *t, int v)
+{
+    const int *neighbour = f->neighbour + v * f->ports;
+    uint64_t from = offset(f, t, v), least = 0;
+    int parent = -1;
+    for (int q = 0; q < f->ports; q++) {
+        if (!is_nearer(t, v, neighbour[q])) continue;
+        uint64_t drawn = hash(from, (uint64_t)q);
+        if (parent >= 0 && drawn >= least) continue;
+        parent = neighbour[q];
+        least = drawn;
+    }
+    return parent;
+}
+
+static void join(const struct tt_forest *f, struct tree *t)
+{
+    t->parent[t->s] = (uint16_t)t->s;
+    for (int i = 1; i < t->n; i++) t->parent[t->list[i]] = (uint16_t)parent_of(f, t, t->list[i]);
+    for (int v = 0; v < f->p; v++) t->size[v] = 1;
+    for (int i = t->n - 1; i > 0; i--) {
+        int v = t->list[i];
+        t->size[t->parent[v]] = (uint16_t)(t->size[t->parent[v]] + t->size[v]);
+    }
+}
+
+/* In preorder, children by their distance in the list; `next` is where a rank's next child comes. */
+static void number(struct tree *t, uint16_t *next)
+{
+    for (int i = 0; i < t->n; i++) {
+        int v = t->list[i], up = t->parent[v];
+        t->at[v] = i == 0 ? 0 : next[up];
+        if (i > 0) next[up] = (uint16_t)(next[up] + t->size[v]);
+        next[v] = (uint16_t)(t->at[v] + 1);
+        t->order[t->at[v]] = (uint16_t)v;
+    }
+}
+
+static void grow(struct tt_forest *f, uint16_t *list, uint16_t *next)
+{
+    for (int s = 0; s < f->p; s++) {
+        struct tree tree = row(f, s, list);
+        measure(f, &tree);
+        join(f, &tree);
+        number(&tree, next);
+        f->deepest = tt_max(f->deepest, tree.depth[list[f->p - 1]]);
+    }
+}
+
+bool tt_forest_make(struct tt_forest *f, const struct tt_net *net)
+{
+    size_t p = (size_t)net->ranks, ports = (size_t)net->ports, square = p * p;
+    *f = (struct tt_forest){.p = net->ranks, .ports = net->ports, .net = net};
+    f->coordinate = tt_alloc(p * TT_NET_CUBE * sizeof *f->coordinate);
+    f->neighbour = tt_alloc(p * ports * sizeof *f->neighbour);
+    f->parent = tt_alloc((5 * square + 2 * p) * sizeof *f->parent);
+    if (!f->coordinate || !f->neighbour || !f->parent) return false;
+    f->depth = f->parent + square;
+    f->size = f->depth + square;
+    f->order = f->size + square;
+    f->at = f->order + square;
+    look_round(f);
+    grow(f, f->at + square, f->at + square + p);
+    return true;
+}
+
+void tt_forest_free(struct tt_forest *f)
+{
+    tt_free(f->coordinate);
+    tt_free(f->neighbour);
+    tt_free(f->parent);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `forward` on networks with missing nodes: every message goes over one link between two members, what is sent goes
+ * by shortest ways, and spreads over the links; where it cannot be it says why.
+ */
+#include "plans.h"
+
+#include <string.h>
+
+static const enum tt_coll colls[] = {TT_COLL_alltoall, TT_COLL_allgather, TT_COLL_allgatherv};
+enum { COLLS = 3 };
+
+/* ---- Where messages go ---- */
+
+static int port_to(const struct tt_net *net, int me, int peer)
+{
+    assert_in_range(peer, 0, net->ranks - 1);
+    for (int q = 0; q < net->ports; q++)
+        if (tt_net_neighbour(net, tt_net_node(net, me), q) == tt_net_node(net, peer)) return q;
+    fail_msg("rank %d to %d: no link", me, peer);
+    return -1;
+}
+
+/* Adds the bytes sent to those of the links; fails if a step is for anyone but a neighbour. */
+static void walk(const struct tt_plan *plan, const struct tt_net *net, int64_t *link)
+{
+    struct tt_iter iter;
+    struct tt_plain step;
+    int64_t room[512];
+    assert_in_range(plan->lanes, 1, 1);
+    assert_in_range(tt_iter_bytes(plan, 0), 0, sizeof room);
+    tt_iter_begin(&iter, plan, 0, room);
+    while (tt_iter_next(&iter, &step)) {
+        assert_true(step.kind == TT_SEND || step.kind == TT_RECV || step.kind == TT_WAIT ||
+                    step.kind == TT_COPY);
+        for (uint32_t i = 0; i < step.nops; i++) assert_int_equal(step.range[i].rank, TT_SELF);
+        if (step.kind != TT_SEND && step.kind != TT_RECV) continue;
+        int port = port_to(net, plan->me, step.peer);
+        if (step.kind == TT_SEND) link[tt_net_node(net, plan->me) * net->ports + port] += step.len;
+    }
+}
+
+/* The links' bytes when each rank sends `bytes` (to each other); freed by the caller. */
+static int64_t *loads(const struct tt_net *net, enum tt_coll coll, int64_t bytes)
+{
+    struct tt_problem problem = plans_problem(coll, net->ranks, bytes / 8);
+    struct tt_map map = plans_map(net->ranks);
+    struct plans all;
+    int64_t *link = tt_calloc((size_t)net->nodes * (size_t)net->ports, sizeof *link);
+    assert_non_null(link);
+    map.net = net;
+    assert_true(plans_make(&all, tt_algorithm_find(coll, "forward"), &problem, &map));
+    for (int r = 0; r < net->ranks; r++) walk(all.plans[r], net, link);
+    plans_free(&all);
+    return link;
+}
+
+static int64_t sum(const struct tt_net *net, const int64_t *link, int64_t *most, int64_t *links)
+{
+    int64_t all = 0;
+    *most = *links = 0;
+    for (int i = 0; i < net->nodes * net->ports; i++) {
+        all += link[i];
+        *most = tt_max(*most, link[i]);
+        *links += tt_net_neighbour(net, i / net->ports, i % net->ports) >= 0;
+    }
+    return all;
+}
+
+/* From one member to all others, together. */
+static int64_t distances(const struct tt_net *net, int from)
+{
+    int *distance = tt_calloc((size_t)net->nodes, sizeof *distance);
+    int *list = tt_calloc((size_t)net->nodes, sizeof *list), n = 0;
+    int64_t all = 0;
+    assert_true(distance && list);
+    list[n++] = from;
+    for (int i = 0; i < n; i++) {
+        all += distance[list[i]];
+        for (int q = 0; q < net->ports; q++) {
+            int to = tt_net_neighbour(net, list[i], q);
+            if (to < 0 || to == from || distance[to] > 0) continue;
+            distance[to] = distance[list[i]] + 1;
+            list[n++] = to;
+        }
+    }
+    assert_int_equal(n, net->ranks);
+    tt_free(distance);
+    tt_free(list);
+    return all;
+}
+
+/* An alltoall's blocks go by shortest ways, a piece of an allgather reaches each member once. */
+static void goes_by_links(const struct tt_net *net)
+{
+    int64_t p = net->ranks, ways = 0, most, links;
+    for (int r = 0; r < p; r++) ways += distances(net, tt_net_node(net, r));
+    for (int c = 0; c < COLLS; c++) {
+        int64_t *link = loads(net, colls[c], 16), wanted = p * (p - 1);
+        if (colls[c] == TT_COLL_alltoall) wanted = ways;
+        assert_int_equal(sum(net, link, &most, &links), 16 * wanted);
+        tt_free(link);
+    }
+}
+
+static void messages_are_single_links(void **state)
+{
+    (void)state;
+    static const char *const more[] = {
+        "torus:5x5-hole(0,0)-hole(3,1)", "mesh:6x5-hole(2,2)-hole(3,2)",
+        "torus:6x4x3-wall(x=2)",         "torus:4x4x4-wall(y=1)-random(9,3)",
+        "mesh:4x4x4-hole(1,1,1)",        NULL};
+    const char *const *lists[] = {plans_networks, more};
+    for (int i = 0; i < 2; i++) {
+        for (const char *const *text = lists[i]; *text; text++) {
+            struct tt_net net = plans_network(*text);
+            goes_by_links(&net);
+            tt_net_free(&net);
+        }
+    }
+}
+
+/* A few to many nodes missing, each with 50 seeds; those that are cut apart are refused by the network. */
+static void random_holes_are_gone_round(void **state)
+{
+    (void)state;
+    int tried = 0;
+    for (int seed = 0; seed < 100 && tried < 50; seed++) {
+        char text[64];
+        struct tt_net net;
+        snprintf(text, sizeof text, "torus:4x3x4-random(%d,%d)", 1 + seed % 20, seed);
+        if (tt_network_parse(text, &net, NULL) != TUTTI_OK) continue;
+        goes_by_links(&net);
+        tt_net_free(&net);
+        tried++;
+    }
+    assert_int_equal(tried, 50);
+}
+
+/* ---- How evenly ---- */
+
+static void spreads(const char *text, enum tt_coll coll, double at_most)
+{
+    struct tt_net net = plans_network(text);
+    int64_t *link = loads(&net, coll, 8), most, links;
+    double mean = (double)sum(&net, link, &most, &links) / (double)links;
+    if ((double)most > at_most * mean)
+        fail_msg("%s %s: %.2f times the mean", tt_coll_name(coll), text, (double)most / mean);
+    tt_free(link);
+    tt_net_free(&net);
+}
+
+static void links_are_evenly_filled(void **state)
+{
+    (void)state;
+    spreads("torus:6x6x6", TT_COLL_alltoall, 1.2);
+    spreads("torus:6x6x6-hole(3,3,3)", TT_COLL_alltoall, 1.45);
+    spreads("torus:6x6x6-wall(x=2)", TT_COLL_alltoall, 1.5);
+    spreads("torus:6x6x6-random(20,7)", TT_COLL_alltoall, 1.65);
+    spreads("torus:6x6x6", TT_COLL_allgather, 1.5);
+    spreads("torus:6x6x6-hole(3,3,3)", TT_COLL_allgather, 1.7);
+}
+
+/* ---- Where it cannot be ---- */
+
+static const char *refusal(const char *text)
+{
+    struct tt_net net = plans_network(text);
+    struct tt_problem problem = plans_problem(TT_COLL_alltoall, net.ranks, 1);
+    struct tt_map map = plans_map(net.ranks);
+    map.net = &net;
+    const char *why = tt_algorithm_find(TT_COLL_alltoall, "forward")->refuse(&problem.call, &map);
+    tt_net_free(&net);
+    return why;
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct tt_problem problem = plans_problem(TT_COLL_allgather, 4, 1);
+    struct tt_map map = plans_map(4);
+    const struct tt_algorithm *gather = tt_algorithm_find(TT_COLL_allgather, "forward");
+    assert_string_equal(gather->refuse(&problem.call, &map), "needs to know the network");
+    assert_null(refusal("torus:32x32"));
+    assert_string_equal(refusal("torus:41x25"), "looks for the ways of at most 1024 ranks");
+    assert_string_equal(refusal("fattree:4x4"),
+                        "needs ranks that are joined directly, by no switches");
+    assert_string_equal(refusal("dragonfly:1x2x1"),
+                        "needs ranks that are joined directly, by no switches");
+}
+
+static void lack_of_memory_is_told(void **state)
+{
+    (void)state;
+    struct tt_net net = plans_network("torus:3x3-hole(1,1)");
+    struct tt_problem problem = plans_problem(TT_COLL_alltoall, net.ranks, 1);
+    struct tt_map map = plans_map(net.ranks);
+    struct tt_plan *plan = NULL;
+    int i = 0;
+    map.net = &net;
+    for (; !plan; i++) {
+        tt_memory_fail_at(i);
+        plan = tt_algorithm_plan(tt_algorithm_find(TT_COLL_alltoall, "forward"), &problem.call,
+                                 &map, 3);
+        tt_memory_fail_at(-1);
+        if (!plan) assert_non_null(strstr(tutti_error(), "memory"));
+    }
+    assert_in_range(i, 6, 100);
+    tt_plan_free(plan);
+    tt_net_free(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_single_links), cmocka_unit_test(random_holes_are_gone_round),
+        cmocka_unit_test(links_are_evenly_filled),   cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
