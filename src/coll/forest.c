@@ -55,41 +55,22 @@ static void measure(const struct tt_forest *f, struct tree *t)
     tt_assert(t->n == f->p);
 }
 
-/* Two numbers to one, as if drawn (the end of splitmix64). */
-static uint64_t hash(uint64_t a, uint64_t b)
-{
-    uint64_t x = (a << 32 | b) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 static bool is_nearer(const struct tree *t, int v, int neighbour)
 {
     return neighbour >= 0 && t->depth[neighbour] + 1 == t->depth[v];
 }
 
-/* Where v lies as seen from the source; in a tree no matter, as there is one way only. */
-static uint64_t offset(const struct tt_forest *f, const struct tree *t, int v)
-{
-    const struct tt_net *net = f->net;
-    const int *from = f->coordinate + t->s * TT_NET_CUBE, *to = f->coordinate + v * TT_NET_CUBE;
-    uint64_t all = 0;
-    for (int d = 0; tt_net_is_grid(net) && d < net->dims; d++)
-        all += (uint64_t)((to[d] - from[d] + net->extent[d]) % net->extent[d] * net->stride[d]);
-    return all;
-}
-
-/* Of the neighbours that are nearer to the source the one with the least hash. */
+/* Of the neighbours that are nearer to the source the one with the least number drawn. */
 static int parent_of(const struct tt_forest *f, const struct tree *t, int v)
 {
     const int *neighbour = f->neighbour + v * f->ports;
-    uint64_t from = offset(f, t, v), least = 0;
+    const int *from = f->coordinate + t->s * TT_NET_CUBE, *to = f->coordinate + v * TT_NET_CUBE;
+    uint64_t least = UINT64_MAX;
     int parent = -1;
     for (int q = 0; q < f->ports; q++) {
         if (!is_nearer(t, v, neighbour[q])) continue;
-        uint64_t drawn = hash(from, (uint64_t)q);
-        if (parent >= 0 && drawn >= least) continue;
+        uint64_t drawn = tt_net_draw(f->net, from, to, q);
+        if (drawn >= least) continue;
         parent = neighbour[q];
         least = drawn;
     }

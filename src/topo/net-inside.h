@@ -22,6 +22,14 @@ extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fat
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
+/* With holes: a route's state after a link up or down, -1 where it may not go up again. Its channel is half of that. */
+enum { TT_NET_STATES = 4 };
+static inline int tt_net_state(int state, bool up)
+{
+    if (!up) return state | 1;
+    return state == TT_NET_STATES - 1 ? -1 : state + state % 2;
+}
+
 /* Sees whether the members reach each other, with `routes` fills net->way; else as tt_net_settle. */
 tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2]);
 

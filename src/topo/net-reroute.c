@@ -4,22 +4,25 @@
  *
  * All vertices that are left are put in an order by breadth-first search from one in the middle. A link to an
  * earlier vertex leads up, one to a later vertex down. A route goes up any number of times, then down any number
- * of times, never up again: so the channels have an order, and no circle of them can wait. There always is such a
- * route, by the root. The shortest are found backwards from each destination, over pairs (vertex, whether the
- * route has gone down).
+ * of times, both on channel 0, and then once more so on channel 1: so the channels have an order, and no circle of
+ * them can wait. There always is such a route, by the root. The shortest are found backwards from each destination,
+ * over pairs (vertex, state); a route's state is 0 while it goes up, 1 when it has gone down, 2 and 3 the same on
+ * channel 1. On grids nearly all are as short as can be; which of those is taken is drawn.
  */
 #include "topo/net-inside.h"
 
 enum { MOST = 1 << 13 }; /* vertices: what is kept grows with the square */
 
 /* order: of each vertex, -1: not reached; list: those reached, in that order. The links of vertex v that are left
- * are to[first[v]] .. to[first[v + 1] - 1], by their ports in ascending order. */
+ * are to[first[v]] .. to[first[v + 1] - 1], by their ports; its coordinates are at coordinate[v * TT_NET_CUBE]. */
 struct search {
     const struct tt_net *net;
     int *order, *list, *distance, n;
-    int *first, *to;
+    int *first, *to, *coordinate;
     uint8_t *port;
 };
+
+enum { STATES = TT_NET_STATES };
 
 static tutti_status list_links(struct search *s)
 {
@@ -75,44 +78,50 @@ static void reach(struct search *s, int *n, int pair, int distance)
     s->list[(*n)++] = pair;
 }
 
-/* Backwards from a destination: a route at (v, 0) may go on in both ways, at (v, 1) only down. */
+/* Backwards from a destination: a link up leads to the states 0 and 2, one down to 1 and 3, from the same state or the
+ * one before. */
 static void measure(struct search *s, int to)
 {
     const struct tt_net *net = s->net;
     int n = 0;
-    for (int i = 0; i < 2 * net->vertices; i++) s->distance[i] = -1;
-    reach(s, &n, 2 * to, 0);
-    reach(s, &n, 2 * to + 1, 0);
+    for (int i = 0; i < STATES * net->vertices; i++) s->distance[i] = -1;
+    for (int state = 0; state < STATES; state++) reach(s, &n, STATES * to + state, 0);
     for (int i = 0; i < n; i++) {
-        int at = s->list[i] / 2, gone_down = s->list[i] % 2, next = s->distance[s->list[i]] + 1;
+        int at = s->list[i] / STATES, state = s->list[i] % STATES;
+        int next = s->distance[s->list[i]] + 1;
         for (int k = s->first[at]; k < s->first[at + 1]; k++) {
             int before = s->to[k];
-            if (is_up(s, before, at) == gone_down) continue;
-            reach(s, &n, 2 * before, next);
-            if (gone_down) reach(s, &n, 2 * before + 1, next);
+            if (is_up(s, before, at) == state % 2) continue;
+            reach(s, &n, STATES * before + state, next);
+            if (state > 0) reach(s, &n, STATES * before + state - 1, next);
         }
     }
 }
 
-/* Of the ports that lead on by a shortest way, one that differs from destination to destination. */
-static int port_of(const struct search *s, int v, int gone_down, int to)
+/* For each state at v the port that leads on by a shortest way; of several that with the least number drawn. */
+static void choose(const struct search *s, int v, int to, uint8_t way[STATES])
 {
-    int left = s->distance[2 * v + gone_down], n = s->first[v + 1] - s->first[v], begin = 0;
-    while (begin < n && s->port[s->first[v] + begin] < (v + to) % s->net->ports) begin++;
-    for (int i = 0; i < n; i++) {
-        int k = s->first[v] + (begin + i) % n, next = s->to[k];
-        bool up = is_up(s, v, next);
-        if (up && gone_down) continue;
-        if (s->distance[2 * next + !up] == left - 1) return s->port[k];
+    const int *here = s->coordinate + v * TT_NET_CUBE, *there = s->coordinate + to * TT_NET_CUBE;
+    const int *left = s->distance + STATES * v;
+    uint64_t least[STATES];
+    for (int state = 0; state < STATES; state++) least[state] = UINT64_MAX;
+    for (int k = s->first[v]; k < s->first[v + 1]; k++) {
+        uint64_t drawn = tt_net_draw(s->net, here, there, s->port[k]);
+        for (int state = 0; state < STATES; state++) {
+            int then = tt_net_state(state, is_up(s, v, s->to[k]));
+            if (then < 0 || drawn >= least[state]) continue;
+            if (s->distance[STATES * s->to[k] + then] != left[state] - 1) continue;
+            least[state] = drawn;
+            way[state] = s->port[k];
+        }
     }
-    return 0;
 }
 
 static void fill(struct search *s, uint8_t *way, int to)
 {
     measure(s, to);
-    for (int pair = 0; pair < 2 * s->net->vertices; pair++)
-        if (s->distance[pair] > 0) way[pair] = (uint8_t)port_of(s, pair / 2, pair % 2, to);
+    for (int v = 0; v < s->net->vertices; v++)
+        if (v != to && s->distance[STATES * v] > 0) choose(s, v, to, way + STATES * v);
 }
 
 /* From the vertex farthest from the first member, half of all are nearer than this one. */
@@ -143,10 +152,12 @@ static tutti_status find_cut(struct search *s, int cut[2])
 static tutti_status route_all(struct search *s, struct tt_net *net)
 {
     search(s, middle(s));
-    net->way = tt_calloc((size_t)net->vertices * (size_t)net->vertices, 2);
+    for (int v = 0; v < net->vertices; v++)
+        (void)tt_net_coordinates(net, v, s->coordinate + v * TT_NET_CUBE);
+    net->way = tt_calloc((size_t)net->vertices * (size_t)net->vertices, STATES);
     if (!net->way) return TUTTI_ERR_MEMORY;
     for (int r = 0; r < net->ranks; r++)
-        fill(s, net->way + 2 * (int64_t)net->node[r] * net->vertices, net->node[r]);
+        fill(s, net->way + STATES * (int64_t)net->node[r] * net->vertices, net->node[r]);
     return TUTTI_OK;
 }
 
@@ -161,13 +172,14 @@ tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2])
 {
     if (net->vertices > MOST || net->ports > UINT8_MAX) return TUTTI_ERR_LIMIT;
     size_t n = (size_t)net->vertices;
-    int *room = tt_alloc((5 * n + 1) * sizeof *room);
+    int *room = tt_alloc(((2 * STATES + TT_NET_CUBE + 1) * n + 1) * sizeof *room);
     net->order = tt_alloc(n * sizeof *net->order);
     struct search s = {.net = net,
                        .order = net->order,
                        .list = room,
-                       .distance = room + 2 * n,
-                       .first = room + 4 * n};
+                       .distance = room + STATES * n,
+                       .coordinate = room + 2 * STATES * n,
+                       .first = room + (2 * STATES + TT_NET_CUBE) * n};
     tutti_status status = room && net->order ? reroute(&s, net, routes, cut) : TUTTI_ERR_MEMORY;
     tt_free(s.port);
     tt_free(s.to);

@@ -102,10 +102,31 @@ int tt_net_coordinates(const struct tt_net *net, int node, int coordinate[TT_NET
     return net->dims;
 }
 
-/* state: whether the route has gone down. */
+/* Two numbers to one (the end of splitmix64). */
+static uint64_t hash(uint64_t a, uint64_t b)
+{
+    uint64_t x = (a << 32 | b) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+uint64_t tt_net_draw(const struct tt_net *net, const int *from, const int *to, int port)
+{
+    int offset = 0;
+    if (!tt_net_is_grid(net))
+        return hash(hash((uint64_t)from[0], (uint64_t)to[0]) >> 32, (uint64_t)port);
+    for (int d = 0; d < net->dims; d++) {
+        int way = to[d] - from[d];
+        offset += (way < 0 ? way + net->extent[d] : way) * net->stride[d];
+    }
+    return hash((uint64_t)offset, (uint64_t)port);
+}
+
 static int way_round(const struct tt_net *net, struct tt_route *route)
 {
-    return net->way[2 * ((int64_t)route->to * net->vertices + route->at) + route->state];
+    return net
+        ->way[TT_NET_STATES * ((int64_t)route->to * net->vertices + route->at) + route->state];
 }
 
 bool tt_route_next(const struct tt_net *net, struct tt_route *route, struct tt_hop *hop)
@@ -115,7 +136,10 @@ bool tt_route_next(const struct tt_net *net, struct tt_route *route, struct tt_h
     int port = net->way ? way_round(net, route) : tt_net_ops(net)->way(net, route, &hop->channel);
     hop->to = tt_net_ops(net)->neighbour(net, route->at, port);
     hop->link = (int64_t)route->at * net->ports + port;
-    if (net->way) route->state |= net->order[hop->to] > net->order[route->at];
+    if (net->way) {
+        route->state = tt_net_state(route->state, net->order[hop->to] < net->order[route->at]);
+        hop->channel = route->state / 2;
+    }
     route->at = hop->to;
     return true;
 }

@@ -27,8 +27,8 @@
  *                  round; half round: ascending from even places, descending from odd ones. The channel changes where a ring closes
  *     trees        up to the common ancestor and down; in a fat tree the way up is chosen by the destination
  *     dragonfly    within the group, to the other group, within that group; the channel changes between
- *     with holes   up and down a spanning tree's levels, the shortest such way (Autonet's up/down routing, Schroeder
- *                  et al. 1991)
+ *     with holes   up and down a spanning tree's levels (Autonet's up/down routing, Schroeder et al. 1991), and
+ *                  once more on the second channel; the shortest such way
  */
 #ifndef TT_TOPO_NET_H
 #define TT_TOPO_NET_H
@@ -71,7 +71,7 @@ struct tt_net {
     int ranks;                    /* members: nodes that are not missing */
     int *node, *rank;             /* of each rank, of each node (-1: missing); NULL: the same */
     int *order;                   /* with holes: of each vertex; a link to a lower one leads up */
-    uint8_t *way; /* with holes: port from vertex v to node d, at (d * vertices + v) * 2 + state */
+    uint8_t *way; /* with holes: port from vertex v to node d, at (d * vertices + v) * 4 + state */
 };
 
 /* ---- Making: kind, dims, extent (and up of a fat tree) are set, the rest zero; then in this order ---- */
@@ -94,6 +94,11 @@ void tt_net_free(struct tt_net *net);
 int tt_net_neighbour(const struct tt_net *net, int vertex, int port);
 /* Where the rank's node lies; returns how many coordinates there are: 1, its number, but for grids. */
 int tt_net_coordinates(const struct tt_net *net, int node, int coordinate[TT_NET_CUBE]);
+
+/* For choosing among ports that are all right, from one node to another whose coordinates these are: a number as if drawn. On
+ * grids it depends on where the one lies as seen from the other, so that on a torus the same way is chosen everywhere, and
+ * all links of a direction have equal shares. */
+uint64_t tt_net_draw(const struct tt_net *net, const int *from, const int *to, int port);
 
 static inline int tt_net_node(const struct tt_net *net, int rank)
 {

@@ -46,6 +46,11 @@ says "proven"
 
 run 0 reduce_scatter/i32/sum/8/p6/skew=zipf/inplace=1 --indirect --window 64
 says "halving            proven"
+run 0 'alltoall/i32/8/p11@torus:4x3-hole(1,1)' -a forward
+says "forward            proven"
+run 2 'alltoall/i32/8/p20@mesh:5x5-wall(x=2)' -a forward
+says "nodes 0 (0,0) and 3 (3,0) cannot reach one another"
+
 run 0 gather/i32/8/p5/root=3 --indirect
 says "binomial           proven"
 

@@ -8,6 +8,7 @@ source "$(dirname "$0")/lib.sh"
 problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allreduce/f16/sum/1002/p4
     reduce_scatter_block/i32/sum/1000/p4 reduce_scatter/i64/user/808/p3/skew=zipf gather/u8/777/p3/root=1
     allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
+    'allgather/u8/778/p3@torus:2x2-hole(3)' 'allgatherv/u16/2K/p4/skew=zipf@torus:3x2-wall(x=1)' 'alltoall/u8/56/p4@ring:5-hole(2)'
     alltoallv/u8/777/p3/skew=uniform reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms
 

@@ -34,6 +34,15 @@ expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
 expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
 says out '^mesh +104\.304000 +55\.152000 +49\.152000 '
 
+# Each message of `forward` is one link, and the links have about equal shares.
+expect 0 tutti sim 'alltoall/u8/1K/p215@torus:6x6x6-hole(3,3,3)' --algorithm forward,pairwise --json rows
+python3 - <<'PYTHON'
+import json
+forward, pairwise = json.load(open("rows"))
+crowd = [row["max_link_bytes"] / row["mean_link_bytes"] for row in (forward, pairwise)]
+assert crowd[0] < 1.45 < crowd[1] and forward["time_ps"] < pairwise["time_ps"], (forward, pairwise)
+PYTHON
+
 wrong() {
     local says=$1
     shift
@@ -57,6 +66,7 @@ for time in 999ps 2001ps; do wrong 'from --tw to twice' barrier/p4 --tw-both $ti
 wrong "unknown network|unknown map 'taurus'" barrier/p4@taurus:4
 wrong 'the network has 16 nodes for 15 ranks' alltoall/u8/8/p15@torus:4x4
 wrong 'nodes 0 \(0,0\) and 3 \(3,0\) cannot reach one another' 'alltoall/u8/8/p20@mesh:5x5-wall(x=2)'
+wrong 'forward does not apply: it needs ranks that are joined directly' alltoall/u8/8/p16@fattree:4x4 --algorithm forward
 wrong "alltoall has no algorithm 'fast'; it has: .*hypercube" alltoall/u8/8/p4 --algorithm ring,fast
 wrong 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p5 --algorithm hypercube
 wrong "'quick' is none that there is" alltoall/u8/8/p4 --model quick

@@ -84,7 +84,7 @@ static void one_channel_round_a_ring_deadlocks(void **state)
     (void)state;
     struct tt_net net = network("ring:5-hole(2)");
     assert_true(network_is_deadlock_free(&net));
-    for (int i = 0; i < 2 * net.vertices * net.vertices; i++) net.way[i] = 0; /* upwards, always */
+    for (int i = 0; i < 4 * net.vertices * net.vertices; i++) net.way[i] = 0; /* upwards, always */
     tt_free(net.rank);
     net.rank = NULL;
     net.ranks = 5;
