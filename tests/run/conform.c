@@ -14,7 +14,6 @@
 #include <tutti/tutti.h>
 
 #include "api/api.h"
-#include "plan/network.h"
 
 #define CANARY 0x5ca1ab1e0ddba11eu
 
@@ -367,32 +366,20 @@ static void force_choice(const struct state *world, const char *text)
     if (!ranks_are_threads || world->me == 0) tt_choose_force(text);
 }
 
-/* For algorithms that need a network: a ring of one more, which is missing. */
-static void join_by_ring(struct state *s, struct tt_net *net)
-{
-    char text[32];
-    snprintf(text, sizeof text, "ring:%d-hole(1)", s->p + 1);
-    must(tt_network_parse(text, net, NULL), s, "network");
-    s->team->run.map.net = net;
-}
-
 /* Each algorithm gets a team of its own, since a team remembers its plans. */
 static void try_algorithm(struct state *world, const struct tt_algorithm *a)
 {
     char force[64];
     struct state s = *world;
-    struct tt_net net;
     must(tutti_barrier(world->team), world, "barrier");
     snprintf(force, sizeof force, "%s=%s", tt_coll_name(a->coll), a->name);
     must(tutti_team_split(world->team, 0, world->me, &s.team), world, "split");
-    join_by_ring(&s, &net);
     force_choice(world, force);
     must(tutti_barrier(world->team), world, "barrier");
     try_shapes(&s, a);
     must(tutti_barrier(world->team), world, "barrier");
     force_choice(world, NULL);
     must(tutti_team_free(s.team), world, "team_free");
-    tt_net_free(&net);
     world->cases = s.cases;
 }
 

@@ -67,6 +67,27 @@ static void routes_are_shortest(void **state)
     networks_each(networks_whole, leads_by_shortest_ways);
 }
 
+/* Up and down on two channels is enough for that on such tori. */
+static void routes_round_holes_are_shortest(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"torus:6x6x6-hole(3,3,3)", "torus:5x6x4-wall(y=2)",
+                                        "torus:9x9-hole(4,4)", NULL};
+    for (const char *const *text = texts; *text; text++) {
+        struct tt_net net = network(*text);
+        int *distance = malloc((size_t)net.vertices * sizeof *distance);
+        int *list = malloc((size_t)net.vertices * sizeof *list);
+        for (int i = 0; i < net.ranks; i++) {
+            distances(&net, net.node[i], distance, list);
+            for (int j = 0; j < net.ranks; j++)
+                assert_int_equal(walk(&net, net.node[i], net.node[j]), distance[net.node[j]]);
+        }
+        free(distance);
+        free(list);
+        tt_net_free(&net);
+    }
+}
+
 static void has_no_deadlock(const struct tt_net *net)
 {
     assert_true(network_is_deadlock_free(net));
@@ -156,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routes_are_shortest),
+        cmocka_unit_test(routes_round_holes_are_shortest),
         cmocka_unit_test(routes_never_deadlock),
         cmocka_unit_test(one_channel_round_a_ring_deadlocks),
         cmocka_unit_test(pairwise_on_a_hypercube_is_free_of_congestion),
