@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/forest.h"
 
-#include "base/base.h"
-
 const char *tt_forest_refuse(const struct tt_net *net, int p)
 {
     if (!net || net->ranks != p) return "needs to know the network";
@@ -28,11 +26,13 @@ static void look_round(struct tt_forest *f)
 {
     for (int v = 0; v < f->p; v++) {
         int node = tt_net_node(f->net, v);
+        struct tt_neighbour *next = (struct tt_neighbour *)tt_forest_neighbours(f, v);
         (void)tt_net_coordinates(f->net, node, f->coordinate + v * TT_NET_CUBE);
         for (int q = 0; q < f->ports; q++) {
             int to = tt_net_neighbour(f->net, node, q);
-            f->neighbour[v * f->ports + q] = to < 0 ? -1 : tt_net_rank(f->net, to);
+            if (to >= 0) *next++ = (struct tt_neighbour){tt_net_rank(f->net, to), q};
         }
+        next->rank = -1;
     }
 }
 
@@ -45,33 +45,26 @@ static void measure(const struct tt_forest *f, struct tree *t)
     t->list[t->n++] = (uint16_t)t->s;
     for (int i = 0; i < t->n; i++) {
         int v = t->list[i];
-        for (int q = 0; q < f->ports; q++) {
-            int to = f->neighbour[v * f->ports + q];
-            if (to < 0 || t->depth[to] != unknown) continue;
-            t->depth[to] = (uint16_t)(t->depth[v] + 1);
-            t->list[t->n++] = (uint16_t)to;
+        for (const struct tt_neighbour *to = tt_forest_neighbours(f, v); to->rank >= 0; to++) {
+            if (t->depth[to->rank] != unknown) continue;
+            t->depth[to->rank] = (uint16_t)(t->depth[v] + 1);
+            t->list[t->n++] = (uint16_t)to->rank;
         }
     }
     tt_assert(t->n == f->p);
 }
 
-static bool is_nearer(const struct tree *t, int v, int neighbour)
-{
-    return neighbour >= 0 && t->depth[neighbour] + 1 == t->depth[v];
-}
-
 /* Of the neighbours that are nearer to the source the one with the least number drawn. */
 static int parent_of(const struct tt_forest *f, const struct tree *t, int v)
 {
-    const int *neighbour = f->neighbour + v * f->ports;
     const int *from = f->coordinate + t->s * TT_NET_CUBE, *to = f->coordinate + v * TT_NET_CUBE;
     uint64_t least = UINT64_MAX;
     int parent = -1;
-    for (int q = 0; q < f->ports; q++) {
-        if (!is_nearer(t, v, neighbour[q])) continue;
-        uint64_t drawn = tt_net_draw(f->net, from, to, q);
-        if (drawn >= least) continue;
-        parent = neighbour[q];
+    for (const struct tt_neighbour *n = tt_forest_neighbours(f, v); n->rank >= 0; n++) {
+        if (t->depth[n->rank] >= t->depth[v]) continue;
+        uint64_t drawn = tt_net_draw(f->net, from, to, n->port);
+        if (drawn > least) continue;
+        parent = n->rank;
         least = drawn;
     }
     return parent;
@@ -116,7 +109,7 @@ bool tt_forest_make(struct tt_forest *f, const struct tt_net *net)
     size_t p = (size_t)net->ranks, ports = (size_t)net->ports, square = p * p;
     *f = (struct tt_forest){.p = net->ranks, .ports = net->ports, .net = net};
     f->coordinate = tt_alloc(p * TT_NET_CUBE * sizeof *f->coordinate);
-    f->neighbour = tt_alloc(p * ports * sizeof *f->neighbour);
+    f->neighbour = tt_alloc(p * (ports + 1) * sizeof *f->neighbour);
     f->parent = tt_alloc((5 * square + 2 * p) * sizeof *f->parent);
     if (!f->coordinate || !f->neighbour || !f->parent) return false;
     f->depth = f->parent + square;

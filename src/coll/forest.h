@@ -23,11 +23,14 @@ enum { TT_FOREST_RANKS = 1 << 10 }; /* what is kept grows with the square */
 
 /* Invariants, for each tree s and rank v: order[s * p + at[s * p + v]] == v; order[s * p] == s; those in the tree below v
  * are the size[s * p + v] ranks from v on in this order; parent[s * p + s] == s, depth[s * p + s] == 0. */
+struct tt_neighbour {
+    int rank, port;
+};
 struct tt_forest {
     int p, ports;
     const struct tt_net *net;
-    int *neighbour;  /* of rank v by port q, at v * ports + q; -1: none */
-    int *coordinate; /* of rank v, at v * TT_NET_CUBE; those of the network */
+    struct tt_neighbour *neighbour; /* those of rank v, from v * (ports + 1) on to one of rank -1 */
+    int *coordinate;                /* of rank v, at v * TT_NET_CUBE; those of the network */
     uint16_t *parent, *depth, *size, *order, *at;
     int deepest;
 };
@@ -37,6 +40,11 @@ const char *tt_forest_refuse(const struct tt_net *net, int p);
 /* False: no memory. Freed by tt_forest_free, also then. */
 bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net);
 void tt_forest_free(struct tt_forest *forest);
+
+static inline const struct tt_neighbour *tt_forest_neighbours(const struct tt_forest *forest, int v)
+{
+    return forest->neighbour + (int64_t)v * (forest->ports + 1);
+}
 
 /* Whether what s sends passes the link between two neighbours, as its `depth`-th. */
 static inline bool tt_forest_passes(const struct tt_forest *forest, int s, int from, int to,

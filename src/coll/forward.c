@@ -168,10 +168,9 @@ static void find_room(struct tt_forward *f)
 
 static void find_links(struct tt_forward *f)
 {
-    const int *neighbour = f->forest.neighbour + f->me * f->forest.ports;
     f->links = 0;
-    for (int q = 0; q < f->forest.ports; q++)
-        if (neighbour[q] >= 0) f->link[f->links++].peer = neighbour[q];
+    for (const struct tt_neighbour *n = tt_forest_neighbours(&f->forest, f->me); n->rank >= 0; n++)
+        f->link[f->links++].peer = n->rank;
 }
 
 static void play(struct tt_forward *f)

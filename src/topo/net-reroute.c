@@ -109,7 +109,7 @@ static void choose(const struct search *s, int v, int to, uint8_t way[STATES])
         uint64_t drawn = tt_net_draw(s->net, here, there, s->port[k]);
         for (int state = 0; state < STATES; state++) {
             int then = tt_net_state(state, is_up(s, v, s->to[k]));
-            if (then < 0 || drawn >= least[state]) continue;
+            if (then < 0 || drawn > least[state]) continue;
             if (s->distance[STATES * s->to[k] + then] != left[state] - 1) continue;
             least[state] = drawn;
             way[state] = s->port[k];
