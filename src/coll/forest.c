@@ -100,7 +100,7 @@ static void grow(struct tt_forest *f, uint16_t *list, uint16_t *next)
         measure(f, &tree);
         join(f, &tree);
         number(&tree, next);
-        f->deepest = tt_max(f->deepest, tree.depth[list[f->p - 1]]);
+        f->deepest = (int)tt_max(f->deepest, tree.depth[list[f->p - 1]]);
     }
 }
 
