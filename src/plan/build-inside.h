@@ -19,7 +19,7 @@ struct tt_builder {
     struct array homes;      /* of each start of the lane: the innermost loop's step, or NO_LOOP */
     uint32_t loop[TT_DEPTH]; /* the open loops' steps */
     int depth, dead;         /* dead: depth of loops of 0 turns being skipped */
-    bool last_dropped;
+    bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* by exchanges so far */
     uint32_t value_base;    /* of flag values in this phase */
     int64_t scratch;        /* bytes of TMP that it uses so far: each phase begins anew */

@@ -44,7 +44,7 @@ static size_t packed_bytes(const struct tt_builder *b)
     size_t bytes = (size_t)tt_round_up(sizeof(struct tt_plan), 8);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         bytes += (size_t)tt_round_up((int64_t)(all[i]->n * all[i]->sz), 8);
-    return bytes;
+    return bytes + (b->name_is_lent ? strlen(b->plan.algorithm) + 1 : 0);
 }
 
 static void pack_all(struct tt_builder *b, struct tt_plan *plan, char *at)
@@ -63,6 +63,7 @@ static void pack_all(struct tt_builder *b, struct tt_plan *plan, char *at)
     plan->ranks = pack(&b->ranks, &at);
     plan->exchanges = pack(&b->exchanges, &at);
     plan->entries = pack(&b->entries, &at);
+    if (b->name_is_lent) plan->algorithm = strcpy(at, b->plan.algorithm);
 }
 
 struct tt_plan *tt_builder_finish(struct tt_builder *b)

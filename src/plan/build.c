@@ -86,6 +86,12 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->value_base = 0;
     b->last_dropped = true; /* there is no step to add to */
     b->error = NULL;
+    b->name_is_lent = false;
+}
+
+void tt_builder_name_is_lent(struct tt_builder *b)
+{
+    b->name_is_lent = true;
 }
 
 struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, const char *algorithm)

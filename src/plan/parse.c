@@ -4,47 +4,12 @@
  */
 #include "plan/parse.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "plan/problem.h"
 #include "type/type.h"
 
-enum { NAME_SIZE = 48 };
-
-/* ---- Names outlive plans, as those of algorithms in the library do: each is kept once ---- */
-
-static const char *interned(const char *name)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct known {
-        struct known *next;
-        char name[NAME_SIZE];
-    } * names;
-    pthread_mutex_lock(&lock);
-    struct known *at = names;
-    while (at && strcmp(at->name, name) != 0) at = at->next;
-    if (!at && (at = tt_alloc(sizeof *at))) {
-        memcpy(at->name, name, strlen(name) + 1);
-        at->next = names;
-        names = at;
-    }
-    pthread_mutex_unlock(&lock);
-    return at ? at->name : NULL;
-}
-
 /* ---- The header ---- */
-
-static const char *algorithm(struct tt_parser *to)
-{
-    char name[NAME_SIZE];
-    tt_lex_need(&to->in, "algorithm");
-    tt_lex_name(&to->in, name, sizeof name, "an algorithm's name");
-    if (to->in.failed) return NULL;
-    const char *kept = interned(name);
-    if (!kept) tt_lex_wrong(&to->in, "out of memory");
-    return kept;
-}
 
 static void ranks(struct tt_parser *to)
 {
@@ -93,7 +58,8 @@ static void header(struct tt_parser *to)
     to->call = (struct tt_call){0};
     tt_lex_need(in, "plan");
     to->call.coll = (enum tt_coll)tt_lex_word(in, &tt_coll_words, "a collective");
-    const char *name = algorithm(to);
+    tt_lex_need(in, "algorithm");
+    tt_lex_name(in, to->name, sizeof to->name, "an algorithm's name");
     ranks(to);
     tt_lex_need(in, "type");
     to->call.type = (tutti_type)tt_lex_word(in, &tt_type_words, "a type");
@@ -102,11 +68,12 @@ static void header(struct tt_parser *to)
     uint32_t opened = opens(to);
     int64_t tmp_bytes = scratch(to);
     if (in->failed) return;
-    to->b = tt_builder_new(to->p, to->me, &to->call, name);
+    to->b = tt_builder_new(to->p, to->me, &to->call, to->name);
     if (!to->b) {
         tt_lex_wrong(in, "out of memory");
         return;
     }
+    tt_builder_name_is_lent(to->b);
     tt_open(to->b, opened);
     if (tmp_bytes) (void)tt_scratch(to->b, tmp_bytes);
 }

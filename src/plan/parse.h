@@ -16,6 +16,7 @@ struct tt_parser {
     struct tt_lex in;
     struct tt_builder *b; /* NULL before the first lane of a plan */
     struct tt_call call;  /* what the header says of it */
+    char name[48];        /* the algorithm's */
     int32_t p, me;
     int lanes, depth;
     uint32_t started; /* ids given in this lane */

@@ -151,7 +151,7 @@ struct tt_lane {
 struct tt_plan {
     int32_t p, me;
     enum tt_coll coll;
-    const char *algorithm; /* static text */
+    const char *algorithm; /* static text; of a parsed plan in this block */
     tutti_type type;       /* of reduce steps */
     tutti_op op;
     uint32_t lanes;
@@ -187,6 +187,8 @@ struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, con
 struct tt_plan *tt_builder_finish(struct tt_builder *b);
 void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
                       const char *algorithm);
+/* The algorithm's name is not static: the plan shall have a copy. */
+void tt_builder_name_is_lent(struct tt_builder *b);
 void tt_builder_free(struct tt_builder *b);
 /* It cannot be built, by lack of what `why` (static text) says. */
 void tt_builder_fail(struct tt_builder *b, const char *why);
