@@ -53,10 +53,11 @@ static const struct argp_option options[] = {
 
 static void parse_ranks(struct arguments *a, const char *text, struct argp_state *state)
 {
-    char *end;
-    long first = strtol(text, &end, 10), last = first;
-    if (strncmp(end, "..", 2) == 0) last = strtol(end + 2, &end, 10);
-    if (end == text || *end || first < 1 || last < first || last > MOST_RANKS)
+    const char *end = text + strlen(text), *dots = strstr(text, ".."), *second = text;
+    int64_t first = 0, last = 0;
+    if (dots) second = dots + 2;
+    if (!tt_parse_size(text, dots ? dots : end, &first) || !tt_parse_size(second, end, &last) ||
+        first < 1 || last < first || last > MOST_RANKS)
         argp_error(state, "-p: '%s' is not a number of ranks or a range N..M within 1..%d", text,
                    MOST_RANKS);
     a->has_ranks = true;

@@ -67,7 +67,7 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    (void)arg;
+    if (key == ARGP_KEY_ARG) argp_error(state, "there is nothing to do with '%s'", arg);
     if (key != OPTION_JSON) return ARGP_ERR_UNKNOWN;
     *(bool *)state->input = true;
     return 0;

@@ -13,6 +13,7 @@
 #include "choose/paper.h"
 #include "command.h"
 #include "json.h"
+#include "plan/words.h"
 #include "problem.h"
 
 enum {
@@ -89,7 +90,10 @@ static int arg_word(const struct argp_state *state, const char *option, const ch
 {
     for (int i = 0; i < n; i++)
         if (strcmp(words[i], text) == 0) return i;
-    argp_error(state, "%s: '%s' is none that there is", option, text);
+    char list[64];
+    struct tt_words there = {words, n};
+    argp_error(state, "%s: '%s' is none of %s", option, text,
+               tt_words_list(&there, list, sizeof list));
     return 0;
 }
 
@@ -315,12 +319,13 @@ static bool can_run_all(const struct arguments *a, const struct tt_case *c)
 {
     char name[64];
     const char *at = a->algorithms;
-    for (size_t n; *at; at += n + (at[n] == ',')) {
-        n = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
+    for (;;) {
+        size_t n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)tt_min((int64_t)n, sizeof name), at);
         if (!can_run(c, name)) return false;
+        if (!at[n]) return true;
+        at += n + 1;
     }
-    return true;
 }
 
 static int run_one(const struct arguments *a, const struct tt_case *c,
@@ -369,6 +374,22 @@ static bool both_ways_fit(const struct tt_model *model)
     return one;
 }
 
+/* A simulation counts picoseconds in 64 bits. Bytes and starts of one rank may not come near that. */
+static bool can_be_counted(const struct arguments *a, const struct tt_case *c)
+{
+    const struct tt_model *m = &a->model;
+    const struct tt_problem *problem = &c->problem;
+    double byte_ps =
+        (double)m->tw_ps + (double)m->tr_ps + (double)m->gamma_ps + (double)m->big_g_ps;
+    double start_ps =
+        (double)m->ts_ps + (double)m->hop_ps + (double)m->l_ps + (double)m->o_ps + (double)m->g_ps;
+    double bytes = (double)problem->n * (double)problem->call.sz;
+    if (problem->p * (bytes * byte_ps + start_ps) < 1e18) return true;
+    fprintf(stderr, "tutti sim: %s: would take more than the ten days that can be simulated\n",
+            a->text);
+    return false;
+}
+
 static int check_and_run(struct arguments *a, const struct tt_case *c, bool modelled)
 {
     if (!modelled && c->map.net) a->model.kind = TT_MODEL_links;
@@ -377,6 +398,7 @@ static int check_and_run(struct arguments *a, const struct tt_case *c, bool mode
         fprintf(stderr, "tutti sim: --model links wants a network, as in %s@torus:...\n", a->text);
         return TT_EXIT_USAGE;
     }
+    if (!can_be_counted(a, c)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
     return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);

@@ -4,16 +4,32 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "plan/problem.h"
 #include "plan/words.h"
 #include "type/type.h"
 
+/* What a terminal need not know stays hidden, each byte behind a mark as wide as any letter. */
+static void show(FILE *file, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && text[i]; i++)
+        fputc(isprint((unsigned char)text[i]) ? text[i] : '?', file);
+}
+
+/* Of a long text the part around the place. */
 void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
 {
-    fprintf(file, "tutti: bad problem: %s\n  ", error->text);
-    for (const char *c = text; *c; c++) fputc(isprint((unsigned char)*c) ? *c : '?', file);
-    fprintf(file, "\n  %*s^\n", (int)error->at, "");
+    enum { SHOWN = 100, BEFORE = 60 };
+    size_t length = strlen(text), from = 0;
+    if (length > SHOWN && error->at > BEFORE) from = error->at - BEFORE;
+    const char *cut = from ? "..." : "";
+    fprintf(file, "tutti: bad problem: ");
+    show(file, error->text, sizeof error->text);
+    fprintf(file, "\n  %s", cut);
+    show(file, text + from, SHOWN);
+    fprintf(file, "%s\n  %*s^\n", length - from > SHOWN ? "..." : "",
+            (int)(error->at - from + strlen(cut)), "");
 }
 
 /* ---- Printing ---- */

@@ -60,7 +60,7 @@ tutti_status tt_problem_parse(const char *text, struct tt_problem *problem,
                               struct tt_problem_error *error);
 /* The shortest string that parses to the same problem; returns buffer. */
 char *tt_problem_print(const struct tt_problem *problem, char buffer[TT_PROBLEM_TEXT]);
-/* Shows the message, the string, and a caret under the place. */
+/* Shows the message, the string (of a long one a part), and a caret under the place. */
 void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error);
 
 /* How many int64_t tt_problem_call wants. */

@@ -69,7 +69,7 @@ wrong 'nodes 0 \(0,0\) and 3 \(3,0\) cannot reach one another' 'alltoall/u8/8/p2
 wrong 'forward does not apply: it needs ranks that are joined directly' alltoall/u8/8/p16@fattree:4x4 --algorithm forward
 wrong "alltoall has no algorithm 'fast'; it has: .*hypercube" alltoall/u8/8/p4 --algorithm ring,fast
 wrong 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p5 --algorithm hypercube
-wrong "'quick' is none that there is" alltoall/u8/8/p4 --model quick
+wrong "'quick' is none of simple loggp links" alltoall/u8/8/p4 --model quick
 wrong 'wants a network' alltoall/u8/8/p4 --model links
 for time in 1 ns 1xs -1us 0.5ps nan 1e30s; do wrong "^.*--ts: '$time' is not a" alltoall/u8/8/p4 --ts="$time"; done
 expect 1 tutti sim --json /no/such/folder/rows barrier/p2

@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Nonsense of every kind ends with exit code 2, nothing on the output, and a message: of a problem with a mark
+# under the place, of anything else with the word that is wrong.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+told=0
+refused() {
+    local says=$1
+    shift
+    expect 2 timeout 60 "$@"
+    [ ! -s out ] || fail "'$*' printed something all the same"
+    says err "$says"
+    # Nothing that a terminal would act upon.
+    if LC_ALL=C grep -q '[^ -~]' err; then fail "'$*' shows raw bytes"; fi
+    told=$((told + 1))
+}
+
+# problem AT SAYS TEXT: the mark is under the character AT of the text, counted from 0. Each of the commands
+# reads its share.
+readers=(plan sim check bench)
+problem() {
+    local at=$1 says=$2 text=$3
+    refused "^tutti: bad problem: .*$says" tutti "${readers[told % ${#readers[@]}]}" "$text"
+    [ "$(lines err)" -eq 3 ] || fail "not three lines"
+    [ "$(tail -n 1 err)" = "$(printf '  %*s^' "$at" '')" ] || fail "'$text': the mark is not under $at"
+}
+
+# Words, and what is missing.
+problem 0 'expected a collective' ''
+problem 0 'expected a collective' /
+problem 0 "unknown collective ' '" ' '
+problem 0 "unknown collective 'Barrier'" Barrier/p4
+problem 10 "unknown type 'f128'" allreduce/f128/sum/8/p4
+problem 14 "unknown operation 'plus'" allreduce/f64/plus/8/p4
+problem 14 'bxor is not defined for f64' allreduce/f64/bxor/8/p4
+problem 17 'expected /a number of bytes' allreduce/f64/sum
+problem 18 'expected a number of bytes' allreduce/f64/sum//p4
+problem 8 'expected pN' barrier/
+problem 8 "'p4 ' is not a number of ranks" 'barrier/p4 '
+problem 8 "'p4#' is not a number of ranks" 'barrier/p4#'
+problem 11 "unknown key 'p5'" barrier/p4/p5
+
+# To `check` these are wishes to prove all.
+readers=(plan sim bench)
+problem 0 "unknown collective 'all'" all
+problem 9 'expected /a type' allreduce
+problem 7 'expected /pN' barrier
+readers+=(check)
+
+# Numbers.
+problem 8 "'p' is not a number of ranks" barrier/p
+problem 8 "'-4' is not a number of ranks" barrier/-4
+problem 8 "'p-4' is not a number of ranks" barrier/p-4
+problem 8 "'p4.5' is not a number of ranks" barrier/p4.5
+problem 8 "'p0x4' is not a number of ranks" barrier/p0x4
+problem 8 '0 ranks: must be from 1' barrier/p0
+problem 8 '1048577 ranks: must be from 1 to 1048576' barrier/p1048577
+problem 8 '1073741824 ranks' barrier/p1G
+problem 8 'is not a number of ranks' barrier/p9223372036854775808
+problem 8 'is not a number of ranks' barrier/p99999999999999999999999999999999999
+problem 9 "'1T' is not a number of bytes" bcast/u8/1T/p4
+problem 9 "'1KK' is not a number of bytes" bcast/u8/1KK/p4
+problem 9 "'K' is not a number of bytes" bcast/u8/K/p4
+problem 9 "'1e6' is not a number of bytes" bcast/u8/1e6/p4
+problem 9 "'-1' is not a number of bytes" bcast/u8/-1/p4
+problem 9 'is not a number of bytes' bcast/u8/9223372036854775808/p4
+problem 9 'are more than can be counted' bcast/u8/9223372036854775807/p4
+problem 12 'are more than can be counted' alltoall/i8/8388608G/p1024
+problem 10 '7 bytes are no multiple of f64' bcast/f64/7/p4
+
+# Keys.
+problem 11 "unknown key ''" barrier/p4/
+problem 11 "unknown key 'colour'" barrier/p4/colour=red
+problem 15 'expected = and a value' barrier/p4/seed
+problem 16 "'' is not a whole number" barrier/p4/seed=
+problem 16 'is not a whole number' barrier/p4/seed=18446744073709551616
+problem 18 'seed is given twice' barrier/p4/seed=1/seed=2
+problem 11 'barrier has no root' barrier/p4/root=0
+problem 19 'root 4 of 4 ranks' bcast/u8/8/p4/root=4
+problem 19 "'-1' is not a rank" bcast/u8/8/p4/root=-1
+problem 20 'a slice of nothing' bcast/u8/8/p4/slice=0
+problem 23 "unknown skew 'odd'" alltoallv/u8/8/p4/skew=odd
+problem 28 "unknown inplace 'yes'" reduce/f64/sum/8/p4/inplace=yes
+problem 26 "unknown order 'up'" reduce/f64/sum/8/p4/order=up
+
+# Nodes.
+problem 11 "unknown map ''" barrier/p4@
+problem 11 "unknown map 'moon'" barrier/p4@moon:4
+problem 16 'expected : and the nodes' barrier/p4@nodes
+problem 17 "'' is not a number of ranks" barrier/p4@nodes:
+problem 19 "'' is not a number of ranks" barrier/p4@nodes:2,
+problem 17 '0 of 4 ranks on a node' barrier/p4@nodes:0,4
+problem 17 '5 of 4 ranks on a node' barrier/p4@nodes:5
+problem 19 "'4x' is not a number of nodes" barrier/p4@nodes:1*4x
+problem 11 'the nodes hold 3 ranks of 4' barrier/p4@nodes:2,1
+problem 17 "'4/seed=1' is not a number of ranks" barrier/p4@nodes:4/seed=1
+
+# Networks.
+problem 16 'expected a number' barrier/p4@ring:
+problem 16 'must be at least 1' barrier/p4@ring:0
+problem 16 'expected a number' barrier/p4@ring:-4
+problem 19 'expected a number' barrier/p4@torus:2x
+problem 17 'must be at least 1' barrier/p4@torus:0x4
+problem 16 'too large a number' barrier/p4@mesh:99999999999999999999
+problem 28 'more than 6 numbers' barrier/p4@mesh:2x2x1x1x1x1x1
+problem 18 'more than 1 number' barrier/p4@ring:4x4
+problem 21 'must be from 0 to 20' barrier/p4@hypercube:63
+problem 23 'makes more than 1048576 nodes' barrier/p4@torus:65536x65536
+problem 16 'must be from 1 to 1024 children' barrier/p4@tree:0x4
+problem 19 'must be at most 1048576' barrier/p4@fattree:2147483647x1
+problem 23 'must be from 1 to 1048576' barrier/p4@dragonfly:1x2147483647x1
+problem 11 'the network has 8 nodes for 4 ranks' barrier/p4@torus:2x2x2
+problem 11 'the network has 8191 nodes for 4 ranks' 'barrier/p4@tree:250x8192-hole(8191)'
+problem 17 'expected -hole' barrier/p4@ring:4/seed=1
+problem 17 'expected -hole' barrier/p4@ring:4-gap
+problem 24 'expected \)' 'barrier/p4@ring:5-hole(4'
+problem 23 'node 5 of 5' 'barrier/p4@ring:5-hole(5)'
+problem 26 'x = 3 is not below 3' 'barrier/p8@torus:3x3-hole(3,0)'
+problem 26 '3 coordinates' 'barrier/p8@torus:3x3-hole(1,1,1)'
+problem 26 'expected a coordinate' 'barrier/p8@torus:3x3-hole(,)'
+problem 26 'expected a dimension' 'barrier/p6@torus:3x3-wall(t=1)'
+problem 26 'expected a dimension' 'barrier/p6@torus:3x3-wall(z=1)'
+problem 26 'x = 7 is not below 3' 'barrier/p6@torus:3x3-wall(x=7)'
+problem 25 'a tree has no walls' 'barrier/p6@tree:2x7-wall(x=1)'
+problem 25 '5 missing of 5' 'barrier/p4@ring:5-random(5,1)'
+problem 26 'expected , and a seed' 'barrier/p4@ring:5-random(1)'
+problem 17 'no node is left' 'barrier/p1@ring:1-hole(0)'
+problem 19 'nodes 0 \(0,0\) and 2 \(2,0\) cannot reach one another' 'barrier/p6@mesh:3x3-wall(x=1)'
+problem 23 'with missing nodes there may be 8192' 'barrier/p9@mesh:1000x10-hole(0)'
+
+# Bytes that are no text, and far too many.
+problem 0 "unknown collective 'barri\?\?re'" $'barri\xc3\xa8re/p4'
+problem 0 'unknown collective' $'\x1b[31mbarrier/p4'
+problem 8 "'p\?4' is not a number of ranks" $'barrier/p\t4'
+problem 8 "'p4\?' is not a number of ranks" $'barrier/p4\n'
+problem 12 "unknown map '\?'" $'barrier/p16@\xff'
+long=$(printf 'x%.0s' {1..100000})
+problem 0 'unknown collective' "$long"
+problem 14 'a map of more than 255 characters' "barrier/p1000@nodes:$(printf '1,%.0s' {1..1000})"
+# Of a long text the part around the place.
+problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s' {1..40})xyz"
+
+# Options: sim's.
+sim() { refused "$1" tutti sim "${@:2}"; }
+sim 'which problem' --json=-
+sim 'only one problem' barrier/p4 barrier/p5
+sim "unrecognized option '--modle" barrier/p4 --modle=links
+sim "option '--ts' requires an argument" barrier/p4 --ts
+sim "--model: 'quick' is none of simple loggp links" barrier/p4 --model=quick
+sim "--model: '' is none of" barrier/p4 --model=
+sim "--ports: 'two' is none of one all" barrier/p4 --ports=two
+sim 'model links wants a network' barrier/p4 --model=links
+for time in '' 1 us -1us 1.5ps 1e400s inf nan 1fortnight '1us '; do
+    sim "--tw: '$time' is not a" barrier/p4 --tw="$time"
+done
+sim 'more than the ten days that can be simulated' bcast/u8/1000000000G/p2
+sim 'more than the ten days that can be simulated' bcast/u8/1M/p2@ring:2 --tw=1000s
+sim "barrier has no algorithm ''; it has: flat" barrier/p4 --algorithm=
+sim "barrier has no algorithm ''" barrier/p4 --algorithm=,
+sim "barrier has no algorithm ''" barrier/p4 --algorithm=flat,
+sim "barrier has no algorithm 'ring'" barrier/p4 --algorithm=flat,ring
+sim 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p3 --algorithm=hypercube
+
+# plan's.
+plan() { refused "$1" tutti plan "${@:2}"; }
+plan 'which problem'
+plan 'only one problem' barrier/p4 barrier/p4
+plan 'there is no rank 4: the problem has 4 ranks' barrier/p4 --rank=4
+for rank in '' -1 1.5 x 99999999999999999999; do plan "--rank: '$rank' is not a whole number" barrier/p4 --rank="$rank"; done
+plan "barrier has no algorithm ''" barrier/p4 --algorithm=
+plan "barrier has no algorithm 'all'" barrier/p4 --algorithm=all
+
+# check's.
+check() { refused "$1" tutti check "${@:2}"; }
+for ranks in '' 0 -1 x 1.. ..3 5..3 1..2..3 1..4097 ' 3' 1..+3 99999999999999999999; do
+    check "-p: '$ranks' is not a number of ranks or a range" all --ranks="$ranks"
+done
+check 'a problem names its ranks' barrier/p4 -p 3
+check "there is no algorithm 'x'" all -a x
+check "barrier has no algorithm 'x'" barrier -a x
+check "barrier has no algorithm 'x'" barrier/p4 -a x
+check "--cases: '0' is not" all --cases=0
+check "--threads: '65' is not" all --threads=65
+check "--window: '-1' is not" barrier/p4 --window=-1
+check "--window: '9G9' is not" barrier/p4 --window=9G9
+check "--radix: '1' is not" barrier/p4 --radix=1
+check "--scattered: '1' is not" barrier/p4 --scattered=1
+check 'the machine can be given for one problem only' all --radix=4
+
+# bench's.
+bench() { refused "$1" tutti bench "${@:2}"; }
+bench 'which problem'
+bench "unknown collective 'x'" barrier/p2 x
+for sizes in '' 0 8:4 0:8 :8 8: x -8 8:99999999999999G; do
+    bench "--sizes: '$sizes' is not FIRST:LAST" bcast/u8/8/p2 --sizes="$sizes"
+done
+bench 'none of 1 and its doublings up to 4 is a multiple' bcast/f64/8/p2 --sizes=1:4
+for time in '' 0 -1 nan inf x 1e99; do bench "--time: '$time' is not a number of seconds" barrier/p2 --time="$time"; done
+bench "--iterations: '0' is not" barrier/p2 --iterations=0
+bench "barrier has no algorithm 'x'" barrier/p2 -a x
+bench 'cannot be timed with that many ranks' barrier/p1M
+bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
+bench 'cannot be timed with slice=' bcast/u8/8/p2/slice=8
+
+# list's.
+refused "there is nothing to do with 'x'" tutti list x
+refused "option '--json' doesn't allow an argument" tutti list --json=x
+
+[ "$told" -gt 170 ] || fail "only $told kinds of nonsense"
