@@ -26,6 +26,8 @@ static tutti_status read_whole(int fd, struct tt_network_file *file, struct tt_r
     if (!file->whole || !file->text) return wrong(error, TUTTI_ERR_MEMORY, "no memory for it");
     if (read(fd, file->whole, (size_t)is.st_size) != is.st_size)
         return wrong(error, TUTTI_ERR_ARG, "it cannot be read whole");
+    if (strlen(file->whole) < (size_t)is.st_size)
+        return wrong(error, TUTTI_ERR_ARG, "not a text: there is a 0 byte in it");
     return TUTTI_OK;
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Networks as text. Of what is refused the place is told. In what is accepted links lead both ways, and
- * the routes of some pairs of members end where they should, over links and members alone.
+ * the routes of some pairs of members end where they should, over links and members alone. What has a line's
+ * end in it is given as a file too.
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "fuzz.h"
 #include "plan/network.h"
 
@@ -73,9 +77,8 @@ static void is_sound(const struct tt_net *net)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void judged(const char *text)
 {
-    char *text = fuzz_text(data, size);
     struct tt_reader_error error = {.at = SIZE_MAX};
     struct tt_net net;
     int ranks = 0;
@@ -90,6 +93,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         is_sound(&net);
         tt_net_free(&net);
     }
+}
+
+static void judged_in_a_file(const uint8_t *data, size_t size)
+{
+    char path[64];
+    int file = memfd_create("map", MFD_CLOEXEC), ranks = 0;
+    struct tt_reader_error error = {.at = SIZE_MAX};
+    if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
+    snprintf(path, sizeof path, "file:/proc/self/fd/%d", file);
+    if (tt_network_ranks(path, &ranks, &error) != TUTTI_OK) is_told(path, &error);
+    close(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_text(data, size);
+    if (strstr(text, "file:") != text) judged(text); /* that names a file of this machine */
+    if (memchr(data, '\n', size)) judged_in_a_file(data, size);
     free(text);
     return 0;
 }

@@ -81,7 +81,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data, size);
     struct tt_problem problem;
     struct tt_problem_error error = {.at = SIZE_MAX};
-    tutti_status status = tt_problem_parse(text, &problem, &error);
+    tutti_status status = TUTTI_ERR_ARG;
+    if (strstr(text, "file:")) { /* that names a file of this machine */
+        free(text);
+        return 0;
+    }
+    status = tt_problem_parse(text, &problem, &error);
     if (status != TUTTI_OK) {
         fuzz_check(status == TUTTI_ERR_ARG, "%d", (int)status);
         is_told(text, &error);

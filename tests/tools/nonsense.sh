@@ -131,6 +131,14 @@ problem 17 'no node is left' 'barrier/p1@ring:1-hole(0)'
 problem 19 'nodes 0 \(0,0\) and 2 \(2,0\) cannot reach one another' 'barrier/p6@mesh:3x3-wall(x=1)'
 problem 23 'with missing nodes there may be 8192' 'barrier/p9@mesh:1000x10-hole(0)'
 
+# Networks in files.
+problem 16 'none: No such file' barrier/p4@file:none
+problem 16 '/dev/zero: not a file' barrier/p4@file:/dev/zero
+printf '# a ring\nring:4\n -gap\n' >net
+problem 16 'net:3:2: expected -hole' barrier/p4@file:net
+printf 'ring:4\0' >net
+problem 16 'net: not a text: there is a 0 byte in it' barrier/p4@file:net
+
 # Bytes that are no text, and far too many.
 problem 0 "unknown collective 'barri\?\?re'" $'barri\xc3\xa8re/p4'
 problem 0 'unknown collective' $'\x1b[31mbarrier/p4'
