@@ -13,6 +13,7 @@
 enum {
     PAIRS = 8,
     HOPS = 2048, /* looked at, of one route: that of a long ring may have half a million */
+    WIDE = 1024, /* ports, that are all tried for the way back */
     HOLED = 256  /* members of networks with holes: what is kept grows with the square */
 };
 
@@ -54,7 +55,7 @@ static void is_route(const struct tt_net *net, int from, int to)
 
 static void leads_both_ways(const struct tt_net *net, int vertex)
 {
-    for (int port = 0; port < net->ports && port < PAIRS; port++) {
+    for (int port = 0; port < net->ports && port < PAIRS && net->ports <= WIDE; port++) {
         int to = tt_net_neighbour(net, vertex, port), back = 0;
         if (to < 0) continue;
         while (back < net->ports && tt_net_neighbour(net, to, back) != vertex) back++;
