@@ -254,7 +254,7 @@ static int64_t nodes(struct parser *to)
     if (times < 1 || times > to->problem->p)
         tt_reader_wrong(&to->in, repeat.begin, "%" PRId64 " nodes of %d ranks", times,
                         to->problem->p);
-    return on_one * times;
+    return to->in.failed ? 0 : on_one * times;
 }
 
 static void network(struct parser *to)

@@ -166,6 +166,7 @@ static const struct {
     {"barrier/p4@nodes:5", 17, "5 of 4 ranks on a node"},
     {"barrier/p4@nodes:2*x", 19, "'x' is not a number of nodes"},
     {"barrier/p4@nodes:2*5", 19, "5 nodes of 4 ranks"},
+    {"barrier/p4@nodes:2*9223372036854775807", 19, "9223372036854775807 nodes of 4 ranks"},
     {"barrier/p4@nodes:2*0,4", 19, "0 nodes of 4 ranks"},
     {"barrier/p4@nodes:2,1", 11, "the nodes hold 3 ranks of 4"},
     {"barrier/p4@nodes:2*2,1", 11, "the nodes hold 5 ranks of 4"},
