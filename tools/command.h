@@ -21,6 +21,7 @@ int tt_plan_main(int argc, char **argv);
 int tt_list_main(int argc, char **argv);
 int tt_info_main(int argc, char **argv);
 int tt_sim_main(int argc, char **argv);
+int tt_draw_main(int argc, char **argv);
 /* A rank of a benchmark, started by `tutti bench` only. */
 int tt_bench_rank_main(int argc, char **argv);
 

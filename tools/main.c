@@ -23,6 +23,7 @@ static const struct command {
     {"check", tt_check_main, "prove algorithms right"},
     {"plan", tt_plan_main, "print the plan of a collective"},
     {"sim", tt_sim_main, "run a collective on paper, on a network"},
+    {"draw", tt_draw_main, "draw a collective: when, where and along which ways"},
     {"list", tt_list_main, "list the algorithms"},
     {"info", tt_info_main, "tell what this machine has and allows"},
     {"bench-rank", tt_bench_rank_main, NULL},

@@ -13,25 +13,10 @@
 #include "choose/paper.h"
 #include "command.h"
 #include "json.h"
-#include "plan/words.h"
+#include "model.h"
 #include "problem.h"
 
-enum {
-    OPTION_MODEL = 256,
-    OPTION_TS,
-    OPTION_TW,
-    OPTION_TW_BOTH,
-    OPTION_TR,
-    OPTION_GAMMA,
-    OPTION_HOP,
-    OPTION_STORE,
-    OPTION_PORTS,
-    OPTION_LATENCY,
-    OPTION_OVERHEAD,
-    OPTION_GAP,
-    OPTION_BYTE_GAP,
-    OPTION_JSON
-};
+enum { OPTION_JSON = 256 };
 
 struct arguments {
     const char *text, *algorithms, *json;
@@ -40,106 +25,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"algorithm", 'a', "NAME,...|all", 0, "these (default: all that apply)", 0},
-    {"model", OPTION_MODEL, "simple|loggp|links", 0,
-     "what a message costs (default: links where the problem has a network, else simple)", 0},
     {"json", OPTION_JSON, "FILE", 0, "rows of results to FILE (-: standard output)", 0},
-    {NULL, 0, NULL, 0, "Times are written 1us, 0.5ns, 20ps. Of simple and links:", 1},
-    {"ts", OPTION_TS, "TIME", 0, "start-up of a message (default 1us)", 1},
-    {"tw", OPTION_TW, "TIME", 0, "of a byte (default 1ns)", 1},
-    {"tw-both", OPTION_TW_BOTH, "TIME", 0,
-     "simple, one port: of a byte where a rank sends and receives at once (--tw to 2 of it; "
-     "default --tw)",
-     1},
-    {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied (default 0)", 1},
-    {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced (default 0)", 1},
-    {"ports", OPTION_PORTS, "one|all", 0,
-     "messages a rank sends at once, and receives at once (default one)", 1},
-    {NULL, 0, NULL, 0, "Of links:", 2},
-    {"hop", OPTION_HOP, "TIME", 0, "the head of a message takes over a link (default 0)", 2},
-    {"store-and-forward", OPTION_STORE, NULL, 0, "a message goes on when all of it has come", 2},
-    {NULL, 0, NULL, 0, "Of loggp:", 3},
-    {"latency", OPTION_LATENCY, "TIME", 0, "L (default 1us)", 3},
-    {"overhead", OPTION_OVERHEAD, "TIME", 0, "o, at each end (default 200ns)", 3},
-    {"gap", OPTION_GAP, "TIME", 0, "g, between messages (default 200ns)", 3},
-    {"byte-gap", OPTION_BYTE_GAP, "TIME", 0, "G, of a byte (default 0.1ns)", 3},
     {0},
 };
-
-static int64_t arg_time(const struct argp_state *state, const char *option, const char *text)
-{
-    static const struct {
-        const char *name;
-        double ps;
-    } units[] = {{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}, {"", 0}};
-    char *end;
-    double value = strtod(text, &end);
-    size_t unit = 0, n = sizeof units / sizeof *units;
-    while (unit < n && strcmp(units[unit].name, end) != 0) unit++;
-    double ps = unit < n ? value * units[unit].ps : -1;
-    bool bare = unit == n - 1 && value != 0;
-    if (end == text || unit == n || bare || !(ps >= 0) || ps > 1e15)
-        argp_error(state, "%s: '%s' is not a time up to 1000 s, as in 1us, 0.5ns, 20ps", option,
-                   text);
-    if (ps != floor(ps))
-        argp_error(state, "%s: '%s' is not a whole number of picoseconds", option, text);
-    return (int64_t)ps;
-}
-
-static int arg_word(const struct argp_state *state, const char *option, const char *text,
-                    const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], text) == 0) return i;
-    char list[64];
-    struct tt_words there = {words, n};
-    argp_error(state, "%s: '%s' is none of %s", option, text,
-               tt_words_list(&there, list, sizeof list));
-    return 0;
-}
-
-static const char *const models[] = {
-#define NAME(name) #name,
-    TT_MODEL_LIST(NAME)
-#undef NAME
-};
-
-static int64_t *time_of(struct tt_model *model, int key, const char **name)
-{
-    switch (key) {
-    case OPTION_TS: *name = "--ts"; return &model->ts_ps;
-    case OPTION_TW: *name = "--tw"; return &model->tw_ps;
-    case OPTION_TW_BOTH: *name = "--tw-both"; return &model->tw_both_ps;
-    case OPTION_TR: *name = "--tr"; return &model->tr_ps;
-    case OPTION_GAMMA: *name = "--gamma"; return &model->gamma_ps;
-    case OPTION_HOP: *name = "--hop"; return &model->hop_ps;
-    case OPTION_LATENCY: *name = "--latency"; return &model->l_ps;
-    case OPTION_OVERHEAD: *name = "--overhead"; return &model->o_ps;
-    case OPTION_GAP: *name = "--gap"; return &model->g_ps;
-    case OPTION_BYTE_GAP: *name = "--byte-gap"; return &model->big_g_ps;
-    default: return NULL;
-    }
-}
-
-static error_t parse_model(struct arguments *a, int key, const char *arg, struct argp_state *state)
-{
-    static const char *const ports[] = {"one", "all"};
-    const char *name;
-    int64_t *time = time_of(&a->model, key, &name);
-    if (time) {
-        *time = arg_time(state, name, arg);
-        return 0;
-    }
-    switch (key) {
-    case OPTION_MODEL:
-        a->model.kind = (enum tt_model_kind)arg_word(state, "--model", arg, models, TT_MODELS);
-        return 0;
-    case OPTION_PORTS:
-        a->model.all_ports = arg_word(state, "--ports", arg, ports, 2) == 1;
-        return 0;
-    case OPTION_STORE: a->model.stores = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -154,7 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which problem? (as in alltoall/u8/1K/p16@torus:4x4)");
         return 0;
-    default: return parse_model(a, key, arg, state);
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -242,7 +131,7 @@ static void add_row(cJSON *rows, const struct arguments *a, const struct tt_case
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "problem", a->text);
     cJSON_AddStringToObject(row, "algorithm", algorithm->name);
-    cJSON_AddStringToObject(row, "model", models[a->model.kind]);
+    cJSON_AddStringToObject(row, "model", tt_model_name(a->model.kind));
     cJSON_AddNumberToObject(row, "ranks", c->map.p);
     cJSON_AddNumberToObject(row, "time_ps", (double)r->time_ps);
     if (formula >= 0)
@@ -361,44 +250,9 @@ static int run_all(const struct arguments *a, const struct tt_case *c)
     return code;
 }
 
-/* Whether what one byte costs while others go the other way is said where it can be; else tells. */
-static bool both_ways_fit(const struct tt_model *model)
+static int check_and_run(struct arguments *a, const struct tt_case *c)
 {
-    bool one = model->kind == TT_MODEL_simple && !model->all_ports;
-    if (model->tw_both_ps == 0) return true;
-    if (!one) fprintf(stderr, "tutti sim: --tw-both is of --model simple with --ports one\n");
-    if (one && (model->tw_both_ps < model->tw_ps || model->tw_both_ps > 2 * model->tw_ps)) {
-        fprintf(stderr, "tutti sim: --tw-both is from --tw to twice as much\n");
-        return false;
-    }
-    return one;
-}
-
-/* A simulation counts picoseconds in 64 bits. Bytes and starts of one rank may not come near that. */
-static bool can_be_counted(const struct arguments *a, const struct tt_case *c)
-{
-    const struct tt_model *m = &a->model;
-    const struct tt_problem *problem = &c->problem;
-    double byte_ps =
-        (double)m->tw_ps + (double)m->tr_ps + (double)m->gamma_ps + (double)m->big_g_ps;
-    double start_ps =
-        (double)m->ts_ps + (double)m->hop_ps + (double)m->l_ps + (double)m->o_ps + (double)m->g_ps;
-    double bytes = (double)problem->n * (double)problem->call.sz;
-    if (problem->p * (bytes * byte_ps + start_ps) < 1e18) return true;
-    fprintf(stderr, "tutti sim: %s: would take more than the ten days that can be simulated\n",
-            a->text);
-    return false;
-}
-
-static int check_and_run(struct arguments *a, const struct tt_case *c, bool modelled)
-{
-    if (!modelled && c->map.net) a->model.kind = TT_MODEL_links;
-    if (!both_ways_fit(&a->model)) return TT_EXIT_USAGE;
-    if (a->model.kind == TT_MODEL_links && !c->map.net) {
-        fprintf(stderr, "tutti sim: --model links wants a network, as in %s@torus:...\n", a->text);
-        return TT_EXIT_USAGE;
-    }
-    if (!can_be_counted(a, c)) return TT_EXIT_USAGE;
+    if (!tt_model_settle(&a->model, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
     return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);
@@ -406,9 +260,11 @@ static int check_and_run(struct arguments *a, const struct tt_case *c, bool mode
 
 int tt_sim_main(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&tt_model_argp, 0, NULL, 1}, {0}};
     static const struct argp argp = {
         .options = options,
         .parser = parse,
+        .children = children,
         .args_doc = "PROBLEM[@NETWORK]",
         .doc = "Runs the plans of a collective on paper, each rank on a node of its own, and tells "
                "how long "
@@ -416,19 +272,11 @@ int tt_sim_main(int argc, char **argv)
                "one.\v" TT_PROBLEM_HELP " " TT_NETWORK_HELP
                " Exit status: 0 done, 1 failed, 2 wrong usage.",
     };
-    struct arguments a = {.model = {.kind = TT_MODELS,
-                                    .ts_ps = 1000000,
-                                    .tw_ps = 1000,
-                                    .l_ps = 1000000,
-                                    .o_ps = 200000,
-                                    .g_ps = 200000,
-                                    .big_g_ps = 100}};
+    struct arguments a = {.model = tt_model_default};
     struct tt_case c;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    bool modelled = a.model.kind != TT_MODELS;
-    if (!modelled) a.model.kind = TT_MODEL_simple;
     if (!tt_case_apart(&c, argv[0], a.text)) return TT_EXIT_USAGE;
-    int code = check_and_run(&a, &c, modelled);
+    int code = check_and_run(&a, &c);
     tt_case_close(&c);
     return code;
 }

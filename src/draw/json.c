@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A picture as JSON: docs/pictures.md says what is what.
+ */
+#include "draw/json.h"
+
+#include <inttypes.h>
+
+#include "draw/picture.h"
+#include "plan/words.h"
+
+void tt_json_string(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < ' ')
+            fprintf(out, "\\u%04x", c);
+        else if (c == '/' && at > text && at[-1] == '<')
+            fputs("\\/", out);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void string_or_null(const char *text, FILE *out)
+{
+    if (*text)
+        tt_json_string(text, out);
+    else
+        fputs("null", out);
+}
+
+static void deeds(const struct tt_picture *picture, FILE *out)
+{
+    fprintf(out, "\"deeds\": [");
+    for (int64_t i = 0; i < picture->deeds.n; i++) {
+        const struct tt_sim_deed *d = &picture->deeds.at[i];
+        fprintf(out, "%s\n[%d,%d,\"%s\",%" PRId64 ",%" PRId64 ",%d,%" PRId64 "]", i ? "," : "",
+                d->rank, d->lane, tt_word(&tt_step_words, (int)d->kind), d->begin_ps, d->end_ps,
+                (int)tt_max(d->peer, -1), d->bytes);
+    }
+    fprintf(out, "],\n\"deeds_left_out\": %" PRId64 ",\n", picture->deeds.left_out);
+}
+
+static void trips(const struct tt_picture *picture, FILE *out)
+{
+    fprintf(out, "\"trips\": [");
+    for (int64_t i = 0; i < picture->trips.n; i++) {
+        const struct tt_sim_deed *d = &picture->trips.at[i];
+        fprintf(out, "%s\n[%d,%d,\"%s\",%" PRId64 ",%" PRId64 ",%" PRId64 "]", i ? "," : "",
+                d->rank, d->peer, tt_word(&tt_step_words, (int)d->kind), d->begin_ps, d->end_ps,
+                d->bytes);
+    }
+    fprintf(out, "],\n\"trips_left_out\": %" PRId64 ",\n", picture->trips.left_out);
+}
+
+static void traffic(const struct tt_picture *picture, FILE *out)
+{
+    int n = picture->groups;
+    fprintf(out, "\"traffic\": {\"groups\": %d, \"bytes\": [", n);
+    for (int row = 0; row < n; row++) {
+        fprintf(out, "%s\n[", row ? "," : "");
+        for (int column = 0; column < n; column++)
+            fprintf(out, "%s%" PRId64, column ? "," : "", picture->traffic[row * n + column]);
+        fprintf(out, "]");
+    }
+    fprintf(out, "]},\n");
+}
+
+static void tree(const struct tt_picture *picture, FILE *out)
+{
+    if (!picture->edges) {
+        fprintf(out, "\"tree\": null,\n");
+        return;
+    }
+    fprintf(out, "\"tree\": {\"kind\": \"logical\", \"edges\": [");
+    for (int i = 0; i < picture->edges; i++)
+        fprintf(out, "%s[%d,%d]", i ? "," : "", picture->edge[i][0], picture->edge[i][1]);
+    fprintf(out, "]},\n");
+}
+
+/* ---- The network ---- */
+
+static const char *const kinds[] = {
+#define NAME(name) #name,
+    TT_NET_LIST(NAME)
+#undef NAME
+};
+
+static void shape(const struct tt_picture_net *net, FILE *out)
+{
+    const char *before = "";
+    fprintf(out, "{\"text\": ");
+    tt_json_string(net->text, out);
+    fprintf(out, ", \"kind\": \"%s\", \"extent\": [", kinds[net->kind]);
+    for (int d = 0; d < net->dims; d++) fprintf(out, "%s%d", d ? "," : "", net->extent[d]);
+    fprintf(out, "], \"nodes\": %d, \"missing\": [", net->nodes);
+    for (int v = 0; v < net->nodes; v++)
+        if (net->vertex[v].rank == -1) {
+            fprintf(out, "%s%d", before, v);
+            before = ",";
+        }
+    fprintf(out, "],\n\"slices\": %d, \"vertices\": [", net->slices);
+    for (int v = 0; v < net->vertices; v++) {
+        const struct tt_picture_vertex *at = &net->vertex[v];
+        fprintf(out, "%s[%.6g,%.6g,%d,%d]", v ? "," : "", at->x, at->y, at->slice, at->rank);
+    }
+    fprintf(out, "],\n");
+}
+
+static void loads(const struct tt_picture_net *net, FILE *out)
+{
+    fprintf(out, "\"links\": [");
+    for (int64_t i = 0; i < net->links; i++)
+        fprintf(out, "%s[%d,%d,%" PRId64 "]", i ? "," : "", net->link[i].from, net->link[i].to,
+                net->link[i].bytes);
+    fprintf(out, "],\n\"max_link_bytes\": %" PRId64 ", \"mean_link_bytes\": %.17g,\n\"routes\": [",
+            net->max_link_bytes, net->mean_link_bytes);
+    for (int i = 0; i < net->routes; i++) {
+        fprintf(out, "%s[", i ? "," : "");
+        for (const int *v = net->route[i]; *v >= 0; v++)
+            fprintf(out, "%s%d", v > net->route[i] ? "," : "", *v);
+        fprintf(out, "]");
+    }
+    fprintf(out, "]}");
+}
+
+void tt_picture_json(const struct tt_picture *picture, FILE *out)
+{
+    fprintf(out, "{\n\"tutti\": \"picture 1\", \"problem\": ");
+    tt_json_string(picture->problem, out);
+    fprintf(out, ", \"algorithm\": ");
+    tt_json_string(picture->algorithm, out);
+    fprintf(out, ",\n\"source\": \"%s\", \"model\": ", picture->run ? "run" : "simulation");
+    string_or_null(picture->model, out);
+    fprintf(out, ", \"ranks\": %d, \"time_ps\": %" PRId64 ",\n", picture->ranks, picture->time_ps);
+    deeds(picture, out);
+    trips(picture, out);
+    traffic(picture, out);
+    tree(picture, out);
+    fprintf(out, "\"network\": ");
+    if (picture->net.vertices) {
+        shape(&picture->net, out);
+        loads(&picture->net, out);
+    } else {
+        fprintf(out, "null");
+    }
+    fprintf(out, "\n}\n");
+}

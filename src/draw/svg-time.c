@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The space-time diagram: a row for each rank, time from left to right; what a lane does as bars, what goes from
+ * rank to rank as lines from where and when it began to where and when it had come. A slice's line above the bar of
+ * the reduction before it is the overlap of a pipeline.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "draw/svg.h"
+#include "plan/words.h"
+
+enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 84 };
+
+struct view {
+    const struct tt_picture *picture;
+    FILE *out;
+    int first, last, lanes; /* lanes of a rank */
+    double row, scale;      /* points a rank, points a ps */
+};
+
+static double x_of(const struct view *v, int64_t ps)
+{
+    return LEFT + (double)ps * v->scale;
+}
+
+static double y_of(const struct view *v, int rank)
+{
+    return TT_SVG_TOP + (rank - v->first) * v->row;
+}
+
+static bool shown(const struct view *v, int rank)
+{
+    return rank >= v->first && rank <= v->last;
+}
+
+/* ---- Rows and axis ---- */
+
+static void rows(const struct view *v)
+{
+    char name[32];
+    int every = v->row < 11 ? 4 : 1;
+    for (int r = v->first; r <= v->last; r++) {
+        if ((r - v->first) % 2 == 0)
+            fprintf(v->out,
+                    "<rect class=\"row\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>\n",
+                    LEFT, y_of(v, r), WIDE, v->row);
+        snprintf(name, sizeof name, r == v->first ? "rank %d" : "%d", r);
+        if ((r - v->first) % every == 0)
+            tt_svg_text(LEFT - 8, y_of(v, r) + v->row / 2 + 4, v->row < 14 ? "small" : "", "end",
+                        name, v->out);
+    }
+}
+
+static void axis(const struct view *v)
+{
+    double whole = (double)v->picture->time_ps, step = tt_svg_round_step(whole, 10);
+    double bottom = y_of(v, v->last + 1);
+    char text[32];
+    for (int i = 0; i * step <= whole * 1.0001; i++) {
+        double x = LEFT + i * step * v->scale;
+        fprintf(v->out, "<path class=\"line\" d=\"M%.1f %d V%.1f\"/>\n", x, TT_SVG_TOP, bottom + 5);
+        tt_svg_text(x, bottom + 18, "minor", "middle", i ? tt_svg_time_text(text, i * step) : "0",
+                    v->out);
+    }
+    fprintf(v->out, "<path class=\"axis\" d=\"M%d %.1f H%d\"/>\n", LEFT, bottom, LEFT + WIDE);
+}
+
+/* ---- Deeds ---- */
+
+static const char *class_of(enum tt_kind kind)
+{
+    switch (kind) {
+    case TT_COPY: return "copy";
+    case TT_REDUCE: return "reduce";
+    case TT_WAIT: return "wait";
+    case TT_AWAIT: return "await";
+    default: return "start";
+    }
+}
+
+static void tip(const struct tt_sim_deed *d, bool trip, FILE *out)
+{
+    char begin[32], end[32], peer[32] = "";
+    const char *word = tt_word(&tt_step_words, (int)d->kind);
+    if (d->peer >= 0) snprintf(peer, sizeof peer, trip ? " to %d" : " %d", d->peer);
+    fprintf(out, "<title>%s%s%d: %s%s, %" PRId64 " bytes, %s to %s</title>", trip ? "from " : "",
+            trip ? "" : "rank ", d->rank, word, peer, d->bytes,
+            tt_svg_time_text(begin, (double)d->begin_ps), tt_svg_time_text(end, (double)d->end_ps));
+}
+
+/* A deed that takes no time, or hardly any, is still a mark. */
+static void bar(const struct view *v, const struct tt_sim_deed *d)
+{
+    bool pale = d->kind == TT_WAIT || d->kind == TT_AWAIT;
+    bool works = d->kind == TT_COPY || d->kind == TT_REDUCE;
+    double x = x_of(v, d->begin_ps), wide = x_of(v, d->end_ps) - x;
+    double lane = v->row * 0.8 / v->lanes;
+    double high = lane * (pale ? 0.5 : works ? 0.9 : 0.7);
+    double y = y_of(v, d->rank) + v->row * 0.1 + d->lane * lane + (lane - high) / 2;
+    if (pale && wide < 0.3) return;
+    fprintf(v->out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
+            class_of(d->kind), x, y, fmax(wide, 1.2), high);
+    tip(d, false, v->out);
+    fputs("</rect>\n", v->out);
+}
+
+static void line(const struct view *v, const struct tt_sim_deed *d)
+{
+    double half = v->row / 2;
+    fprintf(v->out, "<path class=\"%s\" d=\"M%.2f %.2f L%.2f %.2f\">",
+            d->kind == TT_SIGNAL ? "signal" : "trip", x_of(v, d->begin_ps), y_of(v, d->rank) + half,
+            x_of(v, d->end_ps), y_of(v, d->peer) + half);
+    tip(d, true, v->out);
+    fputs("</path>\n", v->out);
+}
+
+/* How many of the list there are in the shown ranks; draws the first TT_SVG_DEEDS with `draw`. */
+static int64_t each(const struct view *v, const struct tt_picture_list *list, bool trips,
+                    void (*draw)(const struct view *, const struct tt_sim_deed *))
+{
+    int64_t drawn = 0, left_out = list->left_out;
+    for (int64_t i = 0; i < list->n; i++) {
+        const struct tt_sim_deed *d = &list->at[i];
+        bool fits = shown(v, d->rank) && (!trips || shown(v, d->peer)) && drawn < TT_SVG_DEEDS;
+        if (fits) draw(v, d);
+        drawn += fits;
+        left_out += !fits;
+    }
+    return left_out;
+}
+
+/* ---- Legend ---- */
+
+static double key(const struct view *v, double x, double y, const char *class, const char *name)
+{
+    bool is_line = strcmp(class, "trip") == 0 || strcmp(class, "signal") == 0;
+    if (is_line)
+        fprintf(v->out, "<path class=\"%s\" d=\"M%.1f %.1f l18 -10\"/>\n", class, x, y);
+    else
+        fprintf(v->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n",
+                class, x, y - 10);
+    tt_svg_text(x + 24, y, "minor", "start", name, v->out);
+    return x + 40 + 6.2 * (double)strlen(name);
+}
+
+static void legend(const struct view *v, double y)
+{
+    double x = LEFT;
+    x = key(v, x, y, "reduce", "reduce");
+    x = key(v, x, y, "copy", "copy");
+    x = key(v, x, y, "start", "send, recv, put, get, signal");
+    x = key(v, x, y, "wait", "wait for a message");
+    x = key(v, x, y, "await", "await a signal");
+    x = key(v, x, y, "trip", "message");
+    key(v, x, y, "signal", "signal");
+}
+
+/* ---- The whole ---- */
+
+static int lanes_of(const struct tt_picture *picture)
+{
+    int lanes = 1;
+    for (int64_t i = 0; i < picture->deeds.n; i++)
+        lanes = (int)tt_max(lanes, picture->deeds.at[i].lane + 1);
+    return lanes;
+}
+
+static void tell_left_out(const struct view *v, int64_t deeds, int64_t trips, char text[200])
+{
+    const struct tt_picture *p = v->picture;
+    text[0] = '\0';
+    if (deeds || trips || v->first > 0 || v->last < p->ranks - 1)
+        snprintf(text, 200,
+                 "ranks %d to %d of %d are shown; %" PRId64 " steps and %" PRId64
+                 " messages are left out",
+                 v->first, v->last, p->ranks, deeds, trips);
+}
+
+void tt_svg_time(const struct tt_picture *picture, int first, int last, char left_out[200],
+                 FILE *out)
+{
+    last = (int)tt_min(tt_min(last, first + TT_SVG_RANKS - 1), picture->ranks - 1);
+    struct view v = {picture, out, first, last, lanes_of(picture), 0, 0};
+    int rows_n = last - first + 1;
+    v.row = fmin(fmax(760.0 / rows_n, 10), 44);
+    v.scale = WIDE / fmax((double)picture->time_ps, 1);
+    double bottom = y_of(&v, last + 1);
+    tt_svg_begin(picture, "Who does what when", LEFT + WIDE + RIGHT, bottom + BOTTOM, out);
+    rows(&v);
+    axis(&v);
+    int64_t deeds = each(&v, &picture->deeds, false, bar);
+    int64_t trips = each(&v, &picture->trips, true, line);
+    legend(&v, bottom + 44);
+    tell_left_out(&v, deeds, trips, left_out);
+    if (left_out[0]) tt_svg_text(LEFT, bottom + 66, "minor", "start", left_out, out);
+    tt_svg_end(out);
+}

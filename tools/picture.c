@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "picture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choose/choose.h"
+#include "choose/paper.h"
+#include "model.h"
+
+static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algorithm,
+                        const struct tt_model *model, struct tt_picture *picture,
+                        struct tt_sim_result *result)
+{
+    struct tt_paper paper = {.algorithm = algorithm,
+                             .problem = &c->problem,
+                             .map = &c->map,
+                             .model = model,
+                             .step = tt_picture_step,
+                             .message = tt_picture_message,
+                             .arg = picture};
+    int root = tt_coll_has_root(c->problem.call.coll) ? c->problem.call.root : -1;
+    TT_TRY(tt_paper_run(&paper, result));
+    picture->time_ps = result->time_ps;
+    tutti_status status = tt_picture_end(picture, root);
+    if (status == TUTTI_OK && c->map.net) {
+        status = tt_picture_network(picture, c->map.net, c->problem.map, result->link_bytes);
+        if (status == TUTTI_ERR_LIMIT) fprintf(stderr, "tutti: the network: %s\n", tutti_error());
+        if (status == TUTTI_ERR_LIMIT) status = TUTTI_OK;
+    }
+    if (status != TUTTI_OK) tt_sim_free(result);
+    return status;
+}
+
+tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm *algorithm,
+                             const struct tt_model *model, struct tt_picture *picture,
+                             struct tt_sim_result *result)
+{
+    TT_TRY(tt_picture_begin(picture, c->map.p));
+    tt_problem_print(&c->problem, picture->problem);
+    snprintf(picture->algorithm, sizeof picture->algorithm, "%s", algorithm->name);
+    snprintf(picture->model, sizeof picture->model, "%s", tt_model_name(model->kind));
+    tutti_status status = run(c, algorithm, model, picture, result);
+    if (status != TUTTI_OK) tt_picture_free(picture);
+    return status;
+}
+
+const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
+                                             const char *name)
+{
+    const struct tt_algorithm *algorithm;
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    if (!name) {
+        if (tt_choose(&call, &c->map, &algorithm, NULL) == TUTTI_OK) return algorithm;
+        fprintf(stderr, "%s: %s\n", command, tutti_error());
+        return NULL;
+    }
+    algorithm = tt_algorithm_named(command, call.coll, name);
+    const char *why = algorithm ? algorithm->refuse(&call, &c->map) : NULL;
+    if (why) fprintf(stderr, "%s: %s does not apply: it %s\n", command, name, why);
+    return why ? NULL : algorithm;
+}
+
+/* ---- Files ---- */
+
+static bool write_text(const char *text, size_t n, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "we");
+    if (!file) return false;
+    bool written = fwrite(text, 1, n, file) == n && fflush(file) == 0;
+    if (!standard) written = fclose(file) == 0 && written;
+    return written;
+}
+
+bool tt_write_whole(const char *command, const char *path, void (*print)(void *arg, FILE *out),
+                    void *arg)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (memory) print(arg, memory);
+    bool printed = memory && !ferror(memory);
+    if (memory) printed = fclose(memory) == 0 && printed;
+    printed = printed && write_text(text, n, path);
+    if (!printed) fprintf(stderr, "%s: cannot write %s: %s\n", command, path, strerror(errno));
+    free(text);
+    return printed;
+}
