@@ -2,7 +2,10 @@
  *
  * `tutti draw`: pictures of a collective, run on paper or in truth.
  */
+#include "draw.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -12,63 +15,184 @@
 enum { OPTION_WHAT = 256, OPTION_RANKS, OPTION_FROM, OPTION_TO, OPTION_TRACE, OPTION_EXECUTION };
 
 struct arguments {
-    const char *text, *algorithm, *output;
+    const char *algorithm, **words; /* words: the problem, or files of traces */
+    int words_n;
+    bool trace;
+    int64_t execution;
+    struct tt_draw draw;
     struct tt_model model;
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "an .svg or a .json (default: SVG to standard output)", 0},
+    {"output", 'o', "FILE", 0,
+     "an .svg, .dot, .json or .trace.json (default: SVG to standard output)", 0},
     {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
+    {"what", OPTION_WHAT, "WORD", 0,
+     "of an .svg: time, tree, network, routes, traffic (default: time); of a .dot: tree, network, "
+     "plan (default: what there is, in this order)",
+     0},
+    {"ranks", OPTION_RANKS, "A-B", 0, "of time: these ranks, 64 at most (default: the first)", 0},
+    {"from", OPTION_FROM, "R", 0, "the routes that begin at this rank", 0},
+    {"to", OPTION_TO, "R", 0,
+     "the routes that end there (default: some that have to go around missing nodes)", 0},
+    {"trace", OPTION_TRACE, "DIR|FILE", 0,
+     "instead of a problem: what the ranks of a real run wrote with TUTTI_TRACE=DIR, or "
+     "`tutti sim --trace FILE`; more files may follow",
+     0},
+    {"execution", OPTION_EXECUTION, "N", 0, "of the run only this one, from 0 (default: all)", 0},
     {0},
 };
+
+static const char *const whats[] = {
+#define NAME(name) #name,
+    TT_DRAW_WHATS(NAME)
+#undef NAME
+};
+
+static enum tt_draw_what arg_what(const struct argp_state *state, const char *text)
+{
+    for (int i = 0; i < TT_DRAW_DEFAULT; i++)
+        if (strcmp(whats[i], text) == 0) return (enum tt_draw_what)i;
+    argp_error(state, "--what: '%s' is none of time, tree, network, routes, traffic, plan", text);
+    return TT_DRAW_DEFAULT;
+}
+
+static int arg_rank(const struct argp_state *state, const char *option, const char *text)
+{
+    return (int)tt_arg_number(state, option, text, 0, TT_PROBLEM_RANKS - 1);
+}
+
+static void arg_ranks(const struct argp_state *state, char *text, struct tt_draw *draw)
+{
+    char *dash = strchr(text, '-');
+    if (dash) *dash = '\0';
+    draw->first = arg_rank(state, "--ranks", text);
+    draw->last = dash ? arg_rank(state, "--ranks", dash + 1) : draw->first;
+    if (draw->first > draw->last) argp_error(state, "--ranks: %s is after %s", text, dash + 1);
+}
+
+static void arg_output(const struct argp_state *state, const char *path, struct tt_draw *draw)
+{
+    draw->output = path;
+    draw->format = tt_draw_format_of(path);
+    if (draw->format == TT_DRAW_FORMATS_N)
+        argp_error(state, "--output: '%s' ends in none of .svg .dot .json .trace.json", path);
+}
+
+static void add_word(struct arguments *a, const char *word)
+{
+    const char **words = realloc(a->words, (size_t)(a->words_n + 1) * sizeof *words);
+    if (!words) abort();
+    a->words = words;
+    words[a->words_n++] = word;
+}
+
+static error_t parse_end(const struct arguments *a, struct argp_state *state)
+{
+    if (a->words_n == 0) argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8)");
+    if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
+    if (a->trace && a->algorithm) argp_error(state, "--algorithm: a trace is what it is");
+    if (a->execution >= 0 && !a->trace) argp_error(state, "--execution wants --trace");
+    return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case 'a': a->algorithm = arg; return 0;
-    case 'o': a->output = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (a->text) argp_error(state, "only one problem at a time");
-        a->text = arg;
+    case 'o': arg_output(state, arg, &a->draw); return 0;
+    case OPTION_WHAT: a->draw.what = arg_what(state, arg); return 0;
+    case OPTION_RANKS: arg_ranks(state, arg, &a->draw); return 0;
+    case OPTION_FROM: a->draw.from = arg_rank(state, "--from", arg); return 0;
+    case OPTION_TO: a->draw.to = arg_rank(state, "--to", arg); return 0;
+    case OPTION_TRACE:
+        a->trace = true;
+        add_word(a, arg);
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8)");
+    case OPTION_EXECUTION:
+        a->execution = tt_arg_number(state, "--execution", arg, 0, INT64_MAX / 16);
         return 0;
+    case ARGP_KEY_ARG: add_word(a, arg); return 0;
+    case ARGP_KEY_END: return parse_end(a, state);
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static void print_json(void *picture, FILE *out)
+/* ---- The picture ---- */
+
+static int there_are(const struct tt_draw *draw)
 {
-    tt_picture_json(picture, out);
+    int ranks = draw->picture.ranks;
+    int asked = (int)tt_max(draw->first, tt_max(draw->from, draw->to));
+    if (asked < ranks) return TT_EXIT_OK;
+    fprintf(stderr, "tutti draw: there is no rank %d: there are %d ranks\n", asked, ranks);
+    return TT_EXIT_USAGE;
 }
 
-static void print_time(void *picture, FILE *out)
+static int write_it(struct tt_draw *draw)
 {
-    char left_out[200];
-    tt_svg_time(picture, 0, INT32_MAX - 64, left_out, out);
-    if (left_out[0]) fprintf(stderr, "tutti draw: %s\n", left_out);
+    int code = there_are(draw);
+    if (code == TT_EXIT_OK) code = tt_draw_write(draw);
+    tt_picture_free(&draw->picture);
+    return code;
 }
 
-static int draw(const struct arguments *a, const struct tt_case *c)
+static int draw_case(struct arguments *a, struct tt_case *c)
 {
-    const struct tt_algorithm *algorithm = tt_case_algorithm(c, "tutti draw", a->algorithm);
-    struct tt_picture picture;
+    struct tt_draw *draw = &a->draw;
     struct tt_sim_result result;
-    if (!algorithm) return TT_EXIT_USAGE;
-    if (tt_case_picture(c, algorithm, &a->model, &picture, &result) != TUTTI_OK) {
+    draw->algorithm = tt_case_algorithm(c, "tutti draw", a->algorithm);
+    draw->c = c;
+    draw->net = c->net.nodes > 0 ? &c->net : NULL;
+    if (!draw->algorithm) return TT_EXIT_USAGE;
+    if (tt_case_picture(c, draw->algorithm, &a->model, &draw->picture, &result) != TUTTI_OK) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         return TT_EXIT_FAILED;
     }
-    size_t n = strlen(a->output);
-    bool json = n > 5 && strcmp(a->output + n - 5, ".json") == 0;
-    bool written =
-        tt_write_whole("tutti draw", a->output, json ? print_json : print_time, &picture);
-    tt_picture_free(&picture);
     tt_sim_free(&result);
-    return written ? TT_EXIT_OK : TT_EXIT_FAILED;
+    return write_it(draw);
+}
+
+static int draw_problem(struct arguments *a)
+{
+    struct tt_case c;
+    int code = TT_EXIT_USAGE;
+    if (!tt_case_apart(&c, "tutti draw", a->words[0])) return code;
+    if (tt_model_settle(&a->model, &c, "tutti draw", a->words[0])) code = draw_case(a, &c);
+    tt_case_close(&c);
+    return code;
+}
+
+/* The network is not in a trace, but a simulation's problem names it. */
+static tutti_status find_network(struct tt_draw *draw, struct tt_net *net)
+{
+    struct tt_problem problem;
+    if (tt_problem_parse(draw->picture.problem, &problem, NULL) != TUTTI_OK) return TUTTI_OK;
+    if (problem.p != draw->picture.ranks) return TUTTI_OK;
+    TT_TRY(tt_problem_net(&problem, net));
+    if (net->nodes == 0) return TUTTI_OK;
+    draw->net = net;
+    tutti_status status = tt_picture_network(&draw->picture, net, problem.map, NULL);
+    return status == TUTTI_ERR_LIMIT ? TUTTI_OK : status;
+}
+
+static int draw_trace(struct arguments *a)
+{
+    struct tt_draw *draw = &a->draw;
+    struct tt_net net = {.nodes = 0};
+    int code = tt_draw_read(a->words, a->words_n, a->execution, &draw->picture);
+    if (code != TT_EXIT_OK) return code;
+    if (find_network(draw, &net) == TUTTI_OK) {
+        code = write_it(draw);
+    } else {
+        fprintf(stderr, "tutti draw: %s\n", tutti_error());
+        tt_picture_free(&draw->picture);
+        code = TT_EXIT_FAILED;
+    }
+    tt_net_free(&net);
+    return code;
 }
 
 int tt_draw_main(int argc, char **argv)
@@ -78,16 +202,20 @@ int tt_draw_main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "PROBLEM[@NETWORK]",
-        .doc = "Draws a collective that is run on paper.\v" TT_PROBLEM_HELP " " TT_NETWORK_HELP
-               " Exit status: 0 done, 1 failed, 2 wrong usage.",
+        .args_doc = "PROBLEM[@NETWORK]\n--trace DIR|FILE...",
+        .doc = "Draws a collective that is run on paper, or a real run that was traced.\v"
+               "A .trace.json opens in Perfetto. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
+               " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
     };
-    struct arguments a = {.model = tt_model_default, .output = "-"};
-    struct tt_case c;
-    int code = TT_EXIT_USAGE;
+    struct arguments a = {.model = tt_model_default,
+                          .execution = -1,
+                          .draw = {.output = "-",
+                                   .what = TT_DRAW_DEFAULT,
+                                   .last = TT_PROBLEM_RANKS,
+                                   .from = -1,
+                                   .to = -1}};
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    if (!tt_case_apart(&c, argv[0], a.text)) return TT_EXIT_USAGE;
-    if (tt_model_settle(&a.model, &c, argv[0], a.text)) code = draw(&a, &c);
-    tt_case_close(&c);
+    int code = a.trace ? draw_trace(&a) : draw_problem(&a);
+    free(a.words);
     return code;
 }

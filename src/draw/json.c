@@ -16,10 +16,8 @@ void tt_json_string(const char *text, FILE *out)
         unsigned char c = (unsigned char)*at;
         if (c == '"' || c == '\\')
             fprintf(out, "\\%c", c);
-        else if (c < ' ')
+        else if (c < ' ' || c == '<')
             fprintf(out, "\\u%04x", c);
-        else if (c == '/' && at > text && at[-1] == '<')
-            fputs("\\/", out);
         else
             fputc(c, out);
     }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Quoted; what it stands for in JSON is the same in a script of a page, so `</` is written `<\/`. */
+/* Quoted; with < written as \u003c, so that JSON can stand in a page. */
 void tt_json_string(const char *text, FILE *out);
 
 #endif

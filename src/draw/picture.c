@@ -56,8 +56,10 @@ static void add(struct tt_picture *picture, struct tt_picture_list *list,
 void tt_picture_step(void *picture, const struct tt_sim_deed *deed)
 {
     struct tt_picture *p = picture;
+    struct tt_sim_deed kept = *deed;
+    kept.peer = (int)tt_max(deed->peer, -1);
     p->time_ps = tt_max(p->time_ps, deed->end_ps);
-    add(p, &p->deeds, deed);
+    add(p, &p->deeds, &kept);
 }
 
 void tt_picture_message(void *picture, const struct tt_sim_deed *trip)

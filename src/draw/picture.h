@@ -64,7 +64,7 @@ struct tt_picture_net {
     int *route[TT_PICTURE_ROUTES]; /* vertices, and -1 behind the last */
 };
 
-/* Invariants: deeds and trips name ranks in 0 .. ranks-1 (a step's peer may be negative), times ascend from begin to
+/* Invariants: deeds and trips name ranks in 0 .. ranks-1 (a step's peer may be -1), times ascend from begin to
  * end, bytes are not negative; traffic has groups * groups numbers, row = who gave, of rank r: r / per_group. */
 struct tt_picture {
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a trace to a picture.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "draw/trace.h"
+
+static const int64_t most_us = INT64_C(1) << 42; /* 50 days: in picoseconds it fits 63 bits */
+
+static bool is_seen(const struct tt_trace *trace, int rank)
+{
+    return trace->seen && trace->seen[rank / 8] >> rank % 8 & 1;
+}
+
+static tutti_status nothing_missing(const struct tt_trace *trace)
+{
+    int missing = 0, first = 0;
+    if (trace->ranks == 0) return tt_fail(TUTTI_ERR_ARG, "there are no events");
+    for (int r = trace->ranks - 1; r >= 0; r--) {
+        if (is_seen(trace, r)) continue;
+        missing++;
+        first = r;
+    }
+    if (!missing) return TUTTI_OK;
+    if (missing == 1)
+        return tt_fail(TUTTI_ERR_ARG, "of %d ranks, rank %d has no trace", trace->ranks, first);
+    return tt_fail(TUTTI_ERR_ARG, "of %d ranks, %d have no trace, the first of them rank %d",
+                   trace->ranks, missing, first);
+}
+
+static tutti_status has_execution(const struct tt_trace *trace, int64_t execution)
+{
+    uint64_t last = 0, first = UINT64_MAX;
+    bool found = false;
+    for (int64_t i = 0; i < trace->events; i++) {
+        const struct tt_trace_event *e = &trace->event[i];
+        if (e->kind > TT_REDUCE) continue;
+        last = e->execution > last ? e->execution : last;
+        first = e->execution < first ? e->execution : first;
+        found |= execution < 0 || e->execution == (uint64_t)execution;
+    }
+    if (found) return TUTTI_OK;
+    if (first > last) return tt_fail(TUTTI_ERR_ARG, "there are no events");
+    return tt_fail(TUTTI_ERR_ARG,
+                   "there is no execution %" PRId64 "; the first is %" PRIu64 ", the last %" PRIu64,
+                   execution, first, last);
+}
+
+/* So that no time leaves 63 bits. */
+static tutti_status within_reach(const struct tt_trace *trace)
+{
+    int64_t first = trace->whole ? 0 : INT64_MAX, last = 0;
+    for (int64_t i = 0; i < trace->events; i++) {
+        const struct tt_trace_event *e = &trace->event[i];
+        first = tt_min(first, e->us);
+        last = tt_max(last, e->us + e->dur_us);
+    }
+    for (int64_t i = 0; i < trace->flows; i++) last = tt_max(last, trace->flow[i].us);
+    if (last - tt_min(first, last) < most_us) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "the events lie more than 50 days apart");
+}
+
+/* ---- A whole trace ---- */
+
+static void whole_steps(const struct tt_trace *trace, struct tt_picture *picture)
+{
+    for (int64_t i = 0; i < trace->events; i++) {
+        const struct tt_trace_event *e = &trace->event[i];
+        int64_t begin = e->us * 1000000 + e->ps;
+        struct tt_sim_deed deed = {.kind = (enum tt_kind)e->kind,
+                                   .rank = e->rank,
+                                   .lane = e->lane,
+                                   .peer = e->peer,
+                                   .begin_ps = begin,
+                                   .end_ps = begin + e->dur_us * 1000000 + e->dur_ps,
+                                   .bytes = e->bytes};
+        if (e->kind <= TT_REDUCE) tt_picture_step(picture, &deed);
+    }
+}
+
+static void whole_trips(const struct tt_trace *trace, struct tt_picture *picture)
+{
+    for (int64_t i = 0; i + 1 < trace->flows; i += 2) {
+        const struct tt_trace_flow *from = &trace->flow[i], *to = from + 1;
+        struct tt_sim_deed trip = {.kind = (enum tt_kind)from->kind,
+                                   .rank = from->rank,
+                                   .lane = from->lane,
+                                   .peer = to->rank,
+                                   .begin_ps = from->us * 1000000 + from->ps,
+                                   .end_ps = to->us * 1000000 + to->ps,
+                                   .bytes = from->bytes};
+        tt_picture_message(picture, &trip);
+    }
+}
+
+static void whole_head(const struct tt_trace *trace, struct tt_picture *picture)
+{
+    memcpy(picture->problem, trace->problem, sizeof picture->problem);
+    memcpy(picture->algorithm, trace->algorithm, sizeof picture->algorithm);
+    memcpy(picture->model, trace->model, sizeof picture->model);
+    picture->run = trace->run;
+    picture->deeds.left_out += trace->deeds_left_out;
+    picture->trips.left_out += trace->trips_left_out;
+    if (trace->time_ps) picture->time_ps = trace->time_ps;
+}
+
+/* ---- A real run ---- */
+
+/* The name that all chosen events have; "" if they differ. */
+static const char *common(const struct tt_trace *trace, int64_t execution, bool call)
+{
+    int found = -1;
+    for (int64_t i = 0; i < trace->events; i++) {
+        const struct tt_trace_event *e = &trace->event[i];
+        int name = call ? e->call : e->algorithm;
+        if (e->kind > TT_REDUCE || (execution >= 0 && e->execution != (uint64_t)execution))
+            continue;
+        if (found >= 0 && found != name) return "";
+        found = name;
+    }
+    return found >= 0 ? trace->name[found] : "";
+}
+
+static void run_head(const struct tt_trace *trace, int64_t execution, struct tt_picture *picture)
+{
+    picture->run = true;
+    picture->deeds.left_out += trace->left_out;
+    snprintf(picture->problem, sizeof picture->problem, "%s", common(trace, execution, true));
+    snprintf(picture->algorithm, sizeof picture->algorithm, "%s", common(trace, execution, false));
+}
+
+static int root_of(const struct tt_picture *picture)
+{
+    struct tt_problem problem;
+    if (tt_problem_parse(picture->problem, &problem, NULL) != TUTTI_OK) return -1;
+    bool rooted = tt_coll_has_root(problem.call.coll) && problem.call.root < picture->ranks;
+    return rooted ? problem.call.root : -1;
+}
+
+tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_picture *picture)
+{
+    tutti_status status = TUTTI_OK;
+    if (!trace->whole || trace->ranks == 0) TT_TRY(nothing_missing(trace));
+    if (!trace->whole) TT_TRY(has_execution(trace, execution));
+    TT_TRY(within_reach(trace));
+    TT_TRY(tt_picture_begin(picture, trace->ranks));
+    if (trace->whole) {
+        whole_steps(trace, picture);
+        whole_trips(trace, picture);
+        whole_head(trace, picture);
+    } else {
+        status = tt_trace_match(trace, execution, picture);
+        run_head(trace, execution, picture);
+    }
+    if (status == TUTTI_OK) status = tt_picture_end(picture, root_of(picture));
+    if (status != TUTTI_OK) tt_picture_free(picture);
+    return status;
+}
+
+tutti_status tt_trace_read(struct tt_picture *picture, const char *text, size_t n,
+                           struct tt_trace_error *error)
+{
+    struct tt_trace trace;
+    tt_trace_begin(&trace);
+    tutti_status status = tt_trace_add(&trace, text, n, error);
+    if (status == TUTTI_OK) {
+        status = tt_trace_end(&trace, -1, picture);
+        if (status != TUTTI_OK) snprintf(error->text, sizeof error->text, "%s", tutti_error());
+    }
+    tt_trace_free(&trace);
+    return status;
+}

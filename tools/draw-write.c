@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a picture to a file: what was asked for, or what there is to see.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "draw.h"
+#include "draw/graph.h"
+#include "picture.h"
+
+enum tt_draw_format tt_draw_format_of(const char *path)
+{
+    static const char *const endings[] = {".svg", ".dot", ".json", ".trace.json"};
+    size_t n = strlen(path);
+    if (strcmp(path, "-") == 0) return TT_DRAW_AS_svg;
+    for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--) {
+        size_t k = strlen(endings[i]);
+        if (n > k && strcmp(path + n - k, endings[i]) == 0) return (enum tt_draw_format)i;
+    }
+    return TT_DRAW_FORMATS_N;
+}
+
+/* ---- The plans' graph ---- */
+
+static tutti_status print_plans(const struct tt_draw *draw, struct tt_plan **plans, FILE *out)
+{
+    const struct tt_case *c = draw->c;
+    for (int r = 0; r < c->map.p; r++) {
+        struct tt_call call = tt_problem_call(&c->problem, r, c->room);
+        plans[r] = tt_algorithm_plan(draw->algorithm, &call, &c->map, r);
+        if (!plans[r]) return TUTTI_ERR_MEMORY;
+    }
+    return tt_plan_graph(plans, c->map.p, out);
+}
+
+static tutti_status print_graph(const struct tt_draw *draw, FILE *out)
+{
+    int p = draw->c->map.p;
+    if (p > TT_GRAPH_STEPS)
+        return tt_fail(TUTTI_ERR_LIMIT, "%d ranks are too many for a graph of their plans", p);
+    struct tt_plan **plans = tt_calloc((size_t)p, sizeof(struct tt_plan *));
+    if (!plans) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d plans", p);
+    tutti_status status = print_plans(draw, plans, out);
+    for (int r = 0; r < p; r++) tt_plan_free(plans[r]);
+    tt_free(plans);
+    return status;
+}
+
+/* ---- What to draw ---- */
+
+static enum tt_draw_what default_of(const struct tt_draw *draw)
+{
+    if (draw->format != TT_DRAW_AS_dot)
+        return draw->from >= 0 || draw->to >= 0 ? TT_DRAW_routes : TT_DRAW_time;
+    return draw->picture.edges ? TT_DRAW_tree : draw->net ? TT_DRAW_network : TT_DRAW_plan;
+}
+
+static int complain(int code, const char *text)
+{
+    fprintf(stderr, "tutti draw: %s\n", text);
+    return code;
+}
+
+static int check_network(const struct tt_draw *draw)
+{
+    char text[160];
+    if (!draw->net) return complain(TT_EXIT_USAGE, "a network is wanted, as in ...@torus:4x4");
+    if (draw->picture.net.vertices == 0)
+        return complain(TT_EXIT_FAILED, "the network is too large for a picture");
+    if (draw->format != TT_DRAW_AS_svg || draw->picture.net.vertices <= TT_SVG_VERTICES)
+        return TT_EXIT_OK;
+    snprintf(text, sizeof text, "%d vertices are too many for an SVG, which takes %d",
+             draw->picture.net.vertices, TT_SVG_VERTICES);
+    return complain(TT_EXIT_FAILED, text);
+}
+
+/* Whether there is that to be seen. */
+static int check_what(const struct tt_draw *draw)
+{
+    bool dot = draw->format == TT_DRAW_AS_dot;
+    switch (draw->what) {
+    case TT_DRAW_tree:
+        if (draw->picture.edges) return TT_EXIT_OK;
+        return complain(TT_EXIT_FAILED, "the data does not go along a tree");
+    case TT_DRAW_network: return check_network(draw);
+    case TT_DRAW_routes:
+        if (dot) return complain(TT_EXIT_USAGE, "routes are drawn as SVG only");
+        return check_network(draw);
+    case TT_DRAW_time:
+    case TT_DRAW_traffic:
+        return dot ? complain(TT_EXIT_USAGE, "a .dot shows a tree, network or plan") : TT_EXIT_OK;
+    case TT_DRAW_plan:
+        if (!dot) return complain(TT_EXIT_USAGE, "the graph of the plans is a .dot");
+        if (draw->c) return TT_EXIT_OK;
+        return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
+    case TT_DRAW_DEFAULT: break;
+    }
+    return TT_EXIT_USAGE;
+}
+
+/* ---- Routes ---- */
+
+static tutti_status add_routes(struct tt_draw *draw)
+{
+    struct tt_picture *p = &draw->picture;
+    if (draw->from < 0 && draw->to < 0) return tt_picture_detours(p, draw->net);
+    if (draw->from >= 0 && draw->to >= 0)
+        return tt_picture_route(p, draw->net, draw->from, draw->to);
+    for (int r = 0; r < p->ranks; r++) {
+        int from = draw->from >= 0 ? draw->from : r, to = draw->to >= 0 ? draw->to : r;
+        if (from != to) TT_TRY(tt_picture_route(p, draw->net, from, to));
+    }
+    return TUTTI_OK;
+}
+
+/* ---- Printing ---- */
+
+static void print_svg(struct tt_draw *draw, FILE *out)
+{
+    char left_out[200] = "";
+    switch (draw->what) {
+    case TT_DRAW_time: tt_svg_time(&draw->picture, draw->first, draw->last, left_out, out); break;
+    case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
+    case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
+    case TT_DRAW_routes: tt_svg_routes(&draw->picture, out); break;
+    case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
+    case TT_DRAW_plan:
+    case TT_DRAW_DEFAULT: break;
+    }
+    if (left_out[0]) fprintf(stderr, "tutti draw: %s\n", left_out);
+}
+
+static void print_dot(struct tt_draw *draw, FILE *out)
+{
+    if (draw->what == TT_DRAW_tree)
+        tt_picture_dot_tree(&draw->picture, out);
+    else if (draw->what == TT_DRAW_network)
+        tt_picture_dot_network(&draw->picture, out);
+    else
+        draw->picture.status = print_graph(draw, out);
+}
+
+static void print(void *arg, FILE *out)
+{
+    struct tt_draw *draw = arg;
+    switch (draw->format) {
+    case TT_DRAW_AS_svg: print_svg(draw, out); break;
+    case TT_DRAW_AS_dot: print_dot(draw, out); break;
+    case TT_DRAW_AS_json: tt_picture_json(&draw->picture, out); break;
+    case TT_DRAW_AS_trace: tt_picture_trace(&draw->picture, out); break;
+    case TT_DRAW_FORMATS_N: break;
+    }
+}
+
+/* What a picture for people and one for programs keeps at most. */
+static void tell_left_out(const struct tt_picture *p)
+{
+    if (p->deeds.left_out || p->trips.left_out)
+        fprintf(stderr,
+                "tutti draw: %lld steps and %lld messages beyond the first %d are left out\n",
+                (long long)p->deeds.left_out, (long long)p->trips.left_out, TT_PICTURE_MOST);
+}
+
+int tt_draw_write(struct tt_draw *draw)
+{
+    bool all = draw->format != TT_DRAW_AS_svg && draw->format != TT_DRAW_AS_dot;
+    if (draw->what == TT_DRAW_DEFAULT) draw->what = default_of(draw);
+    int code = all ? TT_EXIT_OK : check_what(draw);
+    if (code != TT_EXIT_OK) return code;
+    bool routes = draw->what == TT_DRAW_routes || all;
+    if (routes && draw->net && draw->picture.net.vertices && add_routes(draw) != TUTTI_OK)
+        return complain(TT_EXIT_FAILED, tutti_error());
+    if (all) tell_left_out(&draw->picture);
+    if (!tt_write_whole("tutti draw", draw->output, print, draw)) return TT_EXIT_FAILED;
+    if (draw->picture.status == TUTTI_OK) return TT_EXIT_OK;
+    return complain(TT_EXIT_FAILED, tutti_error());
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti draw`: from what was asked for (draw.c), over a picture of a simulation (picture.h) or of traces
+ * (draw-trace.c), to a file (draw-write.c).
+ */
+#ifndef TT_TOOLS_DRAW_H
+#define TT_TOOLS_DRAW_H
+
+#include "draw/picture.h"
+#include "problem.h"
+
+#define TT_DRAW_WHATS(X) X(time) X(tree) X(network) X(routes) X(traffic) X(plan)
+enum tt_draw_what {
+#define TT_DRAW_ENUM(name) TT_DRAW_##name,
+    TT_DRAW_WHATS(TT_DRAW_ENUM)
+#undef TT_DRAW_ENUM
+        TT_DRAW_DEFAULT
+};
+
+#define TT_DRAW_FORMATS(X) X(svg) X(dot) X(json) X(trace)
+enum tt_draw_format {
+#define TT_DRAW_ENUM(name) TT_DRAW_AS_##name,
+    TT_DRAW_FORMATS(TT_DRAW_ENUM)
+#undef TT_DRAW_ENUM
+        TT_DRAW_FORMATS_N
+};
+
+struct tt_draw {
+    const char *output;
+    enum tt_draw_format format;
+    enum tt_draw_what what;
+    int first, last; /* ranks of the space-time diagram */
+    int from, to;    /* of a route; -1: not said */
+    struct tt_picture picture;
+    struct tt_net *net;                   /* NULL: none */
+    const struct tt_case *c;              /* NULL: a trace */
+    const struct tt_algorithm *algorithm; /* likewise */
+};
+
+/* A folder of rank-R.json, or files; exit code, having told what is wrong. */
+int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
+/* The format that the name asks for; TT_DRAW_FORMATS_N: none. */
+enum tt_draw_format tt_draw_format_of(const char *path);
+/* Exit code. */
+int tt_draw_write(struct tt_draw *draw);
+
+#endif
