@@ -14,18 +14,23 @@
 #include "command.h"
 #include "json.h"
 #include "model.h"
+#include "picture.h"
 #include "problem.h"
 
-enum { OPTION_JSON = 256 };
+enum { OPTION_JSON = 256, OPTION_TRACE };
 
 struct arguments {
-    const char *text, *algorithms, *json;
+    const char *text, *algorithms, *json, *trace;
     struct tt_model model;
 };
 
 static const struct argp_option options[] = {
     {"algorithm", 'a', "NAME,...|all", 0, "these (default: all that apply)", 0},
     {"json", OPTION_JSON, "FILE", 0, "rows of results to FILE (-: standard output)", 0},
+    {"trace", OPTION_TRACE, "FILE", 0,
+     "what each rank does when, for Perfetto or `tutti draw --trace`, to FILE; of one algorithm "
+     "(default: the one that would be used)",
+     0},
     {0},
 };
 
@@ -35,6 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'a': a->algorithms = arg; return 0;
     case OPTION_JSON: a->json = arg; return 0;
+    case OPTION_TRACE: a->trace = arg; return 0;
     case ARGP_KEY_ARG:
         if (a->text) argp_error(state, "only one problem at a time");
         a->text = arg;
@@ -217,6 +223,35 @@ static bool can_run_all(const struct arguments *a, const struct tt_case *c)
     }
 }
 
+static void print_trace(void *picture, FILE *out)
+{
+    tt_picture_trace(picture, out);
+}
+
+/* The same with a trace; false: it told what is wrong. */
+static bool simulate_traced(const struct arguments *a, const struct tt_case *c,
+                            const struct tt_algorithm *algorithm, struct tt_sim_result *result)
+{
+    struct tt_picture picture;
+    if (tt_case_picture(c, algorithm, &a->model, &picture, result) != TUTTI_OK) {
+        fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
+        return false;
+    }
+    bool written = tt_write_whole("tutti sim", a->trace, print_trace, &picture);
+    tt_picture_free(&picture);
+    if (!written) tt_sim_free(result);
+    return written;
+}
+
+static bool simulate_told(const struct arguments *a, const struct tt_case *c,
+                          const struct tt_algorithm *algorithm, struct tt_sim_result *result)
+{
+    if (a->trace) return simulate_traced(a, c, algorithm, result);
+    bool good = simulate(a, c, algorithm, result) == TUTTI_OK;
+    if (!good) fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
+    return good;
+}
+
 static int run_one(const struct arguments *a, const struct tt_case *c,
                    const struct tt_algorithm *algorithm, cJSON *rows)
 {
@@ -224,10 +259,7 @@ static int run_one(const struct arguments *a, const struct tt_case *c,
     struct tt_sim_result result;
     bool table = !a->json || strcmp(a->json, "-") != 0;
     if (algorithm->refuse(&call, &c->map)) return TT_EXIT_OK;
-    if (simulate(a, c, algorithm, &result) != TUTTI_OK) {
-        fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
-        return TT_EXIT_FAILED;
-    }
+    if (!simulate_told(a, c, algorithm, &result)) return TT_EXIT_FAILED;
     if (table) print_row(a, c, algorithm, &result);
     if (table && result.links) print_loads(c, &result);
     if (rows) add_row(rows, a, c, algorithm, &result);
@@ -250,9 +282,25 @@ static int run_all(const struct arguments *a, const struct tt_case *c)
     return code;
 }
 
+/* A trace is of one; false: it told what is wrong. */
+static bool one_algorithm(struct arguments *a, const struct tt_case *c)
+{
+    const struct tt_algorithm *algorithm;
+    if (a->algorithms && !strchr(a->algorithms, ',') && strcmp(a->algorithms, "all") != 0)
+        return true;
+    if (a->algorithms) {
+        fprintf(stderr, "tutti sim: --trace wants one algorithm\n");
+        return false;
+    }
+    algorithm = tt_case_algorithm(c, "tutti sim", NULL);
+    if (algorithm) a->algorithms = algorithm->name;
+    return algorithm != NULL;
+}
+
 static int check_and_run(struct arguments *a, const struct tt_case *c)
 {
     if (!tt_model_settle(&a->model, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
+    if (a->trace && !one_algorithm(a, c)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
     return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);

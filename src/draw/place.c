@@ -47,7 +47,7 @@ static void place_grid(struct tt_picture_net *p, const struct tt_net *net)
 
 static void place_cube(struct tt_picture_net *p)
 {
-    static const double edge[4][2] = {{1.9, 0.16}, {0.12, -1.9}, {0.85, -0.75}, {4.1, 0.85}};
+    static const double edge[4][2] = {{1.9, 0.16}, {0.12, -1.9}, {0.85, -0.75}, {4.2, 1.5}};
     for (int i = 0; i < p->nodes; i++) {
         struct tt_picture_vertex *v = &p->vertex[i];
         for (int d = 0; d < p->dims; d++) {

@@ -13,7 +13,7 @@
 
 #include "draw/svg.h"
 
-enum { WIDE = 1060, HIGH = 860, SLICE_TITLE = 20 };
+enum { WIDE = 1060, HIGH = 860, SLICE_TITLE = 20, NARROW = 560 };
 
 struct view {
     const struct tt_picture_net *net;
@@ -67,12 +67,14 @@ static void find_step(struct view *v)
         v->columns = (int)fmin(fmax(floor(WIDE / slice_width(v)), 1), v->net->slices);
         if (slice_width(v) <= WIDE && slice_rows(v) * slice_height(v) <= HIGH) break;
     }
+    v->columns = (int)tt_div_up(v->net->slices, slice_rows(v));
     v->node = fmin(v->step * 0.27, 14);
 }
 
 static struct spot slice_at(const struct view *v, int slice)
 {
-    return (struct spot){TT_SVG_MARGIN + slice % v->columns * slice_width(v),
+    double all = v->columns * slice_width(v), indent = fmax(NARROW - all, 0) / 2;
+    return (struct spot){TT_SVG_MARGIN + indent + slice % v->columns * slice_width(v),
                          TT_SVG_TOP + slice / v->columns * slice_height(v)};
 }
 
@@ -127,7 +129,7 @@ static void link_line(const struct view *v, const struct tt_picture_link *link)
 {
     struct spot a = spot_of(v, link->from), b = spot_of(v, link->to), way;
     int load = tt_svg_load(link->bytes, v->net->max_link_bytes);
-    double side = fmin(v->step * 0.06, 3.2), thick = fmin(v->step * 0.09, 1.2 + 0.33 * load);
+    double side = fmin(v->step * 0.06, 3.2), thick = fmin(v->step * 0.09, 1.1 + 0.26 * load);
     if (is_stub(v->net, link->from, link->to, &way)) {
         double reach = v->node + v->step * (way.x * way.y == 0 ? 0.42 : 0.3);
         b = (struct spot){a.x + way.x * reach, a.y + way.y * reach};
@@ -272,7 +274,7 @@ static struct view view_of(const struct tt_picture *picture, FILE *out)
 static double begin(const struct view *v, const struct tt_picture *picture, const char *what,
                     double below)
 {
-    double width = fmax(v->columns * slice_width(v), 560) + 2 * TT_SVG_MARGIN;
+    double width = fmax(v->columns * slice_width(v), NARROW) + 2 * TT_SVG_MARGIN;
     double bottom = TT_SVG_TOP + slice_rows(v) * slice_height(v);
     tt_svg_begin(picture, what, width, bottom + below, v->out);
     return bottom;
@@ -297,7 +299,7 @@ void tt_svg_routes(const struct tt_picture *picture, FILE *out)
     enum { SHOWN = 24, COLUMN = 150, ROW = 20 };
     struct view v = view_of(picture, out);
     int n = (int)tt_min(picture->net.routes, SHOWN);
-    int columns = (int)fmax(floor(fmax(v.columns * slice_width(&v), 560) / COLUMN), 1);
+    int columns = (int)fmax(floor(fmax(v.columns * slice_width(&v), NARROW) / COLUMN), 1);
     char what[TT_PROBLEM_MAP + 64];
     snprintf(what, sizeof what, "Routes on %s", picture->net.text);
     double bottom = begin(&v, picture, what, 24 + ROW * tt_div_up(n, columns));

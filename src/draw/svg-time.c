@@ -17,6 +17,7 @@ struct view {
     const struct tt_picture *picture;
     FILE *out;
     int first, last, lanes; /* lanes of a rank */
+    bool pale;              /* drawing what waits; else what does something */
     double row, scale;      /* points a rank, points a ps */
 };
 
@@ -90,16 +91,20 @@ static void tip(const struct tt_sim_deed *d, bool trip, FILE *out)
             tt_svg_time_text(begin, (double)d->begin_ps), tt_svg_time_text(end, (double)d->end_ps));
 }
 
+static bool waits(enum tt_kind kind)
+{
+    return kind == TT_WAIT || kind == TT_AWAIT;
+}
+
 /* A deed that takes no time, or hardly any, is still a mark. */
 static void bar(const struct view *v, const struct tt_sim_deed *d)
 {
-    bool pale = d->kind == TT_WAIT || d->kind == TT_AWAIT;
-    bool works = d->kind == TT_COPY || d->kind == TT_REDUCE;
+    bool pale = waits(d->kind), works = d->kind == TT_COPY || d->kind == TT_REDUCE;
     double x = x_of(v, d->begin_ps), wide = x_of(v, d->end_ps) - x;
     double lane = v->row * 0.8 / v->lanes;
     double high = lane * (pale ? 0.5 : works ? 0.9 : 0.7);
     double y = y_of(v, d->rank) + v->row * 0.1 + d->lane * lane + (lane - high) / 2;
-    if (pale && wide < 0.3) return;
+    if (pale != v->pale || (pale && wide < 0.3)) return;
     fprintf(v->out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
             class_of(d->kind), x, y, fmax(wide, 1.2), high);
     tip(d, false, v->out);
@@ -142,7 +147,7 @@ static double key(const struct view *v, double x, double y, const char *class, c
         fprintf(v->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n",
                 class, x, y - 10);
     tt_svg_text(x + 24, y, "minor", "start", name, v->out);
-    return x + 40 + 6.2 * (double)strlen(name);
+    return x + 40 + 5.7 * (double)strlen(name);
 }
 
 static void legend(const struct view *v, double y)
@@ -182,7 +187,7 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
                  FILE *out)
 {
     last = (int)tt_min(tt_min(last, first + TT_SVG_RANKS - 1), picture->ranks - 1);
-    struct view v = {picture, out, first, last, lanes_of(picture), 0, 0};
+    struct view v = {picture, out, first, last, lanes_of(picture), false, 0, 0};
     int rows_n = last - first + 1;
     v.row = fmin(fmax(760.0 / rows_n, 10), 44);
     v.scale = WIDE / fmax((double)picture->time_ps, 1);
@@ -190,6 +195,9 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
     tt_svg_begin(picture, "Who does what when", LEFT + WIDE + RIGHT, bottom + BOTTOM, out);
     rows(&v);
     axis(&v);
+    v.pale = true;
+    each(&v, &picture->deeds, false, bar);
+    v.pale = false;
     int64_t deeds = each(&v, &picture->deeds, false, bar);
     int64_t trips = each(&v, &picture->trips, true, line);
     legend(&v, bottom + 44);
