@@ -28,6 +28,7 @@ procps              command -v pgrep
 perl                perl -MPod::Text -e 1
 bsdutils            command -v script
 libsimgrid-dev      pkg-config --exists simgrid
+graphviz            command -v dot
 LIST
 }
 

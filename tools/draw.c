@@ -165,10 +165,11 @@ static int draw_problem(struct arguments *a)
     return code;
 }
 
-/* The network is not in a trace, but a simulation's problem names it. */
+/* The network is not in a trace, but a simulation's problem names it; no file is opened for that. */
 static tutti_status find_network(struct tt_draw *draw, struct tt_net *net)
 {
     struct tt_problem problem;
+    if (strstr(draw->picture.problem, "@file:")) return TUTTI_OK;
     if (tt_problem_parse(draw->picture.problem, &problem, NULL) != TUTTI_OK) return TUTTI_OK;
     if (problem.p != draw->picture.ranks) return TUTTI_OK;
     TT_TRY(tt_problem_net(&problem, net));

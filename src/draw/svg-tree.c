@@ -42,7 +42,7 @@ static void print(const struct tt_picture *picture, const struct tree *t, FILE *
     tt_svg_begin(picture, "The logical tree", fmax(width, 560), TT_SVG_TOP + (bottom + 1.6) * high,
                  out);
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < t->n; i++) {
+        for (int i = pass == 0; i < t->n; i++) {
             const struct tt_picture_vertex *a = &t->at[i], *b = i ? &t->at[t->parent[i]] : a;
             double x = TT_SVG_MARGIN + indent + (a->x + 0.5) * step;
             double y = TT_SVG_TOP + (a->y + 0.6) * high, up = (b->y - a->y) * high;

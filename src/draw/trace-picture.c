@@ -131,10 +131,13 @@ static void run_head(const struct tt_trace *trace, int64_t execution, struct tt_
     snprintf(picture->algorithm, sizeof picture->algorithm, "%s", common(trace, execution, false));
 }
 
+/* Of the problem without its map: that may name a file, and a trace is not to have files opened. */
 static int root_of(const struct tt_picture *picture)
 {
     struct tt_problem problem;
-    if (tt_problem_parse(picture->problem, &problem, NULL) != TUTTI_OK) return -1;
+    char text[TT_PROBLEM_TEXT];
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(picture->problem, "@"), picture->problem);
+    if (tt_problem_parse(text, &problem, NULL) != TUTTI_OK) return -1;
     bool rooted = tt_coll_has_root(problem.call.coll) && problem.call.root < picture->ranks;
     return rooted ? problem.call.root : -1;
 }

@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti draw`: each kind of file is what its ending says, of simulations and of real runs; what cannot be drawn or
+# read is told, and leaves no file.
+# shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+
+# Well-formed, with so many elements of a class.
+svg_has() {
+    python3 - "$@" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as tree
+path, wanted = sys.argv[1], sys.argv[2:]
+root = tree.parse(path).getroot()
+assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("viewBox"), root.tag
+assert root.find("{http://www.w3.org/2000/svg}title").text and root.find("{http://www.w3.org/2000/svg}desc").text
+for want in wanted:
+    name, least = want.split("=")
+    found = sum(name in (e.get("class") or "").split() for e in root.iter())
+    assert found == int(least), f"{path}: {found} of class {name}, not {least}"
+PYTHON
+}
+
+# ---- Simulations ----
+
+# A legend has one of each, too.
+expect 0 tutti draw bcast/u8/1K/p8 -a binomial -o time.svg
+svg_has time.svg trip=8 signal=1 reduce=1
+expect 0 tutti draw allreduce/f64/sum/64K/p8 -a halving --gamma 0.5ns
+cp out default.svg
+svg_has default.svg reduce=49 trip=97
+expect 0 tutti draw barrier/p4 -a dissemination -o time.svg
+svg_has time.svg signal=9 trip=1
+expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what tree -o tree.svg
+svg_has tree.svg node=8 edge=7
+expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what traffic -o traffic.svg
+svg_has traffic.svg f8=8 f0=58
+for network in ring:12 mesh:3x4 torus:2x2x3 'torus:13-hole(5)' 'torus:2x2x2x2-hole(3)-hole(4)-hole(5)-hole(6)' \
+    'hypercube:4-hole(1)-hole(2)-hole(8)-hole(15)' tree:3x12 fattree:4x3 dragonfly:1x4x1x3; do
+    for what in network routes; do
+        expect 0 tutti draw "alltoall/u8/64/p12@$network" -a pairwise --what $what -o network.svg
+        svg_has network.svg node=12
+    done
+done
+expect 0 tutti draw 'alltoall/u8/64/p35@torus:6x6-hole(2,2)' -a pairwise --what routes -o routes.svg
+svg_has routes.svg hole=1 cross=1 node=35
+expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 --to 5 -o routes.svg
+grep -q '>2 to 5: 3 links<' routes.svg || fail 'not the route from 2 to 5'
+expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 -o routes.svg
+[ "$(grep -c '>2 to [0-7]: [123] link' routes.svg)" -eq 7 ] || fail 'not the routes from 2 to all'
+
+# More than can be read is left out, and that is said, there and here.
+expect 0 tutti draw barrier/p300 -a dissemination -o many.svg
+says err 'ranks 0 to 63 of 300 are shown; '
+grep -q 'ranks 0 to 63 of 300 are shown; ' many.svg || fail 'the picture does not say what is left out'
+expect 0 tutti draw barrier/p300 -a dissemination --ranks 290-299 -o many.svg
+says err 'ranks 290 to 299 of 300'
+
+# ---- Other files ----
+
+expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.json
+python3 - <<'PYTHON'
+import json
+p = json.load(open("picture.json"))
+assert list(p) == ["tutti", "problem", "algorithm", "source", "model", "ranks", "time_ps", "deeds", "deeds_left_out",
+                   "trips", "trips_left_out", "traffic", "tree", "network"], list(p)
+assert p["tutti"] == "picture 1" and p["source"] == "simulation" and p["model"] == "links" and p["ranks"] == 16
+assert len(p["trips"]) == 240 and all(t[2] == "send" and t[5] == 1024 for t in p["trips"])
+assert sum(map(sum, p["traffic"]["bytes"])) == 240 * 1024 and p["tree"] is None
+n = p["network"]
+assert n["kind"] == "torus" and n["extent"] == [4, 4] and len(n["vertices"]) == 16 and len(n["links"]) == 64
+assert n["max_link_bytes"] == 8192 == n["mean_link_bytes"] and n["routes"] and n["missing"] == []
+assert all(d[3] <= d[4] <= p["time_ps"] for d in p["deeds"])
+PYTHON
+for what in tree network plan; do
+    expect 0 tutti draw bcast/u8/64/p15@tree:2x15 -a binomial --what $what -o "$what.dot"
+    dot -Tsvg "$what.dot" -o "$what-dot.svg" 2>err || fail "dot does not take $what.dot"
+done
+[ "$(grep -c -- '->' tree.dot)" -eq 14 ] || fail 'a tree of 15 without 14 edges'
+expect 0 tutti draw bcast/u8/64/p15@tree:2x15 -a binomial -o default.dot
+cmp tree.dot default.dot || fail 'a .dot shows the tree first'
+
+# A trace reads back to the same picture, network and all.
+expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.trace.json
+expect 0 tutti sim alltoall/u8/1K/p16@torus:4x4 -a pairwise --trace sim.json
+cmp picture.trace.json sim.json || fail '--trace writes another trace'
+expect 0 tutti draw --trace sim.json -o again.json
+cmp picture.json again.json || fail 'a trace reads back to another picture'
+expect 2 tutti sim alltoall/u8/1K/p16@torus:4x4 -a pairwise,ring --trace sim.json
+says err 'wants one algorithm'
+python3 - <<'PYTHON'
+import json
+t = json.load(open("sim.json"))
+names = {e["args"]["name"] for e in t["traceEvents"] if e["ph"] == "M"}
+assert names == {f"rank {r}" for r in range(16)}, names
+assert sum(e["ph"] == "s" for e in t["traceEvents"]) == sum(e["ph"] == "f" for e in t["traceEvents"]) == 240
+PYTHON
+
+# ---- Real runs ----
+
+expect 0 env TUTTI_TRACE="$work/traced" tutti bench bcast/u8/32K/p4 --algorithm binomial --iterations 3
+ls traced/rank-{0,1,2,3}.json >/dev/null || fail 'not a trace of each rank'
+expect 0 tutti draw --trace traced -o run.svg
+svg_has run.svg
+execution=$(python3 - <<'PYTHON'
+import json
+events = json.load(open("traced/rank-0.json"))
+print(next(e["args"]["execution"] for e in events if e["args"].get("call") == "bcast"))
+PYTHON
+)
+expect 0 tutti draw --trace traced --execution "$execution" -o run.json
+python3 - <<'PYTHON'
+import json
+p = json.load(open("run.json"))
+assert p["source"] == "run" and p["model"] is None and p["ranks"] == 4, p
+assert p["problem"] == "bcast" and p["algorithm"] == "binomial", (p["problem"], p["algorithm"])
+sent = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] != "signal"}
+assert sent == {(0, 1): 32768, (0, 2): 32768, (2, 3): 32768}, sent
+assert sorted(map(tuple, p["tree"]["edges"])) == [(0, 1), (0, 2), (2, 3)], p["tree"]
+assert min(d[3] for d in p["deeds"]) < 10**6 and max(d[4] for d in p["deeds"]) == p["time_ps"]
+PYTHON
+expect 0 tutti draw --trace traced --execution "$execution" --what tree -o run.svg
+expect 0 tutti draw --trace traced -o run.trace.json
+expect 0 tutti draw --trace run.trace.json -o run-again.json
+expect 0 tutti draw --trace traced -o run-all.json
+cmp run-all.json run-again.json || fail 'a run reads back to another picture'
+expect 0 tutti draw --trace traced/rank-0.json traced/rank-{1,2,3}.json -o run.json
+cmp run-all.json run.json || fail 'files are not what their folder is'
+
+# ---- What is wrong ----
+
+wrong() {
+    local says=$1
+    shift
+    rm -f no.svg
+    expect 2 tutti draw -o no.svg "$@"
+    says err "$says"
+    [ ! -e no.svg ] || fail 'a picture of nothing'
+}
+wrong 'there is no execution 9999; the first is 0' --trace traced --execution 9999
+head -c 1000 traced/rank-2.json >half && mv half traced/rank-2.json
+wrong 'traced/rank-2.json:[0-9]+:[0-9]+: the text ends here; .* expected' --trace traced
+printf '[\n{"name":"copy","ph":"X","pid":2,"tid":0,"ts":-1,"dur":1}]' >traced/rank-2.json
+wrong 'traced/rank-2.json:2:46: a time: microseconds, not negative expected' --trace traced
+rm traced/rank-2.json
+wrong 'of 4 ranks, rank 2 has no trace' --trace traced
+rm traced/*
+wrong 'no rank-0.json or the like' --trace traced
+: >traced/rank-0.json
+wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
+wrong 'No such file' --trace nowhere
+wrong 'which problem'
+wrong 'only one problem' barrier/p4 barrier/p5
+wrong 'a trace is what it is' --trace traced -a ring
+wrong 'wants --trace' barrier/p4 --execution 0
+wrong "'quick' is none of time" barrier/p4 --what quick
+wrong 'a network is wanted' alltoall/u8/8/p4 --what network
+wrong 'graph of the plans is a .dot' barrier/p4 --what plan
+wrong 'there is no rank 4: there are 4 ranks' barrier/p4 --ranks 4-5
+wrong 'there is no rank 9' alltoall/u8/8/p9@mesh:3x3 --from 9
+wrong 'is after' barrier/p4 --ranks 3-1
+wrong 'hypercube does not apply: it ' alltoall/u8/8/p5 -a hypercube
+expect 2 tutti draw barrier/p4 -o picture.png
+says err "'picture.png' ends in none of"
+expect 2 tutti draw barrier/p4 --what time -o no.dot
+says err 'shows a tree, network or plan'
+expect 1 tutti draw barrier/p4 --what tree -o no.svg
+says err 'does not go along a tree'
+expect 1 tutti draw bcast/u8/8/p4 -o /no/such/folder/picture.svg
+says err 'cannot write /no/such/folder/picture.svg: No such file'
+expect 1 tutti draw alltoall/u8/8/p64 -a pairwise --what plan -o no.dot
+says err 'too many for a graph'
+if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti draw barrier/p4 >/dev/full'; fi

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Traces that are as they should be: what is written reads back, and the messages of a real run are found.
+ */
+#include "drawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A picture written as a trace, and read again, is the same picture. */
+static void there_and_back(void **state)
+{
+    static const char *const cases[][2] = {
+        {"bcast/u8/1K/p8/root=3", "binomial"},    {"allreduce/f64/sum/64K/p8", "halving"},
+        {"alltoall/u8/1K/p16@torus:4x4", "mesh"}, {"allreduce/f64/sum/64K/p6", "prt"},
+        {"barrier/p5", "dissemination"},          {"bcast/u8/1/p1", "binomial"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct drawn *d = drawn(cases[i][0], cases[i][1]);
+        struct tt_picture back;
+        struct tt_trace_error error;
+        char *trace = printed(tt_picture_trace, &d->picture);
+        if (tt_trace_read(&back, trace, strlen(trace), &error) != TUTTI_OK)
+            fail_msg("%s: %d:%d: %s", cases[i][0], error.line, error.column, error.text);
+        char *before = printed(tt_picture_json, &d->picture),
+             *after = printed(tt_picture_json, &back);
+        assert_string_equal(before, after);
+        free(before);
+        free(after);
+        free(trace);
+        tt_picture_free(&back);
+        drawn_free(d);
+    }
+    (void)state;
+}
+
+/* ---- Real runs, by hand ---- */
+
+#define EVENT(name, rank, ts, dur, args)                                                           \
+    "{\"name\":\"" name "\",\"ph\":\"X\",\"pid\":" #rank ",\"tid\":0,\"ts\":" #ts ",\"dur\":" #dur \
+    ",\"args\":{" args "}}"
+
+static struct tt_picture run(const char *const *texts, int n, int64_t execution)
+{
+    struct tt_trace trace;
+    struct tt_trace_error error;
+    struct tt_picture picture;
+    tt_trace_begin(&trace);
+    for (int i = 0; i < n; i++)
+        if (tt_trace_add(&trace, texts[i], strlen(texts[i]), &error) != TUTTI_OK)
+            fail_msg("%d:%d: %s", error.line, error.column, error.text);
+    if (tt_trace_end(&trace, execution, &picture) != TUTTI_OK) fail_msg("%s", tutti_error());
+    tt_trace_free(&trace);
+    return picture;
+}
+
+static void trip_is(const struct tt_picture *p, int64_t i, struct tt_sim_deed wanted)
+{
+    const struct tt_sim_deed *trip = &p->trips.at[i];
+    assert_true(i < p->trips.n);
+    assert_int_equal(trip->kind, wanted.kind);
+    assert_int_equal(trip->rank, wanted.rank);
+    assert_int_equal(trip->peer, wanted.peer);
+    assert_int_equal(trip->bytes, wanted.bytes);
+    assert_int_equal(trip->begin_ps, wanted.begin_ps);
+    assert_int_equal(trip->end_ps, wanted.end_ps);
+}
+
+/* The second send meets the second receive, which was posted first elsewhere; a message ends with its wait. */
+static void messages(void **state)
+{
+    static const char *const texts[] =
+        {
+            "[" EVENT("send", 0, 100.000, 1.0, "\"bytes\":10,\"peer\":1,\"value\":0,\"execution\":4") ",\n" EVENT(
+                "send", 0, 102.5, 0.001,
+                "\"bytes\":20,\"peer\":1,\"value\":1,\"execution\":4") ",\n" EVENT("wait", 0, 103,
+                                                                                   1,
+                                                                                   "\"bytes\":0,"
+                                                                                   "\"peer\":-1,"
+                                                                                   "\"value\":0,"
+                                                                                   "\"execution\":"
+                                                                                   "4") "]",
+            "[" EVENT("recv", 1, 101, 0.5, "\"bytes\":10,\"peer\":0,\"value\":7,\"execution\":4") ",\n" EVENT(
+                "recv", 1, 102, 0.5,
+                "\"bytes\":20,\"peer\":0,\"value\":8,\"execution\":4") ",\n" EVENT("wait", 1, 103,
+                                                                                   2.000001,
+                                                                                   "\"bytes\":0,"
+                                                                                   "\"peer\":-1,"
+                                                                                   "\"value\":8,"
+                                                                                   "\"execution\":"
+                                                                                   "4") ",\n" EVENT("wait",
+                                                                                                    1,
+                                                                                                    106,
+                                                                                                    1,
+                                                                                                    "\"value\":7,"
+                                                                                                    "\"execution\":4") "]",
+        };
+    struct tt_picture p = run(texts, 2, -1);
+    assert_true(p.run);
+    assert_int_equal(p.ranks, 2);
+    assert_int_equal(p.deeds.n, 7);
+    assert_int_equal(p.trips.n, 2);
+    trip_is(&p, 0, (struct tt_sim_deed){TT_SEND, 0, 0, 1, 0, 7000000, 10});
+    trip_is(&p, 1, (struct tt_sim_deed){TT_SEND, 0, 0, 1, 2500000, 5000001, 20});
+    assert_int_equal(p.time_ps, 7000000);
+    assert_int_equal(p.edges, 1);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* An await of 2 is met by the signal of 3 that goes to it, not by that which goes to another, nor by that of 1. */
+static void flags(void **state)
+{
+    static const char *const text[] = {
+        "[" EVENT("signal", 0, 1, 1, "\"peer\":1,\"value\":1") "," EVENT("signal", 0, 3, 1, "\"peer\":2,\"value\":2") "," EVENT(
+            "signal", 0, 5,
+            1, "\"peer\":-1,\"value\":3") "," EVENT("await", 1, 2, 9,
+                                                    "\"peer\":0,\"value\":2") "," EVENT("await", 2,
+                                                                                        2, 2.5,
+                                                                                        "\"peer\":"
+                                                                                        "0,"
+                                                                                        "\"value\":"
+                                                                                        "2") "]"};
+    struct tt_picture p = run(text, 1, -1);
+    assert_int_equal(p.trips.n, 2);
+    trip_is(&p, 0, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 2, 2000000, 3500000, 8});
+    trip_is(&p, 1, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 1, 4000000, 10000000, 8});
+    assert_int_equal(p.traffic[1], 0);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* A read within a get is how that is done; within a reduction it is a trip of its own; elsewhere it is none. */
+static void one_sided(void **state)
+{
+    static const char *const text[] = {
+        "[" EVENT("get", 0, 0, 2, "\"bytes\":64,\"peer\":1,\"value\":0") "," EVENT("read", 0, 0.5, 1, "\"bytes\":64,\"peer\":1") "," EVENT(
+            "wait", 0, 2, 1,
+            "\"value\":0") "," EVENT("reduce", 0, 3, 4,
+                                     "\"bytes\":32,\"peer\":-1") "," EVENT("read", 0, 4, 1,
+                                                                           "\"bytes\":32,\"peer\":"
+                                                                           "1") "," EVENT("read", 0,
+                                                                                          9, 1,
+                                                                                          "\"bytes"
+                                                                                          "\":5,"
+                                                                                          "\"peer\""
+                                                                                          ":1") "," EVENT("put",
+                                                                                                          1,
+                                                                                                          8,
+                                                                                                          1,
+                                                                                                          "\"bytes\":16,\"peer\":0,\"value\":3") "," EVENT("write",
+                                                                                                                                                           1,
+                                                                                                                                                           8.5,
+                                                                                                                                                           0.1,
+                                                                                                                                                           "\"bytes\":16,\"peer\":0") "," EVENT("wait",
+                                                                                                                                                                                                1,
+                                                                                                                                                                                                10,
+                                                                                                                                                                                                2,
+                                                                                                                                                                                                "\"value\":3") "]"};
+    struct tt_picture p = run(text, 1, -1);
+    assert_int_equal(p.deeds.n, 5);
+    assert_int_equal(p.trips.n, 3);
+    trip_is(&p, 0, (struct tt_sim_deed){TT_GET, 1, 0, 0, 0, 3000000, 64});
+    trip_is(&p, 1, (struct tt_sim_deed){TT_GET, 1, 0, 0, 4000000, 5000000, 32});
+    trip_is(&p, 2, (struct tt_sim_deed){TT_PUT, 1, 0, 0, 8000000, 12000000, 16});
+    assert_int_equal(p.traffic[2], 112);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* One execution of several: its own times, its own name. */
+static void executions(void **state)
+{
+    static const char
+        *const
+            text[] =
+                {
+                    "[" EVENT("copy", 0, 10, 1,
+                              "\"bytes\":1,\"execution\":0,\"call\":\"bcast\",\"algorithm\":"
+                              "\"flat\"") "," EVENT("reduce", 0, 20, 3,
+                                                    "\"bytes\":2,\"execution\":1,\"call\":"
+                                                    "\"reduce\",\"algorithm\":\"prt\"") ","
+                                                                                        "{\"ph\":"
+                                                                                        "\"M\","
+                                                                                        "\"name\":"
+                                                                                        "\"process_"
+                                                                                        "name\","
+                                                                                        "\"pid\":1}"
+                                                                                        "]"};
+    struct tt_picture p = run(text, 1, 1);
+    assert_int_equal(p.ranks, 2);
+    assert_int_equal(p.deeds.n, 1);
+    assert_int_equal(p.deeds.at[0].begin_ps, 0);
+    assert_int_equal(p.time_ps, 3000000);
+    assert_string_equal(p.problem, "reduce");
+    assert_string_equal(p.algorithm, "prt");
+    tt_picture_free(&p);
+    p = run(text, 1, -1);
+    assert_int_equal(p.deeds.n, 2);
+    assert_string_equal(p.problem, "");
+    assert_int_equal(p.time_ps, 13000000);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* A machine that has been up for years counts more microseconds than a double holds with all their decimals. */
+static void long_uptime(void **state)
+{
+    static const char *const text[] = {
+        "[" EVENT("copy", 0, 999999999999999.123456, 0.000001,
+                  "") "," EVENT("copy", 0, 999999999999999.123457, 0.5, "") "]"};
+    struct tt_picture p = run(text, 1, -1);
+    assert_int_equal(p.deeds.at[1].begin_ps - p.deeds.at[0].begin_ps, 1);
+    assert_int_equal(p.deeds.at[0].end_ps, p.deeds.at[1].begin_ps);
+    assert_int_equal(p.deeds.at[1].end_ps - p.deeds.at[1].begin_ps, 500000);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* Names from outside are made harmless, in JSON and SVG. */
+static void names(void **state)
+{
+    static const char *const text[] = {
+        "{\"otherData\":{\"tutti\":\"trace 1\",\"problem\":\"</script><b>&\\u0001\\n\\\"\xff\","
+        "\"algorithm\":\"a\\\\b\",\"ranks\":1},\"traceEvents\":[]}"};
+    struct tt_picture p = run(text, 1, -1);
+    char *json = printed(tt_picture_json, &p), left_out[200], *svg = NULL;
+    size_t n;
+    assert_null(strchr(json, '<'));
+    assert_non_null(strstr(json, "\\u003c/script>\\u003cb>&\\u0001\\u000a\\\"?\""));
+    FILE *memory = open_memstream(&svg, &n);
+    tt_svg_time(&p, 0, 0, left_out, memory);
+    fclose(memory);
+    assert_non_null(strstr(svg, "&lt;/script&gt;&lt;b&gt;&amp;\"?"));
+    free(json);
+    free(svg);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back), cmocka_unit_test(messages),
+        cmocka_unit_test(flags),          cmocka_unit_test(one_sided),
+        cmocka_unit_test(executions),     cmocka_unit_test(long_uptime),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
