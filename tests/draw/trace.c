@@ -113,14 +113,14 @@ static void flags(void **state)
 {
     static const char *const text[] = {
         "[" EVENT("signal", 0, 1, 1, "\"peer\":1,\"value\":1") "," EVENT("signal", 0, 3, 1, "\"peer\":2,\"value\":2") "," EVENT(
-            "signal", 0, 5,
-            1, "\"peer\":-1,\"value\":3") "," EVENT("await", 1, 2, 9,
-                                                    "\"peer\":0,\"value\":2") "," EVENT("await", 2,
-                                                                                        2, 2.5,
-                                                                                        "\"peer\":"
-                                                                                        "0,"
-                                                                                        "\"value\":"
-                                                                                        "2") "]"};
+            "signal", 0, 5, 1,
+            "\"peer\":-1,\"value\":3") "," EVENT("await", 1, 2, 9,
+                                                 "\"peer\":0,\"value\":2") "," EVENT("await", 2, 2,
+                                                                                     2.5,
+                                                                                     "\"peer\":"
+                                                                                     "0,"
+                                                                                     "\"value\":"
+                                                                                     "2") "]"};
     struct tt_picture p = run(text, 1, -1);
     assert_int_equal(p.trips.n, 2);
     trip_is(&p, 0, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 2, 2000000, 3500000, 8});
@@ -134,29 +134,29 @@ static void flags(void **state)
 static void one_sided(void **state)
 {
     static const char *const text[] = {
-        "[" EVENT("get", 0, 0, 2, "\"bytes\":64,\"peer\":1,\"value\":0") "," EVENT("read", 0, 0.5, 1, "\"bytes\":64,\"peer\":1") "," EVENT(
-            "wait", 0, 2, 1,
-            "\"value\":0") "," EVENT("reduce", 0, 3, 4,
-                                     "\"bytes\":32,\"peer\":-1") "," EVENT("read", 0, 4, 1,
-                                                                           "\"bytes\":32,\"peer\":"
-                                                                           "1") "," EVENT("read", 0,
-                                                                                          9, 1,
-                                                                                          "\"bytes"
-                                                                                          "\":5,"
-                                                                                          "\"peer\""
-                                                                                          ":1") "," EVENT("put",
-                                                                                                          1,
-                                                                                                          8,
-                                                                                                          1,
-                                                                                                          "\"bytes\":16,\"peer\":0,\"value\":3") "," EVENT("write",
-                                                                                                                                                           1,
-                                                                                                                                                           8.5,
-                                                                                                                                                           0.1,
-                                                                                                                                                           "\"bytes\":16,\"peer\":0") "," EVENT("wait",
-                                                                                                                                                                                                1,
-                                                                                                                                                                                                10,
-                                                                                                                                                                                                2,
-                                                                                                                                                                                                "\"value\":3") "]"};
+        "[" EVENT("get", 0, 0, 2, "\"bytes\":64,\"peer\":1,\"value\":0") "," EVENT("read", 0, 0.5, 1, "\"bytes\":64,\"peer\":1") "," EVENT("wait", 0, 2, 1, "\"value\":0") "," EVENT(
+            "reduce", 0,
+            3, 4, "\"bytes\":32,\"peer\":-1") "," EVENT("read", 0, 4, 1,
+                                                        "\"bytes\":32,\"peer\":"
+                                                        "1") "," EVENT("read", 0, 9, 1,
+                                                                       "\"bytes"
+                                                                       "\":5,"
+                                                                       "\"peer\""
+                                                                       ":1") "," EVENT("put", 1, 8,
+                                                                                       1,
+                                                                                       "\"bytes\":"
+                                                                                       "16,"
+                                                                                       "\"peer\":0,"
+                                                                                       "\"value\":"
+                                                                                       "3") "," EVENT("write",
+                                                                                                      1,
+                                                                                                      8.5,
+                                                                                                      0.1,
+                                                                                                      "\"bytes\":16,\"peer\":0") "," EVENT("wait",
+                                                                                                                                           1,
+                                                                                                                                           10,
+                                                                                                                                           2,
+                                                                                                                                           "\"value\":3") "]"};
     struct tt_picture p = run(text, 1, -1);
     assert_int_equal(p.deeds.n, 5);
     assert_int_equal(p.trips.n, 3);
@@ -171,22 +171,19 @@ static void one_sided(void **state)
 /* One execution of several: its own times, its own name. */
 static void executions(void **state)
 {
-    static const char
-        *const
-            text[] =
-                {
-                    "[" EVENT("copy", 0, 10, 1,
-                              "\"bytes\":1,\"execution\":0,\"call\":\"bcast\",\"algorithm\":"
-                              "\"flat\"") "," EVENT("reduce", 0, 20, 3,
-                                                    "\"bytes\":2,\"execution\":1,\"call\":"
-                                                    "\"reduce\",\"algorithm\":\"prt\"") ","
-                                                                                        "{\"ph\":"
-                                                                                        "\"M\","
-                                                                                        "\"name\":"
-                                                                                        "\"process_"
-                                                                                        "name\","
-                                                                                        "\"pid\":1}"
-                                                                                        "]"};
+    static const char *const text[] = {
+        "[" EVENT("copy", 0, 10, 1,
+                  "\"bytes\":1,\"execution\":0,\"call\":\"bcast\",\"algorithm\":"
+                  "\"flat\"") "," EVENT("reduce", 0, 20, 3,
+                                        "\"bytes\":2,\"execution\":1,\"call\":"
+                                        "\"reduce\",\"algorithm\":\"prt\"") ","
+                                                                            "{\"ph\":"
+                                                                            "\"M\","
+                                                                            "\"name\":"
+                                                                            "\"process_"
+                                                                            "name\","
+                                                                            "\"pid\":1}"
+                                                                            "]"};
     struct tt_picture p = run(text, 1, 1);
     assert_int_equal(p.ranks, 2);
     assert_int_equal(p.deeds.n, 1);
