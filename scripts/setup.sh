@@ -29,6 +29,9 @@ perl                perl -MPod::Text -e 1
 bsdutils            command -v script
 libsimgrid-dev      pkg-config --exists simgrid
 graphviz            command -v dot
+chromium            command -v chromium
+chromium-driver     command -v chromedriver
+python3-selenium    /usr/bin/python3 -c 'import selenium'
 LIST
 }
 

@@ -86,6 +86,10 @@ for word in TO""DO FIX""ME X""XX; do
 done
 clean && echo 'int x;' >"$tree/src/run/run.c"
 notices words '^src/run/run.c:1: does not start with its SPDX'
+clean && mkdir -p "$tree/src/draw/page/vendor" && echo 'x ' >"$tree/src/draw/page/page.js" && cp "$tree"/src/draw/page/{,vendor/}page.js
+notices words '^src/draw/page/page.js:1: does not start with its SPDX'
+notices words '^src/draw/page/page.js:1: blanks'
+rm "$tree/src/draw/page/page.js" && passes words
 clean && printf '#  if 0\n#endif\n' >"$tree/src/run/run.c"
 notices words '^src/run/run.c:1: unused code'
 clean && echo 'int x; ' >"$tree/src/run/run.c"
