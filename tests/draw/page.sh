@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The page that shows a picture, in a browser without a window. A system without one cannot tell.
+set -euo pipefail
+
+export TUTTI_PAGE_FRAME=$TUTTI_BUILD/tests/page-frame
+
+# Debian's python3-selenium belongs to Debian's Python, whichever is first in PATH.
+python=/usr/bin/python3
+"$python" -c 'import selenium' 2>/dev/null || python=python3
+if ! "$python" -c 'import selenium' 2>/dev/null || ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+    echo 'no chromium, chromedriver or python3-selenium here'
+    exit 77
+fi
+exec timeout --kill-after=20 280 "$python" -B "$TUTTI_SOURCE/tests/draw/page.py"

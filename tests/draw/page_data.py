@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures to show: small ones whose every number is known, and a big one."""
+
+SIDE = 4
+TURN_PS = 10_000
+
+
+def torus_links(ranks_missing=()):
+    """The directed links of the 4x4 torus; one carries the more the higher the ranks at its ends."""
+    for node in range(SIDE * SIDE):
+        x, y = node % SIDE, node // SIDE
+        for to in ((x + 1) % SIDE + y * SIDE, (x - 1) % SIDE + y * SIDE,
+                   x + (y + 1) % SIDE * SIDE, x + (y - 1) % SIDE * SIDE):
+            if node not in ranks_missing and to not in ranks_missing:
+                yield [node, to, 1024 * (node + to)]
+
+
+def exchange(ranks):
+    """Rank r sends to r ^ k in turn k, waits for the message, and reduces it."""
+    deeds, trips = [], []
+    for turn in range(1, ranks):
+        begin = (turn - 1) * TURN_PS
+        for rank in range(ranks):
+            peer = rank ^ turn
+            deeds += [[rank, 0, "send", begin, begin + 1000, peer, 1024],
+                      [rank, 0, "recv", begin + 1000, begin + 1500, peer, 1024],
+                      [rank, 0, "wait", begin + 1500, begin + 7000, peer, 0],
+                      [rank, 0, "reduce", begin + 7000, begin + 9500, -1, 1024]]
+            trips.append([rank, peer, "send", begin, begin + 7000, 1024])
+        trips.append([0, turn, "signal", begin + 500, begin + 3000, 8])
+        deeds.append([0, 1, "signal", begin + 500, begin + 600, turn, 8])
+    return deeds, trips
+
+
+def small():
+    """Sixteen ranks on a 4x4 torus, with everything that a picture can have."""
+    ranks = SIDE * SIDE
+    deeds, trips = exchange(ranks)
+    links = list(torus_links())
+    return {
+        "tutti": "picture 1", "problem": "alltoall/u8/1K/p16@torus:4x4", "algorithm": "pairwise", "source": "simulation",
+        "model": "links", "ranks": ranks, "time_ps": 150_000, "deeds": deeds, "deeds_left_out": 0, "trips": trips,
+        "trips_left_out": 0,
+        "traffic": {"groups": ranks, "bytes": [[0 if a == b else 1024 * (1 + (a ^ b)) for b in range(ranks)] for a in range(ranks)]},
+        "tree": {"kind": "logical", "edges": [[node & (node - 1), node] for node in range(1, ranks)]},
+        "network": {
+            "text": "torus:4x4", "kind": "torus", "extent": [SIDE, SIDE], "nodes": ranks, "missing": [],
+            "vertices": [[node % SIDE, node // SIDE, 0, node] for node in range(ranks)], "slices": 1, "links": links,
+            "max_link_bytes": max(link[2] for link in links), "mean_link_bytes": sum(link[2] for link in links) / len(links),
+            "routes": [[0, 1, 2, 6], [5, 4, 7]]},
+    }
+
+
+def holes():
+    """A 4x4x2 torus with a missing node, without steps; what was left out is told."""
+    nodes, missing = 32, 5
+    rank_of = [node - (node > missing) if node != missing else -1 for node in range(nodes)]
+    links = []
+    for z in range(2):
+        links += [[a + 16 * z, b + 16 * z, size] for a, b, size in torus_links((missing,) if z == 0 else ())]
+    links += [[node + 16 * z, node + 16 * (1 - z), 512 * node] for z in range(2) for node in range(16) if node != missing]
+    return {
+        "tutti": "picture 1", "problem": "alltoall/u8/1K/p31@torus:4x4x2-hole(1,1,0)", "algorithm": "pairwise",
+        "source": "simulation", "model": "links", "ranks": 31, "time_ps": 2_000_000, "deeds": [], "deeds_left_out": 12345,
+        "trips": [[0, 1, "send", 0, 2_000_000, 10]], "trips_left_out": 678, "traffic": None, "tree": None,
+        "network": {
+            "text": "torus:4x4x2-hole(1,1,0)", "kind": "torus", "extent": [4, 4, 2], "nodes": nodes, "missing": [missing],
+            "vertices": [[node % 4, node // 4 % 4, node // 16, rank_of[node]] for node in range(nodes)], "slices": 2,
+            "links": links, "max_link_bytes": max(link[2] for link in links),
+            "mean_link_bytes": sum(link[2] for link in links) / len(links), "routes": [[4, 0, 1, 2, 6]]},
+    }
+
+
+def bare():
+    """Nothing but a name."""
+    return {
+        "tutti": "picture 1", "problem": "barrier/p1", "algorithm": "flat", "source": "run", "model": None, "ranks": 1,
+        "time_ps": 0, "deeds": [], "deeds_left_out": 0, "trips": [], "trips_left_out": 0, "traffic": None, "tree": None,
+        "network": None,
+    }
+
+
+def big():
+    """A hundred thousand steps of 448 ranks in three milliseconds, ten thousand messages, 64 groups."""
+    ranks, turns = 448, 224
+    deeds, trips = [], []
+    for turn in range(turns):
+        for rank in range(ranks):
+            begin = turn * 12_000_000 + rank * 7_000
+            deeds.append([rank, 0, ("send", "wait", "reduce", "copy", "recv")[(turn + rank) % 5], begin, begin + 9_000_000,
+                          (rank + 1) % ranks, 4096])
+        for rank in range(0, ranks, 10):
+            trips.append([rank, (rank + 37) % ranks, "put", turn * 12_000_000, (turn + 2) * 12_000_000, 4096])
+    return {
+        **bare(), "problem": "allreduce/f64/sum/16M/p448", "algorithm": "ring", "source": "run", "ranks": ranks,
+        "time_ps": 3_000_000_000, "deeds": deeds, "trips": trips,
+        "traffic": {"groups": 64, "bytes": [[a * b for b in range(64)] for a in range(64)]},
+        "tree": {"kind": "logical", "edges": [[(rank - 1) // 2, rank] for rank in range(1, 100)]},
+    }
