@@ -12,7 +12,7 @@
 
 enum tt_draw_format tt_draw_format_of(const char *path)
 {
-    static const char *const endings[] = {".svg", ".dot", ".json", ".trace.json"};
+    static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json"};
     size_t n = strlen(path);
     if (strcmp(path, "-") == 0) return TT_DRAW_AS_svg;
     for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--) {
@@ -71,7 +71,8 @@ static int check_network(const struct tt_draw *draw)
         return complain(TT_EXIT_FAILED, "the network is too large for a picture");
     if (draw->format != TT_DRAW_AS_svg || draw->picture.net.vertices <= TT_SVG_VERTICES)
         return TT_EXIT_OK;
-    snprintf(text, sizeof text, "%d vertices are too many for an SVG, which takes %d",
+    snprintf(text, sizeof text,
+             "%d vertices are too many for an SVG, which takes %d; .html takes more",
              draw->picture.net.vertices, TT_SVG_VERTICES);
     return complain(TT_EXIT_FAILED, text);
 }
@@ -147,6 +148,7 @@ static void print(void *arg, FILE *out)
     struct tt_draw *draw = arg;
     switch (draw->format) {
     case TT_DRAW_AS_svg: print_svg(draw, out); break;
+    case TT_DRAW_AS_html: tt_picture_html(&draw->picture, out); break;
     case TT_DRAW_AS_dot: print_dot(draw, out); break;
     case TT_DRAW_AS_json: tt_picture_json(&draw->picture, out); break;
     case TT_DRAW_AS_trace: tt_picture_trace(&draw->picture, out); break;

@@ -17,7 +17,7 @@ enum tt_draw_what {
         TT_DRAW_DEFAULT
 };
 
-#define TT_DRAW_FORMATS(X) X(svg) X(dot) X(json) X(trace)
+#define TT_DRAW_FORMATS(X) X(svg) X(html) X(dot) X(json) X(trace)
 enum tt_draw_format {
 #define TT_DRAW_ENUM(name) TT_DRAW_AS_##name,
     TT_DRAW_FORMATS(TT_DRAW_ENUM)

@@ -107,6 +107,8 @@ void tt_picture_json(const struct tt_picture *picture, FILE *out);
 /* Chrome's trace event format, as an object with what the picture is of; trace.h reads it. */
 void tt_picture_trace(const struct tt_picture *picture, FILE *out);
 
+/* A page to look around in: the JSON, and what shows it. */
+void tt_picture_html(const struct tt_picture *picture, FILE *out);
 /* The logical tree; the network with its loads. */
 void tt_picture_dot_tree(const struct tt_picture *picture, FILE *out);
 void tt_picture_dot_network(const struct tt_picture *picture, FILE *out);

@@ -73,6 +73,14 @@ assert n["kind"] == "torus" and n["extent"] == [4, 4] and len(n["vertices"]) == 
 assert n["max_link_bytes"] == 8192 == n["mean_link_bytes"] and n["routes"] and n["missing"] == []
 assert all(d[3] <= d[4] <= p["time_ps"] for d in p["deeds"])
 PYTHON
+expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.html
+python3 - <<'PYTHON'
+import json
+page = open("picture.html").read()
+at = page.index('{\n"tutti": "picture 1"')
+assert json.JSONDecoder().raw_decode(page, at)[0] == json.load(open("picture.json"))
+assert "<html" in page[:at] and page.rstrip().endswith("</html>")
+PYTHON
 for what in tree network plan; do
     expect 0 tutti draw bcast/u8/64/p15@tree:2x15 -a binomial --what $what -o "$what.dot"
     dot -Tsvg "$what.dot" -o "$what-dot.svg" 2>err || fail "dot does not take $what.dot"

@@ -36,21 +36,55 @@ static void there_and_back(void **state)
 
 /* ---- Real runs, by hand ---- */
 
-#define EVENT(name, rank, ts, dur, args)                                                           \
-    "{\"name\":\"" name "\",\"ph\":\"X\",\"pid\":" #rank ",\"tid\":0,\"ts\":" #ts ",\"dur\":" #dur \
-    ",\"args\":{" args "}}"
+struct event {
+    const char *name;
+    int rank;
+    const char *ts, *dur; /* as they are written */
+    int bytes, peer, value, execution;
+    const char *call, *algorithm; /* NULL: none */
+};
 
-static struct tt_picture run(const char *const *texts, int n, int64_t execution)
+/* As an array; freed by free. */
+static char *written(const struct event *event, int n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    for (int i = 0; i < n; i++) {
+        const struct event *e = &event[i];
+        fprintf(out, "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"ts\":%s,\"dur\":%s,",
+                i ? ",\n" : "[", e->name, e->rank, e->ts, e->dur);
+        if (e->call)
+            fprintf(out, "\"args\":{\"call\":\"%s\",\"algorithm\":\"%s\",", e->call, e->algorithm);
+        fprintf(out, "%s\"bytes\":%d,\"peer\":%d,\"value\":%d,\"execution\":%d}}",
+                e->call ? "" : "\"args\":{", e->bytes, e->peer, e->value, e->execution);
+    }
+    fprintf(out, "]");
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void add(struct tt_trace *trace, const char *text)
+{
+    struct tt_trace_error error;
+    if (tt_trace_add(trace, text, strlen(text), &error) != TUTTI_OK)
+        fail_msg("%d:%d: %s", error.line, error.column, error.text);
+}
+
+/* The picture of two files: the first `split` events, and the others. */
+static struct tt_picture run(const struct event *event, int split, int n, int64_t execution)
 {
     struct tt_trace trace;
-    struct tt_trace_error error;
     struct tt_picture picture;
+    char *one = written(event, split), *other = written(event + split, n - split);
     tt_trace_begin(&trace);
-    for (int i = 0; i < n; i++)
-        if (tt_trace_add(&trace, texts[i], strlen(texts[i]), &error) != TUTTI_OK)
-            fail_msg("%d:%d: %s", error.line, error.column, error.text);
+    add(&trace, one);
+    add(&trace, other);
     if (tt_trace_end(&trace, execution, &picture) != TUTTI_OK) fail_msg("%s", tutti_error());
     tt_trace_free(&trace);
+    free(one);
+    free(other);
     return picture;
 }
 
@@ -66,36 +100,19 @@ static void trip_is(const struct tt_picture *p, int64_t i, struct tt_sim_deed wa
     assert_int_equal(trip->end_ps, wanted.end_ps);
 }
 
-/* The second send meets the second receive, which was posted first elsewhere; a message ends with its wait. */
+/* The second send meets the second receive, whose wait comes first; a message ends with its wait. */
 static void messages(void **state)
 {
-    static const char *const texts[] =
-        {
-            "[" EVENT("send", 0, 100.000, 1.0, "\"bytes\":10,\"peer\":1,\"value\":0,\"execution\":4") ",\n" EVENT(
-                "send", 0, 102.5, 0.001,
-                "\"bytes\":20,\"peer\":1,\"value\":1,\"execution\":4") ",\n" EVENT("wait", 0, 103,
-                                                                                   1,
-                                                                                   "\"bytes\":0,"
-                                                                                   "\"peer\":-1,"
-                                                                                   "\"value\":0,"
-                                                                                   "\"execution\":"
-                                                                                   "4") "]",
-            "[" EVENT("recv", 1, 101, 0.5, "\"bytes\":10,\"peer\":0,\"value\":7,\"execution\":4") ",\n" EVENT(
-                "recv", 1, 102, 0.5,
-                "\"bytes\":20,\"peer\":0,\"value\":8,\"execution\":4") ",\n" EVENT("wait", 1, 103,
-                                                                                   2.000001,
-                                                                                   "\"bytes\":0,"
-                                                                                   "\"peer\":-1,"
-                                                                                   "\"value\":8,"
-                                                                                   "\"execution\":"
-                                                                                   "4") ",\n" EVENT("wait",
-                                                                                                    1,
-                                                                                                    106,
-                                                                                                    1,
-                                                                                                    "\"value\":7,"
-                                                                                                    "\"execution\":4") "]",
-        };
-    struct tt_picture p = run(texts, 2, -1);
+    static const struct event events[] = {
+        {"send", 0, "100.000", "1.0", 10, 1, 0, 4, NULL, NULL},
+        {"send", 0, "102.5", "0.001", 20, 1, 1, 4, NULL, NULL},
+        {"wait", 0, "103", "1", 0, -1, 0, 4, NULL, NULL},
+        {"recv", 1, "101", "0.5", 10, 0, 7, 4, NULL, NULL},
+        {"recv", 1, "102", "0.5", 20, 0, 8, 4, NULL, NULL},
+        {"wait", 1, "103", "2.000001", 0, -1, 8, 4, NULL, NULL},
+        {"wait", 1, "106", "1", 0, -1, 7, 4, NULL, NULL},
+    };
+    struct tt_picture p = run(events, 3, 7, -1);
     assert_true(p.run);
     assert_int_equal(p.ranks, 2);
     assert_int_equal(p.deeds.n, 7);
@@ -111,17 +128,14 @@ static void messages(void **state)
 /* An await of 2 is met by the signal of 3 that goes to it, not by that which goes to another, nor by that of 1. */
 static void flags(void **state)
 {
-    static const char *const text[] = {
-        "[" EVENT("signal", 0, 1, 1, "\"peer\":1,\"value\":1") "," EVENT("signal", 0, 3, 1, "\"peer\":2,\"value\":2") "," EVENT(
-            "signal", 0, 5, 1,
-            "\"peer\":-1,\"value\":3") "," EVENT("await", 1, 2, 9,
-                                                 "\"peer\":0,\"value\":2") "," EVENT("await", 2, 2,
-                                                                                     2.5,
-                                                                                     "\"peer\":"
-                                                                                     "0,"
-                                                                                     "\"value\":"
-                                                                                     "2") "]"};
-    struct tt_picture p = run(text, 1, -1);
+    static const struct event events[] = {
+        {"signal", 0, "1", "1", 0, 1, 1, 0, NULL, NULL},
+        {"signal", 0, "3", "1", 0, 2, 2, 0, NULL, NULL},
+        {"signal", 0, "5", "1", 0, -1, 3, 0, NULL, NULL},
+        {"await", 1, "2", "9", 0, 0, 2, 0, NULL, NULL},
+        {"await", 2, "2", "2.5", 0, 0, 2, 0, NULL, NULL},
+    };
+    struct tt_picture p = run(events, 3, 5, -1);
     assert_int_equal(p.trips.n, 2);
     trip_is(&p, 0, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 2, 2000000, 3500000, 8});
     trip_is(&p, 1, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 1, 4000000, 10000000, 8});
@@ -133,31 +147,18 @@ static void flags(void **state)
 /* A read within a get is how that is done; within a reduction it is a trip of its own; elsewhere it is none. */
 static void one_sided(void **state)
 {
-    static const char *const text[] = {
-        "[" EVENT("get", 0, 0, 2, "\"bytes\":64,\"peer\":1,\"value\":0") "," EVENT("read", 0, 0.5, 1, "\"bytes\":64,\"peer\":1") "," EVENT("wait", 0, 2, 1, "\"value\":0") "," EVENT(
-            "reduce", 0,
-            3, 4, "\"bytes\":32,\"peer\":-1") "," EVENT("read", 0, 4, 1,
-                                                        "\"bytes\":32,\"peer\":"
-                                                        "1") "," EVENT("read", 0, 9, 1,
-                                                                       "\"bytes"
-                                                                       "\":5,"
-                                                                       "\"peer\""
-                                                                       ":1") "," EVENT("put", 1, 8,
-                                                                                       1,
-                                                                                       "\"bytes\":"
-                                                                                       "16,"
-                                                                                       "\"peer\":0,"
-                                                                                       "\"value\":"
-                                                                                       "3") "," EVENT("write",
-                                                                                                      1,
-                                                                                                      8.5,
-                                                                                                      0.1,
-                                                                                                      "\"bytes\":16,\"peer\":0") "," EVENT("wait",
-                                                                                                                                           1,
-                                                                                                                                           10,
-                                                                                                                                           2,
-                                                                                                                                           "\"value\":3") "]"};
-    struct tt_picture p = run(text, 1, -1);
+    static const struct event events[] = {
+        {"get", 0, "0", "2", 64, 1, 0, 0, NULL, NULL},
+        {"read", 0, "0.5", "1", 64, 1, 0, 0, NULL, NULL},
+        {"wait", 0, "2", "1", 0, -1, 0, 0, NULL, NULL},
+        {"reduce", 0, "3", "4", 32, -1, 0, 0, NULL, NULL},
+        {"read", 0, "4", "1", 32, 1, 0, 0, NULL, NULL},
+        {"read", 0, "9", "1", 5, 1, 0, 0, NULL, NULL},
+        {"put", 1, "8", "1", 16, 0, 3, 0, NULL, NULL},
+        {"write", 1, "8.5", "0.1", 16, 0, 0, 0, NULL, NULL},
+        {"wait", 1, "10", "2", 0, -1, 3, 0, NULL, NULL},
+    };
+    struct tt_picture p = run(events, 6, 9, -1);
     assert_int_equal(p.deeds.n, 5);
     assert_int_equal(p.trips.n, 3);
     trip_is(&p, 0, (struct tt_sim_deed){TT_GET, 1, 0, 0, 0, 3000000, 64});
@@ -171,20 +172,12 @@ static void one_sided(void **state)
 /* One execution of several: its own times, its own name. */
 static void executions(void **state)
 {
-    static const char *const text[] = {
-        "[" EVENT("copy", 0, 10, 1,
-                  "\"bytes\":1,\"execution\":0,\"call\":\"bcast\",\"algorithm\":"
-                  "\"flat\"") "," EVENT("reduce", 0, 20, 3,
-                                        "\"bytes\":2,\"execution\":1,\"call\":"
-                                        "\"reduce\",\"algorithm\":\"prt\"") ","
-                                                                            "{\"ph\":"
-                                                                            "\"M\","
-                                                                            "\"name\":"
-                                                                            "\"process_"
-                                                                            "name\","
-                                                                            "\"pid\":1}"
-                                                                            "]"};
-    struct tt_picture p = run(text, 1, 1);
+    static const struct event events[] = {
+        {"copy", 0, "10", "1", 1, -1, 0, 0, "bcast", "flat"},
+        {"reduce", 0, "20", "3", 2, -1, 0, 1, "reduce", "prt"},
+        {"copy", 1, "30", "1", 1, -1, 0, 0, "bcast", "flat"},
+    };
+    struct tt_picture p = run(events, 2, 3, 1);
     assert_int_equal(p.ranks, 2);
     assert_int_equal(p.deeds.n, 1);
     assert_int_equal(p.deeds.at[0].begin_ps, 0);
@@ -192,10 +185,10 @@ static void executions(void **state)
     assert_string_equal(p.problem, "reduce");
     assert_string_equal(p.algorithm, "prt");
     tt_picture_free(&p);
-    p = run(text, 1, -1);
-    assert_int_equal(p.deeds.n, 2);
+    p = run(events, 2, 3, -1);
+    assert_int_equal(p.deeds.n, 3);
     assert_string_equal(p.problem, "");
-    assert_int_equal(p.time_ps, 13000000);
+    assert_int_equal(p.time_ps, 21000000);
     tt_picture_free(&p);
     (void)state;
 }
@@ -203,10 +196,11 @@ static void executions(void **state)
 /* A machine that has been up for years counts more microseconds than a double holds with all their decimals. */
 static void long_uptime(void **state)
 {
-    static const char *const text[] = {
-        "[" EVENT("copy", 0, 999999999999999.123456, 0.000001,
-                  "") "," EVENT("copy", 0, 999999999999999.123457, 0.5, "") "]"};
-    struct tt_picture p = run(text, 1, -1);
+    static const struct event events[] = {
+        {"copy", 0, "999999999999999.123456", "0.000001", 1, -1, 0, 0, NULL, NULL},
+        {"copy", 0, "999999999999999.123457", "0.5", 1, -1, 0, 0, NULL, NULL},
+    };
+    struct tt_picture p = run(events, 1, 2, -1);
     assert_int_equal(p.deeds.at[1].begin_ps - p.deeds.at[0].begin_ps, 1);
     assert_int_equal(p.deeds.at[0].end_ps, p.deeds.at[1].begin_ps);
     assert_int_equal(p.deeds.at[1].end_ps - p.deeds.at[1].begin_ps, 500000);
@@ -217,10 +211,12 @@ static void long_uptime(void **state)
 /* Names from outside are made harmless, in JSON and SVG. */
 static void names(void **state)
 {
-    static const char *const text[] = {
+    static const char text[] =
         "{\"otherData\":{\"tutti\":\"trace 1\",\"problem\":\"</script><b>&\\u0001\\n\\\"\xff\","
-        "\"algorithm\":\"a\\\\b\",\"ranks\":1},\"traceEvents\":[]}"};
-    struct tt_picture p = run(text, 1, -1);
+        "\"algorithm\":\"a\\\\b\",\"ranks\":1},\"traceEvents\":[]}";
+    struct tt_picture p;
+    struct tt_trace_error error;
+    assert_int_equal(tt_trace_read(&p, text, sizeof text - 1, &error), TUTTI_OK);
     char *json = printed(tt_picture_json, &p), left_out[200], *svg = NULL;
     size_t n;
     assert_null(strchr(json, '<'));
