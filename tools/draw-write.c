@@ -89,6 +89,11 @@ static int check_what(const struct tt_draw *draw)
     case TT_DRAW_routes:
         if (dot) return complain(TT_EXIT_USAGE, "routes are drawn as SVG only");
         return check_network(draw);
+    case TT_DRAW_steps:
+        if (dot) return complain(TT_EXIT_USAGE, "steps are drawn as SVG only");
+        if (draw->net && draw->picture.net.slices > 1)
+            return complain(TT_EXIT_FAILED, "steps are drawn of networks in a plane only");
+        return check_network(draw);
     case TT_DRAW_time:
     case TT_DRAW_traffic:
         return dot ? complain(TT_EXIT_USAGE, "a .dot shows a tree, network or plan") : TT_EXIT_OK;
@@ -126,6 +131,7 @@ static void print_svg(struct tt_draw *draw, FILE *out)
     case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
     case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
     case TT_DRAW_routes: tt_svg_routes(&draw->picture, out); break;
+    case TT_DRAW_steps: tt_svg_steps(&draw->picture, draw->net, out); break;
     case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
     case TT_DRAW_plan:
     case TT_DRAW_DEFAULT: break;

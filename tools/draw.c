@@ -28,7 +28,8 @@ static const struct argp_option options[] = {
      "an .svg, .html, .dot, .json or .trace.json (default: SVG to standard output)", 0},
     {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
     {"what", OPTION_WHAT, "WORD", 0,
-     "of an .svg: time, tree, network, routes, traffic (default: time); of a .dot: tree, network, "
+     "of an .svg: time, tree, network, routes, steps, traffic (default: time); of a .dot: tree, "
+     "network, "
      "plan (default: what there is, in this order)",
      0},
     {"ranks", OPTION_RANKS, "A-B", 0, "of time: these ranks, 64 at most (default: the first)", 0},
@@ -53,7 +54,8 @@ static enum tt_draw_what arg_what(const struct argp_state *state, const char *te
 {
     for (int i = 0; i < TT_DRAW_DEFAULT; i++)
         if (strcmp(whats[i], text) == 0) return (enum tt_draw_what)i;
-    argp_error(state, "--what: '%s' is none of time, tree, network, routes, traffic, plan", text);
+    argp_error(state, "--what: '%s' is none of time, tree, network, routes, steps, traffic, plan",
+               text);
     return TT_DRAW_DEFAULT;
 }
 

@@ -9,7 +9,7 @@
 #include "draw/picture.h"
 #include "problem.h"
 
-#define TT_DRAW_WHATS(X) X(time) X(tree) X(network) X(routes) X(traffic) X(plan)
+#define TT_DRAW_WHATS(X) X(time) X(tree) X(network) X(routes) X(steps) X(traffic) X(plan)
 enum tt_draw_what {
 #define TT_DRAW_ENUM(name) TT_DRAW_##name,
     TT_DRAW_WHATS(TT_DRAW_ENUM)

@@ -50,6 +50,13 @@ grep -q '>2 to 5: 3 links<' routes.svg || fail 'not the route from 2 to 5'
 expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 -o routes.svg
 [ "$(grep -c '>2 to [0-7]: [123] link' routes.svg)" -eq 7 ] || fail 'not the routes from 2 to all'
 
+# The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
+expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o steps.svg
+svg_has steps.svg step=96 node=56
+expect 0 tutti draw alltoall/u8/1K/p6@ring:6 -a ring --what steps -o steps.svg
+svg_has steps.svg step=30 node=30
+grep -q '>5. at 18.336 us, 6 messages of 1 KiB<' steps.svg || fail 'not the last step of the ring'
+
 # More than can be read is left out, and that is said, there and here.
 expect 0 tutti draw barrier/p300 -a dissemination -o many.svg
 says err 'ranks 0 to 63 of 300 are shown; '
@@ -173,6 +180,8 @@ expect 2 tutti draw barrier/p4 -o picture.png
 says err "'picture.png' ends in none of"
 expect 2 tutti draw barrier/p4 --what time -o no.dot
 says err 'shows a tree, network or plan'
+expect 1 tutti draw alltoall/u8/8/p8@mesh:2x2x2 --what steps -o no.svg
+says err 'in a plane only'
 expect 1 tutti draw barrier/p4 --what tree -o no.svg
 says err 'does not go along a tree'
 expect 1 tutti draw bcast/u8/8/p4 -o /no/such/folder/picture.svg

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The steps of a collective on its network, as textbooks draw them: what is posted at the same time is a step, with a
+ * picture of its own, in which each message is the links of its route.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "draw/svg-view.h"
+
+enum { ROW = 1040, PANEL = 250, TITLE = 22, STEPS = 16 };
+
+struct steps {
+    const struct tt_picture *picture;
+    const struct tt_net *net;
+    int64_t begin_ps[STEPS]; /* ascending */
+    int n;
+    bool more;
+};
+
+static bool is_data(const struct tt_sim_deed *trip)
+{
+    return trip->kind != TT_SIGNAL && trip->bytes > 0;
+}
+
+/* Keeps the STEPS earliest times. */
+static void add_time(struct steps *s, int64_t time)
+{
+    int at = 0;
+    while (at < s->n && s->begin_ps[at] < time) at++;
+    if (at < s->n && s->begin_ps[at] == time) return;
+    s->more |= s->n == STEPS;
+    if (at == STEPS) return;
+    s->n = (int)tt_min(s->n + 1, STEPS);
+    for (int i = s->n - 1; i > at; i--) s->begin_ps[i] = s->begin_ps[i - 1];
+    s->begin_ps[at] = time;
+}
+
+static void find_steps(struct steps *s)
+{
+    for (int64_t i = 0; i < s->picture->trips.n; i++)
+        if (is_data(&s->picture->trips.at[i])) add_time(s, s->picture->trips.at[i].begin_ps);
+}
+
+/* A head just before the vertex, or at the stub's end. */
+static void arrow(const struct tt_svg_view *v, int from, int to, int colour)
+{
+    struct tt_svg_spot a, b, stub;
+    double side = fmin(v->step * 0.08, 4), back = v->node + 1, size = fmin(v->step * 0.16, 6.5);
+    bool is_stub = tt_svg_is_stub(v->net, from, to, &stub);
+    tt_svg_link(v, from, to, side, &a, &b);
+    double length = fmax(hypot(b.x - a.x, b.y - a.y), 1e-9);
+    double x = (b.x - a.x) / length, y = (b.y - a.y) / length;
+    if (!is_stub) b = (struct tt_svg_spot){b.x - x * back, b.y - y * back};
+    fprintf(v->out, "<path class=\"step r%d\" d=\"M%.1f %.1f L%.1f %.1f", colour, a.x, a.y, b.x,
+            b.y);
+    for (int k = -1; k <= 1; k += 2)
+        fprintf(v->out, " M%.1f %.1f l%.1f %.1f", b.x, b.y, -size * (x - 0.55 * k * y),
+                -size * (y + 0.55 * k * x));
+    fprintf(v->out, "\"/>\n");
+}
+
+static void route(const struct tt_svg_view *v, const struct tt_net *net,
+                  const struct tt_sim_deed *trip)
+{
+    struct tt_route route = tt_route(tt_net_node(net, trip->rank), tt_net_node(net, trip->peer));
+    struct tt_hop hop;
+    for (int at = route.at; tt_route_next(net, &route, &hop); at = hop.to) arrow(v, at, hop.to, 0);
+}
+
+static void title(const struct tt_svg_view *v, const struct steps *s, int step, int64_t messages,
+                  int64_t least, int64_t most)
+{
+    char text[128], time[32], small[32], large[32];
+    tt_svg_bytes_text(small, (double)least);
+    tt_svg_bytes_text(large, (double)most);
+    snprintf(text, sizeof text, "%d. at %s, %lld messages of %s%s%s", step + 1,
+             s->begin_ps[step] ? tt_svg_time_text(time, (double)s->begin_ps[step]) : "0",
+             (long long)messages, small, least < most ? " to " : "", least < most ? large : "");
+    tt_svg_text(v->origin.x + tt_svg_slice_width(v) / 2, v->origin.y - 6, "minor", "middle", text,
+                v->out);
+}
+
+static void bare(const struct tt_svg_view *v)
+{
+    struct tt_svg_spot a, b;
+    for (int64_t i = 0; i < v->net->links; i++) {
+        tt_svg_link(v, v->net->link[i].from, v->net->link[i].to, 0, &a, &b);
+        fprintf(v->out, "<path class=\"h0\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n", a.x, a.y, b.x, b.y);
+    }
+}
+
+static void panel(const struct tt_svg_view *v, const struct steps *s, int step)
+{
+    int64_t messages = 0, least = INT64_MAX, most = 0;
+    bare(v);
+    for (int64_t i = 0; i < s->picture->trips.n; i++) {
+        const struct tt_sim_deed *trip = &s->picture->trips.at[i];
+        if (!is_data(trip) || trip->begin_ps != s->begin_ps[step]) continue;
+        route(v, s->net, trip);
+        messages++;
+        least = tt_min(least, trip->bytes);
+        most = tt_max(most, trip->bytes);
+    }
+    tt_svg_vertices(v);
+    title(v, s, step, messages, least, most);
+}
+
+void tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net, FILE *out)
+{
+    struct steps s = {.picture = picture, .net = net};
+    struct tt_svg_view v;
+    char what[TT_PROBLEM_MAP + 64];
+    find_steps(&s);
+    tt_svg_view_begin(&v, &picture->net, out);
+    v.step = fmin(fmin(PANEL / v.width, PANEL / v.height), 60);
+    v.node = fmin(v.step * 0.27, 12);
+    double wide = fmax(tt_svg_slice_width(&v), 245), high = tt_svg_slice_height(&v) + TITLE;
+    int columns = (int)fmax(fmin(floor(ROW / wide), s.n), 1);
+    columns = (int)tt_max(tt_div_up(s.n, tt_div_up(tt_max(s.n, 1), columns)), 1);
+    snprintf(what, sizeof what, "The steps on %s", picture->net.text);
+    tt_svg_begin(picture, what, fmax(columns * wide, 560) + 2 * TT_SVG_MARGIN,
+                 TT_SVG_TOP + tt_div_up(tt_max(s.n, 1), columns) * high + 24, out);
+    for (int i = 0; i < s.n; i++) {
+        double middle = (wide - tt_svg_slice_width(&v)) / 2;
+        v.origin = (struct tt_svg_spot){TT_SVG_MARGIN + i % columns * wide + middle,
+                                        TT_SVG_TOP + TITLE + i / columns * high};
+        panel(&v, &s, i);
+    }
+    tt_svg_text(TT_SVG_MARGIN, TT_SVG_TOP + tt_div_up(tt_max(s.n, 1), columns) * high + 12, "minor",
+                "start", s.more ? "the first steps; further ones are left out" : "", out);
+    tt_svg_end(out);
+}
