@@ -89,16 +89,12 @@ static void route_hop(const struct tt_svg_view *v, int from, int to)
     struct tt_svg_spot a = tt_svg_spot_of(v, from), b = tt_svg_spot_of(v, to), way;
     if (!tt_svg_is_stub(v->net, from, to, &way)) {
         stroke(v, "M%.1f %.1f L%.1f %.1f ", a, b);
-    } else if (v->net->vertex[from].slice != v->net->vertex[to].slice) {
-        struct tt_svg_spot up = {(a.x + b.x) / 2, fmin(a.y, b.y) - v->step * 0.8};
-        fprintf(v->out, "M%.1f %.1f Q%.1f %.1f %.1f %.1f ", a.x, a.y, up.x, up.y, b.x, b.y);
-    } else {
-        double reach = v->node + v->step * 0.42;
-        struct tt_svg_spot out = {a.x + way.x * reach, a.y + way.y * reach};
-        struct tt_svg_spot in = {b.x - way.x * reach, b.y - way.y * reach};
-        stroke(v, "M%.1f %.1f L%.1f %.1f ", a, out);
-        stroke(v, "M%.1f %.1f L%.1f %.1f ", in, b);
+        return;
     }
+    double reach = v->node + v->step * (way.x * way.y == 0 ? 0.42 : 0.3);
+    stroke(v, "M%.1f %.1f l%.1f %.1f ", a, (struct tt_svg_spot){way.x * reach, way.y * reach});
+    struct tt_svg_spot in = {b.x - way.x * reach, b.y - way.y * reach};
+    stroke(v, "M%.1f %.1f L%.1f %.1f ", in, b);
 }
 
 /* A head where the route arrives, on the rim of its last vertex. */
@@ -106,9 +102,8 @@ static void route_head(const struct tt_svg_view *v, int from, int to)
 {
     struct tt_svg_spot a = tt_svg_spot_of(v, from), b = tt_svg_spot_of(v, to), way;
     double length = fmax(hypot(b.x - a.x, b.y - a.y), 1e-9), turned = 0.5, size = 9;
-    bool stub = tt_svg_is_stub(v->net, from, to, &way);
-    bool same = v->net->vertex[from].slice == v->net->vertex[to].slice;
-    if (!stub || !same) way = (struct tt_svg_spot){(b.x - a.x) / length, (b.y - a.y) / length};
+    if (!tt_svg_is_stub(v->net, from, to, &way))
+        way = (struct tt_svg_spot){(b.x - a.x) / length, (b.y - a.y) / length};
     double angle = atan2(-way.y, -way.x), x = b.x - way.x * v->node, y = b.y - way.y * v->node;
     for (int k = -1; k <= 1; k += 2)
         fprintf(v->out, "M%.1f %.1f l%.1f %.1f ", x, y, size * cos(angle + k * turned),
