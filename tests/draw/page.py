@@ -242,6 +242,23 @@ def holey(page):
     same(len(set(places)), 32, "no two nodes at one place")
 
 
+def lopsided(page):
+    """Long steps are found behind short ones, and each rank has its own sums."""
+    for time, told in (("15", "sends 3 KiB to rank 1; copies 64 bytes"), ("20", "sends 3 KiB to rank 1; signals rank 2"),
+                       ("90", "sends 3 KiB to rank 1"), ("100", "has ended")):
+        page.run("document.getElementById('cursor-time').select()")
+        page.press("cursor-time", time, "ENTER")
+        same(page.text("cursor-readout").split(". ")[0], f"At time {time} ns: rank 0 {told}", "overlapping steps")
+    for rank, expected in (
+            ("0", ["100 ns", "100 ns (100 %)", "0 (0 %)", "4", "4 KiB in 2 messages", "0 bytes in 0 messages", "1"]),
+            ("1", ["100 ns", "5 ns (5 %)", "0 (0 %)", "1", "0 bytes in 0 messages", "3 KiB in 1 message", "0"]),
+            ("2", ["100 ns", "0 (0 %)", "60 ns (60 %)", "1", "0 bytes in 0 messages",
+                   "1 KiB in 1 message" if page.run("view.picture.trips.list.length") else "0 bytes in 0 messages", "0"])):
+        page.run("document.getElementById('rank-select').select()")
+        page.press("rank-select", rank, "ENTER")
+        same(totals(page), expected, f"rank {rank}")
+
+
 def empty(page):
     same(parts_of(page), [], "parts")
     same([part for part in PARTS if page.has(part)], [], "parts that are hidden only")
@@ -253,7 +270,7 @@ def large(page):
     same(parts_of(page), ["timeline", "rank-detail", "traffic", "tree"], "parts")
     assert page.run("view.picture.steps.length") > 100_000, "not large"
     columns, (first, last) = page.run("diagram.width"), page.run("ranksInView()")
-    assert last - first < 120 and page.run("diagram.drawn.steps") <= (last - first + 1) * columns, "draws what is not in view"
+    assert last - first < 120 and page.run("diagram.drawn.steps") <= (last - first + 1) * 224 + columns, "draws what is not seen"
     assert sum(ink_count(page).values()) > 1000, "nothing drawn"
     for _ in range(12):
         page.press("timeline-view", "+")
@@ -299,7 +316,7 @@ def refused(page):
 SMALL = [head, quiet, named, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
 
 PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.holes, [holey, quiet, named]),
-         (page_data.bare, [empty, quiet]), (page_data.big, [large, quiet, named])]
+         (page_data.uneven, [lopsided, quiet]), (page_data.silent, [lopsided, quiet]), (page_data.bare, [empty, quiet]), (page_data.big, [large, quiet, named])]
 
 
 def main():

@@ -80,8 +80,22 @@ def bare():
     }
 
 
+def uneven():
+    """Steps of a lane that overlap; who gives is not who is given to."""
+    deeds = [[0, 0, "send", 0, 100_000, 1, 3072], [0, 0, "copy", 10_000, 20_000, -1, 64], [0, 0, "signal", 20_000, 20_000, 2, 8],
+             [0, 0, "put", 30_000, 40_000, 2, 1024], [1, 0, "recv", 0, 5_000, 0, 3072], [2, 0, "await", 0, 60_000, 0, 0]]
+    trips = [[0, 1, "send", 0, 100_000, 3072], [0, 2, "put", 30_000, 50_000, 1024], [0, 2, "signal", 20_000, 60_000, 8]]
+    return {**bare(), "problem": "scatter", "ranks": 3, "time_ps": 100_000, "deeds": deeds, "trips": trips}
+
+
+def silent():
+    """The same, as a run tells it that saw no messages."""
+    return {**uneven(), "trips": []}
+
+
 def big():
-    """A hundred thousand steps of 448 ranks in three milliseconds, ten thousand messages, 64 groups."""
+    """A hundred thousand steps of 448 ranks in three milliseconds, another twenty thousand of a second lane of rank 0, ten
+    thousand messages, 64 groups."""
     ranks, turns = 448, 224
     deeds, trips = [], []
     for turn in range(turns):
@@ -91,6 +105,7 @@ def big():
                           (rank + 1) % ranks, 4096])
         for rank in range(0, ranks, 10):
             trips.append([rank, (rank + 37) % ranks, "put", turn * 12_000_000, (turn + 2) * 12_000_000, 4096])
+    deeds += [[0, 1, "signal", 150_000 * i, 150_000 * i + 100_000, 1, 8] for i in range(20_000)]
     return {
         **bare(), "problem": "allreduce/f64/sum/16M/p448", "algorithm": "ring", "source": "run", "ranks": ranks,
         "time_ps": 3_000_000_000, "deeds": deeds, "trips": trips,

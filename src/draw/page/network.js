@@ -19,7 +19,8 @@ function vertexName(network, number) {
 }
 
 function ofMean(network, bytes) {
-  return network.mean_link_bytes > 0 ? Number((bytes / network.mean_link_bytes).toPrecision(3)) + ' times the mean' : '';
+  const times = Number((bytes / network.mean_link_bytes).toPrecision(3));
+  return times === 1 ? 'as much as the mean' : times + ' times the mean';
 }
 
 function linkText(network, [from, to, bytes]) {
@@ -58,10 +59,8 @@ function drawVertex(wiring, number) {
   if (rank === -2) group.append(draw('rect', { x: -r, y: -r, width: 2 * r, height: 2 * r, rx: r / 4 }));
   else group.append(draw('circle', { r }));
   if (rank === -1) group.append(draw('path', { d: `M${-r / 2} ${-r / 2}L${r / 2} ${r / 2}M${r / 2} ${-r / 2}L${-r / 2} ${r / 2}` }));
-  const digits = String(rank).length;
-  if (rank >= 0 && r * 2.1 / Math.max(digits, 2) >= 5.4) {
-    group.append(draw('text', { 'font-size': Math.min(11, r * 2.9 / Math.max(digits, 2)).toFixed(1) }, String(rank)));
-  }
+  const size = Math.min(12, r * 2.9 / Math.max(wiring.digits, 2.4));
+  if (rank >= 0 && size >= 7) group.append(draw('text', { 'font-size': size.toFixed(1) }, String(rank)));
   return group;
 }
 
@@ -133,7 +132,7 @@ function fillNetworkLegend(network) {
 function fillBusiest(network, links) {
   get('busiest').tBodies[0].replaceChildren(...links.slice(0, BUSIEST).map(([from, to, bytes]) => make('tr', {},
     make('td', {}, vertexName(network, from)), make('td', {}, vertexName(network, to)),
-    make('td', { class: 'number' }, sizeText(bytes)), make('td', { class: 'number' }, ofMean(network, bytes).replace(' times the mean', '×')))));
+    make('td', { class: 'number' }, sizeText(bytes)), make('td', { class: 'number' }, bytes ? (bytes / network.mean_link_bytes).toFixed(2) + '×' : '–'))));
 }
 
 function startNetwork() {

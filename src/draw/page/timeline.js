@@ -62,9 +62,10 @@ function drawLane(pen, lane, x, from, to, top, height) {
     const left = Math.max(origin + (step.begin - from) * scale, GUTTER);
     const width = Math.max(Math.min(right, diagram.width) - left, 1);
     pen.fillStyle = ink(step.kind);
-    pen.fillRect(width === 1 ? Math.floor(left) : left, top, width - (width > 4 ? 1 : 0), height - (height > 6 ? 1 : 0));
+    const column = Math.max(Math.floor(left), drawn);
+    pen.fillRect(width === 1 ? column : left, top, width - (width > 4 ? 1 : 0), height - (height > 6 ? 1 : 0));
     diagram.drawn.steps++;
-    if (width === 1) drawn = Math.floor(left) + 1;
+    if (width === 1) drawn = column + 1;
     else if (width > 24 && height >= 12) diagram.words.push([step, left, top, width, height]);
   }
 }
@@ -75,6 +76,10 @@ function drawWords(pen, step, left, top, width, height) {
   if (step.bytes && !isWaiting(step.kind)) texts.unshift(texts[0] + ', ' + sizeText(step.bytes));
   const text = texts.find(words => pen.measureText(words).width < width - 8);
   if (!text) return;
+  pen.strokeStyle = ink(step.kind);
+  pen.lineWidth = 3;
+  pen.lineJoin = 'round';
+  pen.strokeText(text, left + 4, top + height / 2 + 0.5);
   pen.fillStyle = inkOn(ink(step.kind));
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
@@ -94,7 +99,7 @@ function drawTrips(pen, x, first, last) {
     seen[list].push(trip);
   }
   const heads = seen.others.length + seen.chosen.length <= ARROWS_MOST && diagram.rowHeight >= 8;
-  pen.globalAlpha = Math.min(1, Math.max(0.15, 2500 / (end - start)));
+  pen.globalAlpha = Math.min(1, Math.max(0.06, 2000 / (end - start)));
   strokeTrips(pen, x, seen.signals, ink('trip-signal'), 1, [3, 3], false);
   strokeTrips(pen, x, seen.others, ink('trip'), 1, [], heads);
   strokeTrips(pen, x, seen.chosen, ink('trip-chosen'), 1.6, [], heads);

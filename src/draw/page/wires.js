@@ -25,13 +25,16 @@ class Wiring {
 
   /* How large a step between neighbours is, and how many slices stand side by side. */
   arrange() {
-    const most = this.slices > 1 ? 300 : 760;
-    this.unit = Math.min(Math.max(most / Math.max(this.wide, this.high * 1.25, 1), 9), this.slices > 1 ? 44 : 84);
+    const [wide, high, most] = this.slices > 1 ? [286, 286, 44] : [PAGE_WIDTH - 100, 620, 84];
+    this.unit = Math.min(Math.max(Math.min(wide / (this.wide || 1), high / (this.high || 1)), 9), most);
+    /* Levels stand so far apart that the links between them do not lie flat. */
+    this.unitDown = /tree/.test(this.network.kind) ? Math.max(this.unit, 52) : this.unit;
+    this.digits = String(this.network.nodes - 1).length;
     this.radius = Math.max(1.5, Math.min(this.unit * 0.23, 13));
-    this.pad = this.unit * 0.75 + 4;
+    this.pad = this.isGrid ? this.unit * 0.75 + 4 : this.radius + 8;
     this.head = this.slices > 1 ? 22 : 0;
     this.panelWidth = this.wide * this.unit + 2 * this.pad;
-    this.panelHeight = this.high * this.unit + 2 * this.pad + this.head;
+    this.panelHeight = this.high * this.unitDown + 2 * this.pad + this.head;
     this.columns = Math.max(1, Math.min(this.slices, Math.floor(PAGE_WIDTH / this.panelWidth)));
     this.width = this.columns * this.panelWidth;
     this.height = Math.ceil(this.slices / this.columns) * this.panelHeight;
@@ -44,7 +47,7 @@ class Wiring {
   place(number) {
     const [x, y, slice] = this.network.vertices[number];
     const [left, top] = this.panel(slice);
-    return [left + this.pad + (x - this.left) * this.unit, top + this.head + this.pad + (y - this.top) * this.unit];
+    return [left + this.pad + (x - this.left) * this.unit, top + this.head + this.pad + (y - this.top) * this.unitDown];
   }
 
   /* Which place a slice has in the dimensions beyond the second. */
