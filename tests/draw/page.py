@@ -43,6 +43,7 @@ def head(page):
     same(page.text("problem"), "alltoall/u8/1K/p16@torus:4x4", "heading")
     same(page.text("summary"), "Algorithm pairwise · simulated, model links · 16 ranks · 150 ns", "summary")
     same(parts_of(page), PARTS, "parts")
+    same(page.run("[getComputedStyle(document.documentElement).scrollBehavior, zoom.duration()]"), ["auto", 0], "motion that is not wanted")
 
 
 def drawn(page):
@@ -114,6 +115,11 @@ def zoomed(page):
     same(domain(page), [0, 100_000], "button +")
     page.at("timeline-frame", 600, 200, "drag")
     assert domain(page)[0] > 10_000, "dragging moves"
+    page.get("zoom-all").click()
+    page.run("document.getElementById('timeline').scrollIntoView()")
+    page.wheel("timeline-frame", 0, 0, -300)
+    first, last = domain(page)
+    assert 10_000 < first and last < 140_000, f"the wheel zooms around the mouse: {first} {last}"
     page.get("zoom-all").click()
     before = page.run("diagram.rowHeight")
     page.press("timeline-view", "]")

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -23,6 +25,7 @@ class Browser:
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         self.folder = pathlib.Path(tempfile.mkdtemp())
+        os.environ["TMPDIR"] = str(self.folder)  # of the browser, too
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for word in ("headless=new", "disable-gpu", "disable-dev-shm-usage", "force-device-scale-factor=1",
@@ -34,7 +37,7 @@ class Browser:
         try:
             self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.clear()
             raise
         self.driver.set_script_timeout(60)
         return self
@@ -43,7 +46,15 @@ class Browser:
         try:
             self.driver.quit()
         finally:
+            self.clear()
+
+    def clear(self):
+        """The browser may still be writing while it ends."""
+        for _ in range(100):
             shutil.rmtree(self.folder, ignore_errors=True)
+            if not self.folder.exists():
+                return
+            time.sleep(0.1)
 
     def open(self, data):
         """The page around the data: a picture, or the text that stands in a picture's place."""
@@ -116,6 +127,12 @@ class Browser:
         if act == "drag":
             chain.click_and_hold().move_by_offset(-200, 0).release()
         chain.perform()
+        self.settle()
+
+    def wheel(self, name, x, y, down):
+        """Turns the wheel at a place in an element, counted from its middle."""
+        origin = ScrollOrigin.from_element(self.get(name), x, y)
+        ActionChains(self.driver, duration=0).scroll_from_origin(origin, 0, down).perform()
         self.settle()
 
     def until(self, condition):
