@@ -7,12 +7,13 @@
 
 #include "command.h"
 #include "draw.h"
+#include "draw/goal.h"
 #include "draw/graph.h"
 #include "picture.h"
 
 enum tt_draw_format tt_draw_format_of(const char *path)
 {
-    static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json"};
+    static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json", ".goal"};
     size_t n = strlen(path);
     if (strcmp(path, "-") == 0) return TT_DRAW_AS_svg;
     for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--) {
@@ -22,9 +23,9 @@ enum tt_draw_format tt_draw_format_of(const char *path)
     return TT_DRAW_FORMATS_N;
 }
 
-/* ---- The plans' graph ---- */
+/* ---- The plans ---- */
 
-static tutti_status print_plans(const struct tt_draw *draw, struct tt_plan **plans, FILE *out)
+static tutti_status make_plans(const struct tt_draw *draw, struct tt_plan **plans)
 {
     const struct tt_case *c = draw->c;
     for (int r = 0; r < c->map.p; r++) {
@@ -32,17 +33,27 @@ static tutti_status print_plans(const struct tt_draw *draw, struct tt_plan **pla
         plans[r] = tt_algorithm_plan(draw->algorithm, &call, &c->map, r);
         if (!plans[r]) return TUTTI_ERR_MEMORY;
     }
-    return tt_plan_graph(plans, c->map.p, out);
+    return TUTTI_OK;
 }
 
-static tutti_status print_graph(const struct tt_draw *draw, FILE *out)
+static tutti_status print_made(const struct tt_draw *draw, struct tt_plan **plans, FILE *out)
 {
     int p = draw->c->map.p;
-    if (p > TT_GRAPH_STEPS)
+    TT_TRY(make_plans(draw, plans));
+    if (draw->format == TT_DRAW_AS_goal)
+        return tt_plan_goal(plans, p, draw->model->tr_ps, draw->model->gamma_ps, out);
+    return tt_plan_graph(plans, p, out);
+}
+
+/* As a graph or as GOAL. */
+static tutti_status print_plans(const struct tt_draw *draw, FILE *out)
+{
+    int p = draw->c->map.p;
+    if (draw->format == TT_DRAW_AS_dot && p > TT_GRAPH_STEPS)
         return tt_fail(TUTTI_ERR_LIMIT, "%d ranks are too many for a graph of their plans", p);
     struct tt_plan **plans = tt_calloc((size_t)p, sizeof(struct tt_plan *));
     if (!plans) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d plans", p);
-    tutti_status status = print_plans(draw, plans, out);
+    tutti_status status = print_made(draw, plans, out);
     for (int r = 0; r < p; r++) tt_plan_free(plans[r]);
     tt_free(plans);
     return status;
@@ -146,7 +157,7 @@ static void print_dot(struct tt_draw *draw, FILE *out)
     else if (draw->what == TT_DRAW_network)
         tt_picture_dot_network(&draw->picture, out);
     else
-        draw->picture.status = print_graph(draw, out);
+        draw->picture.status = print_plans(draw, out);
 }
 
 static void print(void *arg, FILE *out)
@@ -158,6 +169,7 @@ static void print(void *arg, FILE *out)
     case TT_DRAW_AS_dot: print_dot(draw, out); break;
     case TT_DRAW_AS_json: tt_picture_json(&draw->picture, out); break;
     case TT_DRAW_AS_trace: tt_picture_trace(&draw->picture, out); break;
+    case TT_DRAW_AS_goal: draw->picture.status = print_plans(draw, out); break;
     case TT_DRAW_FORMATS_N: break;
     }
 }
@@ -174,13 +186,15 @@ static void tell_left_out(const struct tt_picture *p)
 int tt_draw_write(struct tt_draw *draw)
 {
     bool all = draw->format != TT_DRAW_AS_svg && draw->format != TT_DRAW_AS_dot;
+    if (draw->format == TT_DRAW_AS_goal && !draw->c)
+        return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
     if (draw->what == TT_DRAW_DEFAULT) draw->what = default_of(draw);
     int code = all ? TT_EXIT_OK : check_what(draw);
     if (code != TT_EXIT_OK) return code;
     bool routes = draw->what == TT_DRAW_routes || all;
     if (routes && draw->net && draw->picture.net.vertices && add_routes(draw) != TUTTI_OK)
         return complain(TT_EXIT_FAILED, tutti_error());
-    if (all) tell_left_out(&draw->picture);
+    if (all && draw->format != TT_DRAW_AS_goal) tell_left_out(&draw->picture);
     if (!tt_write_whole("tutti draw", draw->output, print, draw)) return TT_EXIT_FAILED;
     if (draw->picture.status == TUTTI_OK) return TT_EXIT_OK;
     return complain(TT_EXIT_FAILED, tutti_error());

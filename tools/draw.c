@@ -25,7 +25,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "an .svg, .html, .dot, .json or .trace.json (default: SVG to standard output)", 0},
+     "an .svg, .html, .dot, .json, .trace.json or .goal (default: SVG to standard output)", 0},
     {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
     {"what", OPTION_WHAT, "WORD", 0,
      "of an .svg: time, tree, network, routes, steps, traffic (default: time); of a .dot: tree, "
@@ -78,7 +78,8 @@ static void arg_output(const struct argp_state *state, const char *path, struct 
     draw->output = path;
     draw->format = tt_draw_format_of(path);
     if (draw->format == TT_DRAW_FORMATS_N)
-        argp_error(state, "--output: '%s' ends in none of .svg .html .dot .json .trace.json", path);
+        argp_error(state, "--output: '%s' ends in none of .svg .html .dot .json .trace.json .goal",
+                   path);
 }
 
 static void add_word(struct arguments *a, const char *word)
@@ -147,6 +148,7 @@ static int draw_case(struct arguments *a, struct tt_case *c)
     struct tt_sim_result result;
     draw->algorithm = tt_case_algorithm(c, "tutti draw", a->algorithm);
     draw->c = c;
+    draw->model = &a->model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
     if (tt_case_picture(c, draw->algorithm, &a->model, &draw->picture, &result) != TUTTI_OK) {
@@ -208,7 +210,7 @@ int tt_draw_main(int argc, char **argv)
         .args_doc = "PROBLEM[@NETWORK]\n--trace DIR|FILE...",
         .doc = "Draws a collective that is run on paper, or a real run that was traced.\v"
                "An .html shows everything and can be looked around in; a .trace.json opens in "
-               "Perfetto. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
+               "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
                " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
     };
     struct arguments a = {.model = tt_model_default,

@@ -17,7 +17,7 @@ enum tt_draw_what {
         TT_DRAW_DEFAULT
 };
 
-#define TT_DRAW_FORMATS(X) X(svg) X(html) X(dot) X(json) X(trace)
+#define TT_DRAW_FORMATS(X) X(svg) X(html) X(dot) X(json) X(trace) X(goal)
 enum tt_draw_format {
 #define TT_DRAW_ENUM(name) TT_DRAW_AS_##name,
     TT_DRAW_FORMATS(TT_DRAW_ENUM)
@@ -35,6 +35,7 @@ struct tt_draw {
     struct tt_net *net;                   /* NULL: none */
     const struct tt_case *c;              /* NULL: a trace */
     const struct tt_algorithm *algorithm; /* likewise */
+    const struct tt_model *model;
 };
 
 /* A folder of rank-R.json, or files; exit code, having told what is wrong. */
