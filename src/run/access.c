@@ -118,6 +118,12 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     return TUTTI_OK;
 }
 
+bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
+{
+    struct place p;
+    return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.near;
+}
+
 /* ---- Copying ---- */
 
 static inline void copy_bytes(char *to, const char *from, int64_t len)

@@ -85,6 +85,8 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
 void tt_access_open(struct tt_exec *exec);
+/* Whether a range of another rank is reached by loads and stores, which no fabric sees. */
+bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {

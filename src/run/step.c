@@ -213,6 +213,20 @@ static const char *const step_names[] = {
     [TT_AWAIT] = "await", [TT_COPY] = "copy", [TT_REDUCE] = "reduce",
 };
 
+/* What a copy or reduction took from others, or gave them, by plain loads and stores: within it. */
+static void tell_loads(const struct tt_exec *exec, const struct tt_plain *s,
+                       const struct tt_deed *step)
+{
+    struct tt_fabric *f = exec->team->fabric;
+    struct tt_deed deed = *step;
+    for (uint32_t i = 0; i < s->nops; i++) {
+        if (!tt_access_is_loaded(exec, &s->range[i], s->len)) continue;
+        deed.name = i ? "read" : "write";
+        deed.peer = exec->team->job_rank[s->range[i].rank];
+        f->ops->did(f->ops, f, &deed);
+    }
+}
+
 /* The same, told to whoever traces. */
 static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
@@ -233,6 +247,7 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
                            .execution = exec->number};
     *since_ns = 0;
     t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
+    if (s->kind == TT_COPY || s->kind == TT_REDUCE) tell_loads(exec, s, &deed);
     return TUTTI_OK;
 }
 

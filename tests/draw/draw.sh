@@ -143,6 +143,16 @@ cmp run-all.json run-again.json || fail 'a run reads back to another picture'
 expect 0 tutti draw --trace traced/rank-0.json traced/rank-{1,2,3}.json -o run.json
 cmp run-all.json run.json || fail 'files are not what their folder is'
 
+# What is read from windows, by plain loads, is there too: each of the four loads the others' eight bytes.
+TUTTI_ALGORITHM=allreduce=flat TUTTI_TRACE=windows tutti run -n 4 hello >out
+expect 0 tutti draw --trace windows --execution 0 -o windows.json
+python3 - <<'PYTHON'
+import json
+p = json.load(open("windows.json"))
+loads = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] == "get"}
+assert loads == {(a, b): 8 for a in range(4) for b in range(4) if a != b}, loads
+PYTHON
+
 # ---- What is wrong ----
 
 wrong() {
