@@ -24,36 +24,19 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) {
-        struct tt_count mine = tt_tree_reduce_count(call, map, r, tt_tree_network, SLICE);
-        tt_count_add(&mine, tt_tree_bcast_count(call, map, r, 0, tt_tree_network, SLICE));
-        tt_count_raise(&most, mine);
-    }
-    return most;
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return 2;
+    return tt_tree_allreduce_count(call, map, tt_tree_network, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
-    int64_t up = tt_tree_reduce_time_ps(call, map, c, tt_tree_network, SLICE);
-    return up < 0 ? -1 : up + tt_tree_bcast_time_ps(call, map, c, 0, tt_tree_network, SLICE);
+    return tt_tree_allreduce_time_ps(call, map, c, tt_tree_network, SLICE);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
-    if (phase == 0)
-        tt_tree_reduce(b, call, map, me, tt_tree_network, SLICE);
-    else
-        tt_tree_bcast(b, call, map, me, 0, tt_tree_network, SLICE);
+    tt_tree_allreduce(b, call, map, me, phase, tt_tree_network, SLICE);
 }
 
 const struct tt_algorithm tt_allreduce_tree = {
@@ -66,5 +49,5 @@ const struct tt_algorithm tt_allreduce_tree = {
     .count = count,
     .build = build,
     .time = time_ps,
-    .phases = phases,
+    .phases = tt_tree_allreduce_phases,
 };

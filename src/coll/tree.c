@@ -250,3 +250,40 @@ int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *m
     if (!full(call, map, c, base, shape, slice, &f)) return -1;
     return (f.depth + f.q - 1) * f.k * f.message;
 }
+
+/* ---- Up and down ---- */
+
+int tt_tree_allreduce_phases(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
+    (void)map;
+    return 2;
+}
+
+void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                       int me, int phase, tt_tree_fn *shape, int64_t slice)
+{
+    if (phase == 0)
+        tt_tree_reduce(b, call, map, me, shape, slice);
+    else
+        tt_tree_bcast(b, call, map, me, 0, shape, slice);
+}
+
+struct tt_count tt_tree_allreduce_count(const struct tt_call *call, const struct tt_map *map,
+                                        tt_tree_fn *shape, int64_t slice)
+{
+    struct tt_count most = {0};
+    for (int r = 0; r < map->p; r++) {
+        struct tt_count mine = tt_tree_reduce_count(call, map, r, shape, slice);
+        tt_count_add(&mine, tt_tree_bcast_count(call, map, r, 0, shape, slice));
+        tt_count_raise(&most, mine);
+    }
+    return most;
+}
+
+int64_t tt_tree_allreduce_time_ps(const struct tt_call *call, const struct tt_map *map,
+                                  const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
+{
+    int64_t up = tt_tree_reduce_time_ps(call, map, c, shape, slice);
+    return up < 0 ? -1 : up + tt_tree_bcast_time_ps(call, map, c, 0, shape, slice);
+}

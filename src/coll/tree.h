@@ -46,4 +46,13 @@ struct tt_count tt_tree_reduce_count(const struct tt_call *call, const struct tt
 struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_map *map, int me,
                                     int base, tt_tree_fn *shape, int64_t slice);
 
+/* An allreduce: up in one phase, down in the next. */
+int tt_tree_allreduce_phases(const struct tt_call *call, const struct tt_map *map);
+void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                       int me, int phase, tt_tree_fn *shape, int64_t slice);
+struct tt_count tt_tree_allreduce_count(const struct tt_call *call, const struct tt_map *map,
+                                        tt_tree_fn *shape, int64_t slice);
+int64_t tt_tree_allreduce_time_ps(const struct tt_call *call, const struct tt_map *map,
+                                  const struct tt_costs *c, tt_tree_fn *shape, int64_t slice);
+
 #endif
