@@ -20,7 +20,7 @@ refused() {
 
 # problem AT SAYS TEXT: the mark is under the character AT of the text, counted from 0. Each of the commands
 # reads its share.
-readers=(plan sim check bench)
+readers=(plan sim check bench draw)
 problem() {
     local at=$1 says=$2 text=$3
     refused "^tutti: bad problem: .*$says" tutti "${readers[told % ${#readers[@]}]}" "$text"
@@ -44,7 +44,7 @@ problem 8 "'p4#' is not a number of ranks" 'barrier/p4#'
 problem 11 "unknown key 'p5'" barrier/p4/p5
 
 # To `check` these are wishes to prove all.
-readers=(plan sim bench)
+readers=(plan sim bench draw)
 problem 0 "unknown collective 'all'" all
 problem 9 'expected /a type' allreduce
 problem 7 'expected /pN' barrier
@@ -212,6 +212,29 @@ bench "barrier has no algorithm 'x'" barrier/p2 -a x
 bench 'cannot be timed with that many ranks' barrier/p1M
 bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
 bench 'cannot be timed with slice=' bcast/u8/8/p2/slice=8
+
+# draw's: a trace cut off, damaged, of something else, or of some ranks only.
+draw() { refused "$1" tutti draw "${@:2}"; }
+event='{"name":"copy","ph":"X","pid":1,"tid":0,"ts":1.5,"dur":2,"args":{}}'
+trace() {
+    printf '%s' "$2" >broken
+    draw "^tutti draw: broken$1" --trace broken
+}
+trace ':1:1: the text ends here' ''
+trace ':1:1: a trace: an array of events' $'\1\2'
+trace ':1:6: the text ends here; .*closing quote' '[{"na'
+trace ':2:68: the text ends here; , or \]' $'[\n'"$event"
+trace ':1:2: an object: \{' '[3]'
+trace ':1:70: nothing more' "[$event]x"
+trace ':1:17: an event with a "pid"' '{"traceEvents":[{"ph":"X"}]}'
+trace ':1:10: an event named send' "[${event/copy/cope}]"
+trace ':1:32: a rank: a whole number' "[${event/:1,/:-1,}]"
+trace ': of 2 ranks, rank 0 has no trace' "[$event]"
+draw '/none: No such file' --trace /none
+draw "--what: 'x' is none of" barrier/p4 --what=x
+draw "--output: 'x.png' ends in none of" barrier/p4 -o x.png
+draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
+draw 'there is no rank 9' barrier/p4 --what=routes --from=9
 
 # list's.
 refused "there is nothing to do with 'x'" tutti list x

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Traces. Of what is refused the place is told; of what is accepted the picture holds what it promises, is drawn,
+ * is JSON, and is written as a trace that is read again and written the same.
+ */
+#include "draw/json-read.h"
+#include "draw/picture.h"
+#include "draw/trace.h"
+#include "fuzz.h"
+
+enum { DRAWN = 256, WRITTEN = 4096 }; /* ranks: each has a line at least */
+
+static void is_told(const char *text, size_t size, const struct tt_trace_error *error)
+{
+    fuzz_check(error->text[0] || tutti_error()[0], "nothing is said");
+    if (error->line == 0) return; /* no place is at fault */
+    const char *at = text, *end = text + size;
+    for (int line = 1; line < error->line; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        fuzz_check(at, "there is no line %d", error->line);
+        at++;
+    }
+    fuzz_check(error->column >= 1 && error->column <= end - at + 1, "column %d", error->column);
+    fuzz_check(error->text[0], "nothing is said");
+}
+
+static void is_deed(const struct tt_picture *picture, const struct tt_sim_deed *deed, bool trip)
+{
+    fuzz_check(deed->rank >= 0 && deed->rank < picture->ranks, "rank %d", deed->rank);
+    fuzz_check(deed->peer >= (trip ? 0 : -1) && deed->peer < picture->ranks, "peer %d", deed->peer);
+    fuzz_check(deed->begin_ps >= 0 && deed->begin_ps <= deed->end_ps, "from %lld to %lld",
+               (long long)deed->begin_ps, (long long)deed->end_ps);
+    fuzz_check(deed->bytes >= 0, "%lld bytes", (long long)deed->bytes);
+}
+
+static void is_sound(const struct tt_picture *picture)
+{
+    fuzz_check(picture->ranks >= 1, "%d ranks", picture->ranks);
+    for (int64_t i = 0; i < picture->deeds.n; i++) is_deed(picture, &picture->deeds.at[i], false);
+    for (int64_t i = 0; i < picture->trips.n; i++) is_deed(picture, &picture->trips.at[i], true);
+    for (int i = 0; i < picture->groups * picture->groups; i++)
+        fuzz_check(picture->traffic[i] >= 0, "%lld bytes", (long long)picture->traffic[i]);
+    for (int i = 0; i < picture->edges; i++)
+        fuzz_check(picture->edge[i][0] >= 0 && picture->edge[i][0] < picture->ranks &&
+                       picture->edge[i][1] >= 0 && picture->edge[i][1] < picture->ranks,
+                   "edge %d", i);
+}
+
+static char *written(const struct tt_picture *picture, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    if (!out) abort();
+    tt_picture_trace(picture, out);
+    fclose(out);
+    return text;
+}
+
+static void comes_back(const struct tt_picture *picture)
+{
+    struct tt_picture again;
+    struct tt_trace_error error;
+    size_t size, twice_size;
+    char *text = written(picture, &size);
+    tutti_status status = tt_trace_read(&again, text, size, &error);
+    fuzz_check(status == TUTTI_OK, "line %d, column %d: %s\n%s", error.line, error.column,
+               error.text, text);
+    char *twice = written(&again, &twice_size);
+    fuzz_check(size == twice_size && memcmp(text, twice, size) == 0, "%s\nbecame\n%s", text, twice);
+    tt_picture_free(&again);
+    free(text);
+    free(twice);
+}
+
+static void is_json(const struct tt_picture *picture)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct tt_json json;
+    if (!out) abort();
+    tt_picture_json(picture, out);
+    fclose(out);
+    tt_json_begin(&json, text, size);
+    fuzz_check(tt_json_skip(&json), "%s: %s", json.expected, json.wrong_at);
+    tt_json_peek(&json);
+    fuzz_check(json.at == json.end, "%s", json.at);
+    free(text);
+}
+
+static void is_drawn(const struct tt_picture *picture)
+{
+    char *text = NULL, left_out[200];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) abort();
+    tt_svg_time(picture, 0, picture->ranks - 1, left_out, out);
+    tt_svg_traffic(picture, out);
+    if (picture->edges) {
+        tt_picture_dot_tree(picture, out);
+        tt_svg_tree(picture, out);
+    }
+    fclose(out);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + !size); /* not ended by a 0 */
+    struct tt_picture picture;
+    struct tt_trace_error error;
+    if (!text) abort();
+    if (size) memcpy(text, data, size);
+    tutti_status status = tt_trace_read(&picture, text, size, &error);
+    if (status != TUTTI_OK) {
+        fuzz_check(status == TUTTI_ERR_ARG, "%d", (int)status);
+        is_told(text, size, &error);
+    } else {
+        is_sound(&picture);
+        if (picture.ranks <= DRAWN) is_drawn(&picture);
+        if (picture.ranks <= WRITTEN) {
+            is_json(&picture);
+            comes_back(&picture);
+        }
+        tt_picture_free(&picture);
+    }
+    free(text);
+    return 0;
+}
