@@ -32,6 +32,7 @@ n=0
 while read -r coll algorithm; do
     export TUTTI_ALGORITHM=$coll=$algorithm before=$n
     case $algorithm in hypercube) ranks=4 ;; *) ranks=3 ;; esac
+    case $algorithm in forward) export TUTTI_NETWORK=ring:$ranks ;; *) unset TUTTI_NETWORK ;; esac
     for after in 1 3 60; do
         export TUTTI_FAULT=kill,rank=1,after=$after
         killed "$(problem "$coll" 80)"

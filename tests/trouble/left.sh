@@ -56,9 +56,11 @@ while read -r coll algorithm; do
     *reduce*) problem=$coll/f64/sum/800/p4 ;;
     *) problem=$coll/f64/800/p4 ;;
     esac
+    case $algorithm in forward) export TUTTI_NETWORK=ring:4 ;; *) unset TUTTI_NETWORK ;; esac
     for _ in 1 2; do
         TUTTI_ALGORITHM=$coll=$algorithm expect 0 tutti run -n 4 --timeout 60 "$trouble" leave "$problem"
     done
 done < <("$trouble" algorithms)
+unset TUTTI_NETWORK
 expect 0 go free-late
 nothing_left "$TUTTI_TEST"
