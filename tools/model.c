@@ -61,7 +61,8 @@ static int64_t arg_time(const struct argp_state *state, const char *option, cons
     while (unit < n && strcmp(units[unit].name, end) != 0) unit++;
     double ps = unit < n ? value * units[unit].ps : -1;
     bool bare = unit == n - 1 && value != 0;
-    bool decimal = strspn(text, "0123456789.") == strcspn(text, "numps"); /* no blank, sign, 0x, e */
+    bool decimal =
+        strspn(text, "0123456789.") == strcspn(text, "numps"); /* no blank, sign, 0x, e */
     if (end == text || !decimal || unit == n || bare || !(ps >= 0) || ps > 1e15)
         argp_error(state, "%s: '%s' is not a time up to 1000 s, as in 1us, 0.5ns, 20ps", option,
                    text);
