@@ -228,43 +228,51 @@ static void print_trace(void *picture, FILE *out)
     tt_picture_trace(picture, out);
 }
 
-/* The same with a trace; false: it told what is wrong. */
-static bool simulate_traced(const struct arguments *a, const struct tt_case *c,
-                            const struct tt_algorithm *algorithm, struct tt_sim_result *result)
+/* The same with a trace. */
+static tutti_status simulate_traced(const struct arguments *a, const struct tt_case *c,
+                                    const struct tt_algorithm *algorithm,
+                                    struct tt_sim_result *result)
 {
     struct tt_picture picture;
-    if (tt_case_picture(c, algorithm, &a->model, &picture, result) != TUTTI_OK) {
-        fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
-        return false;
-    }
+    TT_TRY(tt_case_picture(c, algorithm, &a->model, &picture, result));
     bool written = tt_write_whole("tutti sim", a->trace, print_trace, &picture);
     tt_picture_free(&picture);
-    if (!written) tt_sim_free(result);
-    return written;
-}
-
-static bool simulate_told(const struct arguments *a, const struct tt_case *c,
-                          const struct tt_algorithm *algorithm, struct tt_sim_result *result)
-{
-    if (a->trace) return simulate_traced(a, c, algorithm, result);
-    bool good = simulate(a, c, algorithm, result) == TUTTI_OK;
-    if (!good) fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
-    return good;
+    if (written) return TUTTI_OK;
+    tt_sim_free(result);
+    return tt_fail(TUTTI_ERR_SYSTEM, "no trace is written");
 }
 
 static int run_one(const struct arguments *a, const struct tt_case *c,
                    const struct tt_algorithm *algorithm, cJSON *rows)
 {
-    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     struct tt_sim_result result;
     bool table = !a->json || strcmp(a->json, "-") != 0;
-    if (algorithm->refuse(&call, &c->map)) return TT_EXIT_OK;
-    if (!simulate_told(a, c, algorithm, &result)) return TT_EXIT_FAILED;
+    tutti_status status =
+        a->trace ? simulate_traced(a, c, algorithm, &result) : simulate(a, c, algorithm, &result);
+    if (status != TUTTI_OK) {
+        fprintf(stderr, "tutti sim: %s: %s\n", algorithm->name, tutti_error());
+        return status == TUTTI_ERR_LIMIT ? TT_EXIT_USAGE : TT_EXIT_FAILED;
+    }
     if (table) print_row(a, c, algorithm, &result);
     if (table && result.links) print_loads(c, &result);
     if (rows) add_row(rows, a, c, algorithm, &result);
     tt_sim_free(&result);
     return TT_EXIT_OK;
+}
+
+/* Of those that nobody named: that it applies, and ends today. */
+static bool is_worthwhile(const struct arguments *a, const struct tt_case *c,
+                          const struct tt_algorithm *algorithm)
+{
+    const int64_t most = INT64_C(1) << 30;
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    if (algorithm->refuse(&call, &c->map)) return false;
+    struct tt_paper paper = paper_of(a, c, algorithm);
+    int64_t messages = tt_paper_messages(&paper);
+    if (messages <= most) return true;
+    fprintf(stderr, "tutti sim: %s is left out: it has %.1e messages (--algorithm %s runs it)\n",
+            algorithm->name, (double)messages, algorithm->name);
+    return false;
 }
 
 static int run_all(const struct arguments *a, const struct tt_case *c)
@@ -275,7 +283,8 @@ static int run_all(const struct arguments *a, const struct tt_case *c)
     if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
     for (const struct tt_algorithm *const *at = tt_algorithms; *at && code == TT_EXIT_OK; at++) {
         if ((*at)->coll != c->problem.call.coll) continue;
-        if (all || listed(a->algorithms, (*at)->name)) code = run_one(a, c, *at, rows);
+        if (all ? is_worthwhile(a, c, *at) : listed(a->algorithms, (*at)->name))
+            code = run_one(a, c, *at, rows);
     }
     if (rows && code == TT_EXIT_OK && !tt_json_write(rows, a->json)) return TT_EXIT_FAILED;
     if (rows && code != TT_EXIT_OK) cJSON_Delete(rows);
@@ -303,6 +312,10 @@ static int check_and_run(struct arguments *a, const struct tt_case *c)
     if (a->trace && !one_algorithm(a, c)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
+    if (a->json && a->trace && strcmp(a->json, "-") == 0 && strcmp(a->trace, "-") == 0) {
+        fprintf(stderr, "tutti sim: --json and --trace cannot both go to standard output\n");
+        return TT_EXIT_USAGE;
+    }
     return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);
 }
 

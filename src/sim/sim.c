@@ -22,6 +22,10 @@ void tt_sim_out_of_memory(struct tt_sim *sim)
 
 void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who)
 {
+    if (time > TT_SIM_LONGEST && sim->status == TUTTI_OK)
+        sim->status =
+            tt_fail(TUTTI_ERR_LIMIT, "it takes more than the %d days that can be simulated",
+                    (int)(TT_SIM_LONGEST / 86400 / INT64_C(1000000000000)));
     if (!tt_queue_put(&sim->queue, (struct tt_event){time, what, who})) tt_sim_out_of_memory(sim);
 }
 
@@ -139,7 +143,9 @@ static void sum_up(struct tt_sim *sim)
         const struct tt_net *net = sim->job->net;
         if (tt_net_neighbour(net, (int)(i / net->ports), (int)(i % net->ports)) < 0) continue;
         result->links++;
-        result->total_link_bytes += result->link_bytes[i];
+        if (__builtin_add_overflow(result->total_link_bytes, result->link_bytes[i],
+                                   &result->total_link_bytes))
+            sim->status = tt_fail(TUTTI_ERR_LIMIT, "the links carry more bytes than 63 bits hold");
         result->max_link_bytes = tt_max(result->max_link_bytes, result->link_bytes[i]);
     }
 }

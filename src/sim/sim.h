@@ -6,7 +6,8 @@
  *     simple    the textbook's: a message of m bytes takes t_s + t_w m from post to end, at a rank one is sent and
  *               one received at a time; the way does not matter. Where bytes move out of and into a rank at once, each
  *               takes t_w' there (tw_both; t_w to 2 t_w), so its messages are sent and received at changing rates
- *     loggp     Alexandrov et al. 1995: overhead o at each end, gap g between messages and G for each byte
+ *     loggp     Alexandrov et al. 1995: overhead o of the processor for each message at each end (not of who
+ *               is read by a get or written by a put), gap g between messages and G for each byte
  *               of them at each end, latency L between
  *     links     t_s, then link by link over the network's routes: a link carries one message at a time in each direction,
  *               t_w m for each; cut-through (the head goes on after t_h) or store-and-forward (the whole must have come)
@@ -76,7 +77,10 @@ struct tt_sim_result {
     int64_t link_room;   /* how many numbers there are */
 };
 
-/* Runs all to the end. Errors: ARG: a plan that stops for ever, or with a step that is none (tutti_error says which rank
+/* The longest time that can be reckoned with, in picoseconds. Nothing may take as long by itself. */
+#define TT_SIM_LONGEST (INT64_MAX / 2)
+
+/* Runs all to the end. Errors: LIMIT: beyond TT_SIM_LONGEST, or bytes on the links beyond 63 bits; ARG: a plan that stops for ever, or with a step that is none (tutti_error says which rank
  * waits for what); MEMORY; and what `plan` fails with. The result is freed by tt_sim_free. */
 tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result);
 void tt_sim_free(struct tt_sim_result *result);

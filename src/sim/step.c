@@ -172,7 +172,8 @@ static void dispatch(struct tt_sim *sim, int lane, enum tt_parcel_kind kind, int
     if (!place) return;
     sim->result.messages++;
     if (kind != TT_PARCEL_SIGNAL) {
-        sim->result.bytes += bytes;
+        if (__builtin_add_overflow(sim->result.bytes, bytes, &sim->result.bytes))
+            sim->status = tt_fail(TUTTI_ERR_LIMIT, "more bytes are sent than 63 bits hold");
         sim->rank[from].sent++;
     }
     tt_wire_send(sim, place);
@@ -291,12 +292,11 @@ static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
     return false;
 }
 
-static int64_t overhead_ps(const struct tt_sim *sim, const struct tt_plain *s)
+/* Starting messages engages the processor under loggp. */
+static bool engages(const struct tt_sim *sim, const struct tt_plain *s)
 {
-    const struct tt_model *model = sim->job->model;
-    bool sends =
-        s->kind == TT_SEND || s->kind == TT_PUT || s->kind == TT_GET || s->kind == TT_SIGNAL;
-    return model->kind == TT_MODEL_loggp && sends ? model->o_ps : 0;
+    return sim->job->model->kind == TT_MODEL_loggp &&
+           (s->kind == TT_SEND || s->kind == TT_PUT || s->kind == TT_GET || s->kind == TT_SIGNAL);
 }
 
 static void tell_step(const struct tt_sim *sim, int me, int lane, const struct tt_sim_lane *l)
@@ -328,9 +328,8 @@ void tt_sim_run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
             tt_sim_wake(sim, rank, lane, l->now);
             return;
         }
-        int64_t cost = overhead_ps(sim, &l->step);
         if (!do_step(sim, rank, lane)) return;
-        l->now += cost;
+        if (engages(sim, &l->step)) l->now = tt_max(l->now, rank->busy);
         if (sim->job->step) tell_step(sim, (int)(rank - sim->rank), lane, l);
         l->has_step = false;
     }

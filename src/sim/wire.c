@@ -52,24 +52,41 @@ static int64_t stream_ps(const struct tt_model *model, const struct tt_parcel *p
     return model->big_g_ps * tt_max(parcel->bytes - 1, 0);
 }
 
+/* The rank's processor works on a message for o, one after the other; when that is done. */
+static int64_t engage(struct tt_sim *sim, int rank, int64_t time)
+{
+    int64_t o_ps = sim->job->model->o_ps;
+    return take(&sim->rank[rank].busy, time, o_ps) + o_ps;
+}
+
 static void loggp_send(struct tt_sim *sim, uint32_t place)
 {
     struct tt_parcel *parcel = &sim->parcel[place];
     const struct tt_model *model = sim->job->model;
     int64_t stream = stream_ps(model, parcel);
     int64_t *free = &sim->rank[parcel->from].send_free;
-    int64_t begin = take(free, sim->clock + model->o_ps, model->g_ps + stream);
+    int starter = parcel->kind == TT_PARCEL_GET ? parcel->to : parcel->from;
+    int64_t begin = take(free, engage(sim, starter, sim->clock), model->g_ps + stream);
     tt_sim_left(sim, place, begin + stream);
     later(sim, place, begin + stream + model->l_ps);
 }
 
+/* It has come to the port of the receiver (step 1), then to its processor, which puts do not engage. */
 static void loggp_step(struct tt_sim *sim, uint32_t place)
 {
     struct tt_parcel *parcel = &sim->parcel[place];
     const struct tt_model *model = sim->job->model;
-    int64_t span = model->g_ps + stream_ps(model, parcel);
-    int64_t begin = take(&sim->rank[parcel->to].recv_free, sim->clock, span);
-    tt_sim_came(sim, place, begin + model->o_ps);
+    int64_t begin = sim->clock;
+    if (parcel->step == 1) {
+        int64_t span = model->g_ps + stream_ps(model, parcel);
+        begin = take(&sim->rank[parcel->to].recv_free, sim->clock, span);
+    }
+    if (begin > sim->clock)
+        later(sim, place, begin);
+    else if (parcel->kind == TT_PARCEL_PUT)
+        tt_sim_came(sim, place, sim->clock);
+    else
+        tt_sim_came(sim, place, engage(sim, parcel->to, sim->clock));
 }
 
 /* ---- links ---- */

@@ -34,6 +34,20 @@ static void loggp_adds_up(void **state)
     assert_int_equal(paper("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
+/* The processor works on one message at a time, whoever sends: a root with two children takes 2 o for them; a signal to
+ * p - 1 ranks and as many back are 2 (p - 1) o for each. */
+static void loggp_engages_the_processor(void **state)
+{
+    (void)state;
+    struct tt_model model = {.kind = TT_MODEL_loggp, .o_ps = 1000};
+    assert_int_equal(paper("reduce/u8/sum/8/p3", "prt", &model).time_ps, 3 * 1000);
+    for (int p = 2; p <= 64; p *= 2) {
+        char text[32];
+        snprintf(text, sizeof text, "barrier/p%d", p);
+        assert_int_equal(paper(text, "flat", &model).time_ps, 2 * (p - 1) * 1000);
+    }
+}
+
 /* Where four routes of a line pass its middle, links are waited for; the textbook's model does not see that. */
 static void links_are_waited_for(void **state)
 {
@@ -116,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forwarding_costs_by_the_link),
         cmocka_unit_test(loggp_adds_up),
+        cmocka_unit_test(loggp_engages_the_processor),
         cmocka_unit_test(links_are_waited_for),
         cmocka_unit_test(reducing_and_copying_take_their_time),
         cmocka_unit_test(adapters_reduce),
