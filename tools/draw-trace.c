@@ -4,10 +4,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "draw.h"
@@ -19,12 +21,26 @@ static int complain(const char *path, const char *text)
     return TT_EXIT_USAGE;
 }
 
+/* A pipe is refused, not waited for. */
+static FILE *open_file(const char *path)
+{
+    struct stat is;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return NULL;
+    bool regular = fstat(fd, &is) == 0 && S_ISREG(is.st_mode);
+    FILE *file = regular ? fdopen(fd, "r") : NULL;
+    if (file) return file;
+    close(fd);
+    if (!regular) errno = EINVAL;
+    return NULL;
+}
+
 /* All of the file; NULL: errno tells why not. */
 static char *read_whole(const char *path, size_t *n)
 {
     size_t room = 1 << 16;
     char *text = malloc(room);
-    FILE *file = text ? fopen(path, "re") : NULL;
+    FILE *file = text ? open_file(path) : NULL;
     *n = 0;
     while (file && text) {
         size_t got = fread(text + *n, 1, room - *n, file);
@@ -49,7 +65,7 @@ static int add_file(struct tt_trace *trace, const char *path)
     struct tt_trace_error error;
     size_t n;
     char *text = read_whole(path, &n);
-    if (!text) return complain(path, strerror(errno));
+    if (!text) return complain(path, errno == EINVAL ? "not a file" : strerror(errno));
     tutti_status status = tt_trace_add(trace, text, n, &error);
     free(text);
     if (status == TUTTI_OK) return TT_EXIT_OK;

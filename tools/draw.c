@@ -12,12 +12,21 @@
 #include "model.h"
 #include "picture.h"
 
-enum { OPTION_WHAT = 256, OPTION_RANKS, OPTION_FROM, OPTION_TO, OPTION_TRACE, OPTION_EXECUTION };
+enum {
+    OPTION_WHAT = 256,
+    OPTION_RANKS,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_TRACE,
+    OPTION_EXECUTION,
+    OPTION_NETWORK
+};
 
 struct arguments {
     const char *algorithm, **words; /* words: the problem, or files of traces */
     int words_n;
     bool trace;
+    const char *network; /* of the trace */
     int64_t execution;
     struct tt_draw draw;
     struct tt_model model;
@@ -41,6 +50,8 @@ static const struct argp_option options[] = {
      "`tutti sim --trace FILE`; more files may follow",
      0},
     {"execution", OPTION_EXECUTION, "N", 0, "of the run only this one, from 0 (default: all)", 0},
+    {"network", OPTION_NETWORK, "NETWORK", 0,
+     "the network that the ranks of the trace were in, as in torus:4x4", 0},
     {0},
 };
 
@@ -95,6 +106,7 @@ static error_t parse_end(const struct arguments *a, struct argp_state *state)
     if (a->words_n == 0) argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8)");
     if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
     if (a->trace && a->algorithm) argp_error(state, "--algorithm: a trace is what it is");
+    if (a->network && !a->trace) argp_error(state, "--network wants --trace");
     if (a->execution >= 0 && !a->trace) argp_error(state, "--execution wants --trace");
     return 0;
 }
@@ -116,6 +128,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_EXECUTION:
         a->execution = tt_arg_number(state, "--execution", arg, 0, INT64_MAX / 16);
         return 0;
+    case OPTION_NETWORK: a->network = arg; return 0;
     case ARGP_KEY_ARG: add_word(a, arg); return 0;
     case ARGP_KEY_END: return parse_end(a, state);
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
@@ -151,7 +164,12 @@ static int draw_case(struct arguments *a, struct tt_case *c)
     draw->model = &a->model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
-    if (tt_case_picture(c, draw->algorithm, &a->model, &draw->picture, &result) != TUTTI_OK) {
+    /* A picture of time shows no more; what others do would only take the place of theirs. */
+    bool time = draw->format == TT_DRAW_AS_svg &&
+                (draw->what == TT_DRAW_time || draw->what == TT_DRAW_DEFAULT);
+    int last = (int)tt_min(draw->last, time ? draw->first + TT_SVG_RANKS - 1 : draw->last);
+    if (tt_case_picture(c, draw->algorithm, &a->model, draw->first, last, &draw->picture,
+                        &result) != TUTTI_OK) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         return TT_EXIT_FAILED;
     }
@@ -169,17 +187,28 @@ static int draw_problem(struct arguments *a)
     return code;
 }
 
-/* The network is not in a trace, but a simulation's problem names it; no file is opened for that. */
-static tutti_status find_network(struct tt_draw *draw, struct tt_net *net)
+/* A simulation's problem names its network; no file is opened for that. */
+static const char *network_of(const char *problem_text, struct tt_problem *problem)
+{
+    if (strstr(problem_text, "@file:")) return NULL;
+    if (tt_problem_parse(problem_text, problem, NULL) != TUTTI_OK) return NULL;
+    return tt_network_is_one(problem->map) ? problem->map : NULL;
+}
+
+/* That which was named, or the problem's; if it has a node for each rank. */
+static tutti_status find_network(struct tt_draw *draw, const char *named, struct tt_net *net)
 {
     struct tt_problem problem;
-    if (strstr(draw->picture.problem, "@file:")) return TUTTI_OK;
-    if (tt_problem_parse(draw->picture.problem, &problem, NULL) != TUTTI_OK) return TUTTI_OK;
-    if (problem.p != draw->picture.ranks) return TUTTI_OK;
-    TT_TRY(tt_problem_net(&problem, net));
-    if (net->nodes == 0) return TUTTI_OK;
+    const char *text = named ? named : network_of(draw->picture.problem, &problem);
+    if (!text) return TUTTI_OK;
+    TT_TRY(tt_network_parse(text, net, NULL));
+    int ranks = draw->picture.ranks;
+    if (net->ranks != ranks && named)
+        return tt_fail(TUTTI_ERR_ARG, "--network: %s has %d nodes for %d ranks", text, net->ranks,
+                       ranks);
+    if (net->ranks != ranks) return TUTTI_OK;
     draw->net = net;
-    tutti_status status = tt_picture_network(&draw->picture, net, problem.map, NULL);
+    tutti_status status = tt_picture_network(&draw->picture, net, text, NULL);
     return status == TUTTI_ERR_LIMIT ? TUTTI_OK : status;
 }
 
@@ -189,12 +218,13 @@ static int draw_trace(struct arguments *a)
     struct tt_net net = {.nodes = 0};
     int code = tt_draw_read(a->words, a->words_n, a->execution, &draw->picture);
     if (code != TT_EXIT_OK) return code;
-    if (find_network(draw, &net) == TUTTI_OK) {
+    tutti_status status = find_network(draw, a->network, &net);
+    if (status == TUTTI_OK) {
         code = write_it(draw);
     } else {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         tt_picture_free(&draw->picture);
-        code = TT_EXIT_FAILED;
+        code = status == TUTTI_ERR_ARG ? TT_EXIT_USAGE : TT_EXIT_FAILED;
     }
     tt_net_free(&net);
     return code;

@@ -4,10 +4,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "choose/choose.h"
 #include "choose/paper.h"
 #include "model.h"
+
+/* Each message is an object or more; who waits for hours for a picture has mistyped. */
+static tutti_status can_be_drawn(const struct tt_paper *paper)
+{
+    int64_t messages = tt_paper_messages(paper);
+    if (messages <= INT64_C(1) << 27) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_LIMIT, "%.1e messages are too many for a picture", (double)messages);
+}
 
 static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algorithm,
                         const struct tt_model *model, struct tt_picture *picture,
@@ -21,6 +31,7 @@ static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algo
                              .message = tt_picture_message,
                              .arg = picture};
     int root = tt_coll_has_root(c->problem.call.coll) ? c->problem.call.root : -1;
+    TT_TRY(can_be_drawn(&paper));
     TT_TRY(tt_paper_run(&paper, result));
     picture->time_ps = result->time_ps;
     tutti_status status = tt_picture_end(picture, root);
@@ -34,10 +45,12 @@ static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algo
 }
 
 tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm *algorithm,
-                             const struct tt_model *model, struct tt_picture *picture,
-                             struct tt_sim_result *result)
+                             const struct tt_model *model, int first, int last,
+                             struct tt_picture *picture, struct tt_sim_result *result)
 {
     TT_TRY(tt_picture_begin(picture, c->map.p));
+    picture->first = first;
+    picture->last = last;
     tt_problem_print(&c->problem, picture->problem);
     snprintf(picture->algorithm, sizeof picture->algorithm, "%s", algorithm->name);
     snprintf(picture->model, sizeof picture->model, "%s", tt_model_name(model->kind));
@@ -64,13 +77,35 @@ const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char
 
 /* ---- Files ---- */
 
+static bool write_all(FILE *file, const char *text, size_t n)
+{
+    return file && fwrite(text, 1, n, file) == n && fflush(file) == 0;
+}
+
+/* Under another name first, so that what was there stays until all of the new is. */
+static bool write_file(const char *text, size_t n, const char *path)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s.%d", path, (int)getpid()) < 0) return false;
+    FILE *file = fopen(name, "wxe");
+    bool written = write_all(file, text, n);
+    if (file) written = fclose(file) == 0 && written;
+    if (written) written = rename(name, path) == 0;
+    int error = errno;
+    if (file && !written) unlink(name);
+    errno = error;
+    free(name);
+    return written;
+}
+
 static bool write_text(const char *text, size_t n, const char *path)
 {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdout : fopen(path, "we");
-    if (!file) return false;
-    bool written = fwrite(text, 1, n, file) == n && fflush(file) == 0;
-    if (!standard) written = fclose(file) == 0 && written;
+    struct stat is;
+    if (strcmp(path, "-") == 0) return write_all(stdout, text, n);
+    if (lstat(path, &is) != 0 || S_ISREG(is.st_mode)) return write_file(text, n, path);
+    FILE *file = fopen(path, "we");
+    bool written = write_all(file, text, n);
+    if (file) written = fclose(file) == 0 && written;
     return written;
 }
 

@@ -234,7 +234,7 @@ static tutti_status simulate_traced(const struct arguments *a, const struct tt_c
                                     struct tt_sim_result *result)
 {
     struct tt_picture picture;
-    TT_TRY(tt_case_picture(c, algorithm, &a->model, &picture, result));
+    TT_TRY(tt_case_picture(c, algorithm, &a->model, 0, c->map.p - 1, &picture, result));
     bool written = tt_write_whole("tutti sim", a->trace, print_trace, &picture);
     tt_picture_free(&picture);
     if (written) return TUTTI_OK;

@@ -171,9 +171,12 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **algorithm, bool *forced)
 {
     const struct tt_algorithm *a;
+    struct tt_map by_messages = *map; /* between nodes those that reach into memory come last */
+    by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
     if (forced) *forced = a != NULL;
-    if (!a) a = choose_row(call, map);
+    if (!a) a = choose_row(call, &by_messages);
+    if (!a) a = choose_any(call, &by_messages);
     if (!a) a = choose_any(call, map);
     if (!a)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm for this %s on %d ranks",

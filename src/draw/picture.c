@@ -11,7 +11,7 @@
 
 tutti_status tt_picture_begin(struct tt_picture *picture, int ranks)
 {
-    *picture = (struct tt_picture){.ranks = ranks};
+    *picture = (struct tt_picture){.ranks = ranks, .last = ranks - 1};
     picture->per_group = (int)tt_div_up(ranks, TT_PICTURE_GROUPS);
     picture->groups = (int)tt_div_up(ranks, picture->per_group);
     size_t cells = (size_t)picture->groups * (size_t)picture->groups;
@@ -53,20 +53,25 @@ static void add(struct tt_picture *picture, struct tt_picture_list *list,
         list->at[list->n++] = *deed;
 }
 
+static bool is_kept(const struct tt_picture *p, int rank)
+{
+    return rank >= p->first && rank <= p->last;
+}
+
 void tt_picture_step(void *picture, const struct tt_sim_deed *deed)
 {
     struct tt_picture *p = picture;
     struct tt_sim_deed kept = *deed;
     kept.peer = (int)tt_max(deed->peer, -1);
     p->time_ps = tt_max(p->time_ps, deed->end_ps);
-    add(p, &p->deeds, &kept);
+    if (is_kept(p, deed->rank)) add(p, &p->deeds, &kept);
 }
 
 void tt_picture_message(void *picture, const struct tt_sim_deed *trip)
 {
     struct tt_picture *p = picture;
     p->time_ps = tt_max(p->time_ps, trip->end_ps);
-    add(p, &p->trips, trip);
+    if (is_kept(p, trip->rank) || is_kept(p, trip->peer)) add(p, &p->trips, trip);
     if (trip->kind == TT_SIGNAL) return;
     int row = trip->rank / p->per_group, column = trip->peer / p->per_group;
     p->traffic[row * p->groups + column] += trip->bytes;

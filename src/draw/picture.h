@@ -70,6 +70,7 @@ struct tt_picture {
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */
     bool run;                                                /* else a simulation */
     int ranks;
+    int first, last; /* of these ranks deeds and trips are kept, of all the rest */
     int64_t time_ps;
     struct tt_picture_list deeds, trips;
     int groups, per_group;

@@ -176,6 +176,8 @@ static void tell_left_out(const struct view *v, int64_t deeds, int64_t trips, ch
 {
     const struct tt_picture *p = v->picture;
     text[0] = '\0';
+    deeds += p->deeds.left_out;
+    trips += p->trips.left_out;
     if (deeds || trips || v->first > 0 || v->last < p->ranks - 1)
         snprintf(text, 200,
                  "ranks %d to %d of %d are shown; %" PRId64 " steps and %" PRId64

@@ -24,8 +24,8 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    int64_t execution, base_us;
-    struct mark *done_of; /* of each event, where it starts something */
+    int64_t execution, base_us, base_ps; /* base: when the first step begins */
+    struct mark *done_of;                /* of each event, where it starts something */
 };
 
 static bool chosen(const struct matching *m, const struct tt_trace_event *e)
@@ -35,7 +35,7 @@ static bool chosen(const struct matching *m, const struct tt_trace_event *e)
 
 static int64_t begin_of(const struct matching *m, const struct tt_trace_event *e)
 {
-    return (e->us - m->base_us) * 1000000 + e->ps;
+    return (e->us - m->base_us) * 1000000 + e->ps - m->base_ps;
 }
 
 static int64_t end_of(const struct matching *m, const struct tt_trace_event *e)
@@ -287,21 +287,24 @@ static void steps(struct matching *m)
     }
 }
 
-static int64_t first_us(const struct matching *m)
+static void find_base(struct matching *m)
 {
-    int64_t first = INT64_MAX;
+    m->base_us = INT64_MAX;
     for (int64_t i = 0; i < m->trace->events; i++) {
         const struct tt_trace_event *e = &m->trace->event[i];
-        if (e->kind <= TT_REDUCE && chosen(m, e)) first = tt_min(first, e->us);
+        if (e->kind > TT_REDUCE || !chosen(m, e)) continue;
+        bool earlier = e->us < m->base_us || (e->us == m->base_us && e->ps < m->base_ps);
+        if (!earlier) continue;
+        m->base_us = e->us;
+        m->base_ps = e->ps;
     }
-    return first;
 }
 
 tutti_status tt_trace_match(const struct tt_trace *trace, int64_t execution,
                             struct tt_picture *picture)
 {
     struct matching m = {.trace = trace, .picture = picture, .execution = execution};
-    m.base_us = first_us(&m);
+    find_base(&m);
     m.done_of = tt_calloc((size_t)trace->events + 1, sizeof *m.done_of);
     if (!m.done_of) return tt_fail(TUTTI_ERR_MEMORY, "no memory to match events");
     steps(&m);

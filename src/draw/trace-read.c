@@ -20,7 +20,7 @@ struct reading {
     const char *event_at, *name_at;
     unsigned has;
     char phase, name[32];
-    int64_t pid, tid, id, value, execution;
+    int64_t pid, tid, id, value, execution, run, ranks;
     struct tt_trace_event event;
 };
 
@@ -89,6 +89,10 @@ static bool argument(struct reading *r, const char *key)
         return tt_json_whole(json, 0, UINT32_MAX, "a whole number below 2^32", &r->value);
     if (strcmp(key, "execution") == 0)
         return tt_json_whole(json, 0, INT64_MAX / 16, "a whole number", &r->execution);
+    if (strcmp(key, "run") == 0)
+        return tt_json_whole(json, 0, INT64_MAX / 16, "a whole number", &r->run);
+    if (strcmp(key, "ranks") == 0)
+        return tt_json_whole(json, 0, TT_PROBLEM_RANKS, "a number of ranks", &r->ranks);
     if (strcmp(key, "call") == 0) return read_word(r, &r->event.call);
     if (strcmp(key, "algorithm") == 0) return read_word(r, &r->event.algorithm);
     if (strcmp(key, "peer") != 0) return tt_json_skip(json);
@@ -233,14 +237,26 @@ static bool add_flow(struct reading *r)
     return true;
 }
 
+/* What a rank says of itself: all files are of one run. */
+static bool add_process(struct reading *r)
+{
+    struct tt_trace *t = r->trace;
+    if (!(r->has & HAS_PID) || strcmp(r->name, "process_name") != 0) return true;
+    if (t->run_id && r->run && r->run != t->run_id)
+        return tt_json_expect(&r->json, r->event_at,
+                              "a rank of the run that the files before are of");
+    if (r->run) t->run_id = r->run;
+    t->ranks = (int)tt_max(t->ranks, r->ranks);
+    return noted(r, (int)r->pid);
+}
+
 static bool add_event(struct reading *r)
 {
     switch (r->phase) {
     case 'X': return add_step(r);
     case 's':
     case 'f': return add_flow(r);
-    case 'M':
-        return !(r->has & HAS_PID) || strcmp(r->name, "process_name") != 0 || noted(r, (int)r->pid);
+    case 'M': return add_process(r);
     default: return true;
     }
 }
@@ -255,7 +271,7 @@ static bool read_event(struct reading *r)
     r->name_at = NULL;
     r->has = 0;
     r->phase = r->name[0] = '\0';
-    r->pid = r->tid = r->id = r->value = r->execution = 0;
+    r->pid = r->tid = r->id = r->value = r->execution = r->run = r->ranks = 0;
     while (tt_json_member(&r->json, &n, key, sizeof key))
         if (!field(r, key)) return false;
     if (r->json.wrong_at) return false;

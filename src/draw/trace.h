@@ -51,6 +51,7 @@ struct tt_trace {
     uint8_t *seen; /* bits: ranks that there is something of */
     int ranks;     /* the highest rank that was named, + 1 */
     int files;
+    int64_t run_id;  /* of the run that all files are of; 0: not told yet */
     bool whole, run; /* whole: written by tt_picture_trace */
     int64_t time_ps, deeds_left_out, trips_left_out;
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16];

@@ -39,6 +39,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, int64_
 {
     struct tt_job_page *job = tt_segment_page(s);
     job->size = size;
+    job->stamp = tt_clock_ns();
     job->threads = threads;
     job->page_bytes = page_bytes(size);
     job->arena_bytes = arena;

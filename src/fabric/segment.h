@@ -57,6 +57,7 @@ struct tt_job_page {
     int32_t size;
     int32_t threads; /* the ranks are threads of one process */
     int64_t page_bytes, arena_bytes;
+    int64_t stamp; /* when it was made: no two of a machine have the same */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
     _Atomic uint32_t first;    /* 1 + the rank that failed before the others did; 0: none */
     _Atomic uint32_t fences;   /* some rank has no membarrier: signallers must fence */

@@ -6,8 +6,13 @@
  */
 #include "fabric/fabric.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define EVENTS_MOST (1 << 20) /* of a rank; what comes later is counted, not kept */
 
@@ -19,7 +24,8 @@ struct event {
 struct trace {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
-    const char *dir;
+    const struct tt_job_page *job;
+    char dir[PATH_MAX]; /* absolute: the program may go elsewhere */
     struct event *events;
     int64_t n, room, lost;
 };
@@ -87,16 +93,26 @@ static void print_event(FILE *file, const struct event *e, int rank, bool last)
             last ? "" : ",");
 }
 
+/* Who writes, in which run: so that files of several runs are told apart. */
+static void print_head(FILE *file, const struct trace *trace, int rank)
+{
+    fprintf(file,
+            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\","
+            "\"run\":%lld,\"ranks\":%d}}%s\n",
+            rank, rank, (long long)trace->job->stamp, trace->job->size, trace->n ? "," : "");
+}
+
 static void save(const struct trace *trace, int rank)
 {
-    char path[4096];
+    char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/rank-%d.json", trace->dir, rank);
     FILE *file = fopen(path, "we");
     if (!file) {
-        tt_warn("TUTTI_TRACE: cannot write %s", path);
+        tt_warn("TUTTI_TRACE: cannot write %s: %s", path, strerror(errno));
         return;
     }
     fprintf(file, "[\n");
+    print_head(file, trace, rank);
     for (int64_t i = 0; i < trace->n; i++)
         print_event(file, &trace->events[i], rank, i + 1 == trace->n);
     fprintf(file, "]\n");
@@ -113,15 +129,26 @@ static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
     tt_free(trace);
 }
 
+/* Made if it is not there; false: it cannot be written to, errno tells why. */
+static bool find_folder(const char *dir, char absolute[PATH_MAX])
+{
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST) return false;
+    return realpath(dir, absolute) && access(absolute, W_OK | X_OK) == 0;
+}
+
 tutti_status tt_trace_wrap(struct tt_fabric *f)
 {
     const char *dir = tt_setting("TUTTI_TRACE");
     if (!dir) return TUTTI_OK;
-    mkdir(dir, 0777); /* it may be there; if it cannot be used, saving says so */
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
+    if (!find_folder(dir, trace->dir)) {
+        tt_warn("TUTTI_TRACE: cannot write to %s: %s", dir, strerror(errno));
+        tt_free(trace);
+        return TUTTI_OK;
+    }
+    trace->job = f->job;
     trace->below = f->ops;
-    trace->dir = dir;
     trace->ops = (struct tt_fabric_ops){.name = f->ops->name,
                                         .read = trace_read,
                                         .write = trace_write,

@@ -219,6 +219,8 @@ static void tell_loads(const struct tt_exec *exec, const struct tt_plain *s,
 {
     struct tt_fabric *f = exec->team->fabric;
     struct tt_deed deed = *step;
+    deed.begin_ns =
+        tt_min(step->begin_ns + 1, tt_clock_ns()); /* so that the step is the outer one */
     for (uint32_t i = 0; i < s->nops; i++) {
         if (!tt_access_is_loaded(exec, &s->range[i], s->len)) continue;
         deed.name = i ? "read" : "write";
@@ -246,8 +248,8 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
                            .lane = lane,
                            .execution = exec->number};
     *since_ns = 0;
-    t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
     if (s->kind == TT_COPY || s->kind == TT_REDUCE) tell_loads(exec, s, &deed);
+    t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
     return TUTTI_OK;
 }
 

@@ -133,7 +133,7 @@ assert p["problem"] == "bcast" and p["algorithm"] == "binomial", (p["problem"], 
 sent = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] != "signal"}
 assert sent == {(0, 1): 32768, (0, 2): 32768, (2, 3): 32768}, sent
 assert sorted(map(tuple, p["tree"]["edges"])) == [(0, 1), (0, 2), (2, 3)], p["tree"]
-assert min(d[3] for d in p["deeds"]) < 10**6 and max(d[4] for d in p["deeds"]) == p["time_ps"]
+assert min(d[3] for d in p["deeds"]) == 0 and max(d[4] for d in p["deeds"]) == p["time_ps"]
 PYTHON
 expect 0 tutti draw --trace traced --execution "$execution" --what tree -o run.svg
 expect 0 tutti draw --trace traced -o run.trace.json
@@ -152,6 +152,23 @@ p = json.load(open("windows.json"))
 loads = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] == "get"}
 assert loads == {(a, b): 8 for a in range(4) for b in range(4) if a != b}, loads
 PYTHON
+
+# On which network a run was is not in its trace.
+TUTTI_NETWORK=torus:2x2 TUTTI_ALGORITHM=allreduce=doubling TUTTI_TRACE=onnet tutti run -n 4 hello >out
+expect 0 tutti draw --trace onnet --network torus:2x2 --execution 0 -o net.json
+python3 - <<'PYTHON'
+import json
+p = json.load(open("net.json"))
+assert p["network"]["kind"] == "torus" and len(p["network"]["vertices"]) == 4, p["network"]
+carried = sum(link[2] for link in p["network"]["links"])
+assert carried >= sum(t[5] for t in p["trips"] if t[2] != "signal") > 0, carried
+PYTHON
+expect 0 tutti draw --trace onnet --network torus:2x2 --what network -o net.svg
+
+# What was there stays until all of the new is.
+echo old >kept.svg
+if expect 1 tutti draw barrier/p4 -a flat -o missing/kept.svg; then :; fi
+[ "$(cat kept.svg)" = old ] || fail 'what was there is gone'
 
 # ---- What is wrong ----
 
@@ -172,13 +189,23 @@ rm traced/rank-2.json
 wrong 'of 4 ranks, rank 2 has no trace' --trace traced
 rm traced/*
 wrong 'no rank-0.json or the like' --trace traced
+TUTTI_TRACE=traced tutti run -n 3 hello >out
+TUTTI_TRACE=traced tutti run -n 2 hello >out
+wrong 'traced/rank-2.json:2:1: a rank of the run that the files before are of expected' --trace traced
+mkfifo pipe.json
+wrong 'pipe.json: not a file' --trace pipe.json
 : >traced/rank-0.json
+rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
 wrong 'which problem'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'a trace is what it is' --trace traced -a ring
 wrong 'wants --trace' barrier/p4 --execution 0
+TUTTI_TRACE=three tutti run -n 3 hello >out
+wrong '--network: ring:4 has 4 nodes for 3 ranks' --trace three --network ring:4
+wrong "unknown network 'rong'" --trace three --network rong:3
+wrong 'network wants --trace' barrier/p4 --network ring:4
 wrong "'quick' is none of time" barrier/p4 --what quick
 wrong 'a network is wanted' alltoall/u8/8/p4 --what network
 wrong 'graph of the plans is a .dot' barrier/p4 --what plan
