@@ -34,8 +34,8 @@ static const struct argp_option options[] = {
      "simple, one port: of a byte where a rank sends and receives at once (--tw to 2 of it; "
      "default --tw)",
      1},
-    {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied (default 0)", 1},
-    {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced (default 0)", 1},
+    {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied, under any model (default 0)", 1},
+    {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced, under any model (default 0)", 1},
     {"ports", OPTION_PORTS, "one|all", 0,
      "messages a rank sends at once, and receives at once (default one)", 1},
     {NULL, 0, NULL, 0, "Of links:", 2},
