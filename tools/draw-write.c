@@ -141,7 +141,7 @@ static void print_svg(struct tt_draw *draw, FILE *out)
     case TT_DRAW_time: tt_svg_time(&draw->picture, draw->first, draw->last, left_out, out); break;
     case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
     case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
-    case TT_DRAW_routes: tt_svg_routes(&draw->picture, out); break;
+    case TT_DRAW_routes: tt_svg_routes(&draw->picture, left_out, out); break;
     case TT_DRAW_steps: tt_svg_steps(&draw->picture, draw->net, out); break;
     case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
     case TT_DRAW_plan:
@@ -181,6 +181,9 @@ static void tell_left_out(const struct tt_picture *p)
         fprintf(stderr,
                 "tutti draw: %lld steps and %lld messages beyond the first %d are left out\n",
                 (long long)p->deeds.left_out, (long long)p->trips.left_out, TT_PICTURE_MOST);
+    if (p->net.routes_left_out)
+        fprintf(stderr, "tutti draw: %d routes beyond the first %d are left out\n",
+                p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
 int tt_draw_write(struct tt_draw *draw)

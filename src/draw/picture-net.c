@@ -104,7 +104,10 @@ tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *n
     struct tt_picture_net *p = &picture->net;
     struct tt_route route = tt_route(tt_net_node(net, from), tt_net_node(net, to));
     struct tt_hop hop;
-    if (p->routes == TT_PICTURE_ROUTES) return TUTTI_OK;
+    if (p->routes == TT_PICTURE_ROUTES) {
+        p->routes_left_out++;
+        return TUTTI_OK;
+    }
     int *way = tt_alloc(((size_t)tt_route_length(net, route.at, route.to) + 2) * sizeof *way),
         n = 0;
     if (!way) return no_memory(net);

@@ -60,7 +60,7 @@ struct tt_picture_net {
     struct tt_picture_link *link;
     int64_t max_link_bytes;
     double mean_link_bytes;
-    int routes;
+    int routes, routes_left_out;
     int *route[TT_PICTURE_ROUTES]; /* vertices, and -1 behind the last */
 };
 
@@ -96,7 +96,7 @@ void tt_picture_free(struct tt_picture *picture);
  * LIMIT: too large; MEMORY. */
 tutti_status tt_picture_network(struct tt_picture *picture, const struct tt_net *net,
                                 const char *text, const int64_t *link_bytes);
-/* A route between ranks to be shown; beyond TT_PICTURE_ROUTES they are dropped. MEMORY. */
+/* A route between ranks to be shown; those beyond TT_PICTURE_ROUTES are only counted. MEMORY. */
 tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *net, int from,
                               int to);
 /* Routes between neighbours of missing nodes that would lead through those; else between the first and the last rank. */
@@ -125,6 +125,7 @@ void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);
 /* Of a network in one plane; net is the picture's. */
 void tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net, FILE *out);
-void tt_svg_routes(const struct tt_picture *picture, FILE *out);
+/* left_out: as of tt_svg_time. */
+void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out);
 void tt_svg_traffic(const struct tt_picture *picture, FILE *out);
 #endif

@@ -162,18 +162,30 @@ void tt_svg_network(const struct tt_picture *picture, FILE *out)
     tt_svg_end(out);
 }
 
-void tt_svg_routes(const struct tt_picture *picture, FILE *out)
+static void tell_left_out(const struct tt_picture_net *net, char text[200])
 {
-    enum { SHOWN = 24, COLUMN = 150, ROW = 20 };
+    text[0] = '\0';
+    if (net->routes_left_out)
+        snprintf(text, 200, "the first %d routes are shown; %d are left out", net->routes,
+                 net->routes_left_out);
+}
+
+void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out)
+{
+    enum { COLUMN = 150, ROW = 20 };
     struct tt_svg_view v = view_of(picture, out);
-    int n = (int)tt_min(picture->net.routes, SHOWN);
+    int n = picture->net.routes;
     int columns = (int)fmax(floor(fmax(v.columns * tt_svg_slice_width(&v), NARROW) / COLUMN), 1);
+    int rows = (int)tt_div_up(n, columns);
     char what[TT_PROBLEM_MAP + 64];
     snprintf(what, sizeof what, "Routes on %s", picture->net.text);
-    double bottom = begin(&v, picture, what, 24 + ROW * tt_div_up(n, columns));
+    tell_left_out(&picture->net, left_out);
+    double bottom = begin(&v, picture, what, 24 + ROW * (rows + !!left_out[0]));
     bare_links(&v);
     for (int i = 0; i < n; i++)
         route(&v, i, TT_SVG_MARGIN + i % columns * COLUMN, bottom + 18 + i / columns * ROW);
+    if (left_out[0])
+        tt_svg_text(TT_SVG_MARGIN, bottom + 18 + rows * ROW, "minor", "start", left_out, out);
     vertices(&v);
     tt_svg_end(out);
 }

@@ -49,6 +49,8 @@ expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 --to 5 -o
 grep -q '>2 to 5: 3 links<' routes.svg || fail 'not the route from 2 to 5'
 expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 -o routes.svg
 [ "$(grep -c '>2 to [0-7]: [123] link' routes.svg)" -eq 7 ] || fail 'not the routes from 2 to all'
+expect 0 tutti draw alltoall/u8/64/p64@torus:8x8 -a pairwise --what routes --from 0 -o routes.svg
+[ "$(grep -c '>0 to [0-9]*: [1-8] link' routes.svg)" -eq 63 ] || fail 'not the routes from 0 to all'
 
 # The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
 expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o steps.svg
@@ -63,6 +65,12 @@ says err 'ranks 0 to 63 of 300 are shown; '
 grep -q 'ranks 0 to 63 of 300 are shown; ' many.svg || fail 'the picture does not say what is left out'
 expect 0 tutti draw barrier/p300 -a dissemination --ranks 290-299 -o many.svg
 says err 'ranks 290 to 299 of 300'
+expect 0 tutti draw barrier/p100@torus:10x10 -a dissemination --to 3 -o many.svg
+says err 'the first 64 routes are shown; 35 are left out'
+grep -q 'the first 64 routes are shown; 35 are left out' many.svg || fail 'the picture does not say what is left out'
+[ "$(grep -c '>[0-9]* to 3: ' many.svg)" -eq 64 ] || fail 'not 64 routes'
+expect 0 tutti draw barrier/p100@torus:10x10 -a dissemination --to 3 -o many.json
+says err '35 routes beyond the first 64 are left out'
 
 # ---- Other files ----
 

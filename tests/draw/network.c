@@ -122,6 +122,7 @@ static void routes(void **state)
     for (int i = 0; i < TT_PICTURE_ROUTES; i++)
         assert_int_equal(tt_picture_route(&d->picture, &d->net, 2, 5), TUTTI_OK);
     assert_int_equal(net->routes, TT_PICTURE_ROUTES);
+    assert_int_equal(net->routes_left_out, 1);
     drawn_free(d);
     (void)state;
 }
