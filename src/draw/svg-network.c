@@ -12,6 +12,7 @@
 #include "draw/svg-view.h"
 
 enum { WIDE = 1060, HIGH = 860, NARROW = 560 };
+enum { COLOURS = 8, DASHES = 4 }; /* of routes: classes r0 .. and d0 .. */
 
 static int slice_rows(const struct tt_svg_view *v)
 {
@@ -110,21 +111,32 @@ static void route_head(const struct tt_svg_view *v, int from, int to)
                 size * sin(angle + k * turned));
 }
 
+/* Returns the number of its links. The head is drawn whole, whatever the line is. */
+static int route_line(const struct tt_svg_view *v, int i, const char *look)
+{
+    const int *way = v->net->route[i];
+    int n = 0;
+    double aside = (i % 5 - 2) * fmin(v->step * 0.05, 2.6);
+    fprintf(v->out, "<g transform=\"translate(%.1f %.1f)\"><path class=\"%s\" d=\"", aside, aside,
+            look);
+    for (; way[n + 1] >= 0; n++) route_hop(v, way[n], way[n + 1]);
+    fprintf(v->out, "\"/>\n<path class=\"route r%d\" d=\"", i % COLOURS);
+    if (n > 0) route_head(v, way[n - 1], way[n]);
+    fputs("\"/></g>\n", v->out);
+    return n;
+}
+
+/* The line, and what it is at (x, y). */
 static void route(const struct tt_svg_view *v, int i, double x, double y)
 {
-    const int *way = v->net->route[i], colours = 6;
-    int n = 0;
-    char text[64];
-    double aside = (i % 5 - 2) * fmin(v->step * 0.05, 2.6);
-    fprintf(v->out, "<path class=\"route r%d\" transform=\"translate(%.1f %.1f)\" d=\"",
-            i % colours, aside, aside);
-    for (; way[n + 1] >= 0; n++) route_hop(v, way[n], way[n + 1]);
-    if (n > 0) route_head(v, way[n - 1], way[n]);
-    fprintf(v->out, "\"/>\n<path class=\"route r%d\" d=\"M%.1f %.1f h20\"/>\n", i % colours, x,
-            y - 4);
+    const int *way = v->net->route[i];
+    char text[64], look[32];
+    snprintf(look, sizeof look, "route r%d d%d", i % COLOURS, i / COLOURS % DASHES);
+    int n = route_line(v, i, look);
+    fprintf(v->out, "<path class=\"%s\" d=\"M%.1f %.1f h23\"/>\n", look, x + 2, y - 4);
     snprintf(text, sizeof text, "%d to %d: %d link%s", v->net->vertex[way[0]].rank,
              v->net->vertex[way[n]].rank, n, n == 1 ? "" : "s");
-    tt_svg_text(x + 28, y, "minor", "start", text, v->out);
+    tt_svg_text(x + 33, y, "minor", "start", text, v->out);
 }
 
 /* ---- The whole ---- */

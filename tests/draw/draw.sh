@@ -51,6 +51,8 @@ expect 0 tutti draw alltoall/u8/64/p8@hypercube:3 -a pairwise --from 2 -o routes
 [ "$(grep -c '>2 to [0-7]: [123] link' routes.svg)" -eq 7 ] || fail 'not the routes from 2 to all'
 expect 0 tutti draw alltoall/u8/64/p64@torus:8x8 -a pairwise --what routes --from 0 -o routes.svg
 [ "$(grep -c '>0 to [0-9]*: [1-8] link' routes.svg)" -eq 63 ] || fail 'not the routes from 0 to all'
+grep -o 'class="route r. d.".* h23' routes.svg | head -24 | cut -d'"' -f2 | sort | uniq -d >twice
+[ ! -s twice ] || fail 'two routes look alike'
 
 # The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
 expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o steps.svg
