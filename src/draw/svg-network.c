@@ -85,45 +85,74 @@ static void stroke(const struct tt_svg_view *v, const char *form, struct tt_svg_
     fprintf(v->out, form, a.x, a.y, b.x, b.y);
 }
 
-static void route_hop(const struct tt_svg_view *v, int from, int to)
+/* Routes lie side by side, and so beside the middle of their vertices. */
+static struct tt_svg_spot route_spot(const struct tt_svg_view *v, int i, int vertex)
+{
+    struct tt_svg_spot at = tt_svg_spot_of(v, vertex);
+    double aside = (i % 5 - 2) * fmin(v->step * 0.05, 2.6);
+    return (struct tt_svg_spot){at.x + aside, at.y + aside};
+}
+
+static double stub_reach(const struct tt_svg_view *v, struct tt_svg_spot way)
+{
+    return v->node + v->step * (way.x * way.y == 0 ? 0.42 : 0.3);
+}
+
+/* Which way a hop arrives, of length 1. */
+static struct tt_svg_spot arrives(const struct tt_svg_view *v, int from, int to)
 {
     struct tt_svg_spot a = tt_svg_spot_of(v, from), b = tt_svg_spot_of(v, to), way;
-    if (!tt_svg_is_stub(v->net, from, to, &way)) {
-        stroke(v, "M%.1f %.1f L%.1f %.1f ", a, b);
+    double length = fmax(hypot(b.x - a.x, b.y - a.y), 1e-9);
+    if (tt_svg_is_stub(v->net, from, to, &way)) return way;
+    return (struct tt_svg_spot){(b.x - a.x) / length, (b.y - a.y) / length};
+}
+
+/* Where route i meets the circle of its last vertex, but for the thickness of the line. */
+static struct tt_svg_spot route_end(const struct tt_svg_view *v, int i, int from, int to)
+{
+    struct tt_svg_spot middle = tt_svg_spot_of(v, to), at = route_spot(v, i, to);
+    struct tt_svg_spot way = arrives(v, from, to);
+    double x = at.x - middle.x, y = at.y - middle.y, rim = v->node + 2.2;
+    double along = x * way.x + y * way.y;
+    double back = along + sqrt(fmax(along * along + rim * rim - x * x - y * y, 0));
+    return (struct tt_svg_spot){at.x - way.x * back, at.y - way.y * back};
+}
+
+static void route_hop(const struct tt_svg_view *v, int i, const int *way)
+{
+    struct tt_svg_spot a = route_spot(v, i, way[0]), b = route_spot(v, i, way[1]), stub;
+    struct tt_svg_spot end = way[2] < 0 ? route_end(v, i, way[0], way[1]) : b;
+    if (!tt_svg_is_stub(v->net, way[0], way[1], &stub)) {
+        stroke(v, "M%.1f %.1f L%.1f %.1f ", a, end);
         return;
     }
-    double reach = v->node + v->step * (way.x * way.y == 0 ? 0.42 : 0.3);
-    stroke(v, "M%.1f %.1f l%.1f %.1f ", a, (struct tt_svg_spot){way.x * reach, way.y * reach});
-    struct tt_svg_spot in = {b.x - way.x * reach, b.y - way.y * reach};
-    stroke(v, "M%.1f %.1f L%.1f %.1f ", in, b);
+    double reach = stub_reach(v, stub), x = stub.x * reach, y = stub.y * reach;
+    stroke(v, "M%.1f %.1f l%.1f %.1f ", a, (struct tt_svg_spot){x, y});
+    stroke(v, "M%.1f %.1f L%.1f %.1f ", (struct tt_svg_spot){b.x - x, b.y - y}, end);
 }
 
-/* A head where the route arrives, on the rim of its last vertex. */
-static void route_head(const struct tt_svg_view *v, int from, int to)
+static int last_hop(const int *way)
 {
-    struct tt_svg_spot a = tt_svg_spot_of(v, from), b = tt_svg_spot_of(v, to), way;
-    double length = fmax(hypot(b.x - a.x, b.y - a.y), 1e-9), turned = 0.5, size = 9;
-    if (!tt_svg_is_stub(v->net, from, to, &way))
-        way = (struct tt_svg_spot){(b.x - a.x) / length, (b.y - a.y) / length};
-    double angle = atan2(-way.y, -way.x), x = b.x - way.x * v->node, y = b.y - way.y * v->node;
-    for (int k = -1; k <= 1; k += 2)
-        fprintf(v->out, "M%.1f %.1f l%.1f %.1f ", x, y, size * cos(angle + k * turned),
-                size * sin(angle + k * turned));
-}
-
-/* Returns the number of its links. The head is drawn whole, whatever the line is. */
-static int route_line(const struct tt_svg_view *v, int i, const char *look)
-{
-    const int *way = v->net->route[i];
     int n = 0;
-    double aside = (i % 5 - 2) * fmin(v->step * 0.05, 2.6);
-    fprintf(v->out, "<g transform=\"translate(%.1f %.1f)\"><path class=\"%s\" d=\"", aside, aside,
-            look);
-    for (; way[n + 1] >= 0; n++) route_hop(v, way[n], way[n + 1]);
-    fprintf(v->out, "\"/>\n<path class=\"route r%d\" d=\"", i % COLOURS);
-    if (n > 0) route_head(v, way[n - 1], way[n]);
-    fputs("\"/></g>\n", v->out);
+    while (way[n + 1] >= 0) n++;
     return n;
+}
+
+/* Where the route arrives; whole, whatever its line is. */
+static void route_head(const struct tt_svg_view *v, int i)
+{
+    const double turned = 0.5, size = 9;
+    const int *way = v->net->route[i];
+    int n = last_hop(way);
+    if (n == 0) return;
+    struct tt_svg_spot at = route_end(v, i, way[n - 1], way[n]);
+    struct tt_svg_spot along = arrives(v, way[n - 1], way[n]);
+    double angle = atan2(-along.y, -along.x);
+    fprintf(v->out, "<path class=\"route r%d\" d=\"", i % COLOURS);
+    for (int k = -1; k <= 1; k += 2)
+        fprintf(v->out, "M%.1f %.1f l%.1f %.1f ", at.x, at.y, size * cos(angle + k * turned),
+                size * sin(angle + k * turned));
+    fputs("\"/>\n", v->out);
 }
 
 /* The line, and what it is at (x, y). */
@@ -131,9 +160,11 @@ static void route(const struct tt_svg_view *v, int i, double x, double y)
 {
     const int *way = v->net->route[i];
     char text[64], look[32];
+    int n = last_hop(way);
     snprintf(look, sizeof look, "route r%d d%d", i % COLOURS, i / COLOURS % DASHES);
-    int n = route_line(v, i, look);
-    fprintf(v->out, "<path class=\"%s\" d=\"M%.1f %.1f h23\"/>\n", look, x + 2, y - 4);
+    fprintf(v->out, "<path class=\"%s\" d=\"", look);
+    for (int k = 0; k < n; k++) route_hop(v, i, way + k);
+    fprintf(v->out, "\"/>\n<path class=\"%s\" d=\"M%.1f %.1f h23\"/>\n", look, x + 2, y - 4);
     snprintf(text, sizeof text, "%d to %d: %d link%s", v->net->vertex[way[0]].rank,
              v->net->vertex[way[n]].rank, n, n == 1 ? "" : "s");
     tt_svg_text(x + 33, y, "minor", "start", text, v->out);
@@ -196,6 +227,7 @@ void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *o
     bare_links(&v);
     for (int i = 0; i < n; i++)
         route(&v, i, TT_SVG_MARGIN + i % columns * COLUMN, bottom + 18 + i / columns * ROW);
+    for (int i = 0; i < n; i++) route_head(&v, i);
     if (left_out[0])
         tt_svg_text(TT_SVG_MARGIN, bottom + 18 + rows * ROW, "minor", "start", left_out, out);
     vertices(&v);

@@ -53,6 +53,16 @@ expect 0 tutti draw alltoall/u8/64/p64@torus:8x8 -a pairwise --what routes --fro
 [ "$(grep -c '>0 to [0-9]*: [1-8] link' routes.svg)" -eq 63 ] || fail 'not the routes from 0 to all'
 grep -o 'class="route r. d.".* h23' routes.svg | head -24 | cut -d'"' -f2 | sort | uniq -d >twice
 [ ! -s twice ] || fail 'two routes look alike'
+python3 - <<'PYTHON'
+import math
+import re
+text = open("routes.svg").read()
+circles = [tuple(map(float, found)) for found in re.findall(r'class="node" cx="(.*)" cy="(.*)" r="(.*)"', text)]
+tips = [tuple(map(float, found)) for found in re.findall(r'class="route r." d="M(\S+) (\S+) l', text)]
+assert len(circles) == 64 and len(tips) == 63, (len(circles), len(tips))
+gaps = [min(math.hypot(x - cx, y - cy) - r for cx, cy, r in circles) for x, y in tips]
+assert all(1 < gap < 4 for gap in gaps), f"heads are not at the rim of a circle: {sorted(gaps)}"
+PYTHON
 
 # The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
 expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o steps.svg
