@@ -248,6 +248,16 @@ def holey(page):
     same(len(set(places)), 32, "no two nodes at one place")
 
 
+def slices(page):
+    """Dimensions are named as in the other pictures, x y z u v w, and no title runs into another."""
+    names = page.texts("svg text.slice")
+    same([len(names), names[:3], names[15]], [16, [f"z u v w = {place}" for place in ("0 0 0 0", "1 0 0 0", "0 1 0 0")], "z u v w = 1 1 1 1"], "slices")
+    boxes = page.run("[...document.querySelectorAll('svg text.slice')].map(one => one.getBBox()).map(box => [box.y, box.x, box.x + box.width])")
+    near = [(a, b) for a, b in zip(boxes, boxes[1:]) if a[0] == b[0] and a[2] + 4 > b[1]]
+    same(near, [], "titles that touch")
+    assert all(box[1] >= 0 and box[2] <= page.run("Number(document.getElementById('network-drawing').getAttribute('width'))") for box in boxes), boxes
+
+
 def lopsided(page):
     """Long steps are found behind short ones, and each rank has its own sums."""
     for time, told in (("15", "sends 3 KiB to rank 1; copies 64 bytes"), ("20", "sends 3 KiB to rank 1; signals rank 2"),
@@ -322,6 +332,7 @@ def refused(page):
 SMALL = [head, quiet, named, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
 
 PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.holes, [holey, quiet, named]),
+         (page_data.deep, [slices, quiet, named]),
          (page_data.uneven, [lopsided, quiet]), (page_data.silent, [lopsided, quiet]), (page_data.bare, [empty, quiet]), (page_data.big, [large, quiet, named])]
 
 

@@ -71,6 +71,19 @@ def holes():
     }
 
 
+def deep():
+    """A mesh of six dimensions, two nodes each: no more than its network."""
+    nodes = 64
+    links = [[node, node ^ bit, 8] for node in range(nodes) for bit in (1, 2, 4, 8, 16, 32)]
+    return {
+        **bare(), "problem": "alltoall/u8/8/p64@mesh:2x2x2x2x2x2", "ranks": nodes,
+        "network": {
+            "text": "mesh:2x2x2x2x2x2", "kind": "mesh", "extent": [2] * 6, "nodes": nodes, "missing": [], "slices": 16,
+            "vertices": [[node & 1, node >> 1 & 1, node >> 2, node] for node in range(nodes)], "links": links,
+            "max_link_bytes": 8, "mean_link_bytes": 8, "routes": []},
+    }
+
+
 def bare():
     """Nothing but a name."""
     return {

@@ -66,9 +66,7 @@ function drawVertex(wiring, number) {
 
 function sliceTitle(wiring, slice) {
   const [left, top] = wiring.panel(slice);
-  const names = ['z', 'w', 'v', 'u'];
-  const text = wiring.slicePlace(slice).map((place, d) => `${names[d] || 'd' + (d + 2)} = ${place}`).join(', ');
-  return draw('text', { class: 'slice', x: left + wiring.pad, y: top + 16 }, text || `slice ${slice}`);
+  return draw('text', { class: 'slice', x: left + wiring.titleLeft, y: top + 16 }, wiring.sliceName(slice));
 }
 
 /* ---- Routes ---- */

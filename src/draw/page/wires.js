@@ -8,6 +8,7 @@
 
 const PAGE_WIDTH = 1080;
 const STUB = 0.44; /* of the distance of neighbours */
+const TITLE_LETTER = 7; /* wide, at most, in the mean */
 
 class Wiring {
   constructor(network) {
@@ -33,7 +34,9 @@ class Wiring {
     this.radius = Math.max(1.5, Math.min(this.unit * 0.23, 13));
     this.pad = this.isGrid ? this.unit * 0.75 + 4 : this.radius + 8;
     this.head = this.slices > 1 ? 22 : 0;
-    this.panelWidth = this.wide * this.unit + 2 * this.pad;
+    const title = this.slices > 1 ? TITLE_LETTER * this.sliceName(this.slices - 1).length : 0;
+    this.panelWidth = Math.max(this.wide * this.unit + 2 * this.pad, title + 12);
+    this.titleLeft = Math.min(this.pad, this.panelWidth - title);
     this.panelHeight = this.high * this.unitDown + 2 * this.pad + this.head;
     this.columns = Math.max(1, Math.min(this.slices, Math.floor(PAGE_WIDTH / this.panelWidth)));
     this.width = this.columns * this.panelWidth;
@@ -57,6 +60,14 @@ class Wiring {
       slice = Math.floor(slice / extent);
       return place;
     });
+  }
+
+  /* "z = 1", "z = 1, u = 0", and of more dimensions "z u v = 1 0 0". */
+  sliceName(slice) {
+    const places = this.slicePlace(slice);
+    const names = places.map((_, d) => 'zuvw'[d] || 'd' + (d + 2));
+    if (places.length > 2) return `${names.join(' ')} = ${places.join(' ')}`;
+    return places.map((place, d) => `${names[d]} = ${place}`).join(', ') || `slice ${slice}`;
   }
 
   /* The direction, as [x, y], in which a link leaves its slice. */
