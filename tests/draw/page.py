@@ -61,6 +61,12 @@ def drawn(page):
     same(page.texts("#legend li[data-kind]"), ["send", "receive", "signal", "reduce", "wait for a message"], "legend")
 
 
+def fits(page):
+    """Sixteen rows are seen whole: nothing is left to scroll to."""
+    same(page.run("(one => one.scrollHeight - one.clientHeight)(document.getElementById('timeline-view'))"), 0, "hidden")
+    same(page.run("document.getElementById('timeline-view').clientHeight - diagram.height"), 0, "room beside the diagram")
+
+
 def activity(page):
     return dict(re.match(r"(\d+) (.*)", text).groups() for text in page.texts("#cursor-ranks li"))
 
@@ -329,7 +335,7 @@ def refused(page):
         quiet(page)
 
 
-SMALL = [head, quiet, named, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
+SMALL = [head, quiet, named, fits, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
 
 PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.holes, [holey, quiet, named]),
          (page_data.deep, [slices, quiet, named]),

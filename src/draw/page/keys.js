@@ -72,7 +72,7 @@ function layOut() {
   const ratio = window.devicePixelRatio || 1;
   get('timeline-spacer').style.height = whole + 'px';
   diagram.height = Math.min(whole, VIEW_HEIGHT);
-  scroller.style.height = diagram.height + 'px';
+  scroller.style.height = diagram.height + scroller.offsetHeight - scroller.clientHeight + 'px';
   get('timeline-frame').style.height = diagram.height + 'px';
   diagram.width = scroller.clientWidth;
   canvas.width = Math.round(diagram.width * ratio);
