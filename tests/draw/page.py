@@ -271,10 +271,17 @@ def lopsided(page):
         page.run("document.getElementById('cursor-time').select()")
         page.press("cursor-time", time, "ENTER")
         same(page.text("cursor-readout").split(". ")[0], f"At time {time} ns: rank 0 {told}", "overlapping steps")
+    for time, told in (("0", "2 work, 1 wait"), ("5", "2 work, 1 wait"), ("6", "1 work, 1 wait")):
+        page.run("document.getElementById('cursor-time').select()")
+        page.press("cursor-time", time, "ENTER")
+        assert page.text("cursor-readout").endswith(f"Of 3 ranks {told}."), f"at {time} ns: {page.text('cursor-readout')}"
+    page.run("document.getElementById('cursor-time').select()")
+    page.press("cursor-time", "0", "ENTER")
+    same(activity(page)["2"], "copies 64 bytes; awaits rank 0", "a step without time is told")
     for rank, expected in (
             ("0", ["100 ns", "100 ns (100 %)", "0 (0 %)", "4", "4 KiB in 2 messages", "0 bytes in 0 messages", "1"]),
-            ("1", ["100 ns", "5 ns (5 %)", "0 (0 %)", "1", "0 bytes in 0 messages", "3 KiB in 1 message", "0"]),
-            ("2", ["100 ns", "0 (0 %)", "60 ns (60 %)", "1", "0 bytes in 0 messages",
+            ("1", ["100 ns", "5 ns (5 %)", "0 (0 %)", "2", "0 bytes in 0 messages", "3 KiB in 1 message", "0"]),
+            ("2", ["100 ns", "0 (0 %)", "60 ns (60 %)", "2", "0 bytes in 0 messages",
                    "1 KiB in 1 message" if page.run("view.picture.trips.list.length") else "0 bytes in 0 messages", "0"])):
         page.run("document.getElementById('rank-select').select()")
         page.press("rank-select", rank, "ENTER")

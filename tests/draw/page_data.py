@@ -94,9 +94,10 @@ def bare():
 
 
 def uneven():
-    """Steps of a lane that overlap; who gives is not who is given to."""
+    """Steps of a lane that overlap, and such as take no time; who gives is not who is given to."""
     deeds = [[0, 0, "send", 0, 100_000, 1, 3072], [0, 0, "copy", 10_000, 20_000, -1, 64], [0, 0, "signal", 20_000, 20_000, 2, 8],
              [0, 0, "put", 30_000, 40_000, 2, 1024], [1, 0, "recv", 0, 5_000, 0, 3072], [2, 0, "await", 0, 60_000, 0, 0]]
+    deeds += [[2, 0, "copy", 0, 0, -1, 64], [1, 0, "copy", 5_000, 5_000, -1, 64]]
     trips = [[0, 1, "send", 0, 100_000, 3072], [0, 2, "put", 30_000, 50_000, 1024], [0, 2, "signal", 20_000, 60_000, 8]]
     return {**bare(), "problem": "scatter", "ranks": 3, "time_ps": 100_000, "deeds": deeds, "trips": trips}
 

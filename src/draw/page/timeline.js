@@ -229,11 +229,17 @@ function placeCursor() {
   get('cursor-flag').textContent = timeText(view.cursor);
 }
 
+/* What takes no time, as to post a message may, does not make a rank work that waits at that time. */
+function stateOf(steps) {
+  const lasting = steps.filter(step => step.end > step.begin);
+  return (lasting.length ? lasting : steps).every(step => isWaiting(step.kind)) ? 'waits' : 'works';
+}
+
 /* What a rank does, in words, and whether it works or waits. */
 function activity(rank, time) {
   const lanes = view.picture.rows[rank];
   const steps = lanes.flatMap(lane => lane.at(time));
-  if (steps.length) return { text: steps.map(stepText).join('; '), state: steps.every(step => isWaiting(step.kind)) ? 'waits' : 'works' };
+  if (steps.length) return { text: steps.map(stepText).join('; '), state: stateOf(steps) };
   if (!lanes.length) return { text: 'has no steps here', state: 'rests' };
   if (view.picture.stepsLeft) return { text: 'does what is not recorded', state: 'rests' };
   if (lanes.every(lane => time < lane.list[0].begin)) return { text: 'has not begun', state: 'rests' };
