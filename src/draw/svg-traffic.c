@@ -61,10 +61,13 @@ void tt_svg_traffic(const struct tt_picture *picture, FILE *out)
 {
     double cell = fmin((double)SIDE / picture->groups, 44), side = cell * picture->groups;
     double bottom = TT_SVG_TOP + ABOVE + side;
+    char of[64] = "bytes of a pair";
+    if (picture->per_group > 1)
+        snprintf(of, sizeof of, "bytes of a pair of groups of %d ranks", picture->per_group);
     tt_svg_begin(picture, "Who gives how much to whom", fmax(LEFT + side + TT_SVG_MARGIN, 560),
                  bottom + 62, out);
     cells(picture, cell, out);
     names(picture, cell, out);
-    tt_svg_load_legend(LEFT, bottom + 18, most_of(picture), "bytes of a pair", out);
+    tt_svg_load_legend(LEFT, bottom + 18, most_of(picture), of, out);
     tt_svg_end(out);
 }

@@ -36,6 +36,9 @@ expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what tree -o tree.svg
 svg_has tree.svg node=8 edge=7
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what traffic -o traffic.svg
 svg_has traffic.svg f8=8 f0=58
+grep -q '>bytes of a pair<' traffic.svg || fail 'the legend does not say whose bytes'
+expect 0 tutti draw barrier/p300 -a dissemination --what traffic -o traffic.svg
+grep -q '>bytes of a pair of groups of 5 ranks<' traffic.svg || fail 'the legend does not say which groups'
 for network in ring:12 mesh:3x4 torus:2x2x3 'torus:13-hole(5)' 'torus:2x2x2x2-hole(3)-hole(4)-hole(5)-hole(6)' \
     'hypercube:4-hole(1)-hole(2)-hole(8)-hole(15)' tree:3x12 fattree:4x3 dragonfly:1x4x1x3; do
     for what in network routes; do
