@@ -142,7 +142,9 @@ static void print_svg(struct tt_draw *draw, FILE *out)
     case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
     case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
     case TT_DRAW_routes: tt_svg_routes(&draw->picture, left_out, out); break;
-    case TT_DRAW_steps: tt_svg_steps(&draw->picture, draw->net, out); break;
+    case TT_DRAW_steps:
+        draw->picture.status = tt_svg_steps(&draw->picture, draw->net, left_out, out);
+        break;
     case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
     case TT_DRAW_plan:
     case TT_DRAW_DEFAULT: break;

@@ -123,8 +123,9 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
 /* Want edges, and a network of TT_SVG_VERTICES vertices at most. */
 void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);
-/* Of a network in one plane; net is the picture's. */
-void tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net, FILE *out);
+/* Of a network in one plane; net is the picture's; left_out as of tt_svg_time. MEMORY. */
+tutti_status tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net,
+                          char left_out[200], FILE *out);
 /* left_out: as of tt_svg_time. */
 void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out);
 void tt_svg_traffic(const struct tt_picture *picture, FILE *out);

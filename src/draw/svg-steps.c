@@ -15,7 +15,7 @@ struct steps {
     const struct tt_net *net;
     int64_t begin_ps[STEPS]; /* ascending */
     int n;
-    bool more;
+    int64_t left_out;
 };
 
 static bool is_data(const struct tt_sim_deed *trip)
@@ -23,23 +23,30 @@ static bool is_data(const struct tt_sim_deed *trip)
     return trip->kind != TT_SIGNAL && trip->bytes > 0;
 }
 
-/* Keeps the STEPS earliest times. */
-static void add_time(struct steps *s, int64_t time)
+static int earlier(const void *a, const void *b)
 {
-    int at = 0;
-    while (at < s->n && s->begin_ps[at] < time) at++;
-    if (at < s->n && s->begin_ps[at] == time) return;
-    s->more |= s->n == STEPS;
-    if (at == STEPS) return;
-    s->n = (int)tt_min(s->n + 1, STEPS);
-    for (int i = s->n - 1; i > at; i--) s->begin_ps[i] = s->begin_ps[i - 1];
-    s->begin_ps[at] = time;
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
-static void find_steps(struct steps *s)
+/* The earliest times are kept, the others counted. */
+static tutti_status find_steps(struct steps *s)
 {
-    for (int64_t i = 0; i < s->picture->trips.n; i++)
-        if (is_data(&s->picture->trips.at[i])) add_time(s, s->picture->trips.at[i].begin_ps);
+    const struct tt_picture_list *trips = &s->picture->trips;
+    int64_t n = 0, *time = tt_alloc((size_t)(trips->n + 1) * sizeof *time);
+    if (!time) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld messages", (long long)trips->n);
+    for (int64_t i = 0; i < trips->n; i++)
+        if (is_data(&trips->at[i])) time[n++] = trips->at[i].begin_ps;
+    qsort(time, (size_t)n, sizeof *time, earlier);
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && time[i] == time[i - 1]) continue;
+        if (s->n < STEPS)
+            s->begin_ps[s->n++] = time[i];
+        else
+            s->left_out++;
+    }
+    tt_free(time);
+    return TUTTI_OK;
 }
 
 /* A head just before the vertex, or at the stub's end. */
@@ -74,9 +81,10 @@ static void title(const struct tt_svg_view *v, const struct steps *s, int step, 
     char text[128], time[32], small[32], large[32];
     tt_svg_bytes_text(small, (double)least);
     tt_svg_bytes_text(large, (double)most);
-    snprintf(text, sizeof text, "%d. at %s, %lld messages of %s%s%s", step + 1,
+    snprintf(text, sizeof text, "%d. at %s, %lld message%s of %s%s%s", step + 1,
              s->begin_ps[step] ? tt_svg_time_text(time, (double)s->begin_ps[step]) : "0",
-             (long long)messages, small, least < most ? " to " : "", least < most ? large : "");
+             (long long)messages, messages == 1 ? "" : "s", small, least < most ? " to " : "",
+             least < most ? large : "");
     tt_svg_text(v->origin.x + tt_svg_slice_width(v) / 2, v->origin.y - 6, "minor", "middle", text,
                 v->out);
 }
@@ -106,12 +114,22 @@ static void panel(const struct tt_svg_view *v, const struct steps *s, int step)
     title(v, s, step, messages, least, most);
 }
 
-void tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net, FILE *out)
+static void tell_left_out(const struct steps *s, char text[200])
+{
+    text[0] = '\0';
+    if (s->left_out)
+        snprintf(text, 200, "the first %d steps are shown; %lld are left out", s->n,
+                 (long long)s->left_out);
+}
+
+tutti_status tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net,
+                          char left_out[200], FILE *out)
 {
     struct steps s = {.picture = picture, .net = net};
     struct tt_svg_view v;
     char what[TT_PROBLEM_MAP + 64];
-    find_steps(&s);
+    TT_TRY(find_steps(&s));
+    tell_left_out(&s, left_out);
     tt_svg_view_begin(&v, &picture->net, out);
     v.step = fmin(fmin(PANEL / v.width, PANEL / v.height), 60);
     v.node = fmin(v.step * 0.27, 12);
@@ -128,6 +146,7 @@ void tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net, FI
         panel(&v, &s, i);
     }
     tt_svg_text(TT_SVG_MARGIN, TT_SVG_TOP + tt_div_up(tt_max(s.n, 1), columns) * high + 12, "minor",
-                "start", s.more ? "the first steps; further ones are left out" : "", out);
+                "start", left_out, out);
     tt_svg_end(out);
+    return TUTTI_OK;
 }

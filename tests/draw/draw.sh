@@ -73,6 +73,8 @@ svg_has steps.svg step=96 node=56
 expect 0 tutti draw alltoall/u8/1K/p6@ring:6 -a ring --what steps -o steps.svg
 svg_has steps.svg step=30 node=30
 grep -q '>5. at 18.336 us, 6 messages of 1 KiB<' steps.svg || fail 'not the last step of the ring'
+expect 0 tutti draw bcast/u8/1K/p2@hypercube:1 -a binomial --what steps -o steps.svg
+grep -q '>1. at 0, 1 message of 1 KiB<' steps.svg || fail 'not the only step of the broadcast'
 
 # More than can be read is left out, and that is said, there and here.
 expect 0 tutti draw barrier/p300 -a dissemination -o many.svg
@@ -80,6 +82,9 @@ says err 'ranks 0 to 63 of 300 are shown; '
 grep -q 'ranks 0 to 63 of 300 are shown; ' many.svg || fail 'the picture does not say what is left out'
 expect 0 tutti draw barrier/p300 -a dissemination --ranks 290-299 -o many.svg
 says err 'ranks 290 to 299 of 300'
+expect 0 tutti draw alltoall/u8/1K/p20@ring:20 -a ring --what steps -o many.svg
+says err 'the first 16 steps are shown; 3 are left out'
+grep -q 'the first 16 steps are shown; 3 are left out' many.svg || fail 'the picture does not say what is left out'
 expect 0 tutti draw barrier/p100@torus:10x10 -a dissemination --to 3 -o many.svg
 says err 'the first 64 routes are shown; 35 are left out'
 grep -q 'the first 64 routes are shown; 35 are left out' many.svg || fail 'the picture does not say what is left out'
