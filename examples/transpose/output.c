@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whole or not at all: rank 0 makes a file beside the output, all ranks write their rows to it at
+ * once, each at its place, and when all have done so rank 0 gives it the output's name.
+ */
+#include "transpose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* This rank's rows as text, which the caller frees; NULL if there is no memory for it. */
+static char *print_rows(const struct table *table, size_t *size)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, size);
+    if (!stream) return NULL;
+    int64_t fields = table_rows(table, table->me) * table->n;
+    for (int64_t i = 0; i < fields; i++) {
+        fputs(table->rows[i], stream);
+        putc((i + 1) % table->n ? '\t' : '\n', stream);
+    }
+    bool ok = !ferror(stream);
+    if (fclose(stream) || !ok) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* At rank 0. A device or a link would become a plain file, which nobody wants. */
+static bool begin(struct table *table)
+{
+    struct stat found;
+    if (!lstat(table->out, &found) && !S_ISREG(found.st_mode)) {
+        return table_fail(table, "%s is not a regular file", table->out);
+    }
+    int fd = open(table->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return table_fail(table, "cannot create %s: %s", table->part, strerror(errno));
+    table->began = true;
+    close(fd);
+    return true;
+}
+
+/* The process of rank 0 is in the name, so that jobs with the same output do not meet in it. */
+static bool begin_together(struct table *table)
+{
+    int64_t pid = getpid();
+    if (!table_did(table, tutti_bcast(table->team, &pid, 1, TUTTI_I64, 0))) return false;
+    int length = snprintf(table->part, sizeof table->part, "%s.%lld", table->out, (long long)pid);
+    bool ok = length < (int)sizeof table->part || table_fail(table, "the name of OUT is too long");
+    if (!table_agree(table, ok && (table->me != 0 || begin(table)))) return false;
+    table->began = true;
+    return true;
+}
+
+static bool write_all(int fd, const char *text, size_t size, int64_t offset)
+{
+    while (size > 0) {
+        ssize_t wrote = pwrite(fd, text, size, offset);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return false;
+        text += wrote;
+        size -= (size_t)wrote;
+        offset += wrote;
+    }
+    return true;
+}
+
+static bool write_part(struct table *table, const char *text, size_t size)
+{
+    int64_t offset = 0;
+    for (int r = 0; r < table->me; r++) offset += table->sizes[r];
+    int fd = open(table->part, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write_all(fd, text, size, offset);
+    if (!ok) table_fail(table, "cannot write %s: %s", table->part, strerror(errno));
+    /* Some file systems tell only now that they had no room. */
+    if (fd >= 0 && close(fd) && ok) {
+        ok = table_fail(table, "cannot write %s: %s", table->part, strerror(errno));
+    }
+    return ok;
+}
+
+/* At rank 0. */
+static bool finish(struct table *table)
+{
+    return !rename(table->part, table->out) ||
+           table_fail(table, "cannot create %s: %s", table->out, strerror(errno));
+}
+
+static bool write_together(struct table *table, const char *text, size_t size)
+{
+    int64_t mine = (int64_t)size;
+    return table_did(table, tutti_allgather(table->team, &mine, table->sizes, 1, TUTTI_I64)) &&
+           begin_together(table) && table_agree(table, write_part(table, text, size)) &&
+           table_agree(table, table->me != 0 || finish(table));
+}
+
+bool output_write(struct table *table)
+{
+    size_t size = 0;
+    char *text = print_rows(table, &size);
+    if (!text) table_fail(table, "rank %d is out of memory", table->me);
+    bool ok = table_agree(table, text) && write_together(table, text, size);
+    free(text);
+    return ok;
+}
+
+void output_drop(struct table *table)
+{
+    if (table->began) unlink(table->part);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * transpose: the transpose of a square table, by as many ranks as `tutti run` starts.
+ *
+ *     tutti run -n 4 transpose IN OUT
+ *
+ * Rank i holds rows A[i]; block [i, j] is of these rows the columns that become rows of rank j. All
+ * blocks change places in one alltoallv, and each is transposed where it has arrived:
+ *
+ *     rank 0   [0,0] [0,1] [0,2]              [0,0] [1,0] [2,0]   each of them
+ *     rank 1   [1,0] [1,1] [1,2]   exchange   [0,1] [1,1] [2,1]   transposed, side by side
+ *     rank 2   [2,0] [2,1] [2,2]              [0,2] [1,2] [2,2]   in the rank's rows
+ *
+ * Block [i, j] has rows(i) * rows(j) fields, as many as block [j, i]: so what a rank sends to another
+ * is as much as it gets from it, also where p does not divide n.
+ */
+#include "transpose.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TROUBLE = 2 };
+
+static const char help[] =
+    "Usage: transpose IN OUT\n"
+    "Transposes a square table, n lines of n fields with blanks or tabs between, in parallel:\n\n"
+    "    tutti run -n 4 transpose IN OUT\n\n"
+    "OUT has tabs between the fields, and may be IN. A field has at most 63 bytes; there are at\n"
+    "most as many ranks as lines. Exit status: 0, or 2 if something went wrong.\n";
+
+bool table_fail(struct table *table, const char *format, ...)
+{
+    if (table->error[0]) return false;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(table->error, sizeof table->error, format, list);
+    va_end(list);
+    return false;
+}
+
+/* After a collective that failed there are no more of them: each rank speaks for itself. */
+bool table_did(const struct table *table, tutti_status status)
+{
+    if (status == TUTTI_OK) return true;
+    fprintf(stderr, "transpose: rank %d: %s\n", table->me, tutti_error());
+    return false;
+}
+
+bool table_agree(struct table *table, bool ok)
+{
+    int32_t mine = ok ? table->p : table->me, first;
+    if (!table_did(table, tutti_allreduce(table->team, &mine, &first, 1, TUTTI_I32, TUTTI_MIN))) {
+        return false;
+    }
+    if (first == table->me) fprintf(stderr, "transpose: %s\n", table->error);
+    return first == table->p;
+}
+
+/* Rank 0 looks, so that all ranks mean the same n. */
+static bool measure(struct table *table)
+{
+    if (table->me == 0) table->n = input_width(table);
+    if (!table_did(table, tutti_bcast(table->team, &table->n, 1, TUTTI_I64, 0))) return false;
+    if (table->n > 0 && table->n < table->p) {
+        table_fail(table, "%s: %d ranks for %lld rows, and each must have one", table->in, table->p,
+                   (long long)table->n);
+    }
+    return table_agree(table, table->n >= table->p);
+}
+
+static bool divide(struct table *table)
+{
+    size_t p = (size_t)table->p;
+    table->first = calloc(p + 1, sizeof *table->first);
+    table->sizes = calloc(p, sizeof *table->sizes);
+    table->offsets = calloc(p, sizeof *table->offsets);
+    if (!table->first || !table->sizes || !table->offsets) return false;
+    for (int r = 0; r <= table->p; r++) table->first[r] = table->n * r / table->p;
+    size_t fields = (size_t)(table_rows(table, table->me) * table->n);
+    table->rows = calloc(fields, sizeof *table->rows);
+    table->blocks = calloc(fields, sizeof *table->blocks);
+    return table->rows && table->blocks;
+}
+
+static bool prepare(struct table *table)
+{
+    return divide(table) || table_fail(table, "rank %d is out of memory", table->me);
+}
+
+/* Block after block: of each of this rank's rows, the fields that are in rank r's columns. */
+static void regroup(struct table *table)
+{
+    field *to = table->blocks;
+    int64_t rows = table_rows(table, table->me);
+    for (int r = 0; r < table->p; r++) {
+        int64_t columns = table_rows(table, r);
+        for (int64_t i = 0; i < rows; i++, to += columns) {
+            memcpy(to, table->rows + i * table->n + table->first[r], (size_t)columns * sizeof *to);
+        }
+    }
+}
+
+/* Row i of what came from rank r is column first[r] + i here. */
+static void transpose_blocks(struct table *table)
+{
+    const field *from = table->blocks;
+    int64_t rows = table_rows(table, table->me);
+    for (int64_t column = 0; column < table->n; column++) {
+        for (int64_t j = 0; j < rows; j++, from++) {
+            memcpy(table->rows + j * table->n + column, from, sizeof *from);
+        }
+    }
+}
+
+/* Sends from `blocks` and receives into `rows`, which regroup has emptied; the two then change roles. */
+static bool exchange(struct table *table)
+{
+    int64_t row = table_rows(table, table->me) * FIELD;
+    regroup(table);
+    for (int r = 0; r < table->p; r++) {
+        table->sizes[r] = row * table_rows(table, r);
+        table->offsets[r] = row * table->first[r];
+    }
+    if (!table_did(table, tutti_alltoallv(table->team, table->blocks, table->sizes, table->offsets,
+                                          table->rows, table->sizes, table->offsets, TUTTI_U8))) {
+        return false;
+    }
+    field *arrived = table->rows;
+    table->rows = table->blocks;
+    table->blocks = arrived;
+    transpose_blocks(table);
+    return true;
+}
+
+static int transpose(struct table *table)
+{
+    bool ok = measure(table) && table_agree(table, prepare(table)) &&
+              table_agree(table, input_read(table)) && exchange(table) && output_write(table);
+    if (!ok) output_drop(table);
+    free(table->first);
+    free(table->sizes);
+    free(table->offsets);
+    free(table->rows);
+    free(table->blocks);
+    return ok ? 0 : TROUBLE;
+}
+
+/* Said by rank 0 only. */
+static int tell_usage(const struct table *table, bool asked)
+{
+    if (table->me == 0) fputs(help, asked ? stdout : stderr);
+    return asked ? 0 : TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) {
+        fprintf(stderr, "transpose: %s\n", tutti_error());
+        return TROUBLE;
+    }
+    struct table table = {.team = tutti_world(client)};
+    table.me = tutti_rank(table.team);
+    table.p = tutti_size(table.team);
+    int status;
+    if (argc != 3) {
+        status = tell_usage(&table, argc == 2 && strcmp(argv[1], "--help") == 0);
+    } else {
+        table.in = argv[1];
+        table.out = argv[2];
+        status = transpose(&table);
+    }
+    tutti_finalize(client);
+    return status;
+}
