@@ -59,6 +59,7 @@ TUTTI_API const char *tutti_version(void);
     X(ERR_UNSUPPORTED, "not supported here")                                                       \
     X(ERR_MEMORY, "out of memory")                                                                 \
     X(ERR_LIMIT, "a limit of the system or of the library is reached")                             \
+    X(ERR_TRUNCATED, "the message is longer than the memory it was to go to")                      \
     /* The team: what was started on it ends so, and so does everything started later. */          \
     X(ERR_PEER, "a member of the team failed")                                                     \
     X(ERR_MISMATCH, "the calls of the ranks do not match")                                         \
@@ -251,36 +252,6 @@ typedef void tutti_thread_fn(tutti_client *client, void *arg);
  * library, collectives and guarantees, with threads for processes. Blocks until all have returned.
  * Errors: ARG (n < 1, null fn), MEMORY, LIMIT. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
-
-/* ---- Contexts and endpoints ---------------------------------------------------------------- */
-
-/* Makes n contexts of the client together, into contexts[0..n-1]. A client starts with one
- * (index 0), used by collectives; these are numbered after those that exist. They are freed with
- * the client. Errors: ARG, LIMIT (64 per client), MEMORY. Local; not while another thread creates. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int n,
-                                                       tutti_context **contexts);
-
-/* Moves on whatever the context has under way, without blocking: what was started on the client's
- * teams (context 0), and posted work. *events, if not NULL, gets the number of things that
- * completed. Errors: those of the things advanced. One thread per context at a time. */
-TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
-
-/* Context `index` of the client; NULL if there is none. Local, any thread. */
-TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
-
-/* Hands `work` to a context from any thread: it is called with (context, arg) by whoever advances
- * the context next, in the order of posting. Lock-free. Errors: ARG, MEMORY. */
-typedef void tutti_work_fn(tutti_context *context, void *arg);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
-                                                   void *arg);
-
-/* The address (rank, context index) as seen from this client; belongs to the client. Errors: ARG
- * (rank outside the job, index outside 0..63), MEMORY. Local, one thread per client at a time. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_endpoint_to(tutti_client *client, int rank,
-                                                          int context, tutti_endpoint **endpoint);
-/* Its parts. Local, any thread. */
-TUTTI_API int tutti_endpoint_rank(const tutti_endpoint *endpoint);
-TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
 
 /* ---- Teams --------------------------------------------------------------------------------- */
 

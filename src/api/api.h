@@ -5,6 +5,8 @@
 #ifndef TT_API_H
 #define TT_API_H
 
+#include <tutti/message.h>
+
 #include "boot/boot.h"
 #include "choose/cache.h"
 #include "topo/net.h"

@@ -20,4 +20,12 @@ void tt_boot_detach(struct tt_segment *segment);
  * TT_ALIKE_LIST otherwise. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
+/* ---- Of a job on several machines ---- */
+
+/* What this rank's client can be reached by over the wire, told once, before tt_boot_meet. On one machine nothing. */
+tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes);
+/* The same of another rank, into address[TT_WIRE_ADDRESS]: asked for when first wanted, which may block for as long as the
+ * job's server takes to answer. Errors: PEER, BOOT. */
+tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes);
+
 #endif

@@ -43,6 +43,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int
                             .job = job,
                             .me = me,
                             .size = job->size,
+                            .nodes = 1,
                             .mapped = job->threads || job->size == 1,
                             .direct = true,
                             .cores = tt_usable_cores(),

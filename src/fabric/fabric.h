@@ -58,6 +58,11 @@ struct tt_fabric {
     struct tt_segment *segment;
     struct tt_job_page *job;
     int me, size;
+    /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where it is set, though
+     * memory is shared: then plans are made, and run, as between machines. */
+    const int *node;
+    int nodes;
+    int client; /* the how-manieth of this process, from 0: the same number everywhere is the same client */
     bool direct;        /* read and write work between every pair of ranks */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
@@ -73,6 +78,17 @@ struct tt_fabric {
  * for. What can be known only together (direct) is settled by boot. */
 tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me);
 void tt_fabric_close(struct tt_fabric *f);
+
+/* Whether the rank's arena lies in this segment: it is on this machine, whatever `node` says. */
+static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)
+{
+    return f->job->rank[rank].arena >= 0;
+}
+
+static inline bool tt_fabric_same_node(const struct tt_fabric *f, int rank)
+{
+    return !f->node || f->node[rank] == f->node[f->me];
+}
 
 static inline void *tt_fabric_at(const struct tt_fabric *f, int64_t offset)
 {

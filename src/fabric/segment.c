@@ -43,6 +43,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, int64_
     job->threads = threads;
     job->page_bytes = page_bytes(size);
     job->arena_bytes = arena;
+    for (int r = 0; r < size; r++) job->rank[r].arena = r;
     snprintf(job->version, sizeof job->version, "%s", tutti_version());
     job->magic = TT_JOB_MAGIC;
 }
@@ -144,7 +145,7 @@ void tt_segment_close(struct tt_segment *s)
 int64_t tt_segment_arena(const struct tt_segment *s, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(s);
-    return job->page_bytes + rank * job->arena_bytes;
+    return job->page_bytes + job->rank[rank].arena * job->arena_bytes;
 }
 
 /* ---- Failure ---- */

@@ -36,13 +36,15 @@ enum tt_cause {
     TT_CAUSE_ALIKE
 };
 
-/* One line per rank. `sleeping` is written by the rank itself (1 before it sleeps on `doorbell`),
+/* One line per rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
+ * machine. `sleeping` is written by the rank itself (1 before it sleeps on `doorbell`),
  * `doorbell` by whoever wakes it. pid is set by the rank when it joins, and by the launcher when it starts it. */
 struct tt_job_rank {
     _Alignas(TT_LINE) _Atomic uint32_t state;
     _Atomic uint32_t sleeping;
     _Atomic uint32_t doorbell;
     _Atomic int32_t pid;
+    int32_t arena;
     _Atomic uint32_t cause;     /* enum tt_cause, set before state becomes FAILED */
     _Atomic int32_t cause_code; /* signal number, exit code, tutti_status or tt_alike */
     _Atomic uint64_t probe;     /* address of a word holding TT_JOB_MAGIC, to try reading it */
@@ -54,8 +56,8 @@ struct tt_job_rank {
 struct tt_job_page {
     uint64_t magic;
     char version[24]; /* of the library that made the job */
-    int32_t size;
-    int32_t threads; /* the ranks are threads of one process */
+    int32_t size;     /* of the job */
+    int32_t threads;  /* the ranks are threads of one process */
     int64_t page_bytes, arena_bytes;
     int64_t stamp; /* when it was made: no two of a machine have the same */
     _Alignas(TT_LINE) _Atomic uint32_t failures;

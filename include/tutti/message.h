@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tutti: messages. The model is that of a parallel active messaging interface:
+ *
+ *   client     one independent user of the library in a process (tutti_init makes one)
+ *   context    a unit of progress of a client: its own queues and network resources, advanced by one thread at a
+ *              time, so that threads with different contexts never contend
+ *   endpoint   (client, rank of the job, context): where messages go
+ *
+ *     rank 0                                       rank 1
+ *     tutti_message_send(context, &send)  ----->   the handler registered for send.dispatch is called by
+ *                                                  whoever advances the target's context, and says where
+ *     send.sent(...): the buffer is free           the data go
+ *     send.delivered(...): taken at the target     receive.done(...): they are there
+ *
+ * How a message travels depends on its length: in one packet (immediate, eager), in several, or by rendezvous:
+ * then the target learns of it first, and its contexts pull the data, each a portion, in parallel.
+ *
+ * Messages from one context to one endpoint reach their handlers in the order of sending. A message is never lost:
+ * where there is no room it waits at its origin. Nothing arrives at a context that nobody advances.
+ *
+ * In all declarations: "local" concerns this process alone; none of these functions blocks but where it says so; a
+ * context given to a function is in use by the calling thread for the length of the call, so it may be given to
+ * one thread at a time (tutti_post alone takes it from any thread at any time). Handlers, completion functions and
+ * posted work are called inside tutti_advance of their context, and may call anything here but for tutti_advance
+ * of a context that is being advanced.
+ */
+#ifndef TUTTI_MESSAGE_H
+#define TUTTI_MESSAGE_H
+
+#include <tutti/tutti.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    TUTTI_CONTEXTS = 64,         /* of a client, at most */
+    TUTTI_DISPATCHES = 256,      /* of a client: ids are 0 .. 255 */
+    TUTTI_HEADER_BYTES = 128,    /* of a message's header, at most */
+    TUTTI_IMMEDIATE_BYTES = 512, /* header and payload of an immediate message, at most */
+    TUTTI_KEY_BYTES = 512        /* of a tutti_key */
+};
+
+/* ---- Contexts ------------------------------------------------------------------------------- */
+
+/* Makes n contexts of the client together, into contexts[0..n-1]. A client starts with one
+ * (index 0), used by collectives; these are numbered after those that exist. They are freed with
+ * the client. Errors: ARG, LIMIT (TUTTI_CONTEXTS per client), MEMORY. Local; not while another thread creates. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int n,
+                                                       tutti_context **contexts);
+
+/* Context `index` of the client; NULL if there is none. Local, any thread. */
+TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
+
+/* Moves on whatever the context has under way, without blocking: messages in and out, posted work, and (context 0)
+ * what was started on the client's teams. *events, if not NULL, gets the number of things that happened. Errors: those
+ * of the teams advanced; of messages the first that could not be handled since the last call and that no completion
+ * function was there to be told of (a dispatch that nobody registered: ARG). One thread per context at a time. */
+TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
+
+/* The same for contexts[0..n-1] of one client, in turn. */
+TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
+
+/* Blocks until something may have happened for the context, timeout_ms have passed (negative: never), or somebody
+ * died; then advances it as tutti_advance does. Spins, yields and sleeps as collectives do. AGAIN: timed out. */
+TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
+
+/* Hands `work` to a context from any thread: it is called with (context, arg) by whoever advances
+ * the context next, in the order of posting. Lock-free but for the memory it takes. Errors: ARG, MEMORY. */
+typedef void tutti_work_fn(tutti_context *context, void *arg);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
+                                                   void *arg);
+
+/* Has a thread of the library advance the context from now on, asleep while nothing comes. Nobody else may use the
+ * context until tutti_helper_stop but by tutti_post. Not for context 0 (ARG). Errors: ARG, LIMIT. Local. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_helper_start(tutti_context *context);
+/* Blocks until that thread has ended. The last error it came upon. Errors: ARG (there is none). Local. */
+TUTTI_API tutti_status tutti_helper_stop(tutti_context *context);
+
+/* ---- Endpoints ------------------------------------------------------------------------------ */
+
+/* The address (rank, context index) as seen from this client; belongs to the client. The target's context need not
+ * exist yet: what is sent to it waits for it, on this side. Nothing is connected before the first message. Errors: ARG
+ * (rank outside the job, index outside 0..63), MEMORY. Local, one thread per client at a time. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_endpoint_to(tutti_client *client, int rank,
+                                                          int context, tutti_endpoint **endpoint);
+/* Its parts. Local, any thread. */
+TUTTI_API int tutti_endpoint_rank(const tutti_endpoint *endpoint);
+TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+/* Tells that something is complete; called once, while the context it was started on is advanced. */
+typedef void tutti_done_fn(tutti_context *context, void *arg, tutti_status status);
+
+typedef struct tutti_pending tutti_pending; /* a message whose handler has put it off */
+
+/* What a handler is told of a message. Lasts until the handler returns. */
+typedef struct tutti_message {
+    int rank, context; /* where it comes from */
+    int dispatch;
+    const void *header;
+    size_t header_bytes;
+    const void *data; /* the payload as it was packed, if it is here already; else NULL */
+    int64_t bytes;    /* of the payload, packed */
+    tutti_pending *pending;
+} tutti_message;
+
+/* Where the payload is to go: count elements of a type at `to`. Borrowed until `done`. */
+typedef struct tutti_receive {
+    void *to;
+    int64_t count;
+    tutti_type type;
+    tutti_done_fn
+        *done; /* NULL: nobody wants to know. TRUNCATED: more came than fits, the rest is dropped */
+    void *arg;
+    int put_off; /* non-zero: tutti_message_receive(message->pending, ...) will say so later */
+} tutti_receive;
+
+/* Called once for each message. It may read message->data in place, if that is not NULL, and leave *receive as it
+ * is (all zero); or say in *receive where the payload is to go; or put it off. Where it does neither, a payload that has
+ * not come yet is dropped. */
+typedef void tutti_message_fn(tutti_context *context, const tutti_message *message,
+                              tutti_receive *receive, void *arg);
+
+/* Registers the handler of messages with this id, in all contexts of the client; NULL: none from now on. To be called
+ * before the first such message can come (a barrier after it sees to that). Errors: ARG. Local; while no context
+ * is being advanced. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int id,
+                                                       tutti_message_fn *fn, void *arg);
+
+/* Takes a message whose handler put it off, in the context of that handler. receive->put_off is not looked at. The
+ * message is given up where `to` is NULL. Errors: ARG; then it is still pending. Local. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *context,
+                                                              tutti_pending *pending,
+                                                              const tutti_receive *receive);
+
+typedef struct tutti_send {
+    tutti_endpoint *to;
+    int dispatch;
+    const void *header; /* at most TUTTI_HEADER_BYTES, copied at once */
+    size_t header_bytes;
+    const void *data; /* count elements of type; borrowed until `sent` */
+    int64_t count;
+    tutti_type type;
+    tutti_done_fn *sent; /* the buffer may be used again. NULL: nobody wants to know */
+    tutti_done_fn *
+        delivered; /* the target has taken it: its receive is complete, its handler was called. NULL:
+                                 likewise, and then nothing is sent back where that is all there is to tell */
+    void *arg;     /* of both */
+} tutti_send;
+
+/* Sends. Errors, nothing being sent: ARG, TYPE, MEMORY, PEER (the rank is known to be gone). `sent` and `delivered` get:
+ * OK; PEER; of `delivered` also ARG (nobody registered the dispatch there) and TRUNCATED. They may be called
+ * before this returns. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *context,
+                                                           const tutti_send *send);
+
+/* Sends a header and a few bytes in one packet, copied before this returns. AGAIN: no room now; nothing was sent; advance
+ * the context and try again. Errors: ARG, PEER. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_immediate(tutti_context *context,
+                                                                tutti_endpoint *to, int dispatch,
+                                                                const void *header,
+                                                                size_t header_bytes,
+                                                                const void *data, size_t bytes);
+
+/* ---- One-sided ------------------------------------------------------------------------------ */
+
+typedef struct tutti_region tutti_region; /* registered memory */
+
+/* What others need to reach a region: plain data, to be sent to them in any way. */
+typedef struct tutti_key {
+    unsigned char bytes[TUTTI_KEY_BYTES];
+} tutti_key;
+
+/* Registers memory[0..bytes-1], which stays the caller's and must outlive the region. Errors: ARG, MEMORY, LIMIT, SYSTEM.
+ * Local, one thread per client at a time. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
+                                                              size_t bytes, tutti_region **region);
+/* Not while somebody gets from it or puts to it. */
+TUTTI_API tutti_status tutti_region_free(tutti_region *region);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
+                                                         tutti_key *key);
+
+/* Copies `bytes` from `offset` in the region of the key's owner, which is the endpoint's rank. done: they are here. Errors,
+ * nothing being started: ARG (outside the region, a key that is none or not of this rank), MEMORY, PEER. The owner
+ * must go on advancing its context where neither the machine nor the network reaches into memory by itself. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
+                                                  void *to, const tutti_key *key, int64_t offset,
+                                                  int64_t bytes, tutti_done_fn *done, void *arg);
+/* The other way. done: they are in place there, and `from` may be used again. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner,
+                                                  const void *from, const tutti_key *key,
+                                                  int64_t offset, int64_t bytes,
+                                                  tutti_done_fn *done, void *arg);
+
+/* done: all that the context sent or put to the endpoint before (NULL: to any) is delivered or in place. Errors: ARG, MEMORY. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
+                                                    tutti_done_fn *done, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
