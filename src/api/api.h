@@ -9,9 +9,8 @@
 
 #include "boot/boot.h"
 #include "choose/cache.h"
+#include "msg/msg.h"
 #include "topo/net.h"
-
-enum { TT_CONTEXTS = 64 };
 
 struct tutti_team {
     struct tt_team run;
@@ -21,24 +20,6 @@ struct tutti_team {
     tutti_plan *plans; /* those not freed */
 };
 
-/* Posted work: a stack that any thread pushes to, taken as a whole by who advances. */
-struct tt_work {
-    struct tt_work *next;
-    tutti_work_fn *work;
-    void *arg;
-};
-
-struct tutti_context {
-    tutti_client *client;
-    int index;
-    _Alignas(TT_LINE) struct tt_work *_Atomic posted;
-};
-
-struct tutti_endpoint {
-    int rank, context;
-    tutti_endpoint *next;
-};
-
 struct tutti_client {
     struct tt_segment segment;
     struct tt_fabric fabric;
@@ -46,9 +27,7 @@ struct tutti_client {
     bool owns_segment; /* a job of one, or the segment mapped by this process */
     tutti_team *teams; /* the world is the last */
     tutti_team *world;
-    tutti_context *context[TT_CONTEXTS];
-    int contexts;
-    tutti_endpoint *endpoints;
+    struct tt_msg *msg;
 };
 
 /* v-forms own their counts, which lie behind the plan. */

@@ -10,16 +10,6 @@
 
 /* ---- Joining ---- */
 
-static tutti_status make_context(tutti_client *client)
-{
-    tutti_context *c = tt_alloc_lines(sizeof *c);
-    if (!c) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
-    c->client = client;
-    c->index = client->contexts;
-    client->context[client->contexts++] = c;
-    return TUTTI_OK;
-}
-
 /* The world's blocks are the first piece of every arena, so nobody has to be told. */
 static tutti_status make_world(tutti_client *client)
 {
@@ -40,25 +30,10 @@ static tutti_status make_world(tutti_client *client)
     return status;
 }
 
-/* What was posted to it and never done is dropped. */
-static void free_context(tutti_context *context)
-{
-    struct tt_work *w = atomic_load_explicit(&context->posted, memory_order_acquire);
-    for (struct tt_work *next; w; w = next) {
-        next = w->next;
-        tt_free(w);
-    }
-    tt_free(context);
-}
-
 static void destroy(tutti_client *client)
 {
     while (client->teams) tt_team_delete(client->teams, false);
-    for (int i = 0; i < client->contexts; i++) free_context(client->context[i]);
-    for (tutti_endpoint *e = client->endpoints, *next; e; e = next) {
-        next = e->next;
-        tt_free(e);
-    }
+    tt_msg_close(client->msg);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_segment) tt_boot_detach(&client->segment);
     tt_net_free(&client->net);
@@ -85,9 +60,9 @@ static tutti_status lay_out(tutti_client *client)
 static tutti_status set_up(tutti_client *client, int rank)
 {
     TT_TRY(tt_fabric_init(&client->fabric, &client->segment, rank));
-    TT_TRY(make_context(client));
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
+    TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
     return tt_boot_meet(&client->fabric);
 }
 
@@ -230,116 +205,4 @@ tutti_status tutti_free(tutti_client *client, void *memory)
     intptr_t offset = (intptr_t)memory - (intptr_t)client->segment.base;
     if (tt_arena_free(&client->fabric.arena, offset)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "%p does not come from tutti_alloc", memory);
-}
-
-/* ---- Contexts ---- */
-
-tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **contexts)
-{
-    if (!client || !contexts)
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "contexts" : "client");
-    if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
-    if (client->contexts + n > TT_CONTEXTS)
-        return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, this one has %d",
-                       TT_CONTEXTS, client->contexts);
-    int first = client->contexts;
-    for (int i = 0; i < n; i++) {
-        tutti_status status = make_context(client);
-        if (status == TUTTI_OK) continue;
-        while (client->contexts > first) tt_free(client->context[--client->contexts]);
-        return status;
-    }
-    for (int i = 0; i < n; i++) contexts[i] = client->context[first + i];
-    return TUTTI_OK;
-}
-
-tutti_context *tutti_context_at(tutti_client *client, int index)
-{
-    return client && index >= 0 && index < client->contexts ? client->context[index] : NULL;
-}
-
-tutti_status tutti_post(tutti_context *context, tutti_work_fn *work, void *arg)
-{
-    if (!context || !work) return tt_fail(TUTTI_ERR_ARG, "context or work is NULL");
-    struct tt_work *w = tt_alloc(sizeof *w);
-    if (!w) return tt_fail(TUTTI_ERR_MEMORY, "no memory for posted work");
-    *w = (struct tt_work){.work = work, .arg = arg};
-    w->next = atomic_load_explicit(&context->posted, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&context->posted, &w->next, w,
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-    return TUTTI_OK;
-}
-
-/* Takes all that was posted and does it, the oldest first. */
-static int do_work(tutti_context *context)
-{
-    int n = 0;
-    struct tt_work *w = atomic_exchange_explicit(&context->posted, NULL, memory_order_acquire);
-    struct tt_work *oldest = NULL;
-    for (struct tt_work *next; w; w = next) {
-        next = w->next;
-        w->next = oldest;
-        oldest = w;
-    }
-    for (struct tt_work *next; oldest; oldest = next, n++) {
-        next = oldest->next;
-        oldest->work(context, oldest->arg);
-        tt_free(oldest);
-    }
-    return n;
-}
-
-static int running(const tutti_client *client)
-{
-    int n = 0;
-    for (const tutti_team *t = client->teams; t; t = t->next)
-        n += (int)(t->run.next - t->run.my_done);
-    return n;
-}
-
-tutti_status tutti_advance(tutti_context *context, int *events)
-{
-    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
-    int n = do_work(context), before = running(context->client);
-    tutti_status status = TUTTI_OK;
-    for (tutti_team *t = context->index == 0 ? context->client->teams : NULL; t; t = t->next) {
-        tt_team_advance(&t->run);
-        tt_team_check(&t->run, false);
-        if (t->run.broken != TUTTI_OK) status = tt_team_error(&t->run);
-    }
-    if (events) *events = n + before - running(context->client);
-    return status;
-}
-
-/* ---- Endpoints ---- */
-
-tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,
-                               tutti_endpoint **endpoint)
-{
-    if (!client || !endpoint) return tt_fail(TUTTI_ERR_ARG, "client or endpoint is NULL");
-    if (rank < 0 || rank >= client->fabric.size)
-        return tt_fail(TUTTI_ERR_ARG, "rank %d is not in the job of %d", rank, client->fabric.size);
-    if (context < 0 || context >= TT_CONTEXTS)
-        return tt_fail(TUTTI_ERR_ARG, "context %d is not in 0..%d", context, TT_CONTEXTS - 1);
-    for (tutti_endpoint *e = client->endpoints; e; e = e->next)
-        if (e->rank == rank && e->context == context) {
-            *endpoint = e;
-            return TUTTI_OK;
-        }
-    tutti_endpoint *e = tt_alloc(sizeof *e);
-    if (!e) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an endpoint");
-    *e = (tutti_endpoint){.rank = rank, .context = context, .next = client->endpoints};
-    *endpoint = client->endpoints = e;
-    return TUTTI_OK;
-}
-
-int tutti_endpoint_rank(const tutti_endpoint *endpoint)
-{
-    return endpoint ? endpoint->rank : -1;
-}
-
-int tutti_endpoint_context(const tutti_endpoint *endpoint)
-{
-    return endpoint ? endpoint->context : -1;
 }

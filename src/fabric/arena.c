@@ -48,7 +48,7 @@ static int find(const struct tt_extents *e, int64_t offset)
 tutti_status tt_arena_init(struct tt_arena *a, struct tt_segment *segment, int rank)
 {
     int64_t begin = tt_segment_arena(segment, rank);
-    *a = (struct tt_arena){.segment = segment};
+    *a = (struct tt_arena){.segment = segment, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct tt_extent all = {begin, begin + tt_segment_page(segment)->arena_bytes};
     if (insert(&a->holes, 0, all)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for the book-keeping of shared memory");
@@ -114,7 +114,7 @@ static void take(struct tt_arena *a, int hole, int64_t bytes)
     if (a->holes.all[hole].begin == a->holes.all[hole].end) cut(&a->holes, hole);
 }
 
-tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
+static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
     int i = 0;
     if (bytes > INT64_MAX - PAGE) bytes = INT64_MAX - PAGE;
@@ -139,7 +139,15 @@ tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
     return TUTTI_OK;
 }
 
-bool tt_arena_free(struct tt_arena *a, int64_t offset)
+tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
+{
+    pthread_mutex_lock(&a->lock);
+    tutti_status status = alloc_locked(a, bytes, offset);
+    pthread_mutex_unlock(&a->lock);
+    return status;
+}
+
+static bool free_locked(struct tt_arena *a, int64_t offset)
 {
     int i = find(&a->pieces, offset);
     if (i == a->pieces.n || a->pieces.all[i].begin != offset) return false;
@@ -148,4 +156,12 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset)
     drop(a->segment, x);
     give_back(a, x);
     return true;
+}
+
+bool tt_arena_free(struct tt_arena *a, int64_t offset)
+{
+    pthread_mutex_lock(&a->lock);
+    bool freed = free_locked(a, offset);
+    pthread_mutex_unlock(&a->lock);
+    return freed;
 }

@@ -6,6 +6,8 @@
 #ifndef TT_ARENA_H
 #define TT_ARENA_H
 
+#include <pthread.h>
+
 #include "fabric/segment.h"
 
 /* Invariants: holes[0..n-1] ascend, are not empty, neither overlap nor touch, lie in [begin, end);
@@ -20,6 +22,8 @@ struct tt_extents {
 struct tt_arena {
     struct tt_segment *segment;
     struct tt_extents holes, pieces;
+    pthread_mutex_t
+        lock; /* of this process alone: contexts of several threads make their rings here */
 };
 
 tutti_status tt_arena_init(struct tt_arena *a, struct tt_segment *segment, int rank);
@@ -27,7 +31,7 @@ tutti_status tt_arena_init(struct tt_arena *a, struct tt_segment *segment, int r
  * the segment. */
 void tt_arena_release(struct tt_arena *a);
 /* A piece of whole pages, zeroed, backed by memory at once: full memory is TUTTI_ERR_MEMORY here and
- * not a SIGBUS later. One thread at a time. */
+ * not a SIGBUS later. Any thread. */
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Gives a piece back to the system. False if there is none that begins there. */
 bool tt_arena_free(struct tt_arena *a, int64_t offset);

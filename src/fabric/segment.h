@@ -36,7 +36,7 @@ enum tt_cause {
     TT_CAUSE_ALIKE
 };
 
-/* One line per rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
+/* Lines of one rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
  * machine. `sleeping` is written by the rank itself (1 before it sleeps on `doorbell`),
  * `doorbell` by whoever wakes it. pid is set by the rank when it joins, and by the launcher when it starts it. */
 struct tt_job_rank {
@@ -49,6 +49,7 @@ struct tt_job_rank {
     _Atomic int32_t cause_code; /* signal number, exit code, tutti_status or tt_alike */
     _Atomic uint64_t probe;     /* address of a word holding TT_JOB_MAGIC, to try reading it */
     char version[24];           /* of the library in that rank */
+    _Atomic int64_t mail;       /* offset of its first post box (msg/ring.h); 0: none yet */
 };
 
 /* Invariants: `failures` is raised after a rank's state became FAILED, so whoever sees it raised

@@ -45,6 +45,8 @@ bool tt_msg_is_idle(const tutti_context *context);
 
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);
 tutti_status tt_msg_endpoint(struct tt_msg *msg, int rank, int context, tutti_endpoint **endpoint);
+int tt_msg_rank(const tutti_endpoint *endpoint);
+int tt_msg_context_of(const tutti_endpoint *endpoint);
 tutti_status tt_msg_post(tutti_context *context, tutti_work_fn *work, void *arg);
 tutti_status tt_msg_send(tutti_context *context, const tutti_send *send);
 tutti_status tt_msg_immediate(tutti_context *context, tutti_endpoint *to, int dispatch,

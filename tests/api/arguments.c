@@ -248,12 +248,12 @@ static void note(tutti_context *context, void *arg)
 
 static void test_contexts(void **state)
 {
-    tutti_context *more[TT_CONTEXTS];
+    tutti_context *more[TUTTI_CONTEXTS];
     tutti_endpoint *e, *again;
     int one = 1, two = 2, events = 0;
     (void)state;
     refused(tutti_contexts(client, 0, more), TUTTI_ERR_ARG, "n is 0");
-    refused(tutti_contexts(client, TT_CONTEXTS, more), TUTTI_ERR_LIMIT, "at most");
+    refused(tutti_contexts(client, TUTTI_CONTEXTS, more), TUTTI_ERR_LIMIT, "at most");
     assert_int_equal(tutti_contexts(client, 2, more), TUTTI_OK);
     assert_ptr_equal(tutti_context_at(client, 2), more[1]);
     assert_null(tutti_context_at(client, 3));

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A client's messaging and its contexts: making, advancing, ending.
+ */
+#include <string.h>
+
+#include "msg/region.h"
+#include "msg/pull.h"
+
+/* Of the bulk of a ring; a quarter is the longest packet. Room for what is under way between two that run at the same time. */
+#define RING_DEFAULT (64 << 10)
+#define RING_LEAST (4 << 10)
+#define RING_MOST (1 << 20)
+
+/* ---- One user at a time ---- */
+
+#ifndef NDEBUG
+static _Thread_local char thread_here; /* its address names the thread */
+
+void tt_enter(tutti_context *c)
+{
+    const void *nobody = NULL;
+    bool mine = atomic_load_explicit(&c->user, memory_order_relaxed) == &thread_here ||
+                atomic_compare_exchange_strong_explicit(&c->user, &nobody, &thread_here,
+                                                        memory_order_acquire, memory_order_relaxed);
+    if (!mine) {
+        tt_warn("context %d is used by two threads at once: one at a time may (tutti_post alone "
+                "takes it from any)",
+                c->index);
+        tt_assert_failed("a context is used by one thread at a time", __FILE__, __LINE__);
+    }
+    c->users++;
+}
+
+void tt_leave(tutti_context *c)
+{
+    if (--c->users == 0) atomic_store_explicit(&c->user, NULL, memory_order_release);
+}
+#endif
+
+/* ---- Contexts ---- */
+
+static void free_peer(tutti_context *c, struct tt_peer *peer)
+{
+    tt_receive_drop(peer);
+    tt_peer_close(c, peer);
+}
+
+static void free_context(tutti_context *c)
+{
+    if (c->peer) tt_peer_each(c, free_peer);
+    tt_op_close(c);
+    tt_parcel_close(c);
+    tt_free(c->spare);
+    tt_free(c->spare_data);
+    tt_free(c->inlet);
+    tt_free(c->peer);
+    tt_free(c);
+}
+
+static tutti_context *make_context(struct tt_msg *msg, int index)
+{
+    struct tt_fabric *f = msg->f;
+    tutti_context *c = tt_alloc_lines(sizeof *c);
+    if (!c) return NULL;
+    c->msg = msg;
+    c->f = f;
+    c->mail = &msg->mail->context[index];
+    c->index = index;
+    c->signals = f->ops->signalling != NULL;
+    c->failures = atomic_load(&f->job->failures);
+    c->peer = tt_calloc((size_t)f->size, sizeof *c->peer);
+    if (c->peer) return c;
+    free_context(c);
+    return NULL;
+}
+
+/* All or none; they are there for other threads when their number says so. */
+tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **contexts)
+{
+    int before = atomic_load(&msg->contexts);
+    if (before + n > TUTTI_CONTEXTS)
+        return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, this one has %d",
+                       TUTTI_CONTEXTS, before);
+    for (int i = 0; i < n; i++) {
+        msg->context[before + i] = make_context(msg, before + i);
+        if (msg->context[before + i]) continue;
+        while (i > 0) free_context(msg->context[before + --i]);
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
+    }
+    for (int i = 0; i < n; i++) contexts[i] = msg->context[before + i];
+    atomic_store(&msg->contexts, before + n);
+    return TUTTI_OK;
+}
+
+tutti_context *tt_msg_context(struct tt_msg *msg, int index)
+{
+    return index >= 0 && index < atomic_load(&msg->contexts) ? msg->context[index] : NULL;
+}
+
+int tt_msg_index(const tutti_context *context)
+{
+    return context->index;
+}
+
+tutti_client *tt_msg_client(const tutti_context *context)
+{
+    return context->msg->client;
+}
+
+bool tt_msg_is_idle(const tutti_context *context)
+{
+    return atomic_load_explicit(&context->mail->news, memory_order_relaxed) == 0;
+}
+
+/* ---- A client's ---- */
+
+static int64_t ring_bytes(void)
+{
+    int64_t bytes = RING_LEAST,
+            asked = tt_setting_int("TUTTI_RING", RING_DEFAULT, RING_LEAST, RING_MOST);
+    while (bytes * 2 <= asked) bytes *= 2;
+    return bytes;
+}
+
+static void set_sizes(struct tt_msg *msg)
+{
+    int64_t packet;
+    msg->ring_bytes = ring_bytes();
+    packet = (int64_t)tt_ring_most(msg->ring_bytes) - TT_ARGS * 8 - TUTTI_HEADER_BYTES;
+    msg->eager_most = tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(msg->f->eager_most, packet));
+}
+
+tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **made)
+{
+    tutti_context *first;
+    struct tt_msg *msg = tt_alloc_lines(sizeof *msg);
+    if (!msg) return tt_fail(TUTTI_ERR_MEMORY, "no memory for messages");
+    msg->f = f;
+    msg->client = client;
+    pthread_mutex_init(&msg->region_lock, NULL);
+    pthread_mutex_init(&msg->pulls.lock, NULL);
+    set_sizes(msg);
+    tutti_status status = tt_mail_open(f, &msg->mail);
+    if (status == TUTTI_OK) status = tt_wired_open(msg);
+    if (status == TUTTI_OK) status = tt_msg_add_contexts(msg, 1, &first);
+    if (status == TUTTI_OK) status = tt_wired_tell(msg);
+    if (status != TUTTI_OK) {
+        tt_msg_close(msg);
+        return status;
+    }
+    *made = msg;
+    return TUTTI_OK;
+}
+
+static void free_endpoints(struct tt_msg *msg)
+{
+    for (tutti_endpoint *e = msg->endpoints, *next; e; e = next) {
+        next = e->next;
+        tt_free(e);
+    }
+}
+
+/* What refers to receipts first: they go with the last reference. */
+void tt_msg_close(struct tt_msg *msg)
+{
+    if (!msg) return;
+    int n = atomic_load(&msg->contexts);
+    for (int i = 0; i < n; i++) {
+        tt_work_drop(msg->context[i]);
+        tt_pull_close(msg->context[i]);
+    }
+    while (msg->regions) (void)tt_msg_region_free(msg->regions);
+    for (int i = 0; i < n; i++) free_context(msg->context[i]);
+    tt_wired_close(msg);
+    free_endpoints(msg);
+    pthread_mutex_destroy(&msg->region_lock);
+    pthread_mutex_destroy(&msg->pulls.lock);
+    tt_free(msg);
+}
+
+tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg)
+{
+    if (id < 0 || id >= TT_DISPATCHES)
+        return tt_fail(TUTTI_ERR_ARG, "dispatch %d is not in 0..%d", id, TUTTI_DISPATCHES - 1);
+    msg->handler[id] = (struct tt_handler){fn, arg};
+    return TUTTI_OK;
+}
+
+tutti_status tt_msg_endpoint(struct tt_msg *msg, int rank, int context, tutti_endpoint **endpoint)
+{
+    for (tutti_endpoint *e = msg->endpoints; e; e = e->next)
+        if (e->rank == rank && e->context == context) {
+            *endpoint = e;
+            return TUTTI_OK;
+        }
+    tutti_endpoint *e = tt_alloc(sizeof *e);
+    if (!e) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an endpoint");
+    *e = (tutti_endpoint){.msg = msg, .rank = rank, .context = context, .next = msg->endpoints};
+    *endpoint = msg->endpoints = e;
+    return TUTTI_OK;
+}
+
+int tt_msg_rank(const tutti_endpoint *endpoint)
+{
+    return endpoint->rank;
+}
+
+int tt_msg_context_of(const tutti_endpoint *endpoint)
+{
+    return endpoint->context;
+}
+
+/* ---- Advancing ---- */
+
+static tutti_status advance(tutti_context *c)
+{
+    tutti_status status = TUTTI_OK;
+    if (tt_unlikely(atomic_load_explicit(&c->posted, memory_order_relaxed) != NULL))
+        c->events += tt_work_do(c);
+    if (tt_unlikely(atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) !=
+                    c->failures))
+        tt_peer_look_for_lost(c);
+    uint64_t news = atomic_load_explicit(&c->mail->news, memory_order_relaxed);
+    if (tt_unlikely((news & ~(uint64_t)TT_MAIL_IN_USE) || c->announced)) status = tt_inbox_adopt(c);
+    if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
+    if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
+    if (tt_unlikely(tt_pull_wanted(c))) tt_pull_advance(c);
+    if (tt_unlikely(c->waiting != NULL)) {
+        tutti_status sent = tt_post_waiting(c);
+        if (status == TUTTI_OK) status = sent;
+    }
+    if (tt_unlikely(c->ended != NULL)) tt_op_tell_ended(c);
+    return status;
+}
+
+static tutti_status take_status(tutti_context *c, tutti_status status)
+{
+    if (status == TUTTI_OK) status = c->status;
+    c->status = TUTTI_OK;
+    return status;
+}
+
+tutti_status tt_msg_advance(tutti_context *c, int *events)
+{
+    tt_enter(c);
+    c->events = 0;
+    tutti_status status = advance(c);
+    if (tt_unlikely(status != TUTTI_OK || c->status != TUTTI_OK)) status = take_status(c, status);
+    *events = c->events;
+    tt_leave(c);
+    return status;
+}

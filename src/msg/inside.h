@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the message layer share: a client's messaging, its contexts, and what each knows of the contexts that it
+ * has to do with.
+ *
+ *   tt_msg           of a client: handlers, contexts, what all its contexts pull together (pull.h)
+ *     tutti_context  what one thread at a time advances
+ *       tt_peer      another context, of whatever rank: the way to it, and what came from it and is not done
+ *       tt_inlet     a ring that a peer writes
+ *       tt_op        what was started here and will be told of by a packet (op.h)
+ *       tt_parcel    a packet that waits for room, or for a connection
+ *
+ * A context and all it points to is used by the thread that uses the context, but for `posted`, and for what is in
+ * pull.h. So no line of memory is written by two threads that use two contexts, unless they pull one message together.
+ */
+#ifndef TT_MSG_INSIDE_H
+#define TT_MSG_INSIDE_H
+
+#include <pthread.h>
+
+#include "fabric/wire.h"
+#include "msg/ring.h"
+
+struct tt_layout;
+
+/* Posted work: a stack that any thread pushes to, taken as a whole by who advances. */
+struct tt_work {
+    struct tt_work *next;
+    tutti_work_fn *work;
+    void *arg;
+    void (*drop)(
+        struct tt_work *work); /* when it is never done; NULL: it is freed, as after it was done */
+};
+
+/* Those of a peer's messages that are not done, in the order in which they came. */
+struct tt_open {
+    struct tt_open *prev, *next;
+    uint64_t number;
+};
+
+/* What was started here. Named in packets by `id`, which holds its place in the table and is never used twice. */
+enum tt_op_kind {
+    TT_OP_NONE,
+    TT_OP_TOLD,
+    TT_OP_LONG,
+    TT_OP_PULL,
+    TT_OP_GET,
+    TT_OP_PUT,
+    TT_OP_FENCE
+};
+struct tt_op {
+    enum tt_op_kind kind;
+    uint64_t id;
+    struct tt_peer *peer;
+    tutti_done_fn *sent, *done;
+    void *arg;
+    const char *data; /* of a long message: what is pulled */
+    int64_t bytes;
+    char *packed; /* freed with it */
+    char *to;     /* where DATA go; `left` are to come */
+    int64_t left;
+    int flows;                     /* parcels that send parts of `data` ... */
+    bool answered;                 /* ... after which it ends */
+    struct tutti_pending *receipt; /* of a pull */
+    tutti_status status;
+    bool ended; /* waits to be told of */
+    struct tt_op *next;
+    struct tt_wire_region *region; /* of a long message on a wire */
+    struct tt_wire_key *key;
+};
+
+/* Invariant: packet.header points to `header`, packet.data to what the sender lent or to `owned`. */
+struct tt_parcel {
+    struct tt_parcel *next;
+    struct tt_packet packet;
+    int64_t left; /* bytes of data not sent yet */
+    uint64_t number;
+    struct tt_op *op; /* told when all of it has gone */
+    char *owned;
+    tutti_context *context;
+    int on_wire; /* pieces that a wire still reads */
+    bool sent;   /* no longer in a list: given back with the last of them */
+    char header[TUTTI_HEADER_BYTES];
+};
+
+struct tt_parcels {
+    struct tt_parcel *first, **end;
+};
+
+struct tt_peer {
+    _Alignas(TT_LINE) struct tt_out out;
+    struct tt_parcels waiting;
+    int rank, context;
+    bool shares; /* reached through shared memory */
+    bool gone;
+    bool listed; /* among those with parcels */
+    struct tt_peer *next_of_rank, *next_waiting;
+    /* What came from it and is not done: ascending numbers. Fences wait for those before them. */
+    struct tt_open *oldest, *newest;
+    uint64_t arrived;
+    struct tt_parcels fences;
+    /* Of a wire. */
+    struct tt_link *link;
+    int wire_puts; /* under way */
+    bool asked;    /* for its address */
+};
+
+struct tt_inlet {
+    _Alignas(TT_LINE) struct tt_in in;
+    struct tt_peer *peer;
+};
+
+/* What the contexts of a client work on together. */
+struct tt_shared_pulls {
+    _Alignas(TT_LINE) _Atomic int n; /* in the list */
+    pthread_mutex_t lock;
+    struct tutti_pending *first;
+};
+
+struct tt_msg {
+    struct tt_fabric *f;
+    tutti_client *client;
+    struct tt_mail *mail;
+    int64_t ring_bytes, eager_most;
+    struct tt_handler {
+        tutti_message_fn *fn;
+        void *arg;
+    } handler[TT_DISPATCHES];
+    _Atomic int contexts;
+    tutti_context *context[TUTTI_CONTEXTS];
+    tutti_endpoint *endpoints;
+    tutti_region *regions;
+    uint64_t regions_made;
+    pthread_mutex_t region_lock;
+    const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
+    struct tt_wire *wire;
+    struct tt_shared_pulls pulls;
+};
+
+struct tutti_endpoint {
+    struct tt_msg *msg;
+    int rank, context;
+    tutti_endpoint *next;
+};
+
+struct tutti_context {
+    struct tt_msg *msg;
+    struct tt_fabric *f;
+    struct tt_mail_context *mail;
+    int index;
+    bool signals; /* somebody listens to signals given (fabric/fault.c) */
+    _Alignas(TT_LINE) struct tt_work *_Atomic posted;
+    /* The rest is of whoever uses the context. */
+    _Alignas(TT_LINE) struct tt_inlet *inlet;
+    int inlets, inlet_room;
+    int64_t
+        announced; /* the list of rings that were taken from the post box and not looked at; 0: none */
+    uint32_t failures;     /* of the job, when last looked */
+    struct tt_peer **peer; /* by rank, linked through next_of_rank */
+    struct tt_peer *waiting;
+    struct tt_op *ended;     /* to be told of at the next advance, the last first */
+    struct tt_range *ranges; /* that it pulls: pull.h */
+    int pulling;             /* pieces asked for, not here yet */
+    int depth;               /* of completion functions within each other */
+    int events;
+    tutti_status status; /* of what nobody was told of */
+    struct tt_op **op;   /* the table */
+    struct tt_op *free_op;
+    int ops, op_room;
+    struct tt_parcel *parcel; /* free */
+    int parcels;
+    struct tutti_pending *spare; /* for the next message that is put off ... */
+    char *spare_data;            /* ... and its payload, if there is no other memory */
+    struct tt_port *port;
+    char address[TT_WIRE_ADDRESS];
+    size_t address_bytes;
+    struct tt_parcels cards;    /* asked for, of contexts that are not there yet; context 0's */
+    int cards_seen;             /* contexts there were when they were last looked through */
+    _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
+    int users;
+};
+
+/* ---- One user at a time (context.c): told where there are assertions ---- */
+
+#ifdef NDEBUG
+static inline void tt_enter(tutti_context *context)
+{
+    (void)context;
+}
+static inline void tt_leave(tutti_context *context)
+{
+    (void)context;
+}
+#else
+void tt_enter(tutti_context *context);
+void tt_leave(tutti_context *context);
+#endif
+
+/* ---- Peers (peer.c) ---- */
+
+/* NULL: no memory. */
+struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
+/* What is under way to ranks that are gone completes with PEER. */
+void tt_peer_look_for_lost(tutti_context *context);
+void tt_peer_close(tutti_context *context, struct tt_peer *peer);
+/* Calls fn for each. */
+typedef void tt_peer_fn(tutti_context *context, struct tt_peer *peer);
+void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
+
+/* ---- Sending packets (post.c) ---- */
+
+/* Sends a packet, or has it wait; `bytes` of its data, which may be more than a packet holds if it is DATA or PUT, are lent until
+ * op is told (tt_op_gone) or copied. Errors, nothing being sent: MEMORY, LIMIT. */
+tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
+                            const struct tt_packet *packet, int64_t bytes, struct tt_op *op,
+                            bool lent);
+/* Sends it now through shared memory, or AGAIN. */
+tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
+                         const struct tt_packet *packet);
+/* An answer without data, for which a parcel was reserved. */
+void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_kind kind, uint64_t a,
+                    uint64_t b);
+/* Sends what waits and can go. Errors: those of making a ring or a link. */
+tutti_status tt_post_waiting(tutti_context *context);
+/* A parcel that is wholly sent, and that no wire reads any more. */
+void tt_post_finish(tutti_context *context, struct tt_parcel *parcel);
+/* Bytes of data, at most, of a packet to this peer. */
+size_t tt_post_most(const tutti_context *context, const struct tt_peer *peer);
+
+/* Parcels that may be wanted while something that came is handled. */
+enum { TT_PARCELS_RESERVED = 4 };
+bool tt_parcel_reserve(tutti_context *context);
+struct tt_parcel *tt_parcel_take(tutti_context *context); /* NULL: no memory */
+void tt_parcel_give(tutti_context *context, struct tt_parcel *parcel);
+void tt_parcel_append(struct tt_parcels *parcels, struct tt_parcel *parcel);
+struct tt_parcel *tt_parcel_first(struct tt_parcels *parcels); /* taken off */
+void tt_parcel_drop(tutti_context *context, struct tt_parcels *parcels);
+void tt_parcel_close(tutti_context *context);
+
+/* The peer at an endpoint. Errors: ARG (of another client), MEMORY, PEER. */
+tutti_status tt_send_peer(tutti_context *context, const tutti_endpoint *to, struct tt_peer **peer);
+
+/* ---- Operations (op.c) ---- */
+
+struct tt_op *tt_op_new(tutti_context *context, enum tt_op_kind kind, struct tt_peer *peer);
+/* The one of this id, kind, and peer's rank; NULL: it came from nowhere. */
+struct tt_op *tt_op_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
+void tt_op_free(tutti_context *context, struct tt_op *op);
+/* All of what was lent for it has gone. */
+void tt_op_gone(tutti_context *context, struct tt_op *op);
+/* It is complete: its functions are called, now or, where they call each other too deeply, at the next advance. */
+void tt_op_end(tutti_context *context, struct tt_op *op, tutti_status status);
+void tt_op_tell_ended(tutti_context *context);
+/* Ends those of a peer that is gone. */
+void tt_op_end_lost(tutti_context *context, struct tt_peer *peer);
+/* Its ACK has come. */
+void tt_op_answer(tutti_context *context, struct tt_op *op, tutti_status status);
+void tt_op_close(tutti_context *context);
+
+/* ---- What comes (take.c) ---- */
+
+/* Handles a packet from the peer. Errors: MEMORY: not handled, to be given again. */
+tutti_status tt_take(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
+/* Notes what tutti_advance is to return. */
+void tt_take_fault(tutti_context *context, tutti_status status);
+
+/* ---- Rings that come (inbox.c) ---- */
+
+/* Looks for new ones. Errors: MEMORY. */
+tutti_status tt_inbox_adopt(tutti_context *context);
+/* Handles what is in them. Errors: MEMORY: what comes next waits in its ring. */
+tutti_status tt_inbox_read(tutti_context *context);
+
+/* ---- Messages received (receive.c) ---- */
+
+void tt_receive_packet(tutti_context *context, struct tt_peer *peer,
+                       const struct tt_packet *packet);
+/* Memory for what comes next. */
+bool tt_receive_reserve(tutti_context *context);
+/* Acknowledges now, or when what came before it is done. */
+void tt_receive_fence(tutti_context *context, struct tt_peer *peer, uint64_t id);
+
+/* ---- Regions (region.c) ---- */
+
+/* Bytes [offset, offset + bytes) of this client's region; NULL: there are none such. */
+char *tt_region_find(struct tt_msg *msg, uint64_t region, uint64_t offset, uint64_t bytes);
+
+/* ---- Posted work (work.c) ---- */
+
+void tt_work_post(tutti_context *context, struct tt_work *work);
+int tt_work_do(tutti_context *context);
+void tt_work_drop(tutti_context *context);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets to bytes and back.
+ */
+#include "msg/packet.h"
+
+#include <string.h>
+
+#include "fabric/wire.h"
+
+#define WIRE_MAGIC 0x7474u
+
+/* What stands before the mark on a wire. */
+struct origin {
+    uint16_t magic, context;
+    uint32_t rank;
+};
+
+static const struct {
+    signed char args; /* -1: no such kind */
+    bool message;     /* has a dispatch and may have a header */
+} kinds[TT_KINDS] = {
+    [TT_NOTHING] = {-1, false}, [TT_EAGER] = {0, true}, [TT_EAGER_TOLD] = {1, true},
+    [TT_RTS] = {3, true},       [TT_ACK] = {2, false},  [TT_PULL] = {4, false},
+    [TT_DATA] = {2, false},     [TT_GET] = {4, false},  [TT_PUT] = {3, false},
+    [TT_FENCE] = {1, false},    [TT_CARD] = {1, false}, [TT_CARD_IS] = {1, false}};
+
+_Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
+_Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");
+_Static_assert(TT_BODY_MOST < 1 << 20, "that of the data has 20");
+_Static_assert(sizeof(struct origin) + 8 + TT_ARGS * 8 + TUTTI_HEADER_BYTES <= TT_WIRE_HEAD,
+               "all but the data goes into a wire's head");
+
+int tt_packet_args(enum tt_kind kind)
+{
+    return kinds[kind].args;
+}
+
+size_t tt_packet_length(uint64_t mark)
+{
+    unsigned kind = tt_mark_kind(mark);
+    int args = kind < TT_KINDS && kinds[kind].args > 0 ? kinds[kind].args : 0;
+    return tt_packet_front(args, tt_mark_header(mark)) + tt_mark_bytes(mark);
+}
+
+char *tt_packet_write(const struct tt_packet *p, char *to)
+{
+    size_t args = (size_t)kinds[p->kind].args * 8;
+    memcpy(to, p->arg, args);
+    if (p->header_bytes) memcpy(to + args, p->header, p->header_bytes);
+    return to + tt_packet_front(kinds[p->kind].args, p->header_bytes);
+}
+
+/* What the mark says, but for the lengths of what follows. */
+static bool read_mark(uint64_t mark, struct tt_packet *p)
+{
+    unsigned kind = tt_mark_kind(mark);
+    if (kind >= TT_KINDS || kinds[kind].args < 0) return false;
+    p->kind = (enum tt_kind)kind;
+    p->dispatch = (int)(mark >> 32 & 0xfff);
+    p->header_bytes = tt_mark_header(mark);
+    p->bytes = tt_mark_bytes(mark);
+    if (p->dispatch >= TT_DISPATCHES || p->header_bytes > TUTTI_HEADER_BYTES) return false;
+    return kinds[kind].message || (p->dispatch == 0 && p->header_bytes == 0);
+}
+
+static void read_front(const char *front, struct tt_packet *p)
+{
+    size_t args = (size_t)kinds[p->kind].args * 8;
+    memcpy(p->arg, front, args);
+    p->header = front + args;
+}
+
+bool tt_packet_read(uint64_t mark, const void *body, size_t bytes, struct tt_packet *p)
+{
+    if (tt_unlikely(!read_mark(mark, p))) return false;
+    size_t front = tt_packet_front(kinds[p->kind].args, p->header_bytes);
+    if (tt_unlikely(front + p->bytes > bytes)) return false;
+    read_front(body, p);
+    p->data = (const char *)body + front;
+    return true;
+}
+
+size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, void *head)
+{
+    struct origin origin = {WIRE_MAGIC, (uint16_t)context, (uint32_t)rank};
+    uint64_t mark = tt_packet_mark(p);
+    char *at = head;
+    memcpy(at, &origin, sizeof origin);
+    memcpy(at + sizeof origin, &mark, sizeof mark);
+    return (size_t)(tt_packet_write(p, at + sizeof origin + sizeof mark) - at);
+}
+
+bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, size_t data_bytes,
+                         int ranks, int *rank, int *context, struct tt_packet *p)
+{
+    struct origin origin;
+    uint64_t mark;
+    size_t before = sizeof origin + sizeof mark;
+    if (head_bytes < before) return false;
+    memcpy(&origin, head, sizeof origin);
+    memcpy(&mark, (const char *)head + sizeof origin, sizeof mark);
+    if (origin.magic != WIRE_MAGIC || origin.context >= TUTTI_CONTEXTS ||
+        origin.rank >= (uint32_t)ranks || (mark & 0xffff) || !read_mark(mark, p))
+        return false;
+    if (head_bytes - before != tt_packet_front(kinds[p->kind].args, p->header_bytes) ||
+        p->bytes != data_bytes)
+        return false;
+    read_front((const char *)head + before, p);
+    p->data = data;
+    *rank = (int)origin.rank;
+    *context = origin.context;
+    return true;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The other contexts that a context has to do with, and what becomes of them when their rank is gone.
+ */
+#include "msg/inside.h"
+
+static struct tt_peer *make(tutti_context *c, int rank, int index)
+{
+    struct tt_peer *peer = tt_alloc_lines(sizeof *peer);
+    if (!peer) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for what is known of context %d of rank %d",
+                      index, rank);
+        return NULL;
+    }
+    peer->rank = rank;
+    peer->context = index;
+    peer->shares = tt_fabric_shares(c->f, rank);
+    peer->waiting.end = &peer->waiting.first;
+    peer->fences.end = &peer->fences.first;
+    peer->next_of_rank = c->peer[rank];
+    return c->peer[rank] = peer;
+}
+
+struct tt_peer *tt_peer_of(tutti_context *c, int rank, int index)
+{
+    struct tt_peer *peer = c->peer[rank];
+    while (peer && peer->context != index) peer = peer->next_of_rank;
+    return tt_likely(peer != NULL) ? peer : make(c, rank, index);
+}
+
+void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
+{
+    for (int r = 0; r < c->f->size; r++)
+        for (struct tt_peer *peer = c->peer[r], *next; peer; peer = next) {
+            next = peer->next_of_rank;
+            fn(c, peer);
+        }
+}
+
+/* Whose answers will never come. What it sent before is still handled: it lies in memory that lasts. */
+static bool is_gone(const tutti_context *c, int rank)
+{
+    uint32_t state = atomic_load(&c->f->job->rank[rank].state);
+    return state == TT_RANK_FAILED || (state == TT_RANK_LEFT && rank != c->f->me);
+}
+
+static void lose(tutti_context *c, struct tt_peer *peer)
+{
+    if (peer->gone || !is_gone(c, peer->rank)) return;
+    peer->gone = true;
+    tt_parcel_drop(c, &peer->waiting);
+    tt_parcel_drop(c, &peer->fences);
+    tt_op_end_lost(c, peer);
+}
+
+void tt_peer_look_for_lost(tutti_context *c)
+{
+    c->failures = atomic_load(&c->f->job->failures);
+    tt_peer_each(c, lose);
+}
+
+void tt_peer_close(tutti_context *c, struct tt_peer *peer)
+{
+    tt_parcel_drop(c, &peer->waiting);
+    tt_parcel_drop(c, &peer->fences);
+    if (peer->link) c->msg->ops->link_close(peer->link);
+    tt_free(peer);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cutting a long message into portions and pieces, and pulling these.
+ */
+#include "msg/pull.h"
+
+#include <string.h>
+
+enum {
+    PAGE = 4096,
+    /* What a context woken for a portion costs, some microseconds, is to be a small part of what copying it does. */
+    PORTION_LEAST = 128 << 10,
+    PIECE_MOST = 1 << 20, /* between two looks at everything else */
+    ASKED_MOST =
+        4 /* pieces of a context that were asked for and are not here: enough to hide the way there */
+};
+
+/* ---- Cutting ---- */
+
+/* Where pieces begin, but for the first, the destination begins a page. */
+static int64_t lead(const struct tutti_pending *r)
+{
+    return (int64_t)((uintptr_t)r->to & (PAGE - 1));
+}
+
+static int64_t begin_of(const struct tutti_pending *r, int piece)
+{
+    if (piece == 0) return 0;
+    return piece == r->pieces ? r->take : piece * r->piece_bytes - lead(r);
+}
+
+static void cut(struct tutti_pending *r, int contexts)
+{
+    int64_t portions = tt_max(1, tt_min(contexts, r->take / PORTION_LEAST));
+    int64_t each = tt_div_up(r->take, portions);
+    int64_t pieces = portions * tt_div_up(each, PIECE_MOST);
+    r->piece_bytes = tt_round_up(tt_div_up(r->take, pieces), PAGE);
+    r->pieces = pieces == 1 ? 1 : (int)tt_div_up(r->take + lead(r), r->piece_bytes);
+    r->ranges = (int)tt_min(portions, r->pieces);
+}
+
+/* ---- One portion ---- */
+
+static int claim(struct tt_range *range)
+{
+    if (atomic_load_explicit(&range->next, memory_order_relaxed) >= range->end) return -1;
+    int piece = atomic_fetch_add_explicit(&range->next, 1, memory_order_relaxed);
+    return piece < range->end ? piece : -1;
+}
+
+static void append(tutti_context *c, struct tt_range *range)
+{
+    struct tt_range **end = &c->ranges;
+    while (*end) end = &(*end)->next_of_context;
+    range->next_of_context = NULL;
+    *end = range;
+}
+
+static void take_range(tutti_context *c, void *arg)
+{
+    append(c, arg);
+}
+
+static void drop_range(struct tt_work *work)
+{
+    tt_receive_unref(tt_container_of(work, struct tt_range, work)->receipt);
+}
+
+static void finish(tutti_context *c, void *arg)
+{
+    tt_receive_ready(c, arg);
+}
+
+static void drop_finish(struct tt_work *work)
+{
+    (void)work; /* its owner has another hold on the receipt */
+}
+
+/* ---- The client's list: receipts whose pieces any context may claim ---- */
+
+static void share(struct tt_shared_pulls *pulls, struct tutti_pending *r)
+{
+    pthread_mutex_lock(&pulls->lock);
+    r->next_shared = pulls->first;
+    if (pulls->first) pulls->first->link = &r->next_shared;
+    r->link = &pulls->first;
+    pulls->first = r;
+    atomic_fetch_add(&pulls->n, 1);
+    pthread_mutex_unlock(&pulls->lock);
+}
+
+static void unshare_locked(struct tt_shared_pulls *pulls, struct tutti_pending *r)
+{
+    if (!r->link) return;
+    *r->link = r->next_shared;
+    if (r->next_shared) r->next_shared->link = r->link;
+    r->link = NULL;
+    atomic_fetch_sub(&pulls->n, 1);
+}
+
+static int claim_any(struct tutti_pending *r)
+{
+    for (int i = 0; i < r->ranges; i++) {
+        int piece = claim(&r->range[i]);
+        if (piece >= 0) return piece;
+    }
+    return -1;
+}
+
+/* A piece of whichever receipt has one left, and a reference to that. One that has none is of no more use in the list. */
+static struct tutti_pending *help(struct tt_shared_pulls *pulls, int *piece)
+{
+    struct tutti_pending *r;
+    pthread_mutex_lock(&pulls->lock);
+    while ((r = pulls->first) != NULL) {
+        *piece = claim_any(r);
+        if (*piece >= 0) {
+            atomic_fetch_add(&r->refs, 1);
+            break;
+        }
+        unshare_locked(pulls, r);
+    }
+    pthread_mutex_unlock(&pulls->lock);
+    return r;
+}
+
+/* ---- One piece ---- */
+
+static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
+{
+    int ok = TUTTI_OK;
+    if (status != TUTTI_OK) atomic_compare_exchange_strong(&r->status, &ok, (int)status);
+    if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) != 1) return;
+    if (c == r->context)
+        tt_receive_ready(c, r);
+    else {
+        r->finish = (struct tt_work){.work = finish, .arg = r, .drop = drop_finish};
+        tt_work_post(r->context, &r->finish);
+    }
+}
+
+/* Asks the origin to send it. */
+static tutti_status ask(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
+{
+    struct tt_peer *peer = tt_peer_of(c, r->peer->rank, r->peer->context);
+    if (!peer) return TUTTI_ERR_MEMORY;
+    if (peer->gone) return TUTTI_ERR_PEER;
+    struct tt_op *op = tt_op_new(c, TT_OP_PULL, peer);
+    if (!op) return TUTTI_ERR_MEMORY;
+    struct tt_packet p = {.kind = TT_PULL,
+                          .arg = {r->id, (uint64_t)begin, (uint64_t)bytes, op->id}};
+    op->to = r->to + begin;
+    op->bytes = op->left = bytes;
+    op->receipt = r;
+    tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
+    if (status != TUTTI_OK) {
+        tt_op_free(c, op);
+        return status;
+    }
+    atomic_fetch_add(&r->refs, 1);
+    c->pulling++;
+    return TUTTI_AGAIN;
+}
+
+void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
+{
+    struct tutti_pending *r = op->receipt;
+    tt_op_free(c, op);
+    c->pulling--;
+    c->events++;
+    piece_ended(c, r, status);
+    tt_receive_unref(r);
+}
+
+/* In this machine: from where it lies, or by the kernel, unless it is not allowed. */
+static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t begin,
+                              int64_t bytes)
+{
+    struct tt_fabric *f = c->f;
+    tt_address from = r->address + (uint64_t)begin;
+    const void *near = tt_fabric_reach(f, from);
+    if (near) {
+        memcpy(r->to + begin, near, (size_t)bytes);
+        return TUTTI_OK;
+    }
+    if (!f->direct) return ask(c, r, begin, bytes);
+    return tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
+}
+
+static void pull(tutti_context *c, struct tutti_pending *r, int piece)
+{
+    int64_t begin = begin_of(r, piece), bytes = begin_of(r, piece + 1) - begin;
+    tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
+    if (status == TUTTI_OK)
+        status = r->peer->shares ? pull_near(c, r, begin, bytes) : ask(c, r, begin, bytes);
+    c->events++;
+    if (status != TUTTI_AGAIN) piece_ended(c, r, status);
+}
+
+/* ---- All of it ---- */
+
+/* A piece of this context's portions. */
+static struct tutti_pending *own(tutti_context *c, int *piece)
+{
+    struct tt_range *range;
+    while ((range = c->ranges) != NULL) {
+        struct tutti_pending *r = range->receipt;
+        *piece = claim(range);
+        if (*piece >= 0) {
+            atomic_fetch_add(&r->refs, 1);
+            return r;
+        }
+        c->ranges = range->next_of_context;
+        tt_receive_unref(r);
+    }
+    return NULL;
+}
+
+void tt_pull_advance(tutti_context *c)
+{
+    int piece;
+    if (c->pulling >= ASKED_MOST) return;
+    struct tutti_pending *r = own(c, &piece);
+    if (!r) r = help(&c->msg->pulls, &piece);
+    if (!r) return;
+    pull(c, r, piece);
+    tt_receive_unref(r);
+}
+
+static bool make_ranges(struct tutti_pending *r)
+{
+    r->range = &r->one;
+    if (r->ranges == 1) return true;
+    struct tt_range *range = tt_alloc_lines((size_t)r->ranges * sizeof *range);
+    if (range) r->range = range;
+    return range != NULL;
+}
+
+static void fill_ranges(struct tutti_pending *r)
+{
+    for (int i = 0; i < r->ranges; i++) {
+        struct tt_range *range = &r->range[i];
+        atomic_store_explicit(&range->next, (int)((int64_t)i * r->pieces / r->ranges),
+                              memory_order_relaxed);
+        range->end = (int)((int64_t)(i + 1) * r->pieces / r->ranges);
+        range->receipt = r;
+        range->work = (struct tt_work){.work = take_range, .arg = range, .drop = drop_range};
+    }
+}
+
+/* The owner has the first portion, the others have theirs in the order of their numbers. */
+static void hand_out(tutti_context *c, struct tutti_pending *r)
+{
+    atomic_fetch_add(&r->refs, r->ranges);
+    append(c, &r->range[0]);
+    for (int i = 1, at = 0; i < r->ranges; i++, at++) {
+        if (c->msg->context[at] == c) at++;
+        tt_work_post(c->msg->context[at], &r->range[i].work);
+    }
+}
+
+void tt_pull_start(tutti_context *c, struct tutti_pending *r)
+{
+    int contexts = atomic_load_explicit(&c->msg->contexts, memory_order_acquire);
+    cut(r, contexts);
+    if (!make_ranges(r)) { /* then alone */
+        cut(r, 1);
+        r->range = &r->one;
+    }
+    fill_ranges(r);
+    atomic_store_explicit(&r->left, r->pieces, memory_order_relaxed);
+    if (r->ranges > 1) share(&c->msg->pulls, r);
+    hand_out(c, r);
+    tt_pull_advance(c);
+}
+
+void tt_pull_end(tutti_context *c, struct tutti_pending *r)
+{
+    struct tt_shared_pulls *pulls = &c->msg->pulls;
+    if (r->ranges <= 1) return;
+    pthread_mutex_lock(&pulls->lock);
+    unshare_locked(pulls, r);
+    pthread_mutex_unlock(&pulls->lock);
+}
+
+void tt_pull_close(tutti_context *c)
+{
+    for (struct tt_range *range; (range = c->ranges) != NULL;) {
+        c->ranges = range->next_of_context;
+        tt_receive_unref(range->receipt);
+    }
+    for (int i = 0; i < c->ops; i++)
+        if (c->op[i]->kind == TT_OP_PULL) tt_receive_unref(c->op[i]->receipt);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A long message at its target: the contexts of the client pull it together.
+ *
+ *     |<------------- portion of context 0 ----------->|<------- portion of context 1 ----- ...
+ *     |  piece 0  |  piece 1  |  piece 2  |  piece 3   |  piece 4  |  ...
+ *        page boundaries ^           ^           ^
+ *
+ * Each context is posted its portion, and claims its pieces one by one; one that has nothing of its own left claims those of
+ * others. So a portion whose context nobody advances holds nobody up, and nobody waits for the slowest.
+ *
+ * A claim is a fetch-and-add of the portion's counter: who gets a number below the end has the piece, alone. Whoever ends the
+ * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
+ * its work queue; that one completes it, once. The receipt lasts until nobody refers to it: the owner until it is complete,
+ * each posted portion until its context took it from its queue, each piece under way, and who looks for pieces.
+ */
+#ifndef TT_PULL_H
+#define TT_PULL_H
+
+#include "msg/inside.h"
+
+struct tt_range {
+    _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; beyond `end`: none */
+    int end;
+    struct tutti_pending *receipt;
+    struct tt_work work;
+    struct tt_range *next_of_context;
+};
+
+enum tt_receipt_state { TT_RECEIPT_NEW, TT_RECEIPT_PUT_OFF, TT_RECEIPT_PULLED };
+
+/* A message that is being received, or will be. */
+struct tutti_pending {
+    struct tt_open open; /* in its peer's list, unless NEW */
+    enum tt_receipt_state state;
+    tutti_context *context; /* of its handler: the owner */
+    struct tt_peer *peer;
+    uint64_t id; /* of the send at its origin; 0: nobody is to be told */
+    bool is_long;
+    int64_t bytes;
+    tt_address address; /* of a long one, at its origin */
+    char *data;         /* of another: a copy of the payload */
+    size_t key_bytes;   /* of a wire's key in `data`; of a long one */
+    /* How it is received. */
+    tutti_receive into;
+    struct tt_layout *layout; /* held */
+    int64_t take;             /* bytes that fit */
+    char *to, *packed;        /* where they go; packed: to be unpacked from there */
+    /* How it is pulled. */
+    int64_t piece_bytes;
+    int pieces, ranges;
+    struct tt_range *range; /* &one, or of the heap */
+    struct tt_range one;
+    struct tt_work finish;
+    struct tutti_pending *next_shared, **link; /* in the client's list */
+    _Alignas(TT_LINE) _Atomic int left;        /* pieces */
+    _Atomic int refs, status;
+};
+
+/* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are there, maybe before
+ * this returns. */
+void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
+/* Pulls a piece, if there is one to pull. */
+void tt_pull_advance(tutti_context *context);
+/* Whether there is. */
+static inline bool tt_pull_wanted(const tutti_context *context)
+{
+    return context->ranges ||
+           tt_unlikely(atomic_load_explicit(&context->msg->pulls.n, memory_order_acquire) > 0);
+}
+/* What a pull asked for has come, or never will. */
+void tt_pull_answered(tutti_context *context, struct tt_op *op, tutti_status status);
+/* All of it is done: nobody looks for its pieces any more. */
+void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
+void tt_pull_close(tutti_context *context);
+
+/* ---- receive.c ---- */
+
+/* All pieces have come, or failed. */
+void tt_receive_ready(tutti_context *context, struct tutti_pending *receipt);
+/* One reference less. */
+void tt_receive_unref(struct tutti_pending *receipt);
+/* Those of a peer that will never be complete. */
+void tt_receive_drop(struct tt_peer *peer);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making rings, finding them, and the long way of writing and reading.
+ */
+#include "msg/ring.h"
+
+enum { BULK_A_CELL = 512 }; /* bytes of bulk for each cell */
+
+/* ---- Post boxes ---- */
+
+tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail)
+{
+    int64_t offset;
+    _Atomic int64_t *first = &f->job->rank[f->me].mail;
+    TT_TRY(tt_arena_alloc(&f->arena, sizeof **mail, &offset));
+    *mail = tt_fabric_at(f, offset);
+    (*mail)->client = f->client;
+    (*mail)->next = atomic_load(first);
+    while (!atomic_compare_exchange_weak(first, &(*mail)->next, offset)) {
+    }
+    return TUTTI_OK;
+}
+
+static bool within(const struct tt_fabric *f, int64_t offset, int64_t bytes)
+{
+    return offset > 0 && offset % TT_LINE == 0 && offset <= f->segment->bytes - bytes;
+}
+
+struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)
+{
+    int64_t offset = atomic_load_explicit(&f->job->rank[rank].mail, memory_order_acquire);
+    while (within(f, offset, sizeof(struct tt_mail))) {
+        struct tt_mail *mail = tt_fabric_at(f, offset);
+        if (mail->client == f->client) return mail;
+        offset = mail->next;
+    }
+    return NULL;
+}
+
+/* ---- Rings ---- */
+
+static int64_t ring_bytes(int64_t cells, int64_t bulk)
+{
+    return (int64_t)sizeof(struct tt_ring) + cells * (int64_t)sizeof(struct tt_cell) + bulk;
+}
+
+tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out)
+{
+    int64_t cells = bytes / BULK_A_CELL, offset;
+    TT_TRY(tt_arena_alloc(&f->arena, ring_bytes(cells, bytes), &offset));
+    struct tt_ring *ring = tt_fabric_at(f, offset);
+    ring->rank = f->me;
+    ring->context = context;
+    ring->cells = (int32_t)cells;
+    ring->bulk = (int32_t)bytes;
+    *out = (struct tt_out){.ring = ring,
+                           .cell = ring->cell,
+                           .bulk = (char *)&ring->cell[cells],
+                           .cells = (uint32_t)cells,
+                           .cells_log2 = (uint32_t)__builtin_ctzll((uint64_t)cells),
+                           .bulk_bytes = (uint32_t)bytes,
+                           .limit = (uint64_t)cells,
+                           .bulk_limit = (uint64_t)bytes};
+    return TUTTI_OK;
+}
+
+/* The reader takes the whole list at once, so whoever pushes needs to know only what is first. */
+void tt_out_announce(struct tt_fabric *f, const struct tt_out *out, struct tt_mail_context *mail)
+{
+    uint64_t offset = (uint64_t)((char *)out->ring - f->segment->base);
+    uint64_t first = atomic_load_explicit(&mail->news, memory_order_relaxed);
+    do {
+        out->ring->next = (int64_t)(first & ~(uint64_t)TT_MAIL_IN_USE);
+    } while (!atomic_compare_exchange_weak_explicit(&mail->news, &first,
+                                                    offset | (first & TT_MAIL_IN_USE),
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+static bool is_power(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in)
+{
+    if (!within(f, offset, sizeof(struct tt_ring))) return false;
+    struct tt_ring *ring = tt_fabric_at(f, offset);
+    int32_t cells = ring->cells, bulk = ring->bulk;
+    if (!is_power(cells) || !is_power(bulk) || bulk < TT_LINE ||
+        !within(f, offset, ring_bytes(cells, bulk)) || ring->rank < 0 || ring->rank >= f->size ||
+        ring->context < 0 || ring->context >= TUTTI_CONTEXTS)
+        return false;
+    *in = (struct tt_in){.ring = ring,
+                         .cell = ring->cell,
+                         .bulk = (char *)&ring->cell[cells],
+                         .cells = (uint32_t)cells,
+                         .cells_log2 = (uint32_t)__builtin_ctz((uint32_t)cells),
+                         .bulk_bytes = (uint32_t)bulk};
+    return true;
+}
+
+/* ---- Writing ---- */
+
+void tt_out_look(struct tt_out *out)
+{
+    out->limit = atomic_load_explicit(&out->ring->read_cells, memory_order_acquire) + out->cells;
+    out->bulk_limit =
+        atomic_load_explicit(&out->ring->read_bulk, memory_order_acquire) + out->bulk_bytes;
+}
+
+/* Where n bytes lie in one piece, at `at` or at the bulk's next beginning. */
+static uint64_t place(uint64_t at, size_t n, uint32_t bulk_bytes)
+{
+    uint64_t in = at & (bulk_bytes - 1);
+    return in + n <= bulk_bytes ? at : at + bulk_bytes - in;
+}
+
+static size_t lines(size_t n)
+{
+    return (n + TT_LINE - 1) & ~(size_t)(TT_LINE - 1);
+}
+
+char *tt_out_bulk(struct tt_out *out, size_t n)
+{
+    uint64_t at = place(out->bulk_at, lines(n), out->bulk_bytes);
+    if (at + lines(n) > out->bulk_limit) {
+        tt_out_look(out);
+        if (at + lines(n) > out->bulk_limit) return NULL;
+    }
+    return out->bulk + (at & (out->bulk_bytes - 1));
+}
+
+/* ---- Reading ---- */
+
+const void *tt_in_body(const struct tt_in *in, size_t n)
+{
+    if (tt_likely(n <= TT_CELL_BODY)) return in->cell[in->position & (in->cells - 1)].body;
+    if (n > in->bulk_bytes) return NULL;
+    return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
+}
+
+/* A quarter of a lap is told at once: then a writer for which a quarter of the bulk is the most that it writes never waits for
+ * what is read but not told. */
+bool tt_in_next(struct tt_in *in, size_t n)
+{
+    in->position++;
+    if (tt_unlikely(n > TT_CELL_BODY))
+        in->bulk_at = place(in->bulk_at, lines(n), in->bulk_bytes) + lines(n);
+    if (tt_likely(in->position - in->told < in->cells / 4 &&
+                  in->bulk_at - in->bulk_told < in->bulk_bytes / 4))
+        return false;
+    in->told = in->position;
+    in->bulk_told = in->bulk_at;
+    atomic_store_explicit(&in->ring->read_bulk, in->bulk_at, memory_order_release);
+    atomic_store_explicit(&in->ring->read_cells, in->position, memory_order_release);
+    return true;
+}

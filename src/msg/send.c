@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages on their way out: short ones in one packet, long ones announced, to be pulled.
+ */
+#include <string.h>
+
+#include "msg/inside.h"
+#include "type/layout.h"
+
+static tutti_status gone(const tutti_context *c, int rank)
+{
+    char text[160];
+    return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(c->f->job, rank, text, sizeof text));
+}
+
+static inline tutti_status find(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
+{
+    if (tt_unlikely(to->msg != c->msg))
+        return tt_fail(TUTTI_ERR_ARG, "the endpoint is of another client than the context");
+    if (tt_unlikely(atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) !=
+                    c->failures))
+        tt_peer_look_for_lost(c);
+    *peer = tt_peer_of(c, to->rank, to->context);
+    if (tt_unlikely(!*peer)) return TUTTI_ERR_MEMORY;
+    return tt_unlikely((*peer)->gone) ? gone(c, to->rank) : TUTTI_OK;
+}
+
+tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
+{
+    return find(c, to, peer);
+}
+
+/* ---- What is sent ---- */
+
+static tutti_status check(const tutti_send *send, const struct tt_layout *layout, int64_t *bytes)
+{
+    int64_t span;
+    if (!layout)
+        return tt_fail(TUTTI_ERR_ARG, "type %d is no basic and no live derived type",
+                       (int)send->type);
+    if (send->count < 0)
+        return tt_fail(TUTTI_ERR_ARG, "count is %lld, negative", (long long)send->count);
+    if (send->count > 0 && !send->data) return tt_fail(TUTTI_ERR_ARG, "data is NULL");
+    if (__builtin_mul_overflow(send->count, layout->packed, bytes) ||
+        __builtin_mul_overflow(send->count, layout->extent, &span))
+        return tt_fail(TUTTI_ERR_ARG, "%lld elements of %lld bytes are too large",
+                       (long long)send->count, (long long)layout->packed);
+    return TUTTI_OK;
+}
+
+static struct tt_packet packet_of(const tutti_send *send)
+{
+    return (struct tt_packet){.dispatch = send->dispatch,
+                              .header = send->header,
+                              .header_bytes = send->header_bytes,
+                              .data = send->data};
+}
+
+static struct tt_op *op_of(tutti_context *c, const tutti_send *send, enum tt_op_kind kind,
+                           struct tt_peer *peer)
+{
+    struct tt_op *op = tt_op_new(c, kind, peer);
+    if (!op) return NULL;
+    op->sent = send->sent;
+    op->done = send->delivered;
+    op->arg = send->arg;
+    return op;
+}
+
+/* ---- Short ones ---- */
+
+/* Nobody is to be told of a delivery: then, if it goes at once, nothing is left to remember. */
+static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                                 int64_t bytes)
+{
+    struct tt_packet p = packet_of(send);
+    p.kind = TT_EAGER;
+    p.bytes = (size_t)bytes;
+    if (!peer->shares || (send->sent && c->depth > 0)) return TUTTI_AGAIN;
+    TT_TRY(tt_post_now(c, peer, &p));
+    if (send->sent) {
+        c->depth++;
+        send->sent(c, send->arg, TUTTI_OK);
+        c->depth--;
+    }
+    return TUTTI_OK;
+}
+
+/* With an operation that tells what becomes of it; `packed`, if any, is its data and freed with it. */
+static tutti_status send_told(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                              int64_t bytes, char *packed)
+{
+    struct tt_packet p = packet_of(send);
+    struct tt_op *op = op_of(c, send, TT_OP_TOLD, peer);
+    if (!op) return TUTTI_ERR_MEMORY;
+    op->packed = packed;
+    if (packed) p.data = packed;
+    p.kind = send->delivered ? TT_EAGER_TOLD : TT_EAGER;
+    p.arg[0] = op->id;
+    p.bytes = (size_t)bytes;
+    tutti_status status = tt_post_packet(c, peer, &p, bytes, op, true);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    op->packed = NULL; /* the caller's still */
+    tt_op_free(c, op);
+    return status;
+}
+
+static tutti_status send_short(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                               int64_t bytes)
+{
+    if (!send->delivered) {
+        tutti_status status = send_at_once(c, peer, send, bytes);
+        if (tt_likely(status != TUTTI_AGAIN)) return status;
+    }
+    return send_told(c, peer, send, bytes, NULL);
+}
+
+/* ---- Long ones ---- */
+
+static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                              int64_t bytes, char *packed)
+{
+    struct tt_packet p = packet_of(send);
+    struct tt_op *op = op_of(c, send, TT_OP_LONG, peer);
+    if (!op) return TUTTI_ERR_MEMORY;
+    op->packed = packed;
+    op->data = packed ? packed : send->data;
+    op->bytes = bytes;
+    p.kind = TT_RTS;
+    p.data = NULL;
+    p.arg[0] = op->id;
+    p.arg[1] = (uint64_t)bytes;
+    p.arg[2] = tt_fabric_tell(c->f, op->data);
+    tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    op->packed = NULL; /* the caller's still */
+    tt_op_free(c, op);
+    return status;
+}
+
+/* Elements that do not lie as they are packed. */
+static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                                const struct tt_layout *layout, int64_t bytes)
+{
+    char *packed = tt_alloc((size_t)bytes);
+    if (!packed)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
+                       (long long)bytes);
+    tt_layout_pack(layout, packed, send->data, send->count);
+    tutti_status status = bytes > c->msg->eager_most ? send_long(c, peer, send, bytes, packed)
+                                                     : send_told(c, peer, send, bytes, packed);
+    if (status != TUTTI_OK) tt_free(packed);
+    return status;
+}
+
+tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
+{
+    int64_t bytes = 0;
+    struct tt_peer *peer = NULL;
+    const struct tt_layout *layout = tt_layout_find(send->type);
+    TT_TRY(check(send, layout, &bytes));
+    tt_enter(c);
+    tutti_status status = find(c, send->to, &peer);
+    if (tt_likely(status == TUTTI_OK)) {
+        if (tt_unlikely(!layout->solid && bytes > 0))
+            status = send_packed(c, peer, send, layout, bytes);
+        else if (tt_likely(bytes <= c->msg->eager_most))
+            status = send_short(c, peer, send, bytes);
+        else
+            status = send_long(c, peer, send, bytes, NULL);
+    }
+    tt_leave(c);
+    return status;
+}
+
+static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    if (tt_likely(peer->shares)) return tt_post_now(c, peer, p);
+    return tt_post_packet(c, peer, p, (int64_t)p->bytes, NULL, false);
+}
+
+tutti_status tt_msg_immediate(tutti_context *c, tutti_endpoint *to, int dispatch,
+                              const void *header, size_t header_bytes, const void *data,
+                              size_t bytes)
+{
+    struct tt_peer *peer = NULL;
+    struct tt_packet p = {.kind = TT_EAGER,
+                          .dispatch = dispatch,
+                          .header = header,
+                          .header_bytes = header_bytes,
+                          .data = data,
+                          .bytes = bytes};
+    tt_enter(c);
+    tutti_status status = find(c, to, &peer);
+    if (tt_likely(status == TUTTI_OK)) status = immediate(c, peer, &p);
+    tt_leave(c);
+    return status;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages do what their contract says: from every rank to every rank, itself included, and from context to context.
+ */
+#include "lib.h"
+
+enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS };
+
+static const int64_t lengths[] = {
+    0,    1,    7,    8,     9,     16,    47,     48,     49,     55,        56,
+    57,   63,   64,   65,    100,   127,   511,    512,    513,    1024,      4095,
+    4096, 4097, 8191, 8192,  8193,  12000, 16384,  16385,  65536,  100001,    131071,
+    8,    3,    1,    65537, 2,     9000,  131073, 262144, 300001, (1 << 20), (1 << 20) + 1,
+    56,   0,    5,    56,    10000, 40000, 7,      LONGEST};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+/* ---- All lengths, in order ---- */
+
+struct header {
+    int32_t rank, context;
+    int64_t number, bytes;
+};
+
+struct arrival {
+    struct ordered *all;
+    struct header header;
+    char *memory;
+};
+
+/* One rank's, of one round. */
+struct ordered {
+    struct rank *r;
+    int64_t next[8][MOST_CONTEXTS]; /* of the number that comes next, by origin */
+    int done, put_off, in_place;
+    struct told sent, delivered;
+};
+
+static uint64_t seed_of(const struct header *h)
+{
+    return (uint64_t)h->rank << 40 ^ (uint64_t)h->context << 32 ^ (uint64_t)h->number;
+}
+
+static void arrived(tutti_context *context, void *arg, tutti_status status)
+{
+    struct arrival *a = arg;
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    check(is_filled(a->memory, a->header.bytes, seed_of(&a->header)), "number %lld of %d:%d",
+          (long long)a->header.number, a->header.rank, a->header.context);
+    check(a->memory[a->header.bytes] == 0x5c, "written behind the end");
+    a->all->done++;
+    free(a->memory);
+    free(a);
+}
+
+struct later {
+    tutti_pending *pending;
+    tutti_receive receive;
+};
+
+static void receive_later(tutti_context *context, void *arg)
+{
+    struct later *later = arg;
+    must(tutti_message_receive(context, later->pending, &later->receive));
+    free(later);
+}
+
+static tutti_receive receive_into(struct ordered *o, const struct header *h)
+{
+    struct arrival *a = malloc(sizeof *a);
+    *a = (struct arrival){o, *h, malloc((size_t)h->bytes + 1)};
+    a->memory[h->bytes] = 0x5c;
+    return (tutti_receive){a->memory, h->bytes, TUTTI_U8, arrived, a, 0};
+}
+
+/* By number: into memory, put off, or read in place where it is here. */
+static void on_ordered(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    struct ordered *o = arg;
+    struct header h;
+    check(m->header_bytes == sizeof h, "%zu", m->header_bytes);
+    memcpy(&h, m->header, sizeof h);
+    check(h.rank == m->rank && h.context == m->context && h.bytes == m->bytes, "%d:%d %lld",
+          m->rank, m->context, (long long)m->bytes);
+    check(o->next[h.rank][h.context]++ == h.number, "number %lld came", (long long)h.number);
+    if (h.number % 3 == 0 && m->data) {
+        check(is_filled(m->data, m->bytes, seed_of(&h)), "in place");
+        o->in_place++;
+        o->done++;
+    } else if (h.number % 3 == 1) {
+        struct later *later = malloc(sizeof *later);
+        *later = (struct later){m->pending, receive_into(o, &h)};
+        receive->put_off = 1;
+        o->put_off++;
+        must(tutti_post(context, receive_later, later));
+    } else
+        *receive = receive_into(o, &h);
+}
+
+static void send_ordered(struct rank *r, int from, int rank, int to, int64_t number, char *memory,
+                         struct ordered *o)
+{
+    struct header h = {r->me, from, number, lengths[number]};
+    tutti_send send = {.to = endpoint(r, rank, to),
+                       .dispatch = ORDERED,
+                       .header = &h,
+                       .header_bytes = sizeof h,
+                       .data = memory,
+                       .count = h.bytes,
+                       .type = TUTTI_U8,
+                       .sent = number % 2 ? count : NULL,
+                       .delivered = number % 5 ? NULL : count,
+                       .arg = number % 5 ? &o->sent : &o->delivered};
+    if (number % 5 == 0) send.sent = NULL;
+    fill(memory, h.bytes, seed_of(&h));
+    must(tutti_message_send(r->context[from], &send));
+}
+
+static void test_lengths(struct rank *r, int from, int to)
+{
+    char *memory[LENGTHS];
+    struct ordered o = {.r = r};
+    int sents = 0, delivereds = 0;
+    must(tutti_dispatch(r->client, ORDERED, on_ordered, &o));
+    meet(r);
+    for (int rank = 0; rank < r->p; rank++) {
+        struct told sent = o.sent, delivered = o.delivered;
+        sents = sent.n, delivereds = delivered.n;
+        for (int i = 0; i < LENGTHS; i++) {
+            memory[i] = malloc((size_t)lengths[i] + 1);
+            send_ordered(r, from, rank, to, i, memory[i], &o);
+            if (i % 5 == 0)
+                delivereds++;
+            else if (i % 2)
+                sents++;
+        }
+        until(r, &o.sent.n, sents);
+        until(r, &o.delivered.n, delivereds);
+        struct told fenced = {0};
+        must(tutti_fence(r->context[from], endpoint(r, rank, to), count, &fenced));
+        until(r, &fenced.n, 1);
+        for (int i = 0; i < LENGTHS; i++) free(memory[i]);
+    }
+    until(r, &o.done, r->p * LENGTHS);
+    check(o.put_off > 0 && o.in_place > 0, "%d %d", o.put_off, o.in_place);
+    meet(r);
+}
+
+/* ---- Immediate messages ---- */
+
+struct flood {
+    int n;
+    uint64_t sum;
+};
+
+static void on_flood(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                     void *arg)
+{
+    struct flood *flood = arg;
+    uint64_t number;
+    (void)context;
+    (void)receive;
+    memcpy(&number, m->header_bytes ? m->header : m->data, sizeof number);
+    check(m->header_bytes + (size_t)m->bytes >= 8, "%zu", m->header_bytes);
+    flood->sum += number;
+    flood->n++;
+}
+
+static void test_immediate(struct rank *r)
+{
+    enum { N = 3000 };
+    struct flood flood = {0};
+    unsigned char data[TUTTI_IMMEDIATE_BYTES] = {0};
+    must(tutti_dispatch(r->client, FLOOD, on_flood, &flood));
+    meet(r);
+    int to = (r->me + 1) % r->p, again = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        size_t header = i % 3 ? 8 + i % 121 : 0, bytes = header ? i % 300 : 8 + i % 500;
+        memcpy(data, &i, sizeof i);
+        for (tutti_status status = TUTTI_AGAIN; status == TUTTI_AGAIN;) {
+            status = tutti_message_immediate(r->context[0], endpoint(r, to, 0), FLOOD, data, header,
+                                             data, bytes);
+            check(status == TUTTI_OK || status == TUTTI_AGAIN, "%d", (int)status);
+            if (status != TUTTI_AGAIN) break;
+            again++;
+            advance(r);
+        }
+    }
+    until(r, &flood.n, N);
+    check(flood.sum == (uint64_t)N * (N - 1) / 2, "%llu", (unsigned long long)flood.sum);
+    meet(r);
+    check(tutti_message_immediate(r->context[0], endpoint(r, to, 0), FLOOD, data, 128, data, 385) ==
+              TUTTI_ERR_ARG,
+          "too long");
+}
+
+/* ---- Derived types ---- */
+
+struct typed {
+    int done;
+    double *memory;
+    int64_t count;
+    tutti_type type;
+};
+
+static void typed_done(tutti_context *context, void *arg, tutti_status status)
+{
+    struct typed *typed = arg;
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    typed->done++;
+}
+
+static void on_typed(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                     void *arg)
+{
+    struct typed *typed = arg;
+    (void)context;
+    check(m->bytes == typed->count * 2 * 8, "%lld", (long long)m->bytes);
+    *receive = (tutti_receive){typed->memory, typed->count, typed->type, typed_done, typed, 0};
+}
+
+/* A column of pairs goes where every third pair of a row is. */
+static void test_typed(struct rank *r, int64_t n)
+{
+    tutti_type column, row;
+    must(tutti_type_vector(2, 1, 5, TUTTI_F64, &column)); /* x . . . . x */
+    must(tutti_type_vector(1, 2, 2, TUTTI_F64, &row));
+    int64_t wide = tutti_type_extent(column) / 8;
+    double *from = malloc((size_t)(n * wide) * 8), *to = calloc((size_t)n * 2 + 1, 8);
+    for (int64_t i = 0; i < n * wide; i++) from[i] = (double)(i + 1000 * r->me);
+    struct typed typed = {0, to, n, row};
+    struct told sent = {0}, delivered = {0};
+    must(tutti_dispatch(r->client, TYPED, on_typed, &typed));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                       .dispatch = TYPED,
+                       .data = from,
+                       .count = n,
+                       .type = column,
+                       .sent = count,
+                       .arg = &sent};
+    must(tutti_message_send(r->context[0], &send));
+    until(r, &sent.n, 1);
+    until(r, &typed.done, 1);
+    int before = (r->me + r->p - 1) % r->p;
+    for (int64_t i = 0; i < n; i++)
+        check(to[2 * i] == (double)(i * wide + 1000 * before) &&
+                  to[2 * i + 1] == (double)(i * wide + 5 + 1000 * before),
+              "element %lld", (long long)i);
+    check(to[2 * n] == 0, "behind the end");
+    (void)delivered;
+    meet(r);
+    free(from);
+    free(to);
+    must(tutti_type_free(column));
+    must(tutti_type_free(row));
+}
+
+/* ---- Too small, and nobody's ---- */
+
+struct small {
+    struct told told;
+    char memory[100000];
+    int64_t room;
+};
+
+static void on_small(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                     void *arg)
+{
+    struct small *small = arg;
+    (void)context;
+    (void)m;
+    *receive = (tutti_receive){small->memory, small->room, TUTTI_U8, count, &small->told, 0};
+}
+
+static void test_truncated(struct rank *r, int64_t bytes)
+{
+    static const int to = 0;
+    struct small *small = calloc(1, sizeof *small);
+    char *data = malloc((size_t)bytes);
+    struct told sent = {0}, delivered = {0};
+    small->room = bytes / 2;
+    fill(data, bytes, 77);
+    must(tutti_dispatch(r->client, SMALL, on_small, small));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, to, 0),
+                       .dispatch = SMALL,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    if (r->me == r->p - 1) {
+        must(tutti_message_send(r->context[0], &send));
+        until(r, &delivered.n, 1);
+        check(delivered.status == TUTTI_ERR_TRUNCATED, "%d", (int)delivered.status);
+    }
+    if (r->me == to) {
+        until(r, &small->told.n, 1);
+        check(small->told.status == TUTTI_ERR_TRUNCATED, "%d", (int)small->told.status);
+        check(is_filled(small->memory, bytes / 2, 77) && small->memory[bytes / 2] == 0, "the rest");
+    }
+    meet(r);
+    (void)sent;
+    free(small);
+    free(data);
+}
+
+/* The target is told when it advances, the origin by its completion; what comes next is not disturbed. */
+static void test_nobodys(struct rank *r, int64_t bytes)
+{
+    char *data = calloc(1, (size_t)bytes);
+    struct told told = {0};
+    r->expected = TUTTI_ERR_ARG;
+    r->seen = 0;
+    meet(r);
+    tutti_send send = {.to = endpoint(r, 0, 0),
+                       .dispatch = NOBODYS,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &told};
+    if (r->me == r->p - 1) must(tutti_message_send(r->context[0], &send));
+    if (r->me == 0) {
+        until(r, &r->seen, 1);
+        check(strstr(tutti_error(), "dispatch 7"), "not named");
+    }
+    if (r->me == r->p - 1) {
+        until(r, &told.n, 1);
+        check(told.status == TUTTI_ERR_ARG, "%d", (int)told.status);
+    }
+    meet(r);
+    r->expected = TUTTI_OK;
+    free(data);
+}
+
+/* ---- One-sided ---- */
+
+static void test_one_sided(struct rank *r, int64_t bytes)
+{
+    char *mine = malloc((size_t)bytes), *copy = malloc((size_t)bytes);
+    tutti_region *region;
+    tutti_key key, *keys = malloc((size_t)r->p * sizeof *keys);
+    struct told got = {0}, put = {0}, fenced = {0};
+    int next = (r->me + 1) % r->p, before = (r->me + r->p - 1) % r->p;
+    int64_t half = bytes / 2;
+    fill(mine, bytes, (uint64_t)r->me);
+    must(tutti_region_register(r->client, mine, (size_t)bytes, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_allgather(r->team, &key, keys, sizeof key, TUTTI_U8));
+    must(tutti_get(r->context[0], endpoint(r, next, 0), copy, &keys[next], 0, bytes, count, &got));
+    until(r, &got.n, 1);
+    check(got.status == TUTTI_OK && is_filled(copy, bytes, (uint64_t)next), "%d", (int)got.status);
+    meet(r);
+    fill(copy, half, 50 + (uint64_t)r->me);
+    must(tutti_put(r->context[0], endpoint(r, next, 0), copy, &keys[next], bytes - half, half,
+                   count, &put));
+    must(tutti_fence(r->context[0], NULL, count, &fenced));
+    until(r, &fenced.n, 1);
+    check(put.n == 1 && put.status == TUTTI_OK, "%d %d", put.n, (int)put.status);
+    meet(r);
+    check(is_filled(mine + bytes - half, half, 50 + (uint64_t)before), "what was put");
+    tutti_context *c = r->context[0];
+    tutti_endpoint *to = endpoint(r, next, 0);
+    check(tutti_get(c, to, copy, &keys[next], bytes, 1, NULL, NULL) == TUTTI_ERR_ARG, "beyond");
+    check(tutti_get(c, to, copy, &keys[next], -1, 1, NULL, NULL) == TUTTI_ERR_ARG, "before");
+    check(tutti_put(c, to, copy, &keys[next], 1, INT64_MAX, NULL, NULL) == TUTTI_ERR_ARG, "long");
+    key.bytes[9] ^= 1;
+    check(tutti_get(c, to, copy, &key, 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "no key");
+    if (r->p > 1)
+        check(tutti_get(c, to, copy, &keys[r->me], 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "other's");
+    meet(r);
+    must(tutti_region_free(region));
+    free(mine);
+    free(copy);
+    free(keys);
+}
+
+static void try_all(struct rank *r)
+{
+    for (int from = 0; from < 2; from++)
+        for (int to = 0; to < 2; to++) test_lengths(r, from, to);
+    test_immediate(r);
+    test_typed(r, 3);
+    test_typed(r, 100000);
+    test_truncated(r, 100);
+    test_truncated(r, 100000);
+    test_nobodys(r, 10);
+    test_nobodys(r, 100000);
+    test_one_sided(r, 10);
+    test_one_sided(r, 1000003);
+}
+
+int main(int argc, char **argv)
+{
+    return run_ranks(argc, argv, 2, try_all);
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The conformance program on processes: with direct access to each other's memory, without, with the smallest
+# rings, and with random delays.
+set -eu
+conform=$TUTTI_BUILD/tests/test-msg-conform-threads
+tutti run --timeout 250 -n 4 "$conform"
+TUTTI_CMA=0 tutti run --timeout 250 -n 3 "$conform"
+TUTTI_RING=4K tutti run --timeout 250 -n 2 "$conform"
+TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 250 -n 3 "$conform"
+TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 250 -n 2 "$conform"
+"$conform"

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks for the tests of messages.
+ */
+#include "lib.h"
+
+bool ranks_are_threads;
+
+static struct {
+    rank_fn *fn;
+    int contexts;
+} test;
+
+static void on_rank(tutti_client *client, void *arg)
+{
+    struct rank r = {.client = client, .team = tutti_world(client), .contexts = test.contexts};
+    (void)arg;
+    r.p = tutti_size(r.team);
+    r.me = tutti_rank(r.team);
+    tt_random_seed(&r.random, (uint64_t)r.me + 1);
+    r.context[0] = tutti_context_at(client, 0);
+    if (r.contexts > 1) must(tutti_contexts(client, r.contexts - 1, r.context + 1));
+    test.fn(&r);
+}
+
+int run_ranks(int argc, char **argv, int contexts, rank_fn *fn)
+{
+    tutti_client *client;
+    test.fn = fn;
+    test.contexts = contexts;
+    if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+        ranks_are_threads = true;
+        must(tutti_threads(atoi(argv[2]), on_rank, NULL));
+        return 0;
+    }
+    must(tutti_init(&client));
+    on_rank(client, NULL);
+    must(tutti_finalize(client));
+    return 0;
+}
+
+tutti_endpoint *endpoint(struct rank *r, int rank, int context)
+{
+    tutti_endpoint *made;
+    must(tutti_endpoint_to(r->client, rank, context, &made));
+    return made;
+}
+
+void advance(struct rank *r)
+{
+    for (int i = 0; i < r->contexts; i++) {
+        tutti_status status = tutti_advance(r->context[i], NULL);
+        check(status == TUTTI_OK || status == r->expected, "%d", (int)status);
+        r->seen += status != TUTTI_OK;
+    }
+}
+
+void until(struct rank *r, const int *value, int wanted)
+{
+    while (*value != wanted) {
+        check(*value < wanted, "%d of %d", *value, wanted);
+        advance(r);
+    }
+}
+
+void meet(struct rank *r)
+{
+    tutti_plan *plan;
+    must(tutti_ibarrier(r->team, &plan));
+    for (tutti_status status; (status = tutti_test(plan)) != TUTTI_OK;) {
+        check(status == TUTTI_AGAIN, "%d", (int)status);
+        advance(r);
+    }
+    tutti_plan_free(plan);
+}
+
+void fill(void *memory, int64_t bytes, uint64_t seed)
+{
+    unsigned char *at = memory;
+    for (int64_t i = 0; i < bytes; i++) at[i] = byte_of(seed, i);
+}
+
+bool is_filled(const void *memory, int64_t bytes, uint64_t seed)
+{
+    const unsigned char *at = memory;
+    for (int64_t i = 0; i < bytes; i++)
+        if (at[i] != byte_of(seed, i)) return false;
+    return true;
+}
+
+void count(tutti_context *context, void *arg, tutti_status status)
+{
+    struct told *told = arg;
+    (void)context;
+    told->n++;
+    told->status = status;
+}
