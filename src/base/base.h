@@ -89,7 +89,8 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
     X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
     X(RADIX, 0, 2, 1024)                                                                           \
-    X(NETWORK, 0, 0, 0)
+    X(NETWORK, 0, 0, 0)                                                                            \
+    X(NODES, 0, 0, 0)
 enum tt_alike {
 #define TT_ALIKE_ENUM(name, fallback, least, most) TT_ALIKE_##name,
     TT_ALIKE_LIST(TT_ALIKE_ENUM)

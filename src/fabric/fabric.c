@@ -50,8 +50,9 @@ tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int
                             .eager_most = tt_setting_alike(TT_ALIKE_EAGER)};
     f->patience = tt_patience_for(job->size, f->cores);
     tt_wait_register(job);
-    TT_TRY(tt_arena_init(&f->arena, segment, me));
-    tutti_status status = tt_fault_wrap(f);
+    tutti_status status = tt_fabric_nodes(f->size, &f->node, &f->nodes);
+    if (status == TUTTI_OK) status = tt_arena_init(&f->arena, segment, me);
+    if (status == TUTTI_OK) status = tt_fault_wrap(f);
     if (status == TUTTI_OK) status = tt_trace_wrap(f);
     if (status != TUTTI_OK) tt_fabric_close(f);
     return status;
@@ -61,6 +62,8 @@ void tt_fabric_close(struct tt_fabric *f)
 {
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
+    tt_free(f->node);
+    f->node = NULL;
     f->ops = NULL;
 }
 

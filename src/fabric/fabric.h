@@ -60,7 +60,7 @@ struct tt_fabric {
     int me, size;
     /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where it is set, though
      * memory is shared: then plans are made, and run, as between machines. */
-    const int *node;
+    int *node; /* its own */
     int nodes;
     int client; /* the how-manieth of this process, from 0: the same number everywhere is the same client */
     bool direct;        /* read and write work between every pair of ranks */
@@ -78,6 +78,10 @@ struct tt_fabric {
  * for. What can be known only together (direct) is settled by boot. */
 tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me);
 void tt_fabric_close(struct tt_fabric *f);
+
+/* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one node. Errors: ARG (it is
+ * malformed, or holds not just as many ranks), MEMORY. */
+tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 
 /* Whether the rank's arena lies in this segment: it is on this machine, whatever `node` says. */
 static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)

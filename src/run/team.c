@@ -49,6 +49,31 @@ static tutti_status release_failed(struct tt_team *t)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", p);
 }
 
+/* The members' nodes, numbered in the order in which they come. */
+static int number_nodes(struct tt_team *t, int *seen)
+{
+    const struct tt_fabric *f = t->fabric;
+    int nodes = 0;
+    for (int n = 0; n < f->nodes; n++) seen[n] = -1;
+    for (int r = 0; r < t->map.p; r++) {
+        int *as = &seen[f->node[t->job_rank[r]]];
+        if (*as < 0) *as = nodes++;
+        t->node[r] = *as;
+    }
+    return nodes;
+}
+
+static tutti_status map_nodes(struct tt_team *t)
+{
+    if (!t->fabric->node) return TUTTI_OK;
+    int *seen = tt_alloc((size_t)t->fabric->nodes * sizeof *seen);
+    t->node = tt_alloc((size_t)t->map.p * sizeof *t->node);
+    if (seen && t->node) t->map.nodes = number_nodes(t, seen);
+    if (t->map.nodes > 1) t->map.node = t->node;
+    tt_free(seen);
+    return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
 void tt_team_met(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -75,7 +100,7 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
         t->job_rank[r] = job_rank[r];
         t->block[r] = tt_fabric_at(f, blocks[r]);
     }
-    return TUTTI_OK;
+    return map_nodes(t) == TUTTI_OK ? TUTTI_OK : release_failed(t);
 }
 
 /* The rings that this rank made lie in its arena too. */
@@ -96,6 +121,7 @@ void tt_team_release(struct tt_team *t, bool shared)
     tt_free(t->ends);
     tt_free(t->bounce);
     tt_free(t->job_rank);
+    tt_free(t->node);
     tt_free(t->block);
     *t = (struct tt_team){0};
 }

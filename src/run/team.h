@@ -87,6 +87,7 @@ struct tt_team {
     struct tt_map map;
     int me;
     int *job_rank;  /* of each member */
+    int *node;      /* map.node; NULL: all on one */
     char **block;   /* of each member, as mapped here */
     int64_t offset; /* of my block in the segment */
     struct tt_block layout;

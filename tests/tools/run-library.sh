@@ -49,6 +49,17 @@ says err '^init: TUTTI_NETWORK=ring:4 has 4 nodes for 3 ranks$'
 expect 1 env TUTTI_NETWORK=rong:4 tutti run -n 3 "$rank" join
 says err "^init: TUTTI_NETWORK=rong:4: unknown network 'rong', expected one of .* \(at character 1\)\$"
 
+# And the nodes that the ranks behave as if they were on.
+for nodes in 2,1 '1*3' 3 '2*1,1'; do expect 0 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" add; done
+for nodes in 2 '1*2' 2,2 4 2,0 2,1,0 '2,' ',3' '2;1' 2x1 '1*0,3' -1,4 9999999999999999999; do
+    expect 1 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" join
+    says err "^init: TUTTI_NODES=${nodes//\*/\\*}(: expected the ranks of each node| has room for 2 ranks, the job has 3)"
+done
+# shellcheck disable=SC2016
+expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+    'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
+says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
+
 # A launched job is joined once; one that is not, again and again.
 expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
 [ "$(lines out '^living: an argument is wrong: this process has joined its job already: ')" -eq 3 ] || fail 'joined twice'
