@@ -232,15 +232,25 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
 
 /* Joins the job that the environment names (as `tutti run` sets it: TUTTI_RANK, TUTTI_SIZE,
  * TUTTI_JOB), or a job of one rank if it names none. Collective over the job, blocks until all
- * ranks have come. The client belongs to the caller until tutti_finalize. A process joins
- * a launched job once: a second call is refused, after tutti_finalize too, and leaves a living client
- * as it is; a job of one that nobody launched may be made again and again. Errors: ARG (client is
- * NULL, or this process has joined before), BOOT, VERSION, MEMORY, LIMIT, SYSTEM, PEER (a
- * rank died before it came), MISMATCH (a variable that must be the same on all ranks is not). */
+ * ranks have come. The client belongs to the caller until tutti_finalize.
+ *
+ * A process may hold several clients, made by several calls: the k-th call of every rank makes client k of the job. Each has
+ * a world, teams, contexts, dispatch ids and memory of its own, and different clients may be used by
+ * different threads at the same time; what fails one (calls that do not match, a rank that leaves it while it is needed)
+ * leaves the others working, but a rank whose process dies is dead in all. They are finalized in any order, and more may be
+ * made after that, also when none is left. In a job of one that nobody launched each is a job of its own, also inside
+ * tutti_threads.
+ *
+ * Calls of several threads are numbered as they come, so threads that make clients at once must agree among
+ * themselves that they do it in the same order on every rank. Where one rank calls it and another never does, the call
+ * returns when that other one ends (PEER). Errors: ARG (client is NULL; or this process is a
+ * child of the one that joined), BOOT, VERSION, MEMORY, LIMIT (of the job 16 clients exist that some rank has not
+ * finalized: then on all ranks), SYSTEM, PEER (a rank died before it came, or could not make its client),
+ * MISMATCH (a variable that must be the same on all ranks is not). Any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
-/* Leaves the job and frees the client with all its teams, plans, contexts and memory. Calls still
- * in flight make it fail the team for the other ranks. Work that was posted to a context and has not been done is
+/* Leaves the client and frees it with all its teams, plans, contexts and memory; with the last one the process leaves
+ * the job. Calls still in flight make it fail the team for the other ranks. Work that was posted to a context and has not been done is
  * dropped. Local; does not wait for the others.
  * client may be NULL. No other thread may be inside the library with this client. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);

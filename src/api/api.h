@@ -21,10 +21,10 @@ struct tutti_team {
 };
 
 struct tutti_client {
-    struct tt_segment segment;
+    struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* TUTTI_NETWORK, of the world; empty without */
-    bool owns_segment; /* a job of one, or the segment mapped by this process */
+    bool owns_seat;    /* it came from boot; else the segment is that of tutti_threads */
     tutti_team *teams; /* the world is the last */
     tutti_team *world;
     struct tt_msg *msg;

@@ -10,21 +10,22 @@
 
 /* ---- Joining ---- */
 
-/* The world's blocks are the first piece of every arena, so nobody has to be told. */
+/* Where the others' blocks are is known when they have come (tt_team_met). */
 static tutti_status make_world(tutti_client *client)
 {
     int64_t mine;
-    int p = client->fabric.size;
+    int p = client->fabric.size, me = client->fabric.me;
     TT_TRY(tt_team_block(&client->fabric, p, &mine));
+    atomic_store(&client->fabric.common->rank[me].world, mine);
     int *ranks = tt_alloc((size_t)p * sizeof *ranks);
     int64_t *blocks = tt_alloc((size_t)p * sizeof *blocks);
     for (int r = 0; ranks && blocks && r < p; r++) {
         ranks[r] = r;
-        blocks[r] = tt_segment_arena(&client->segment, r);
+        blocks[r] = mine;
     }
-    tutti_status status =
-        ranks && blocks ? tt_team_new(client, p, client->fabric.me, ranks, blocks, &client->world)
-                        : tt_fail(TUTTI_ERR_MEMORY, "no memory for the world");
+    tutti_status status = ranks && blocks
+                              ? tt_team_new(client, p, me, ranks, blocks, &client->world)
+                              : tt_fail(TUTTI_ERR_MEMORY, "no memory for the world");
     tt_free(ranks);
     tt_free(blocks);
     return status;
@@ -35,7 +36,7 @@ static void destroy(tutti_client *client)
     while (client->teams) tt_team_delete(client->teams, false);
     tt_msg_close(client->msg);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
-    if (client->owns_segment) tt_boot_detach(&client->segment);
+    if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);
     tt_free(client);
 }
@@ -57,35 +58,41 @@ static tutti_status lay_out(tutti_client *client)
     return TUTTI_OK;
 }
 
-static tutti_status set_up(tutti_client *client, int rank)
+static tutti_status set_up(tutti_client *client)
 {
-    TT_TRY(tt_fabric_init(&client->fabric, &client->segment, rank));
+    TT_TRY(tt_fabric_init(&client->fabric, &client->seat));
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
     return tt_boot_meet(&client->fabric);
 }
 
-static tutti_status cannot_join(const struct tt_segment *segment, int rank, bool owns)
+/* A rank that cannot join tells those that wait for it. */
+static void give_up(const struct tt_seat *seat, tutti_status status)
 {
-    struct tt_segment mine = *segment;
-    tt_job_fail(tt_segment_page(segment), rank, TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
-    if (owns) tt_boot_detach(&mine);
+    struct tt_job_page *job = tt_segment_page(&seat->segment);
+    if (status != TUTTI_ERR_PEER)
+        tt_common_fail(job, seat->common, seat->rank, TT_CAUSE_STATUS, (int)status);
+    tt_common_leave(job, seat->common, seat->rank);
+}
+
+static tutti_status cannot_join(struct tt_seat *seat, bool owns)
+{
+    give_up(seat, TUTTI_ERR_MEMORY);
+    if (owns) tt_boot_detach(seat);
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
 }
 
-/* Takes the segment over if `owns`. A rank that cannot join tells those that wait for it. */
-static tutti_status join(const struct tt_segment *segment, int rank, bool owns, tutti_client **made)
+/* Takes what boot gave for the seat over if `owns`. */
+static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
 {
     tutti_client *client = tt_calloc(1, sizeof *client);
-    if (!client) return cannot_join(segment, rank, owns);
-    client->segment = *segment;
-    client->owns_segment = owns;
-    tutti_status status = set_up(client, rank);
+    if (!client) return cannot_join(seat, owns);
+    client->seat = *seat;
+    client->owns_seat = owns;
+    tutti_status status = set_up(client);
     if (status != TUTTI_OK) {
-        if (status != TUTTI_ERR_PEER)
-            tt_job_fail(tt_segment_page(segment), rank, TT_CAUSE_STATUS, (int)status);
-        tt_job_leave(tt_segment_page(segment), rank);
+        give_up(seat, status);
         destroy(client);
         return status;
     }
@@ -96,11 +103,10 @@ static tutti_status join(const struct tt_segment *segment, int rank, bool owns, 
 
 tutti_status tutti_init(tutti_client **client)
 {
-    struct tt_segment segment;
-    int rank;
+    struct tt_seat seat;
     if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
-    TT_TRY(tt_boot_attach(&segment, &rank));
-    return join(&segment, rank, true, client);
+    TT_TRY(tt_boot_attach(&seat));
+    return join(&seat, true, client);
 }
 
 static bool in_flight(const tutti_client *client)
@@ -113,11 +119,10 @@ static bool in_flight(const tutti_client *client)
 tutti_status tutti_finalize(tutti_client *client)
 {
     if (!client) return TUTTI_OK;
-    struct tt_job_page *job = client->fabric.job;
-    int me = client->fabric.me;
-    if (in_flight(client)) tt_job_fail(job, me, TT_CAUSE_LEFT, 0);
+    const struct tt_fabric *f = &client->fabric;
+    if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
-    tt_job_leave(job, me);
+    tt_common_leave(f->job, f->common, f->me);
     destroy(client);
     return TUTTI_OK;
 }
@@ -138,7 +143,9 @@ static void *thread_main(void *arg)
 {
     struct thread *t = arg;
     tutti_client *client;
-    t->status = join(t->segment, t->rank, false, &client);
+    struct tt_seat seat;
+    t->status = tt_seat_take(&seat, t->segment, t->rank, 0);
+    if (t->status == TUTTI_OK) t->status = join(&seat, false, &client);
     if (t->status != TUTTI_OK) {
         snprintf(t->text, sizeof t->text, "%s", tutti_error());
         return NULL;
@@ -202,7 +209,7 @@ tutti_status tutti_free(tutti_client *client, void *memory)
 {
     if (!memory) return TUTTI_OK;
     if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
-    intptr_t offset = (intptr_t)memory - (intptr_t)client->segment.base;
+    intptr_t offset = (intptr_t)memory - (intptr_t)client->fabric.segment->base;
     if (tt_arena_free(&client->fabric.arena, offset)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "%p does not come from tutti_alloc", memory);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining in two rounds on two counters of the job page. Round one: everyone is there, its pid and
+ * Joining a client in two rounds on two counters of what its ranks share. Round one: everyone is there, its pid and
  * probe word are told. Round two: everyone has tried to read all probe words, and said so if it
  * could not; so after it all ranks know alike whether buffers can be read directly.
  */
 #include "boot/boot.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,75 +46,156 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
     return tt_fail(TUTTI_ERR_BOOT, "TUTTI_SIZE=%lld does not fit the job", (long long)size);
 }
 
-/* A launched process joins once: its place in the job and the descriptor of the job's memory are used
- * up by that, also where it fails. */
-enum { NOT_JOINED, JOINED, LEFT };
-static _Atomic int launched = NOT_JOINED;
+/* ---- This process in the job that it was launched into ---- */
 
-static tutti_status join_once(void)
+/* Its clients share the mapping, which is there while users > 0, and the book-keeping of the rank's arena, which stays, as the
+ * descriptor does: peers may use what a client has left behind, and there may be more clients. All under the lock. */
+static struct {
+    pthread_mutex_t lock;
+    struct tt_segment segment;
+    int rank;
+    pid_t pid;            /* that has joined; 0: not yet */
+    int users;            /* clients alive, and those being made */
+    int made;             /* the number of the next client */
+    tutti_status refused; /* why it cannot join, for good */
+    char refused_text[192];
+} launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The place in the job, which the environment names, is used up by the first try. */
+static tutti_status name_place(int64_t *fd, int64_t *size)
 {
-    int was = NOT_JOINED;
-    if (atomic_compare_exchange_strong(&launched, &was, JOINED)) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_ARG, "this process has %s: a job that was launched is joined once",
-                   was == JOINED ? "joined its job already" : "left its job before");
+    int64_t me;
+    TT_TRY(setting_in("TUTTI_JOB", 0, INT32_MAX, fd));
+    TT_TRY(setting_in("TUTTI_SIZE", 1, INT32_MAX, size));
+    TT_TRY(setting_in("TUTTI_RANK", 0, *size - 1, &me));
+    launched.rank = (int)me;
+    return TUTTI_OK;
 }
 
-void tt_boot_detach(struct tt_segment *segment)
+/* One process a rank: another one would not know what the first has left in the arena. */
+static tutti_status be_first(struct tt_job_page *job)
 {
-    int was = JOINED;
-    tt_segment_close(segment);
-    atomic_compare_exchange_strong(&launched, &was, LEFT);
+    uint32_t absent = TT_RANK_ABSENT;
+    struct tt_fate *fate = &job->rank[launched.rank].fate;
+    if (atomic_compare_exchange_strong(&fate->state, &absent, TT_RANK_JOINED)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "rank %d of this job has come before", launched.rank);
+}
+
+static tutti_status make_store(void)
+{
+    tutti_status status = tt_store_new(&launched.segment, launched.rank, &launched.segment.store);
+    if (status != TUTTI_OK)
+        tt_job_fail(tt_segment_page(&launched.segment), launched.rank, TT_CAUSE_STATUS,
+                    (int)status);
+    return status;
+}
+
+static tutti_status take_place(void)
+{
+    int64_t fd, size;
+    TT_TRY(name_place(&fd, &size));
+    TT_TRY(tt_segment_attach(&launched.segment, (int)fd, launched.rank));
+    tutti_status status = fits(tt_segment_page(&launched.segment), size, launched.rank);
+    if (status == TUTTI_OK) status = be_first(tt_segment_page(&launched.segment));
+    if (status == TUTTI_OK) status = make_store();
+    if (status == TUTTI_OK) {
+        launched.pid = getpid();
+        return TUTTI_OK;
+    }
+    tt_segment_close(&launched.segment);
+    launched.refused = status;
+    snprintf(launched.refused_text, sizeof launched.refused_text, "%s", tutti_error());
+    return status;
+}
+
+static tutti_status map_again(void)
+{
+    if (launched.refused != TUTTI_OK) return tt_fail(launched.refused, "%s", launched.refused_text);
+    if (launched.pid == 0) return take_place();
+    if (launched.pid != getpid())
+        return tt_fail(TUTTI_ERR_ARG, "this process is a child of the one that joined the job: "
+                                      "start it by execve, or join in the parent");
+    return launched.segment.base
+               ? TUTTI_OK
+               : tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
+}
+
+static void unmap(void)
+{
+    if (launched.users == 0 && launched.segment.base) tt_segment_unmap(&launched.segment);
+}
+
+static tutti_status attach_launched(struct tt_seat *seat)
+{
+    TT_TRY(map_again());
+    tutti_status status = tt_seat_take(seat, &launched.segment, launched.rank, launched.made++);
+    launched.users += status == TUTTI_OK;
+    unmap();
+    return status;
+}
+
+void tt_boot_detach(struct tt_seat *seat)
+{
+    if (!seat->segment.store) {
+        tt_segment_close(&seat->segment);
+        return;
+    }
+    pthread_mutex_lock(&launched.lock);
+    launched.users--;
+    unmap();
+    pthread_mutex_unlock(&launched.lock);
 }
 
 /* Half of what a launcher sets is somebody's error: many jobs of one where one of many was wanted. */
-static tutti_status boot_alone(struct tt_segment *segment)
+static tutti_status boot_alone(struct tt_seat *seat)
 {
+    struct tt_segment segment;
     static atomic_flag warned = ATOMIC_FLAG_INIT;
     const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
                       : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
                                                  : NULL;
     if (set && !atomic_flag_test_and_set(&warned))
         tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
-    return tt_segment_create(segment, 1, true);
+    TT_TRY(tt_segment_create(&segment, 1, true));
+    return tt_seat_take(seat, &segment, 0, 0);
 }
 
-tutti_status tt_boot_attach(struct tt_segment *segment, int *rank)
+/* Seats are taken in the order of the numbers, so under the lock. */
+tutti_status tt_boot_attach(struct tt_seat *seat)
 {
-    int64_t fd, size, me;
-    *rank = 0;
-    if (!tt_setting("TUTTI_JOB")) return boot_alone(segment);
-    TT_TRY(setting_in("TUTTI_JOB", 0, INT32_MAX, &fd));
-    TT_TRY(setting_in("TUTTI_SIZE", 1, INT32_MAX, &size));
-    TT_TRY(setting_in("TUTTI_RANK", 0, size - 1, &me));
-    TT_TRY(join_once());
-    tutti_status status = tt_segment_attach(segment, (int)fd, (int)me);
-    if (status != TUTTI_OK) {
-        atomic_store(&launched, NOT_JOINED); /* so that another try is told the same */
-        return status;
-    }
-    status = fits(tt_segment_page(segment), size, me);
-    if (status != TUTTI_OK) tt_boot_detach(segment);
-    *rank = (int)me;
-    return status;
+    pthread_mutex_lock(&launched.lock);
+    bool alone = !launched.pid && !tt_setting("TUTTI_JOB");
+    tutti_status status = alone ? TUTTI_OK : attach_launched(seat);
+    pthread_mutex_unlock(&launched.lock);
+    return alone ? boot_alone(seat) : status;
 }
 
-static tutti_status first_failure(const struct tt_job_page *job)
+/* ---- Meeting ---- */
+
+/* The first of the ranks that failed, looked for when one has; -1: none. */
+static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
-    char text[160];
-    int r = tt_job_first_failed(job);
-    return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(job, r, text, sizeof text));
+    uint32_t failures = atomic_load(&f->job->failures);
+    if (failures == *seen) return -1;
+    *seen = failures;
+    return tt_common_first_failed(f->job, f->common);
 }
 
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
     struct tt_wait wait;
+    char text[160];
+    int failed = -1;
+    uint32_t seen = 0; /* nothing ever failed, and nobody left */
     atomic_fetch_add(counter, 1);
     tt_fabric_signalled(f, NULL, -1);
     tt_wait_begin(&wait, &f->patience, f->job, f->me);
-    while (atomic_load(counter) < (uint32_t)f->size && atomic_load(&f->job->failures) == 0)
+    while (atomic_load(counter) < (uint32_t)f->size && (failed = find_failed(f, &seen)) < 0)
         tt_wait_more(&wait);
     tt_wait_done(&wait);
-    return atomic_load(counter) < (uint32_t)f->size ? first_failure(f->job) : TUTTI_OK;
+    if (atomic_load(counter) >= (uint32_t)f->size) return TUTTI_OK;
+    tt_common_cause_text(f->job, f->common, failed, text, sizeof text);
+    return tt_fail(TUTTI_ERR_PEER, "%s", text);
 }
 
 static tutti_status tell_other(enum tt_alike which, int64_t mine, int64_t first)
@@ -133,9 +215,9 @@ static tutti_status tell_other(enum tt_alike which, int64_t mine, int64_t first)
 static tutti_status is_alike(struct tt_fabric *f, enum tt_alike which)
 {
     int64_t mine = tt_setting_alike(which), first = 0;
-    if (atomic_compare_exchange_strong(&f->job->alike[which], &first, mine + 1)) return TUTTI_OK;
+    if (atomic_compare_exchange_strong(&f->common->alike[which], &first, mine + 1)) return TUTTI_OK;
     if (first == mine + 1) return TUTTI_OK;
-    tt_job_fail(f->job, f->me, TT_CAUSE_ALIKE, (int)which);
+    tt_common_fail(f->job, f->common, f->me, TT_CAUSE_ALIKE, (int)which);
     return tell_other(which, mine, first - 1);
 }
 
@@ -149,36 +231,34 @@ static tutti_status all_alike(struct tt_fabric *f)
 static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
-    uint32_t absent = TT_RANK_ABSENT;
 #ifdef PR_SET_PTRACER
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: same user's ranks may read */
 #endif
     TT_TRY(all_alike(f));
-    tt_job_tell_cores(f->job);
+    tt_common_tell_cores(f->common);
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
-    if (!atomic_compare_exchange_strong(&me->state, &absent, TT_RANK_JOINED))
-        return tt_fail(TUTTI_ERR_BOOT, "rank %d of this job has come before", f->me);
-    return count_to_all(f, &f->job->joined);
+    atomic_store(&f->common->rank[f->me].fate.state, TT_RANK_JOINED);
+    return count_to_all(f, &f->common->joined);
 }
 
 static void try_all(struct tt_fabric *f)
 {
     bool refused = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0;
-    if (f->me == 0) atomic_store(&f->job->read_cost, f->mapped ? 1 : tt_cma_cost());
+    if (f->me == 0) atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cma_cost());
     for (int r = 0; r < f->size && !refused && !f->mapped; r++) refused = !tt_cma_works(f->job, r);
-    if (refused) atomic_store(&f->job->no_cma, 1);
+    if (refused) atomic_store(&f->common->no_cma, 1);
 }
 
 tutti_status tt_boot_meet(struct tt_fabric *f)
 {
     TT_TRY(come(f));
     try_all(f);
-    TT_TRY(count_to_all(f, &f->job->ready));
-    f->cores = tt_job_cores(f->job);
-    f->read_cost = atomic_load(&f->job->read_cost);
+    TT_TRY(count_to_all(f, &f->common->ready));
+    f->cores = tt_common_cores(f->common);
+    f->read_cost = atomic_load(&f->common->read_cost);
     f->patience = tt_patience_for(f->size, f->cores);
-    f->direct = f->mapped || !atomic_load(&f->job->no_cma);
+    f->direct = f->mapped || !atomic_load(&f->common->no_cma);
     f->fences = atomic_load(&f->job->fences);
     if (f->me != 0 || !tt_log_on(TT_LOG_boot)) return TUTTI_OK;
     tt_log("%d ranks on %d cores", f->size, f->cores);

@@ -8,12 +8,12 @@
 
 #include "fabric/fabric.h"
 
-/* The job that the environment names (TUTTI_RANK, TUTTI_SIZE, TUTTI_JOB), or a job of one. *rank is
- * this process'. Errors: BOOT, VERSION, ARG (a job that the environment names is joined once), and
- * those of the segment. */
-tutti_status tt_boot_attach(struct tt_segment *segment, int *rank);
-/* Closes the segment that attaching gave. */
-void tt_boot_detach(struct tt_segment *segment);
+/* A seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE, TUTTI_JOB), whose memory the
+ * clients of this process share; or the only one in a job of one. Errors: BOOT, VERSION, ARG (in a child
+ * of the process that joined), LIMIT, and those of the segment. Any thread. */
+tutti_status tt_boot_attach(struct tt_seat *seat);
+/* Gives back the memory that attaching gave, after the seat was left. Any thread. */
+void tt_boot_detach(struct tt_seat *seat);
 
 /* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
  * cores and patience. Errors: PEER if a rank failed before, MISMATCH if this one has settings of

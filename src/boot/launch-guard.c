@@ -75,7 +75,7 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
 static void rank_done(struct tt_guard *g, int rank)
 {
     struct tt_job_page *job = tt_segment_page(&g->segment);
-    g->rank[rank].deserted = atomic_load(&job->rank[rank].state) == TT_RANK_JOINED;
+    g->rank[rank].deserted = atomic_load(&job->rank[rank].clients) > 0;
     tt_job_fail(job, rank, TT_CAUSE_LEFT, 0);
 }
 

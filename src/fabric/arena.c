@@ -45,20 +45,32 @@ static int find(const struct tt_extents *e, int64_t offset)
     return i;
 }
 
-tutti_status tt_arena_init(struct tt_arena *a, struct tt_segment *segment, int rank)
+static tutti_status no_memory(void)
 {
-    int64_t begin = tt_segment_arena(segment, rank);
-    *a = (struct tt_arena){.segment = segment, .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct tt_extent all = {begin, begin + tt_segment_page(segment)->arena_bytes};
-    if (insert(&a->holes, 0, all)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for the book-keeping of shared memory");
 }
 
-void tt_arena_release(struct tt_arena *a)
+tutti_status tt_store_new(const struct tt_segment *segment, int rank, struct tt_store **store)
 {
-    tt_free(a->holes.all);
-    tt_free(a->pieces.all);
-    *a = (struct tt_arena){0};
+    int64_t begin = tt_segment_arena(segment, rank);
+    struct tt_extent all = {begin, begin + tt_segment_page(segment)->arena_bytes, -1};
+    struct tt_store *s = tt_calloc(1, sizeof *s);
+    if (!s) return no_memory();
+    pthread_mutex_init(&s->lock, NULL);
+    if (!insert(&s->holes, 0, all)) {
+        tt_store_free(s);
+        return no_memory();
+    }
+    *store = s;
+    return TUTTI_OK;
+}
+
+void tt_store_free(struct tt_store *store)
+{
+    tt_free(store->holes.all);
+    tt_free(store->pieces.all);
+    pthread_mutex_destroy(&store->lock);
+    tt_free(store);
 }
 
 /* The kernel would rather kill a process than refuse a page, so what is left is looked at before each
@@ -92,76 +104,116 @@ static void drop(const struct tt_segment *s, struct tt_extent x)
 }
 
 /* The pages [x) become a hole again, joined with its neighbours. */
-static void give_back(struct tt_arena *a, struct tt_extent x)
+static void give_back(struct tt_store *s, struct tt_extent x)
 {
-    int i = find(&a->holes, x.begin);
-    struct tt_extent *h = a->holes.all;
-    bool left = i > 0 && h[i - 1].end == x.begin, right = i < a->holes.n && h[i].begin == x.end;
+    int i = find(&s->holes, x.begin);
+    struct tt_extent *h = s->holes.all;
+    bool left = i > 0 && h[i - 1].end == x.begin, right = i < s->holes.n && h[i].begin == x.end;
+    x.owner = -1;
     if (left && right) {
         h[i - 1].end = h[i].end;
-        cut(&a->holes, i);
+        cut(&s->holes, i);
     } else if (left)
         h[i - 1].end = x.end;
     else if (right)
         h[i].begin = x.begin;
     else
-        (void)insert(&a->holes, i, x); /* without memory for it the hole is lost until the end */
+        (void)insert(&s->holes, i, x); /* without memory for it the hole is lost until the end */
 }
 
-static void take(struct tt_arena *a, int hole, int64_t bytes)
+static void free_piece(struct tt_arena *a, int i)
 {
-    a->holes.all[hole].begin += bytes;
-    if (a->holes.all[hole].begin == a->holes.all[hole].end) cut(&a->holes, hole);
+    struct tt_extent x = a->store->pieces.all[i];
+    cut(&a->store->pieces, i);
+    drop(a->segment, x);
+    give_back(a->store, x);
+}
+
+/* Those of clients that all ranks have left. */
+static void free_forsaken(struct tt_arena *a)
+{
+    for (int i = a->store->pieces.n - 1; i >= 0; i--)
+        if (!tt_common_find(tt_segment_page(a->segment), a->store->pieces.all[i].owner))
+            free_piece(a, i);
+}
+
+tutti_status tt_arena_init(struct tt_arena *a, const struct tt_seat *seat)
+{
+    *a = (struct tt_arena){
+        .segment = &seat->segment, .store = seat->segment.store, .owner = seat->number};
+    if (!a->store) return tt_store_new(a->segment, seat->rank, &a->store);
+    pthread_mutex_lock(&a->store->lock);
+    free_forsaken(a);
+    pthread_mutex_unlock(&a->store->lock);
+    return TUTTI_OK;
+}
+
+void tt_arena_release(struct tt_arena *a)
+{
+    if (a->store && !a->segment->store) tt_store_free(a->store);
+    *a = (struct tt_arena){0};
+}
+
+static void take(struct tt_store *s, int hole, int64_t bytes)
+{
+    s->holes.all[hole].begin += bytes;
+    if (s->holes.all[hole].begin == s->holes.all[hole].end) cut(&s->holes, hole);
+}
+
+/* The first hole that is large enough; -1: there is none. */
+static int find_hole(const struct tt_store *s, int64_t bytes)
+{
+    int i = 0;
+    while (i < s->holes.n && s->holes.all[i].end - s->holes.all[i].begin < bytes) i++;
+    return i < s->holes.n ? i : -1;
 }
 
 static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
-    int i = 0;
-    if (bytes > INT64_MAX - PAGE) bytes = INT64_MAX - PAGE;
-    bytes = tt_round_up(bytes, PAGE);
-    while (i < a->holes.n && a->holes.all[i].end - a->holes.all[i].begin < bytes) i++;
-    if (i == a->holes.n)
+    struct tt_store *s = a->store;
+    int i = find_hole(s, bytes);
+    if (i < 0)
         return tt_fail(TUTTI_ERR_LIMIT,
                        "no %lld bytes are left of this rank's %lld of shared memory",
                        (long long)bytes, (long long)tt_segment_page(a->segment)->arena_bytes);
-    struct tt_extent x = {a->holes.all[i].begin, a->holes.all[i].begin + bytes};
-    if (!insert(&a->pieces, find(&a->pieces, x.begin), x))
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the book-keeping of shared memory");
+    int64_t begin = s->holes.all[i].begin;
+    struct tt_extent x = {begin, begin + bytes, a->owner};
+    if (!insert(&s->pieces, find(&s->pieces, x.begin), x)) return no_memory();
     if (!back(a->segment, x)) {
         tutti_status status = tt_fail_errno(
             TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory", (long long)bytes);
         drop(a->segment, x);
-        cut(&a->pieces, find(&a->pieces, x.begin));
+        cut(&s->pieces, find(&s->pieces, x.begin));
         return status;
     }
-    take(a, i, bytes);
+    take(s, i, bytes);
     *offset = x.begin;
     return TUTTI_OK;
 }
 
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
-    pthread_mutex_lock(&a->lock);
-    tutti_status status = alloc_locked(a, bytes, offset);
-    pthread_mutex_unlock(&a->lock);
+    if (bytes > INT64_MAX - PAGE) bytes = INT64_MAX - PAGE;
+    pthread_mutex_lock(&a->store->lock);
+    tutti_status status = alloc_locked(a, tt_round_up(bytes, PAGE), offset);
+    pthread_mutex_unlock(&a->store->lock);
     return status;
 }
 
 static bool free_locked(struct tt_arena *a, int64_t offset)
 {
-    int i = find(&a->pieces, offset);
-    if (i == a->pieces.n || a->pieces.all[i].begin != offset) return false;
-    struct tt_extent x = a->pieces.all[i];
-    cut(&a->pieces, i);
-    drop(a->segment, x);
-    give_back(a, x);
+    const struct tt_extents *pieces = &a->store->pieces;
+    int i = find(pieces, offset);
+    if (i == pieces->n || pieces->all[i].begin != offset || pieces->all[i].owner != a->owner)
+        return false;
+    free_piece(a, i);
     return true;
 }
 
 bool tt_arena_free(struct tt_arena *a, int64_t offset)
 {
-    pthread_mutex_lock(&a->lock);
-    bool freed = free_locked(a, offset);
-    pthread_mutex_unlock(&a->lock);
-    return freed;
+    pthread_mutex_lock(&a->store->lock);
+    bool had = free_locked(a, offset);
+    pthread_mutex_unlock(&a->store->lock);
+    return had;
 }

@@ -35,13 +35,15 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
     return job->threads ? &tt_fabric_thread : &tt_fabric_shm;
 }
 
-tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me)
+tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
 {
-    struct tt_job_page *job = tt_segment_page(segment);
+    struct tt_job_page *job = tt_segment_page(&seat->segment);
     *f = (struct tt_fabric){.ops = ops_for(job),
-                            .segment = segment,
+                            .segment = &seat->segment,
                             .job = job,
-                            .me = me,
+                            .common = seat->common,
+                            .client = seat->number,
+                            .me = seat->rank,
                             .size = job->size,
                             .nodes = 1,
                             .mapped = job->threads || job->size == 1,
@@ -51,7 +53,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int
     f->patience = tt_patience_for(job->size, f->cores);
     tt_wait_register(job);
     tutti_status status = tt_fabric_nodes(f->size, &f->node, &f->nodes);
-    if (status == TUTTI_OK) status = tt_arena_init(&f->arena, segment, me);
+    if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
     if (status == TUTTI_OK) status = tt_trace_wrap(f);
     if (status != TUTTI_OK) tt_fabric_close(f);

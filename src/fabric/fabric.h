@@ -55,14 +55,15 @@ struct tt_fabric_ops {
 /* One rank's end. */
 struct tt_fabric {
     const struct tt_fabric_ops *ops;
-    struct tt_segment *segment;
+    const struct tt_segment *segment;
     struct tt_job_page *job;
+    struct tt_common *common; /* what the ranks share of this client */
     int me, size;
     /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where it is set, though
      * memory is shared: then plans are made, and run, as between machines. */
     int *node; /* its own */
     int nodes;
-    int client; /* the how-manieth of this process, from 0: the same number everywhere is the same client */
+    int client; /* the how-manieth of the job, from 0: the same number everywhere is the same client */
     bool direct;        /* read and write work between every pair of ranks */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
@@ -73,10 +74,10 @@ struct tt_fabric {
     struct tt_arena arena;
 };
 
-/* Readies f for rank `me` of the job in `segment`, which it uses but does not own. The fabric is
+/* Readies f for the rank that has this seat, which it uses but does not own. The fabric is
  * self, thread or shm by what the job is; then the wrappers that TUTTI_FAULT and TUTTI_TRACE ask
  * for. What can be known only together (direct) is settled by boot. */
-tutti_status tt_fabric_init(struct tt_fabric *f, struct tt_segment *segment, int me);
+tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 
 /* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one node. Errors: ARG (it is

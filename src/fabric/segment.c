@@ -17,11 +17,20 @@
 #define ARENA_MOST (16ll << 30)
 #define ARENA_LEAST (64ll << 20)
 
+static int64_t common_at(int size)
+{
+    return (int64_t)sizeof(struct tt_job_page) + size * (int64_t)sizeof(struct tt_job_rank);
+}
+
+static int64_t common_bytes(int size)
+{
+    int64_t bytes = (int64_t)sizeof(struct tt_common) + size * (int64_t)sizeof(struct tt_member);
+    return tt_round_up(bytes, TT_LINE);
+}
+
 static int64_t page_bytes(int size)
 {
-    int64_t bytes =
-        (int64_t)sizeof(struct tt_job_page) + size * (int64_t)sizeof(struct tt_job_rank);
-    return tt_round_up(bytes, 4096);
+    return tt_round_up(common_at(size) + TT_CLIENTS * common_bytes(size), 4096);
 }
 
 static int64_t whole_bytes(int size, int64_t arena)
@@ -43,6 +52,8 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, int64_
     job->threads = threads;
     job->page_bytes = page_bytes(size);
     job->arena_bytes = arena;
+    job->common_at = common_at(size);
+    job->common_bytes = common_bytes(size);
     for (int r = 0; r < size; r++) job->rank[r].arena = r;
     snprintf(job->version, sizeof job->version, "%s", tutti_version());
     job->magic = TT_JOB_MAGIC;
@@ -97,7 +108,8 @@ static tutti_status check_page(const struct tt_job_page *job, int64_t bytes)
 {
     if (job->magic != TT_JOB_MAGIC)
         return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
-    if (job->size < 1 || whole_bytes(job->size, job->arena_bytes) != bytes)
+    if (job->size < 1 || whole_bytes(job->size, job->arena_bytes) != bytes ||
+        job->common_at != common_at(job->size))
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
     return TUTTI_OK;
 }
@@ -129,15 +141,21 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
         refuse(fd, rank);
         return status;
     }
-    *s = (struct tt_segment){.base = base, .bytes = st.st_size, .fd = fd};
+    *s = (struct tt_segment){.base = base, .bytes = st.st_size, .fd = fd, .store = s->store};
     tutti_status status = check_page(tt_segment_page(s), s->bytes);
     if (status != TUTTI_OK) tt_segment_close(s);
     return status;
 }
 
-void tt_segment_close(struct tt_segment *s)
+void tt_segment_unmap(struct tt_segment *s)
 {
     if (s->base) munmap(s->base, (size_t)s->bytes);
+    s->base = NULL;
+}
+
+void tt_segment_close(struct tt_segment *s)
+{
+    tt_segment_unmap(s);
     if (s->fd >= 0) close(s->fd);
     *s = (struct tt_segment){.fd = -1};
 }
@@ -146,62 +164,4 @@ int64_t tt_segment_arena(const struct tt_segment *s, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(s);
     return job->page_bytes + job->rank[rank].arena * job->arena_bytes;
-}
-
-/* ---- Failure ---- */
-
-static void fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
-{
-    struct tt_job_rank *r = &job->rank[rank];
-    uint32_t none = TT_CAUSE_NONE;
-    if (!atomic_compare_exchange_strong(&r->cause, &none, (uint32_t)cause)) return;
-    atomic_store(&r->cause_code, code);
-    atomic_store(&r->state, TT_RANK_FAILED);
-    uint32_t nobody = 0;
-    atomic_compare_exchange_strong(&job->first, &nobody, (uint32_t)rank + 1);
-    atomic_fetch_add(&job->failures, 1);
-    tt_job_wake_all(job);
-}
-
-void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
-{
-    if (atomic_load(&job->rank[rank].state) != TT_RANK_LEFT) fail(job, rank, cause, code);
-}
-
-void tt_job_leave(struct tt_job_page *job, int rank)
-{
-    uint32_t joined = TT_RANK_JOINED;
-    atomic_compare_exchange_strong(&job->rank[rank].state, &joined, TT_RANK_LEFT);
-    atomic_fetch_add(&job->failures, 1);
-    tt_job_wake_all(job);
-}
-
-void tt_job_miss(struct tt_job_page *job, int rank)
-{
-    fail(job, rank, TT_CAUSE_LEFT, 0);
-}
-
-char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n)
-{
-    const struct tt_job_rank *r = &job->rank[rank];
-    int code = atomic_load(&r->cause_code);
-    switch ((enum tt_cause)atomic_load(&r->cause)) {
-    case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
-    case TT_CAUSE_SIGNAL:
-        snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));
-        break;
-    case TT_CAUSE_EXIT: snprintf(buffer, n, "rank %d exited with code %d", rank, code); break;
-    case TT_CAUSE_STATUS:
-        snprintf(buffer, n, "rank %d cannot go on: %s", rank,
-                 tutti_status_text((tutti_status)code));
-        break;
-    case TT_CAUSE_ALIKE:
-        snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
-                 tt_setting_alike_name((enum tt_alike)code));
-        break;
-    case TT_CAUSE_LEFT:
-        snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
-        break;
-    }
-    return buffer;
 }

@@ -24,13 +24,15 @@ static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t th
 {
     char text[160];
     int error = errno;
-    const struct tt_job_rank *r = &f->job->rank[rank];
+    const struct tt_fate *fate = &f->job->rank[rank].fate;
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int ms = 0; error == ESRCH && ms < 1000 && atomic_load(&r->state) == TT_RANK_JOINED; ms++)
+    for (int ms = 0; error == ESRCH && ms < 1000 && atomic_load(&fate->state) != TT_RANK_FAILED;
+         ms++)
         nanosleep(&pause, NULL);
-    int first = tt_job_first_failed(f->job);
+    int first = tt_common_first_failed(f->job, f->common);
     if (first >= 0)
-        return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(f->job, first, text, sizeof text));
+        return tt_fail(TUTTI_ERR_PEER, "%s",
+                       tt_common_cause_text(f->job, f->common, first, text, sizeof text));
     errno = error;
     return tt_fail_errno(error == ESRCH ? TUTTI_ERR_PEER : TUTTI_ERR_SYSTEM,
                          "cannot reach %lld bytes at %#llx in the memory of rank %d",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A wrapper that notes what a rank does and when: TUTTI_TRACE=DIR writes DIR/rank-R.json at the end,
- * in Chrome's trace event format (an array of complete events; pid is the rank, tid the lane), which
- * Perfetto opens. The clock is the machine's, so the files of one machine fit together.
+ * A wrapper that notes what a rank does and when: TUTTI_TRACE=DIR writes DIR/rank-R.json at the end (of client K > 0
+ * DIR/client-K-rank-R.json), in Chrome's trace event format (an array of complete events; pid is the rank, tid the lane),
+ * which Perfetto opens. The clock is the machine's, so the files of one machine fit together.
  */
 #include "fabric/fabric.h"
 
@@ -102,10 +102,19 @@ static void print_head(FILE *file, const struct trace *trace, int rank)
             rank, rank, (long long)trace->job->stamp, trace->job->size, trace->n ? "," : "");
 }
 
-static void save(const struct trace *trace, int rank)
+static void name_file(const struct trace *trace, const struct tt_fabric *f, char *path, size_t n)
 {
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof path, "%s/rank-%d.json", trace->dir, rank);
+    if (f->client == 0)
+        snprintf(path, n, "%s/rank-%d.json", trace->dir, f->me);
+    else
+        snprintf(path, n, "%s/client-%d-rank-%d.json", trace->dir, f->client, f->me);
+}
+
+static void save(const struct trace *trace, const struct tt_fabric *f)
+{
+    char path[PATH_MAX + 64];
+    int rank = f->me;
+    name_file(trace, f, path, sizeof path);
     FILE *file = fopen(path, "we");
     if (!file) {
         tt_warn("TUTTI_TRACE: cannot write %s: %s", path, strerror(errno));
@@ -123,7 +132,7 @@ static void save(const struct trace *trace, int rank)
 static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
 {
     struct trace *trace = (struct trace *)self;
-    save(trace, f->me);
+    save(trace, f);
     if (trace->below->close) trace->below->close(trace->below, f);
     tt_free(trace->events);
     tt_free(trace);

@@ -72,18 +72,18 @@ int tt_usable_cores(void)
     return quota && quota < allowed ? quota : allowed;
 }
 
-void tt_job_tell_cores(struct tt_job_page *job)
+void tt_common_tell_cores(struct tt_common *common)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return;
     for (int cpu = 0; cpu < TT_JOB_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &set)) atomic_fetch_or(&job->cpus[cpu / 64], UINT64_C(1) << cpu % 64);
+        if (CPU_ISSET(cpu, &set)) atomic_fetch_or(&common->cpus[cpu / 64], UINT64_C(1) << cpu % 64);
 }
 
-int tt_job_cores(const struct tt_job_page *job)
+int tt_common_cores(const struct tt_common *common)
 {
     int told = 0, quota = cgroup_cores();
-    for (int i = 0; i < TT_JOB_CPUS / 64; i++) told += __builtin_popcountll(job->cpus[i]);
+    for (int i = 0; i < TT_JOB_CPUS / 64; i++) told += __builtin_popcountll(common->cpus[i]);
     if (told == 0) return tt_usable_cores();
     return quota && quota < told ? quota : told;
 }
@@ -118,7 +118,7 @@ static void full_barrier(struct tt_job_page *job)
 static void announce(struct tt_wait *w)
 {
     struct tt_job_rank *me = &w->job->rank[w->rank];
-    atomic_store(&me->sleeping, 1);
+    atomic_fetch_add(&me->sleeping, 1);
     atomic_fetch_add(&w->job->sleepers, 1);
     w->bell = atomic_load(&me->doorbell);
     w->announced = true;
@@ -152,7 +152,7 @@ void tt_wait_done(struct tt_wait *w)
 {
     if (!w->announced) return;
     atomic_fetch_sub(&w->job->sleepers, 1);
-    atomic_store(&w->job->rank[w->rank].sleeping, 0);
+    atomic_fetch_sub(&w->job->rank[w->rank].sleeping, 1);
     w->announced = false;
 }
 

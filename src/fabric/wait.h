@@ -2,7 +2,7 @@
  *
  * Waiting: spin, then yield, then sleep on a futex; and waking who sleeps.
  *
- * The sleeper:    sleeping = 1, sleepers + 1;  barrier;  look once more;  sleep on the doorbell.
+ * The sleeper:    sleeping + 1, sleepers + 1;  barrier;  look once more;  sleep on the doorbell.
  * The signaller:  store the signal;            barrier;  sleepers > 0 ? ring the doorbells.
  *
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
@@ -11,6 +11,12 @@
  * rank execute a full barrier, and the signaller's is only one for the compiler (the idea of
  * asymmetric fences: liburcu's sys_membarrier flavour). The doorbell is read before the second
  * look, so a ring between the look and the sleep ends the sleep at once.
+ *
+ * Several threads of a rank may sleep at once, for different clients or contexts: `sleeping` counts them, each adds its
+ * own 1 before its second look and takes it away when it is awake. So it is above 0 for as long as any of them
+ * sleeps, and what was argued for one holds for each: the doorbell only counts up, a ring wakes all that sleep on it, and
+ * those that it was not for look in vain and sleep again. A ring after which another one announces itself is not lost to
+ * that one: it reads the doorbell after it was rung, and its second look comes later still.
  */
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
@@ -29,10 +35,10 @@ struct tt_patience tt_patience_for(int ranks, int cores);
 /* Processors that this process may use: affinity and cpuset, and the cgroup's cpu.max. At least 1. */
 int tt_usable_cores(void);
 
-/* What the ranks of a job may use together, each perhaps bound to a processor of its own: each tells its
+/* What the ranks of a client may use together, each perhaps bound to a processor of its own: each tells its
  * own, and when all have, the count is the same for every rank (but for cgroups that differ). */
-void tt_job_tell_cores(struct tt_job_page *job);
-int tt_job_cores(const struct tt_job_page *job);
+void tt_common_tell_cores(struct tt_common *common);
+int tt_common_cores(const struct tt_common *common);
 
 /* Registers this process for membarrier, or has the job's signallers fence. Once, at the start. */
 void tt_wait_register(struct tt_job_page *job);

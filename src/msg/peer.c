@@ -40,7 +40,7 @@ void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
 /* Whose answers will never come. What it sent before is still handled: it lies in memory that lasts. */
 static bool is_gone(const tutti_context *c, int rank)
 {
-    uint32_t state = atomic_load(&c->f->job->rank[rank].state);
+    enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
     return state == TT_RANK_FAILED || (state == TT_RANK_LEFT && rank != c->f->me);
 }
 

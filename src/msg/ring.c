@@ -11,13 +11,9 @@ enum { BULK_A_CELL = 512 }; /* bytes of bulk for each cell */
 tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail)
 {
     int64_t offset;
-    _Atomic int64_t *first = &f->job->rank[f->me].mail;
     TT_TRY(tt_arena_alloc(&f->arena, sizeof **mail, &offset));
     *mail = tt_fabric_at(f, offset);
-    (*mail)->client = f->client;
-    (*mail)->next = atomic_load(first);
-    while (!atomic_compare_exchange_weak(first, &(*mail)->next, offset)) {
-    }
+    atomic_store(&f->common->rank[f->me].mail, offset);
     return TUTTI_OK;
 }
 
@@ -28,13 +24,8 @@ static bool within(const struct tt_fabric *f, int64_t offset, int64_t bytes)
 
 struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)
 {
-    int64_t offset = atomic_load_explicit(&f->job->rank[rank].mail, memory_order_acquire);
-    while (within(f, offset, sizeof(struct tt_mail))) {
-        struct tt_mail *mail = tt_fabric_at(f, offset);
-        if (mail->client == f->client) return mail;
-        offset = mail->next;
-    }
-    return NULL;
+    int64_t offset = atomic_load_explicit(&f->common->rank[rank].mail, memory_order_acquire);
+    return within(f, offset, sizeof(struct tt_mail)) ? tt_fabric_at(f, offset) : NULL;
 }
 
 /* ---- Rings ---- */

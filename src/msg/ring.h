@@ -42,10 +42,8 @@ struct tt_ring {
     struct tt_cell cell[];
 };
 
-/* Of one client of a rank, in its arena; found by the list that begins in the job's page. */
+/* Of one client of a rank, in its arena; struct tt_member tells where. */
 struct tt_mail {
-    int64_t next;
-    int32_t client;
     struct tt_mail_context {
         /* The offset of the ring that was announced last, 0: none; bit 0: the context is in use. */
         _Alignas(TT_LINE) _Atomic uint64_t news;

@@ -10,7 +10,8 @@
 static tutti_status gone(const tutti_context *c, int rank)
 {
     char text[160];
-    return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(c->f->job, rank, text, sizeof text));
+    return tt_fail(TUTTI_ERR_PEER, "%s",
+                   tt_common_cause_text(c->f->job, c->f->common, rank, text, sizeof text));
 }
 
 static inline tutti_status find(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)

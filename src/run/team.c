@@ -74,7 +74,7 @@ static tutti_status map_nodes(struct tt_team *t)
     return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-void tt_team_met(struct tt_team *t)
+static void map_machine(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
     t->map.cores = f->cores;
@@ -83,13 +83,21 @@ void tt_team_met(struct tt_team *t)
     t->map.read_cost = f->read_cost;
 }
 
+void tt_team_met(struct tt_team *t)
+{
+    struct tt_fabric *f = t->fabric;
+    map_machine(t);
+    for (int r = 0; r < t->map.p; r++)
+        t->block[r] = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));
+}
+
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks)
 {
     *t = (struct tt_team){
         .fabric = f, .ring = t, .me = me, .layout = layout(p), .offset = blocks[me]};
     t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
-    tt_team_met(t);
+    map_machine(t);
     t->queue_end = &t->queue;
     t->slots = (uint64_t)slots_for(p);
     t->slots_log2 = __builtin_ctz((unsigned)t->slots);
@@ -205,12 +213,13 @@ void tt_team_break(struct tt_team *t, tutti_status status)
 {
     set_broken(t, status, tutti_error());
     if (status != TUTTI_ERR_PEER)
-        tt_job_fail(t->fabric->job, t->job_rank[t->me], TT_CAUSE_STATUS, (int)status);
+        tt_common_fail(t->fabric->job, t->fabric->common, t->job_rank[t->me], TT_CAUSE_STATUS,
+                       (int)status);
 }
 
 static enum tt_rank_state state_of(const struct tt_team *t, int r)
 {
-    return (enum tt_rank_state)atomic_load(&t->fabric->job->rank[t->job_rank[r]].state);
+    return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
 }
 
 static void look_at(struct tt_team *t, int r)
@@ -219,7 +228,7 @@ static void look_at(struct tt_team *t, int r)
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
     if (state != TT_RANK_FAILED || r == t->me) return;
-    tt_job_cause_text(t->fabric->job, t->job_rank[r], text, sizeof text);
+    tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, text);
 }
 
@@ -232,7 +241,8 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
         if (state_of(t, r) != TT_RANK_LEFT || !tt_exec_waits_for(exec, r)) continue;
         tt_exec_advance(exec);
         if (exec->state == TT_EXEC_IDLE) return;
-        if (tt_exec_waits_for(exec, r)) tt_job_miss(t->fabric->job, t->job_rank[r]);
+        if (tt_exec_waits_for(exec, r))
+            tt_common_miss(t->fabric->job, t->fabric->common, t->job_rank[r]);
     }
 }
 
@@ -245,7 +255,7 @@ static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
 
 static void look_for_failed(struct tt_team *t)
 {
-    int first = tt_job_first_failed(t->fabric->job);
+    int first = tt_common_first_failed(t->fabric->job, t->fabric->common);
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);

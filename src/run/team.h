@@ -118,7 +118,7 @@ int64_t tt_team_window(void);
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
-/* Of a team made before the ranks met: takes over what they settled then. */
+/* Of the world, made before the ranks met: takes over what they settled then, and where their blocks are. */
 void tt_team_met(struct tt_team *t);
 /* Tells the members that this rank will not touch their blocks any more. */
 void tt_team_depart(struct tt_team *t);

@@ -25,6 +25,7 @@ struct act {
 };
 
 struct rank {
+    struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_team team;
     struct tt_plan *late; /* the plan with late transfers, or NULL */
@@ -139,7 +140,8 @@ static void set_up(struct stage *s)
     if (tt_segment_create(&s->segment, s->c->p, true) != TUTTI_OK) abort();
     if (!ranks || !blocks || !s->rank || !s->order) abort();
     for (int r = 0; r < s->c->p; r++) {
-        if (tt_fabric_init(&s->rank[r].fabric, &s->segment, r) != TUTTI_OK) abort();
+        if (tt_seat_take(&s->rank[r].seat, &s->segment, r, 0) != TUTTI_OK) abort();
+        if (tt_fabric_init(&s->rank[r].fabric, &s->rank[r].seat) != TUTTI_OK) abort();
         s->rank[r].fabric.eager_most = s->eager ? 1 << 20 : 0;
         if (tt_team_block(&s->rank[r].fabric, s->c->p, &blocks[r]) != TUTTI_OK) abort();
         ranks[r] = r;

@@ -206,6 +206,25 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
+/* A child may not join beside its parent, whose job goes on. */
+static int join_in_child(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    int status = 1;
+    if (!joined(&client, &world)) return 1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        try_to_join("child");
+        fflush(stdout);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return 8;
+    if (tutti_barrier(world) != TUTTI_OK) return 8;
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 /* Joins a second time while the client lives, which goes on working, and once more after its end. */
 static int join_again(void)
 {
@@ -240,6 +259,7 @@ int main(int argc, char **argv)
                 {"join", join},
                 {"add", add},
                 {"join-again", join_again},
+                {"join-in-child", join_in_child},
                 {"join-as-other", join_as_other}};
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
         if (strcmp(argv[1], what[i].name) == 0) return what[i].run();

@@ -60,11 +60,17 @@ expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
 
-# A launched job is joined once; one that is not, again and again.
+# A job is joined again and again, beside a client that lives and after its end; but by one process a rank.
 expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
-[ "$(lines out '^living: an argument is wrong: this process has joined its job already: ')" -eq 3 ] || fail 'joined twice'
-[ "$(lines out '^left: an argument is wrong: this process has left its job before: ')" -eq 3 ] || fail 'joined again'
+[ "$(lines out '^living: done: $')" -eq 3 ] || fail 'no second client'
+[ "$(lines out '^left: done: $')" -eq 3 ] || fail 'not joined again'
 [ "$(lines out '^sum 3$')" -eq 3 ] || fail 'the living client does not work'
+# shellcheck disable=SC2016
+expect 1 tutti run -n 1 sh -c '"$1" join && exec "$1" join' sh "$rank"
+says err '^init: rank 0 of this job has come before$'
+expect 0 tutti run -n 2 --timeout 100 "$rank" join-in-child
+[ "$(lines out '^child: an argument is wrong: this process is a child of the one that joined the job')" -eq 2 ] ||
+    fail 'a child joined'
 expect 0 "$rank" join-again
 [ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
 

@@ -225,7 +225,7 @@ static long pss_kib(void)
 static long shared_kib(const tutti_client *client)
 {
     struct stat st;
-    return fstat(client->segment.fd, &st) == 0 ? (long)(st.st_blocks / 2) : -1;
+    return fstat(client->seat.segment.fd, &st) == 0 ? (long)(st.st_blocks / 2) : -1;
 }
 
 static long descriptors(void)

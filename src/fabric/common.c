@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of clients, without a lock that a dead rank could hold.
+ *
+ * latest_client is (1 + k) << 8 | (1 + place) of the newest client k that was settled; place 0 - 1: none was free, so
+ * client k is refused to everybody. A rank that comes for client k:
+ *
+ *     latest older than k    k is not settled: picks a free place and tries to settle it by compare-and-swap
+ *     latest is k            takes what was settled, and writes 1 + k to the place's `number`
+ *     latest newer than k    finds k by its number; if it is not there, k was refused
+ *
+ * Why all ranks get the same:
+ * 1. Each rank asks for 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So when k + 1 is settled, k is,
+ *    and its number is written: by the rank that settled k + 1, if by no other.
+ * 2. A place is freed when every rank of the machine has left it. A rank that still asks for k has not, so k's place is
+ *    there for it; and whoever writes a number (which it does before it leaves) writes what already stands there, or is
+ *    the first to.
+ * 3. So a place whose number is 0 is free, or was settled for the client that is now being asked for: then the
+ *    compare-and-swap of the rank that took it for free fails, for latest has changed since it was read.
+ *
+ * A rank that died leaves nothing any more, and its places stay taken. Nobody can make clients without it either.
+ */
+#include "fabric/common.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct tt_common *place(const struct tt_job_page *job, int i)
+{
+    return (struct tt_common *)((char *)(uintptr_t)job + job->common_at + i * job->common_bytes);
+}
+
+static int find(const struct tt_job_page *job, uint64_t number)
+{
+    int i = 0;
+    while (i < TT_CLIENTS && atomic_load(&place(job, i)->number) != number) i++;
+    return i;
+}
+
+struct tt_common *tt_common_find(const struct tt_job_page *job, int number)
+{
+    int i = find(job, (uint64_t)number + 1);
+    return i < TT_CLIENTS ? place(job, i) : NULL;
+}
+
+/* One try; false: again. */
+static bool settle(struct tt_job_page *job, uint64_t number, struct tt_common **common)
+{
+    uint64_t latest = atomic_load(&job->latest_client);
+    int i = find(job, number), none = find(job, 0);
+    *common = i < TT_CLIENTS ? place(job, i) : NULL;
+    if (*common || latest >> 8 > number) return true;
+    if (latest >> 8 < number) {
+        uint64_t mine = number << 8 | (none < TT_CLIENTS ? (uint64_t)none + 1 : 0);
+        if (!atomic_compare_exchange_strong(&job->latest_client, &latest, mine)) return false;
+        latest = mine;
+    }
+    if ((latest & 255) == 0) return true;
+    *common = place(job, (int)(latest & 255) - 1);
+    atomic_store(&(*common)->number, number);
+    return true;
+}
+
+tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment, int rank,
+                          int number)
+{
+    struct tt_job_page *job = tt_segment_page(segment);
+    *seat = (struct tt_seat){.segment = *segment, .rank = rank, .number = number};
+    while (!settle(job, (uint64_t)number + 1, &seat->common)) continue;
+    if (!seat->common)
+        return tt_fail(TUTTI_ERR_LIMIT,
+                       "a job has at most %d clients that some rank has not finalized yet: "
+                       "finalize one first",
+                       TT_CLIENTS);
+    atomic_fetch_add(&job->rank[rank].clients, 1);
+    return TUTTI_OK;
+}
+
+/* ---- Failure ---- */
+
+static void look_all(struct tt_job_page *job)
+{
+    atomic_fetch_add(&job->failures, 1);
+    tt_job_wake_all(job);
+}
+
+static void fail(struct tt_job_page *job, struct tt_fate *fate, enum tt_cause cause, int code)
+{
+    uint32_t none = TT_CAUSE_NONE;
+    if (!atomic_compare_exchange_strong(&fate->cause, &none, (uint32_t)cause)) return;
+    atomic_store(&fate->code, code);
+    atomic_store(&fate->order, atomic_fetch_add(&job->order, 1) + 1);
+    atomic_store(&fate->state, TT_RANK_FAILED);
+    look_all(job);
+}
+
+void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
+{
+    fail(job, &job->rank[rank].fate, cause, code);
+}
+
+void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
+                    enum tt_cause cause, int code)
+{
+    struct tt_fate *fate = &common->rank[rank].fate;
+    if (atomic_load(&fate->state) != TT_RANK_LEFT) fail(job, fate, cause, code);
+}
+
+void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    fail(job, &common->rank[rank].fate, TT_CAUSE_LEFT, 0);
+}
+
+static uint32_t ranks_here(const struct tt_job_page *job)
+{
+    uint32_t n = 0;
+    for (int r = 0; r < job->size; r++) n += job->rank[r].arena >= 0;
+    return n;
+}
+
+/* Nobody else looks at it any more, but for its number. */
+static void clear(struct tt_job_page *job, struct tt_common *common)
+{
+    const size_t from = offsetof(struct tt_common, gone);
+    memset((char *)common + from, 0, (size_t)job->common_bytes - from);
+    atomic_store(&common->number, 0);
+}
+
+void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    uint32_t joined = TT_RANK_JOINED, here = ranks_here(job);
+    atomic_compare_exchange_strong(&common->rank[rank].fate.state, &joined, TT_RANK_LEFT);
+    atomic_fetch_sub(&job->rank[rank].clients, 1);
+    look_all(job);
+    if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
+}
+
+/* The process is looked at first: if it ended after it left the client, it is seen to have left. */
+enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
+                                   int rank)
+{
+    bool ended = atomic_load(&job->rank[rank].fate.state) == TT_RANK_FAILED;
+    uint32_t state = atomic_load(&common->rank[rank].fate.state);
+    return ended && state != TT_RANK_LEFT ? TT_RANK_FAILED : (enum tt_rank_state)state;
+}
+
+/* Of a failed rank, what came first. */
+static const struct tt_fate *fate_of(const struct tt_job_page *job, const struct tt_common *common,
+                                     int rank)
+{
+    const struct tt_fate *its = &common->rank[rank].fate, *process = &job->rank[rank].fate;
+    uint32_t here = atomic_load(&its->order), everywhere = atomic_load(&process->order);
+    return here && (!everywhere || here < everywhere) ? its : process;
+}
+
+int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common)
+{
+    int first = -1;
+    uint32_t least = UINT32_MAX;
+    for (int r = 0; r < job->size; r++) {
+        if (tt_common_state(job, common, r) != TT_RANK_FAILED) continue;
+        uint32_t order = atomic_load(&fate_of(job, common, r)->order);
+        if (order >= least) continue;
+        first = r;
+        least = order;
+    }
+    return first;
+}
+
+char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
+                           char *buffer, size_t n)
+{
+    const struct tt_fate *fate = fate_of(job, common, rank);
+    int code = atomic_load(&fate->code);
+    switch ((enum tt_cause)atomic_load(&fate->cause)) {
+    case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
+    case TT_CAUSE_SIGNAL:
+        snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));
+        break;
+    case TT_CAUSE_EXIT: snprintf(buffer, n, "rank %d exited with code %d", rank, code); break;
+    case TT_CAUSE_STATUS:
+        snprintf(buffer, n, "rank %d cannot go on: %s", rank,
+                 tutti_status_text((tutti_status)code));
+        break;
+    case TT_CAUSE_ALIKE:
+        snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
+                 tt_setting_alike_name((enum tt_alike)code));
+        break;
+    case TT_CAUSE_LEFT:
+        snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
+        break;
+    }
+    return buffer;
+}

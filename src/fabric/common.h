@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ranks of a job share of each client: the places of a table in the job page, one for each client that some
+ * rank has not finalized.
+ *
+ * The k-th tutti_init of every rank makes client k, so a number is all that must be agreed on; which place it gets is
+ * settled by the first rank that comes. Numbers go on and places are used again: by who leaves last.
+ */
+#ifndef TT_COMMON_H
+#define TT_COMMON_H
+
+#include "fabric/segment.h"
+
+/* A rank's place in client `number`. */
+struct tt_seat {
+    struct tt_segment segment;
+    struct tt_common *common;
+    int rank, number;
+};
+
+/* Takes the rank's place in client `number`, into *seat. A rank takes its seats in the order of the numbers, each once, and
+ * leaves each (tt_common_leave), whether it joined or not. Errors: LIMIT, which all ranks get alike: there
+ * is no place for the client. Does not block. */
+tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment, int rank,
+                          int number);
+
+/* NULL: there is no such client, or all ranks of this machine have left it. */
+struct tt_common *tt_common_find(const struct tt_job_page *job, int number);
+
+/* ---- How the ranks stand with a client ---- */
+
+/* A rank cannot go on with this client, unless it left: its other ones are not concerned. Wakes all sleepers. Any thread. */
+void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
+                    enum tt_cause cause, int code);
+/* The rank leaves, unless it failed; whoever waits for it shall look. It must not touch *common any more. */
+void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
+/* A rank that left is still needed by somebody: that is a failure after all. */
+void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
+
+/* FAILED too where the rank's process has ended before it left. */
+enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
+                                   int rank);
+/* The failed rank to name: the one that did first, since others fail because of it; -1: none. */
+int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common);
+/* "rank 3 died: signal 9 (Killed)", into a buffer of n bytes; returns it. */
+char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
+                           char *buffer, size_t n);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * clients DEED: several clients in a process. Run by clients.sh as ranks that are processes, and by itself as threads.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+
+#define must(condition)                                                                            \
+    ((condition)                                                                                   \
+         ? (void)0                                                                                 \
+         : (fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, tutti_error()),     \
+            exit(8)))
+
+static tutti_client *join(void)
+{
+    tutti_client *client = NULL;
+    must(tutti_init(&client) == TUTTI_OK);
+    return client;
+}
+
+/* Collectives whose results depend on who takes part and on `salt`, so that clients that got into each other's way would
+ * be seen. */
+static void work(tutti_client *client, int64_t salt, int times)
+{
+    enum { N = 3000 };
+    tutti_team *world = tutti_world(client), *part;
+    int p = tutti_size(world), me = tutti_rank(world);
+    int64_t *in = malloc(N * sizeof *in), *out = malloc(N * sizeof *out);
+    must(in && out);
+    for (int t = 0; t < times; t++) {
+        for (int i = 0; i < N; i++) in[i] = salt + me + i + t;
+        int64_t n = t % 3 ? 5 : N, all = (int64_t)p * (p - 1) / 2;
+        must(tutti_allreduce(world, in, out, n, TUTTI_I64, TUTTI_SUM) == TUTTI_OK);
+        for (int i = 0; i < n; i++) must(out[i] == p * (salt + i + t) + all);
+        must(tutti_bcast(world, in, n, TUTTI_I64, t % p) == TUTTI_OK);
+        must(in[n - 1] == salt + t % p + n - 1 + t);
+        if (t % 10) continue;
+        must(tutti_team_split(world, me % 2, 0, &part) == TUTTI_OK);
+        must(tutti_allreduce(part, &salt, out, 1, TUTTI_I64, TUTTI_SUM) == TUTTI_OK);
+        must(out[0] == salt * tutti_size(part));
+        must(tutti_team_free(part) == TUTTI_OK);
+    }
+    free(in);
+    free(out);
+}
+
+/* ---- Side by side ---- */
+
+struct worker {
+    pthread_t thread;
+    tutti_client *client;
+    int64_t salt;
+    int times;
+};
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    work(w->client, w->salt, w->times);
+    must(tutti_finalize(w->client) == TUTTI_OK);
+    return NULL;
+}
+
+/* N TIMES: N clients, each in its own thread, which also ends it. */
+static int together(int argc, char **argv)
+{
+    enum { MOST = 16 };
+    struct worker w[MOST];
+    int n = argc > 0 ? atoi(argv[0]) : 3, times = argc > 1 ? atoi(argv[1]) : 100;
+    must(n <= MOST);
+    for (int i = 0; i < n; i++)
+        w[i] = (struct worker){.client = join(), .salt = 1000 * (i + 1), .times = times};
+    for (int i = 0; i < n; i++) must(pthread_create(&w[i].thread, NULL, worker_main, &w[i]) == 0);
+    for (int i = 0; i < n; i++) pthread_join(w[i].thread, NULL);
+    return 0;
+}
+
+/* ---- One after the other ---- */
+
+/* Ends them in an order of this rank's own, and makes others meanwhile. */
+static int orders(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    tutti_client *c[4];
+    for (int i = 0; i < 4; i++) c[i] = join();
+    int me = tutti_rank(tutti_world(c[0]));
+    for (int i = 0; i < 4; i++) must(c[i]->fabric.client == i);
+    for (int i = 0; i < 4; i++) work(c[i], 10 * i, 3);
+    for (int i = 0; i < 2; i++) must(tutti_finalize(c[(me + i) % 3]) == TUTTI_OK);
+    tutti_client *late = join();
+    must(late->fabric.client == 4);
+    work(c[3], 77, 5);
+    work(late, 78, 5);
+    must(tutti_finalize(c[(me + 2) % 3]) == TUTTI_OK);
+    work(late, 79, 5);
+    must(tutti_finalize(c[3]) == TUTTI_OK);
+    work(late, 80, 5);
+    must(tutti_finalize(late) == TUTTI_OK);
+    tutti_client *last = join(); /* none was left */
+    must(last->fabric.client == 5);
+    work(last, 81, 5);
+    must(tutti_finalize(last) == TUTTI_OK);
+    return 0;
+}
+
+/* Of the job's memory, what is backed. */
+static int64_t shared_bytes(const tutti_client *client)
+{
+    struct stat st;
+    if (client->seat.segment.fd < 0) return 0;
+    must(fstat(client->seat.segment.fd, &st) == 0);
+    return st.st_blocks * 512;
+}
+
+static int descriptors(void)
+{
+    int n = 0;
+    for (int fd = 3; fd < 100; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* N: makes and ends N clients, beside one that stays. What that takes after ten it takes after all. */
+static int turns(int argc, char **argv)
+{
+    int n = argc > 0 ? atoi(argv[0]) : 1000, open = 0;
+    int64_t shared = 0;
+    size_t heap = 0;
+    tutti_client *stays = join();
+    for (int i = 0; i < n; i++) {
+        tutti_client *client = join();
+        work(client, i, 1);
+        void *memory;
+        must(tutti_alloc(client, 100000, &memory) == TUTTI_OK);
+        must(tutti_finalize(client) == TUTTI_OK);
+        if (i != 10 && i != n - 1) continue;
+        must(tutti_barrier(tutti_world(stays)) == TUTTI_OK); /* all have left that one ... */
+        tutti_client *next = join();                         /* ... and find that others have */
+        must(tutti_barrier(tutti_world(next)) == TUTTI_OK);
+        if (i == 10) {
+            shared = shared_bytes(next);
+            open = descriptors();
+            heap = mallinfo2().uordblks;
+        } else {
+            size_t now = mallinfo2().uordblks;
+            printf("shared %lld -> %lld, heap %zu -> %zu\n", (long long)shared,
+                   (long long)shared_bytes(next), heap, now);
+            must(shared_bytes(next) <= shared && descriptors() == open && now <= heap + 4096);
+        }
+        must(tutti_barrier(tutti_world(next)) == TUTTI_OK);
+        must(tutti_finalize(next) == TUTTI_OK);
+    }
+    work(stays, 5, 5);
+    must(tutti_finalize(stays) == TUTTI_OK);
+    return 0;
+}
+
+/* ---- Too many, too few ---- */
+
+/* The seventeenth is refused on all ranks; when one has gone on all, there is room again. */
+static int many(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    tutti_client *c[TT_CLIENTS], *more = NULL;
+    for (int i = 0; i < TT_CLIENTS; i++) c[i] = join();
+    must(tutti_init(&more) == TUTTI_ERR_LIMIT && !more);
+    printf("%s\n", tutti_error());
+    must(tutti_init(&more) == TUTTI_ERR_LIMIT && !more);
+    for (int i = 0; i < TT_CLIENTS; i++) work(c[i], i, 2);
+    must(tutti_finalize(c[7]) == TUTTI_OK);
+    must(tutti_barrier(tutti_world(c[0])) == TUTTI_OK);
+    c[7] = join();
+    must(c[7]->fabric.client == TT_CLIENTS + 2);
+    for (int i = 0; i < TT_CLIENTS; i++) work(c[i], i, 2);
+    for (int i = 0; i < TT_CLIENTS; i++) must(tutti_finalize(c[i]) == TUTTI_OK);
+    return 0;
+}
+
+static void told(const char *what, tutti_status status)
+{
+    printf("%s: %s: %s\n", what, tutti_status_text(status), status ? tutti_error() : "");
+    fflush(stdout);
+}
+
+/* HOW: the last rank makes one client, the others two: they are told when it ends, and how. */
+static int uneven(int argc, char **argv)
+{
+    tutti_client *client = join(), *second;
+    tutti_team *world = tutti_world(client);
+    work(client, 3, 3);
+    if (tutti_rank(world) == tutti_size(world) - 1) {
+        if (argc > 0 && strcmp(argv[0], "finalize") == 0) tutti_finalize(client);
+        usleep(300000);
+        if (argc > 0 && strcmp(argv[0], "kill") == 0) kill(getpid(), SIGKILL);
+        _exit(0); /* with or without a word */
+    }
+    tutti_status status = tutti_init(&second);
+    told("second", status);
+    must(tutti_finalize(client) == TUTTI_OK);
+    return status == TUTTI_ERR_PEER ? 0 : 8;
+}
+
+/* ---- What fails one ---- */
+
+/* The last rank calls something else on client 1, and leaves it: the others are told there, and client 0 works on. */
+static int one_fails(int argc, char **argv)
+{
+    bool mismatch = argc > 0 && strcmp(argv[0], "mismatch") == 0;
+    tutti_client *good = join(), *bad = join();
+    int64_t x = 1, sum;
+    bool last = tutti_rank(tutti_world(bad)) == tutti_size(tutti_world(bad)) - 1;
+    tutti_status status = TUTTI_ERR_PEER;
+    if (!last)
+        while ((status = tutti_allreduce(tutti_world(bad), &x, &sum, 1, TUTTI_I64, TUTTI_SUM)) ==
+               TUTTI_OK)
+            continue;
+    else if (mismatch)
+        while ((status = tutti_barrier(tutti_world(bad))) == TUTTI_OK) continue;
+    else
+        must(tutti_finalize(bad) == TUTTI_OK);
+    if (!last || mismatch) told("bad", status);
+    for (int i = 0; i < 20; i++) work(good, i, 5);
+    if (!last || mismatch) must(tutti_finalize(bad) == TUTTI_OK);
+    work(good, 9, 5);
+    tutti_client *next = join(); /* nobody died: there may be more */
+    work(next, 10, 5);
+    must(tutti_finalize(good) == TUTTI_OK && tutti_finalize(next) == TUTTI_OK);
+    return status == (mismatch ? TUTTI_ERR_MISMATCH : TUTTI_ERR_PEER) || status == TUTTI_ERR_PEER
+               ? 0
+               : 8;
+}
+
+static void *until_it_fails(void *arg)
+{
+    int64_t x = 1, sum;
+    tutti_status status = TUTTI_OK;
+    tutti_team *world = tutti_world(arg);
+    while (status == TUTTI_OK) status = tutti_allreduce(world, &x, &sum, 1, TUTTI_I64, TUTTI_SUM);
+    told("dead", status);
+    must(status == TUTTI_ERR_PEER);
+    return NULL;
+}
+
+/* The last rank is killed: both clients' worlds fail, in threads of their own, and a team without it works on. */
+static int killed(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    pthread_t thread;
+    tutti_client *one = join(), *two = join(), *third;
+    tutti_team *world = tutti_world(one), *rest;
+    bool last = tutti_rank(world) == tutti_size(world) - 1;
+    int64_t x = 1, sum;
+    must(tutti_team_split(world, last ? -1 : 0, 0, &rest) == TUTTI_OK);
+    if (last) {
+        usleep(200000);
+        kill(getpid(), SIGKILL);
+    }
+    must(pthread_create(&thread, NULL, until_it_fails, two) == 0);
+    until_it_fails(one);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 1000; i++)
+        must(tutti_allreduce(rest, &x, &sum, 1, TUTTI_I64, TUTTI_SUM) == TUTTI_OK &&
+             sum == tutti_size(rest));
+    must(tutti_init(&third) == TUTTI_ERR_PEER);
+    must(tutti_finalize(two) == TUTTI_OK && tutti_finalize(one) == TUTTI_OK);
+    return 0;
+}
+
+/* ---- Jobs of threads ---- */
+
+static void rank_main(tutti_client *client, void *arg)
+{
+    struct worker w = {.client = join(), .salt = 50, .times = 20}; /* of the process' own job */
+    const char *size = getenv("TUTTI_SIZE");
+    must(tutti_size(tutti_world(w.client)) == (size ? atoi(size) : 1));
+    must(pthread_create(&w.thread, NULL, worker_main, &w) == 0);
+    work(client, *(int64_t *)arg, 60);
+    pthread_join(w.thread, NULL);
+}
+
+static void *job_main(void *arg)
+{
+    must(tutti_threads(3, rank_main, arg) == TUTTI_OK);
+    return NULL;
+}
+
+/* Two jobs of threads at once, whose ranks make clients of the process' job each, beside one that there is. Which of them
+ * on one rank meets which on another is as it comes. */
+static int jobs(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    pthread_t thread[2];
+    int64_t salt[2] = {100, 200};
+    tutti_client *client = join();
+    for (int i = 0; i < 2; i++) must(pthread_create(&thread[i], NULL, job_main, &salt[i]) == 0);
+    work(client, 7, 50);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    must(tutti_finalize(client) == TUTTI_OK);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } deeds[] = {{"together", together}, {"orders", orders}, {"turns", turns},
+                 {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
+                 {"killed", killed},     {"jobs", jobs}};
+    for (size_t i = 0; argc > 1 && i < sizeof deeds / sizeof *deeds; i++)
+        if (strcmp(argv[1], deeds[i].name) == 0) return deeds[i].run(argc - 2, argv + 2);
+    fprintf(stderr, "clients: what?\n");
+    return 7;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several clients a process, in jobs of processes.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+
+clients=$TUTTI_BUILD/tests/test-api-clients
+go() { tutti run --timeout 100 --on-failure continue "$@"; }
+
+# Each in a thread of its own, on more and fewer ranks than cores.
+for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
+TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
+expect 0 go -n 2 "$clients" together 16 5
+
+expect 0 go -n 3 "$clients" orders
+expect 0 go -n 2 "$clients" many
+says out '^a job has at most 16 clients that some rank has not finalized yet: finalize one first$'
+expect 0 go -n 2 "$clients" jobs
+
+# What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed.
+turns=1000
+[ -z "$TUTTI_SANITIZE" ] || turns=100
+expect 0 go -n 2 "$clients" turns $turns
+[ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
+
+# One makes fewer: the others are told when it ends.
+expect 0 go -n 3 "$clients" uneven finalize
+[ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
+    fail 'not told of one that finished'
+expect 0 go -n 3 "$clients" uneven exit
+[ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
+    fail 'not told of one that exited'
+says err '^tutti: rank 2 exited without tutti_finalize$'
+expect 137 go -n 3 "$clients" uneven kill
+[ "$(lines out '^second: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 2 ] ||
+    fail 'not told of one that was killed'
+
+# What fails one client leaves the other working; a death is one in all.
+expect 0 go -n 3 "$clients" one-fails finalize
+[ "$(lines out '^bad: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
+    fail 'not told in the client that was left'
+expect 0 go -n 3 "$clients" one-fails mismatch
+[ "$(lines out '^bad: ')" -eq 3 ] || fail 'not told in the client that failed'
+says out '^bad: the calls of the ranks do not match: '
+expect 137 go -n 3 "$clients" killed
+[ "$(lines out '^dead: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 4 ] ||
+    fail 'not told in both clients'
