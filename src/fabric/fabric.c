@@ -72,5 +72,5 @@ void tt_fabric_close(struct tt_fabric *f)
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n)
 {
     if (n < 0) tt_job_wake_all(f->job);
-    for (int i = 0; i < n; i++) tt_job_wake(f->job, ranks[i]);
+    for (int i = 0; i < n; i++) tt_job_wake(f->job, ranks[i], 0);
 }

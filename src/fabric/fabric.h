@@ -116,12 +116,18 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address addres
     return f->mapped ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Rings for job ranks[0..n-1], if they sleep, after a release store; n < 0: for everybody. */
+/* Rings for context 0 of job ranks[0..n-1], if they sleep, after a release store; n < 0: for everybody. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
 {
     if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
+}
+
+/* The same where it is for one context of a rank. */
+static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
+{
+    if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_bell_of(context));
 }
 
 static inline tutti_status tt_fabric_read(struct tt_fabric *f, int rank, void *to, tt_address from,

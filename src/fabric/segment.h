@@ -47,12 +47,18 @@ struct tt_fate {
     _Atomic uint32_t order;        /* from 1 */
 };
 
-/* Two lines per rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
- * machine. `sleeping` counts the rank's threads that sleep on `doorbell`, or are about to;
- * `doorbell` is written by whoever wakes them. pid is set by the rank when it joins, and by the launcher when it starts it. */
+/* What threads of a rank sleep on: `sleeping` counts those that do, or are about to; `rung` is counted up by who wakes them. */
+struct tt_bell {
+    _Atomic uint32_t sleeping, rung;
+};
+/* The first is for collectives and context 0, the others are shared by the other contexts: so what comes for one that a
+ * helper thread sleeps on wakes few others, and no collective wakes it. */
+enum { TT_BELLS = 8 };
+
+/* Lines of a rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
+ * machine. pid is set by the rank when it joins, and by the launcher when it starts it. */
 struct tt_job_rank {
-    _Alignas(TT_LINE) _Atomic uint32_t sleeping;
-    _Atomic uint32_t doorbell;
+    _Alignas(TT_LINE) struct tt_bell bell[TT_BELLS];
     _Alignas(TT_LINE) struct tt_fate fate; /* of its process */
     _Atomic uint32_t clients;              /* that it is in: came to, and has not left */
     _Atomic int32_t pid;
@@ -82,7 +88,7 @@ struct tt_common {
 };
 
 /* Invariants: `failures` is raised after a rank's state became FAILED or LEFT, so whoever sees it raised
- * finds the rank. A thread that sleeps is counted in sleepers and in its rank's `sleeping`. */
+ * finds the rank. A thread that sleeps is counted in sleepers and in its bell's `sleeping`. */
 struct tt_job_page {
     uint64_t magic;
     char version[24]; /* of the library that made the job */
@@ -130,8 +136,13 @@ int64_t tt_segment_arena(const struct tt_segment *s, int rank); /* offset of its
  * other. Wakes all sleepers. By the rank itself, by the launcher that saw it end, or by a peer that found it gone;
  * any thread. */
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code);
-/* Wakes a rank's threads that sleep, or everybody. */
-void tt_job_wake(struct tt_job_page *job, int rank);
+/* Which bell a context's threads sleep on. */
+static inline int tt_bell_of(int context)
+{
+    return context == 0 ? 0 : 1 + (context - 1) % (TT_BELLS - 1);
+}
+/* Wakes a rank's threads that sleep on this bell, or everybody on all. */
+void tt_job_wake(struct tt_job_page *job, int rank, int bell);
 void tt_job_wake_all(struct tt_job_page *job);
 
 #endif

@@ -117,19 +117,19 @@ static void full_barrier(struct tt_job_page *job)
 
 static void announce(struct tt_wait *w)
 {
-    struct tt_job_rank *me = &w->job->rank[w->rank];
-    atomic_fetch_add(&me->sleeping, 1);
+    atomic_fetch_add(&w->bell->sleeping, 1);
     atomic_fetch_add(&w->job->sleepers, 1);
-    w->bell = atomic_load(&me->doorbell);
+    w->rung = atomic_load(&w->bell->rung);
     w->announced = true;
     full_barrier(w->job);
 }
 
 static void sleep_on_bell(struct tt_wait *w)
 {
-    struct timespec most = {.tv_nsec = SLEEP_MOST_NS};
-    struct tt_job_rank *me = &w->job->rank[w->rank];
-    futex(&me->doorbell, FUTEX_WAIT, w->bell, &most);
+    int64_t ns = SLEEP_MOST_NS;
+    if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
+    struct timespec most = {.tv_nsec = (long)ns};
+    futex(&w->bell->rung, FUTEX_WAIT, w->rung, &most);
     tt_wait_done(w);
     w->yielded = w->patience->yields; /* after a false alarm, announce again at once */
 }
@@ -152,19 +152,20 @@ void tt_wait_done(struct tt_wait *w)
 {
     if (!w->announced) return;
     atomic_fetch_sub(&w->job->sleepers, 1);
-    atomic_fetch_sub(&w->job->rank[w->rank].sleeping, 1);
+    atomic_fetch_sub(&w->bell->sleeping, 1);
     w->announced = false;
 }
 
-void tt_job_wake(struct tt_job_page *job, int rank)
+void tt_job_wake(struct tt_job_page *job, int rank, int bell)
 {
-    struct tt_job_rank *r = &job->rank[rank];
-    if (!atomic_load(&r->sleeping)) return;
-    atomic_fetch_add(&r->doorbell, 1);
-    futex(&r->doorbell, FUTEX_WAKE, INT_MAX, NULL);
+    struct tt_bell *b = &job->rank[rank].bell[bell];
+    if (!atomic_load(&b->sleeping)) return;
+    atomic_fetch_add(&b->rung, 1);
+    futex(&b->rung, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 void tt_job_wake_all(struct tt_job_page *job)
 {
-    for (int r = 0; r < job->size; r++) tt_job_wake(job, r);
+    for (int r = 0; r < job->size; r++)
+        for (int bell = 0; bell < TT_BELLS; bell++) tt_job_wake(job, r, bell);
 }

@@ -12,11 +12,12 @@
  * asymmetric fences: liburcu's sys_membarrier flavour). The doorbell is read before the second
  * look, so a ring between the look and the sleep ends the sleep at once.
  *
- * Several threads of a rank may sleep at once, for different clients or contexts: `sleeping` counts them, each adds its
- * own 1 before its second look and takes it away when it is awake. So it is above 0 for as long as any of them
- * sleeps, and what was argued for one holds for each: the doorbell only counts up, a ring wakes all that sleep on it, and
- * those that it was not for look in vain and sleep again. A ring after which another one announces itself is not lost to
- * that one: it reads the doorbell after it was rung, and its second look comes later still.
+ * Several threads of a rank may sleep at once, for different clients or contexts, on the same bell or on different ones:
+ * `sleeping` counts them, each adds its own 1 before its second look and takes it away when it is awake. So it is above 0
+ * for as long as any of them sleeps, and what was argued for one holds for each: the bell only counts up, a ring
+ * wakes all that sleep on it, and those that it was not for look in vain and sleep again. A ring before another one
+ * announces itself is not lost to that one: it reads the bell after it was rung, and its second look comes later still.
+ * Which bell is for what (tt_bell_of) both sides know: what is meant for context c of a rank rings the bell of c.
  */
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
@@ -43,20 +44,33 @@ int tt_common_cores(const struct tt_common *common);
 /* Registers this process for membarrier, or has the job's signallers fence. Once, at the start. */
 void tt_wait_register(struct tt_job_page *job);
 
-/* The state of one wait. */
+/* The state of one wait, of one thread. */
 struct tt_wait {
     const struct tt_patience *patience;
     struct tt_job_page *job;
-    int rank; /* of the waiter, in the job */
+    struct tt_bell *bell;
+    int64_t until_ns; /* sleeps no longer than this; INT64_MAX: for ever */
     int spun, yielded;
     bool announced;
-    uint32_t bell;
+    uint32_t rung;
 };
 
+/* Of rank `rank`, for what its context 0 is signalled. */
 static inline void tt_wait_begin(struct tt_wait *w, const struct tt_patience *patience,
                                  struct tt_job_page *job, int rank)
 {
-    *w = (struct tt_wait){.patience = patience, .job = job, .rank = rank};
+    *w = (struct tt_wait){
+        .patience = patience, .job = job, .bell = job->rank[rank].bell, .until_ns = INT64_MAX};
+}
+/* The same for another context. */
+static inline void tt_wait_at(struct tt_wait *w, int context)
+{
+    w->bell += tt_bell_of(context);
+}
+/* Something came: the next wait begins. */
+static inline void tt_wait_afresh(struct tt_wait *w)
+{
+    w->spun = w->yielded = 0;
 }
 
 static inline void tt_relax(void)

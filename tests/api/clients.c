@@ -238,6 +238,27 @@ static int one_fails(int argc, char **argv)
                : 8;
 }
 
+/* Each allocation of making a client fails once, on the last rank: it is told so, the others of it, and the next client is
+ * made as if nothing had been; also the one that there is works on. */
+static int starving(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    tutti_client *good = join(), *poor;
+    bool last = tutti_rank(tutti_world(good)) == tutti_size(tutti_world(good)) - 1;
+    int failed = 0;
+    for (tutti_status status = TUTTI_ERR_MEMORY; status != TUTTI_OK; failed++) {
+        if (last) tt_memory_fail_at(failed);
+        status = tutti_init(&poor);
+        tt_memory_fail_at(-1);
+        must(status == TUTTI_OK || status == (last ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER));
+        if (status == TUTTI_OK) work(poor, 4, 1);
+        work(good, 5, 2);
+    }
+    must(failed > 5);
+    must(tutti_finalize(poor) == TUTTI_OK && tutti_finalize(good) == TUTTI_OK);
+    return 0;
+}
+
 static void *until_it_fails(void *arg)
 {
     int64_t x = 1, sum;
@@ -314,7 +335,7 @@ int main(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } deeds[] = {{"together", together}, {"orders", orders}, {"turns", turns},
                  {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
-                 {"killed", killed},     {"jobs", jobs}};
+                 {"killed", killed},     {"jobs", jobs},     {"starving", starving}};
     for (size_t i = 0; argc > 1 && i < sizeof deeds / sizeof *deeds; i++)
         if (strcmp(argv[1], deeds[i].name) == 0) return deeds[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");

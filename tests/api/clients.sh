@@ -21,7 +21,7 @@ expect 0 go -n 2 "$clients" jobs
 # What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
-expect 0 go -n 2 "$clients" turns $turns
+TUTTI_WINDOW=4K expect 0 go -n 2 "$clients" turns $turns
 [ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
 
 # One makes fewer: the others are told when it ends.
@@ -43,6 +43,7 @@ expect 0 go -n 3 "$clients" one-fails finalize
 expect 0 go -n 3 "$clients" one-fails mismatch
 [ "$(lines out '^bad: ')" -eq 3 ] || fail 'not told in the client that failed'
 says out '^bad: the calls of the ranks do not match: '
+expect 0 go -n 3 "$clients" starving
 expect 137 go -n 3 "$clients" killed
 [ "$(lines out '^dead: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 4 ] ||
     fail 'not told in both clients'
