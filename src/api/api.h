@@ -28,6 +28,7 @@ struct tutti_client {
     tutti_team *teams; /* the world is the last */
     tutti_team *world;
     struct tt_msg *msg;
+    struct tt_helper *helper[TUTTI_CONTEXTS]; /* of each context; NULL: none */
 };
 
 /* v-forms own their counts, which lie behind the plan. */
@@ -46,6 +47,9 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
                          const int64_t *blocks, tutti_team **team);
 /* shared: see tt_team_release. */
 void tt_team_delete(tutti_team *team, bool shared);
+
+/* Stops those that run. */
+void tt_helpers_end(tutti_client *client);
 
 /* Whatever state it is in. */
 void tt_plan_delete(tutti_plan *plan);

@@ -29,33 +29,6 @@ tutti_status tutti_post(tutti_context *context, tutti_work_fn *work, void *arg)
     return tt_msg_post(context, work, arg);
 }
 
-/* What was started on the client's teams. */
-static tutti_status advance_teams(const tutti_client *client, int *events)
-{
-    tutti_status status = TUTTI_OK;
-    for (tutti_team *t = client->teams; t; t = t->next) {
-        uint64_t before = t->run.my_done;
-        if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
-        tt_team_check(&t->run, false);
-        if (t->run.broken != TUTTI_OK) status = tt_team_error(&t->run);
-        *events += (int)(t->run.my_done - before);
-    }
-    return status;
-}
-
-tutti_status tutti_advance(tutti_context *context, int *events)
-{
-    if (tt_unlikely(!context)) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
-    int n;
-    tutti_status status = tt_msg_advance(context, &n);
-    if (tt_msg_index(context) == 0) {
-        tutti_status teams = advance_teams(tt_msg_client(context), &n);
-        if (status == TUTTI_OK) status = teams;
-    }
-    if (events) *events = n;
-    return status;
-}
-
 /* ---- Endpoints ---- */
 
 tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,

@@ -67,11 +67,6 @@ static inline void tt_wait_at(struct tt_wait *w, int context)
 {
     w->bell += tt_bell_of(context);
 }
-/* Something came: the next wait begins. */
-static inline void tt_wait_afresh(struct tt_wait *w)
-{
-    w->spun = w->yielded = 0;
-}
 
 static inline void tt_relax(void)
 {
@@ -86,6 +81,12 @@ static inline void tt_relax(void)
 void tt_wait_more(struct tt_wait *w);
 /* Called when it has what it waited for, or gives up. */
 void tt_wait_done(struct tt_wait *w);
+/* The same, and the next wait begins. */
+static inline void tt_wait_afresh(struct tt_wait *w)
+{
+    tt_wait_done(w);
+    w->spun = w->yielded = 0;
+}
 
 /* TSan knows no fences: the same protocol with a sequentially consistent operation. */
 #if defined(__SANITIZE_THREAD__)

@@ -60,7 +60,7 @@ tutti_status tt_inbox_adopt(tutti_context *c)
 
 static void told(tutti_context *c, const struct tt_peer *peer)
 {
-    tt_fabric_signalled(c->f, &peer->rank, 1);
+    tt_fabric_signalled_context(c->f, peer->rank, peer->context);
 }
 
 static tutti_status read_one(tutti_context *c, int i, uint64_t mark)

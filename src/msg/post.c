@@ -33,7 +33,7 @@ static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const stru
     char *data = tt_packet_write(p, at);
     if (p->bytes) memcpy(data, p->data, p->bytes);
     tt_out_end(&peer->out, tt_packet_mark(p), at, n);
-    tt_fabric_signalled(c->f, &peer->rank, 1);
+    tt_fabric_signalled_context(c->f, peer->rank, peer->context);
     return TUTTI_OK;
 }
 

@@ -12,7 +12,7 @@ static void wake(tutti_context *context)
 {
     if (!(atomic_load_explicit(&context->mail->news, memory_order_relaxed) & TT_MAIL_IN_USE))
         atomic_fetch_or_explicit(&context->mail->news, TT_MAIL_IN_USE, memory_order_relaxed);
-    tt_fabric_signalled(context->f, &context->f->me, 1);
+    tt_fabric_signalled_context(context->f, context->f->me, context->index);
 }
 
 void tt_work_post(tutti_context *context, struct tt_work *work)

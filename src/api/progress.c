@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who advances contexts: the caller, the caller that waits, or a thread of the library.
+ *
+ * Waiting is that of collectives (fabric/wait.h): what looks is tutti_advance, and whatever makes it find something
+ * rings the bell of the context: a packet put in a ring for it, work posted to it, a rank that failed or left. So the
+ * second look of who is about to sleep finds it, or who rings finds the sleeper.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "api/api.h"
+
+/* ---- Without blocking ---- */
+
+/* What was started on the client's teams. */
+static tutti_status advance_teams(const tutti_client *client, int *events)
+{
+    tutti_status status = TUTTI_OK;
+    for (tutti_team *t = client->teams; t; t = t->next) {
+        uint64_t before = t->run.my_done;
+        if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
+        tt_team_check(&t->run, false);
+        if (t->run.broken != TUTTI_OK) status = tt_team_error(&t->run);
+        *events += (int)(t->run.my_done - before);
+    }
+    return status;
+}
+
+tutti_status tutti_advance(tutti_context *context, int *events)
+{
+    if (tt_unlikely(!context)) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    int n;
+    tutti_status status = tt_msg_advance(context, &n);
+    if (tt_msg_index(context) == 0) {
+        tutti_status teams = advance_teams(tt_msg_client(context), &n);
+        if (status == TUTTI_OK) status = teams;
+    }
+    if (events) *events = n;
+    return status;
+}
+
+static tutti_status check_all(tutti_context *const *contexts, int n)
+{
+    if (n < 0) return tt_fail(TUTTI_ERR_ARG, "n is %d: negative", n);
+    if (n > 0 && !contexts) return tt_fail(TUTTI_ERR_ARG, "contexts is NULL");
+    for (int i = 0; i < n; i++) {
+        if (!contexts[i]) return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is NULL", i);
+        if (tt_msg_client(contexts[i]) != tt_msg_client(contexts[0]))
+            return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is of another client than contexts[0]", i);
+    }
+    return TUTTI_OK;
+}
+
+/* All are advanced, whatever becomes of one. */
+tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events)
+{
+    int sum = 0;
+    tutti_status first = TUTTI_OK;
+    TT_TRY(check_all(contexts, n));
+    for (int i = 0; i < n; i++) {
+        int one = 0;
+        tutti_status status = tutti_advance(contexts[i], &one);
+        if (first == TUTTI_OK) first = status;
+        sum += one;
+    }
+    if (events) *events = sum;
+    return first;
+}
+
+/* ---- Blocking ---- */
+
+static void begin(struct tt_wait *wait, const tutti_context *context)
+{
+    const struct tt_fabric *f = &tt_msg_client(context)->fabric;
+    tt_wait_begin(wait, &f->patience, f->job, f->me);
+    tt_wait_at(wait, tt_msg_index(context));
+}
+
+static int64_t deadline(int timeout_ms)
+{
+    return timeout_ms < 0 ? INT64_MAX : tt_clock_ns() + timeout_ms * INT64_C(1000000);
+}
+
+tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events)
+{
+    struct tt_wait wait;
+    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    const struct tt_job_page *job = tt_msg_client(context)->fabric.job;
+    uint32_t failures = atomic_load(&job->failures);
+    int n;
+    tutti_status status;
+    begin(&wait, context);
+    wait.until_ns = deadline(timeout_ms);
+    while ((status = tutti_advance(context, &n)) == TUTTI_OK && n == 0) {
+        if (atomic_load(&job->failures) != failures) break;
+        if (wait.until_ns != INT64_MAX && tt_clock_ns() >= wait.until_ns) {
+            status = TUTTI_AGAIN;
+            break;
+        }
+        tt_wait_more(&wait);
+    }
+    tt_wait_done(&wait);
+    if (events) *events = n;
+    return status;
+}
+
+/* ---- Helpers ---- */
+
+/* A thread that advances a context until it is told to end. */
+struct tt_helper {
+    tutti_context *context;
+    pthread_t thread;
+    _Atomic bool end;
+    tutti_status status; /* its last error, which who joins it reads */
+    char text[192];
+};
+
+static void note(struct tt_helper *h, tutti_status status)
+{
+    if (status == TUTTI_OK) return;
+    h->status = status;
+    snprintf(h->text, sizeof h->text, "%s", tutti_error());
+}
+
+static void *helper_main(void *arg)
+{
+    struct tt_helper *h = arg;
+    struct tt_wait wait;
+    begin(&wait, h->context);
+    while (!atomic_load(&h->end)) {
+        int n = 0;
+        note(h, tutti_advance(h->context, &n));
+        if (n == 0)
+            tt_wait_more(&wait);
+        else
+            tt_wait_afresh(&wait);
+    }
+    tt_wait_done(&wait);
+    return NULL;
+}
+
+/* The program's signals are for its own threads. */
+static int start_thread(struct tt_helper *h)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&h->thread, NULL, helper_main, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static struct tt_helper **helper_of(const tutti_context *context)
+{
+    return &tt_msg_client(context)->helper[tt_msg_index(context)];
+}
+
+tutti_status tutti_helper_start(tutti_context *context)
+{
+    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    if (tt_msg_index(context) == 0)
+        return tt_fail(TUTTI_ERR_ARG, "context 0 is that of collectives: a helper is for others");
+    struct tt_helper **place = helper_of(context);
+    if (*place)
+        return tt_fail(TUTTI_ERR_ARG, "context %d has a helper already", tt_msg_index(context));
+    struct tt_helper *h = tt_calloc(1, sizeof *h);
+    if (!h) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a helper");
+    h->context = context;
+    *place = h;
+    int error = start_thread(h);
+    if (error == 0) return TUTTI_OK;
+    *place = NULL;
+    tt_free(h);
+    return tt_fail(TUTTI_ERR_LIMIT, "cannot start a helper: the system has no more threads (%d)",
+                   error);
+}
+
+static void end_helper(struct tt_helper *h)
+{
+    struct tt_fabric *f = &tt_msg_client(h->context)->fabric;
+    atomic_store(&h->end, true);
+    tt_fabric_signalled_context(f, f->me, tt_msg_index(h->context));
+    pthread_join(h->thread, NULL);
+}
+
+tutti_status tutti_helper_stop(tutti_context *context)
+{
+    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    struct tt_helper **place = helper_of(context), *h = *place;
+    if (!h) return tt_fail(TUTTI_ERR_ARG, "context %d has no helper", tt_msg_index(context));
+    if (pthread_equal(h->thread, pthread_self()))
+        return tt_fail(TUTTI_ERR_ARG, "a helper cannot be stopped by what it calls itself");
+    end_helper(h);
+    *place = NULL;
+    tutti_status status = h->status;
+    if (status != TUTTI_OK) (void)tt_fail(status, "%s", h->text);
+    tt_free(h);
+    return status;
+}
+
+void tt_helpers_end(tutti_client *client)
+{
+    for (int i = 0; i < TUTTI_CONTEXTS; i++)
+        if (client->helper[i]) (void)tutti_helper_stop(client->helper[i]->context);
+}

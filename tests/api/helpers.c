@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Work queues, waiting and helper threads.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/api.h"
+
+static tutti_client *client;
+
+static tutti_context *make(void)
+{
+    tutti_context *context;
+    assert_int_equal(tutti_contexts(client, 1, &context), TUTTI_OK);
+    return context;
+}
+
+/* ---- Posting ---- */
+
+enum { POSTERS = 6, POSTS = 3000 };
+
+struct posted {
+    int poster, number;
+};
+
+static struct {
+    tutti_context *context;
+    int next[POSTERS]; /* of the work of each; written by who advances alone */
+    int wrong;
+    _Atomic int done;
+} queue;
+
+static void count(tutti_context *context, void *arg)
+{
+    const struct posted *p = arg;
+    if (context != queue.context || p->number != queue.next[p->poster]++) queue.wrong++;
+    atomic_fetch_add(&queue.done, 1);
+}
+
+static void *post_all(void *arg)
+{
+    struct posted *all = arg;
+    for (int i = 0; i < POSTS; i++)
+        while (tutti_post(queue.context, count, &all[i]) != TUTTI_OK) continue;
+    return NULL;
+}
+
+/* Every work is done once, that of each poster in the order of posting. `advance` is called until all is. */
+static void post_from_many(tutti_context *context, void (*advance)(tutti_context *))
+{
+    static struct posted all[POSTERS][POSTS];
+    pthread_t thread[POSTERS];
+    memset(&queue, 0, sizeof queue);
+    queue.context = context;
+    for (int t = 0; t < POSTERS; t++) {
+        for (int i = 0; i < POSTS; i++) all[t][i] = (struct posted){t, i};
+        assert_int_equal(pthread_create(&thread[t], NULL, post_all, all[t]), 0);
+    }
+    while (atomic_load(&queue.done) < POSTERS * POSTS) advance(context);
+    for (int t = 0; t < POSTERS; t++) pthread_join(thread[t], NULL);
+    advance(context);
+    assert_int_equal(atomic_load(&queue.done), POSTERS * POSTS);
+}
+
+static void advance_once(tutti_context *context)
+{
+    assert_int_equal(tutti_advance(context, NULL), TUTTI_OK);
+}
+
+static void advance_waiting(tutti_context *context)
+{
+    tutti_status status = tutti_advance_wait(context, 100, NULL);
+    assert_true(status == TUTTI_OK || status == TUTTI_AGAIN);
+}
+
+static void pause_ms(tutti_context *context)
+{
+    (void)context;
+    usleep(1000);
+}
+
+static void check_order(void)
+{
+    assert_int_equal(queue.wrong, 0);
+    for (int t = 0; t < POSTERS; t++) assert_int_equal(queue.next[t], POSTS);
+}
+
+static void test_post(void **state)
+{
+    tutti_context *context = make();
+    (void)state;
+    post_from_many(context, advance_once);
+    check_order();
+    post_from_many(context, advance_waiting);
+    check_order();
+    post_from_many(tutti_context_at(client, 0), advance_waiting);
+    check_order();
+    assert_int_equal(tutti_helper_start(context), TUTTI_OK);
+    post_from_many(context, pause_ms);
+    assert_int_equal(tutti_helper_stop(context), TUTTI_OK);
+    check_order();
+}
+
+/* ---- Who sleeps is woken ---- */
+
+static struct tt_bell *bell_of(tutti_context *context)
+{
+    const struct tt_fabric *f = &client->fabric;
+    return &f->job->rank[f->me].bell[tt_bell_of(tt_msg_index(context))];
+}
+
+static void raise_flag(tutti_context *context, void *arg)
+{
+    (void)context;
+    atomic_store((_Atomic int *)arg, 1);
+}
+
+/* Whether a post found somebody asleep on the context, and rang: he may just have looked by himself. */
+static bool post_rings(tutti_context *context)
+{
+    _Atomic int flag = 0;
+    struct tt_bell *bell = bell_of(context);
+    while (atomic_load(&bell->sleeping) == 0) usleep(100);
+    uint32_t rung = atomic_load(&bell->rung);
+    assert_int_equal(tutti_post(context, raise_flag, &flag), TUTTI_OK);
+    bool rang = atomic_load(&bell->rung) != rung;
+    while (!atomic_load(&flag)) usleep(100);
+    return rang;
+}
+
+static bool is_woken(tutti_context *context)
+{
+    for (int i = 0; i < 50; i++)
+        if (post_rings(context)) return true;
+    return false;
+}
+
+static void *wait_for_end(void *arg)
+{
+    struct {
+        tutti_context *context;
+        _Atomic int end;
+    } *w = arg;
+    while (!atomic_load(&w->end)) (void)tutti_advance_wait(w->context, -1, NULL);
+    return NULL;
+}
+
+static void test_woken(void **state)
+{
+    struct {
+        tutti_context *context;
+        _Atomic int end;
+    } waiter = {.context = make()};
+    pthread_t thread;
+    tutti_context *helped = make();
+    (void)state;
+    assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
+    assert_true(is_woken(helped));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &waiter), 0);
+    assert_true(is_woken(waiter.context)); /* two of one rank sleep at once */
+    assert_true(is_woken(helped));
+    assert_int_equal(tutti_post(waiter.context, raise_flag, &waiter.end), TUTTI_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(tutti_helper_stop(helped), TUTTI_OK);
+}
+
+/* ---- Waiting ---- */
+
+static void test_wait(void **state)
+{
+    int events = -1;
+    tutti_context *context = make(), *zero = tutti_context_at(client, 0);
+    tutti_plan *plan;
+    _Atomic int flag = 0;
+    (void)state;
+    assert_int_equal(tutti_advance_wait(context, 0, &events), TUTTI_AGAIN);
+    assert_int_equal(events, 0);
+    assert_int_equal(tutti_advance_wait(context, 120, NULL), TUTTI_AGAIN);
+    assert_int_equal(tutti_post(context, raise_flag, &flag), TUTTI_OK);
+    assert_int_equal(tutti_advance_wait(context, -1, &events), TUTTI_OK);
+    assert_true(events == 1 && atomic_load(&flag));
+    assert_int_equal(tutti_ibarrier(tutti_world(client), &plan), TUTTI_OK);
+    while (tutti_test(plan) == TUTTI_AGAIN) assert_true(tutti_advance_wait(zero, -1, NULL) == 0);
+    assert_int_equal(tutti_plan_free(plan), TUTTI_OK);
+}
+
+static void test_all(void **state)
+{
+    int events = -1;
+    _Atomic int flag[3] = {0};
+    tutti_context *c[3] = {tutti_context_at(client, 0), make(), make()};
+    (void)state;
+    for (int i = 0; i < 3; i++) assert_int_equal(tutti_post(c[i], raise_flag, &flag[i]), TUTTI_OK);
+    assert_int_equal(tutti_advance_all(c, 3, &events), TUTTI_OK);
+    assert_int_equal(events, 3);
+    for (int i = 0; i < 3; i++) assert_true(atomic_load(&flag[i]));
+    assert_int_equal(tutti_advance_all(c, 3, &events), TUTTI_OK);
+    assert_int_equal(events, 0);
+    assert_int_equal(tutti_advance_all(NULL, 0, NULL), TUTTI_OK);
+}
+
+/* ---- Helpers ---- */
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Three that have nothing to do take no tenth of a processor; spinning, they would take all there are. */
+static void test_idle(void **state)
+{
+    tutti_context *c[3];
+    (void)state;
+    for (int i = 0; i < 3; i++) assert_int_equal(tutti_helper_start(c[i] = make()), TUTTI_OK);
+    for (int i = 0; i < 3; i++) assert_true(is_woken(c[i])); /* they sleep by now */
+    int64_t cpu = cpu_ns(), wall = tt_clock_ns();
+    usleep(1000000);
+    cpu = cpu_ns() - cpu;
+    wall = tt_clock_ns() - wall;
+    for (int i = 0; i < 3; i++) assert_int_equal(tutti_helper_stop(c[i]), TUTTI_OK);
+    if (cpu * 10 > wall) fail_msg("%lld ns of %lld", (long long)cpu, (long long)wall);
+}
+
+struct exchange {
+    _Atomic int asked, answered, sent;
+    tutti_endpoint *back;
+};
+
+static void ask(tutti_context *context, const tutti_message *message, tutti_receive *receive,
+                void *arg)
+{
+    struct exchange *x = arg;
+    (void)receive;
+    atomic_fetch_add(&x->asked, 1);
+    while (tutti_message_immediate(context, x->back, 2, message->header, message->header_bytes,
+                                   NULL, 0) == TUTTI_AGAIN)
+        (void)tutti_advance(context, NULL);
+}
+
+static void answer(tutti_context *context, const tutti_message *message, tutti_receive *receive,
+                   void *arg)
+{
+    struct exchange *x = arg;
+    int number;
+    (void)context, (void)receive;
+    memcpy(&number, message->header, sizeof number);
+    if (number == atomic_load(&x->answered)) atomic_fetch_add(&x->answered, 1);
+}
+
+static void told_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    if (status == TUTTI_OK) atomic_fetch_add((_Atomic int *)arg, 1);
+}
+
+struct asker {
+    tutti_endpoint *to;
+    int number;
+    struct exchange *x;
+};
+
+/* In the sending context's helper. */
+static void send_one(tutti_context *context, void *arg)
+{
+    const struct asker *a = arg;
+    tutti_send send = {.to = a->to,
+                       .dispatch = 1,
+                       .header = &a->number,
+                       .header_bytes = sizeof a->number,
+                       .delivered = told_sent,
+                       .arg = &a->x->sent};
+    if (tutti_message_send(context, &send) != TUTTI_OK) fail();
+}
+
+/* From one helped context to another and back, while nobody else is in the library; `me` is the peer too. */
+static void test_messages(void **state)
+{
+    enum { N = 300 };
+    static struct asker asker[N];
+    tutti_context *c[2] = {make(), make()};
+    tutti_endpoint *to;
+    struct exchange x = {0};
+    (void)state;
+    int me = client->fabric.me;
+    assert_int_equal(tutti_dispatch(client, 1, ask, &x), TUTTI_OK);
+    assert_int_equal(tutti_dispatch(client, 2, answer, &x), TUTTI_OK);
+    assert_int_equal(tutti_endpoint_to(client, me, tt_msg_index(c[0]), &x.back), TUTTI_OK);
+    assert_int_equal(tutti_endpoint_to(client, me, tt_msg_index(c[1]), &to), TUTTI_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(tutti_helper_start(c[i]), TUTTI_OK);
+    for (int i = 0; i < N; i++) {
+        asker[i] = (struct asker){to, i, &x};
+        assert_int_equal(tutti_post(c[0], send_one, &asker[i]), TUTTI_OK);
+        if (i % 50 == 49) usleep(3000); /* they fall asleep */
+    }
+    while (atomic_load(&x.answered) < N || atomic_load(&x.sent) < N) usleep(100);
+    for (int i = 0; i < 2; i++) assert_int_equal(tutti_helper_stop(c[i]), TUTTI_OK);
+    assert_int_equal(atomic_load(&x.asked), N);
+}
+
+/* Nobody registered dispatch 9: the helper's last error. */
+static void test_error(void **state)
+{
+    tutti_context *from = make(), *helped = make();
+    tutti_endpoint *to;
+    (void)state;
+    int me = client->fabric.me;
+    assert_int_equal(tutti_endpoint_to(client, me, tt_msg_index(helped), &to), TUTTI_OK);
+    assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
+    assert_int_equal(tutti_message_immediate(from, to, 9, NULL, 0, NULL, 0), TUTTI_OK);
+    _Atomic int flag = 0;
+    for (int i = 0; i < 20; i++) { /* what is posted may overtake a message, but not for ever */
+        atomic_store(&flag, 0);
+        assert_int_equal(tutti_post(helped, raise_flag, &flag), TUTTI_OK);
+        while (!atomic_load(&flag)) usleep(100);
+    }
+    assert_int_equal(tutti_helper_stop(helped), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tutti_error(), "9"));
+    assert_int_equal(tutti_helper_start(helped), TUTTI_OK); /* and again */
+    assert_int_equal(tutti_helper_stop(helped), TUTTI_OK);
+}
+
+static void refused(tutti_status got, const char *word)
+{
+    assert_int_equal(got, TUTTI_ERR_ARG);
+    if (!strstr(tutti_error(), word)) fail_msg("'%s' is not in: %s", word, tutti_error());
+}
+
+static void stop_myself(tutti_context *context, void *arg)
+{
+    *(tutti_status *)arg = tutti_helper_stop(context);
+}
+
+static void test_arguments(void **state)
+{
+    tutti_client *other;
+    tutti_context *context = make(), *zero = tutti_context_at(client, 0);
+    tutti_status stopped = TUTTI_OK;
+    (void)state;
+    refused(tutti_advance_wait(NULL, 0, NULL), "context is NULL");
+    refused(tutti_advance_all(NULL, 1, NULL), "contexts is NULL");
+    refused(tutti_advance_all(&zero, -1, NULL), "n is -1");
+    refused(tutti_advance_all((tutti_context *[]){zero, NULL}, 2, NULL), "contexts[1] is NULL");
+    refused(tutti_helper_start(NULL), "context is NULL");
+    refused(tutti_helper_start(zero), "context 0");
+    refused(tutti_helper_stop(NULL), "context is NULL");
+    refused(tutti_helper_stop(zero), "no helper");
+    refused(tutti_helper_stop(context), "no helper");
+    assert_int_equal(tutti_helper_start(context), TUTTI_OK);
+    refused(tutti_helper_start(context), "has a helper already");
+    assert_int_equal(tutti_post(context, stop_myself, &stopped), TUTTI_OK);
+    _Atomic int flag = 0;
+    assert_int_equal(tutti_post(context, raise_flag, &flag), TUTTI_OK);
+    while (!atomic_load(&flag)) usleep(100);
+    assert_int_equal(stopped, TUTTI_ERR_ARG);
+    assert_int_equal(tutti_helper_stop(context), TUTTI_OK);
+    assert_int_equal(tutti_init(&other), TUTTI_OK);
+    refused(tutti_advance_all((tutti_context *[]){zero, tutti_context_at(other, 0)}, 2, NULL),
+            "another client");
+    assert_int_equal(tutti_finalize(other), TUTTI_OK);
+}
+
+/* A client that ends stops its helpers, and drops what was posted and not done. */
+static void test_end(void **state)
+{
+    tutti_client *other;
+    tutti_context *c[5];
+    _Atomic int flag = 0;
+    (void)state;
+    assert_int_equal(tutti_init(&other), TUTTI_OK);
+    assert_int_equal(tutti_contexts(other, 5, c), TUTTI_OK);
+    for (int i = 0; i < 4; i++) assert_int_equal(tutti_helper_start(c[i]), TUTTI_OK);
+    assert_int_equal(tutti_post(c[4], raise_flag, &flag), TUTTI_OK);
+    assert_int_equal(tutti_finalize(other), TUTTI_OK);
+    assert_int_equal(atomic_load(&flag), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_post),  cmocka_unit_test(test_woken),
+        cmocka_unit_test(test_wait),  cmocka_unit_test(test_all),
+        cmocka_unit_test(test_idle),  cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_error), cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_end),
+    };
+    if (tutti_init(&client) != TUTTI_OK) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return tutti_finalize(client) != TUTTI_OK || failed;
+}
