@@ -7,8 +7,9 @@
  *   link   from a port to another one, which need not know of it
  *
  * Packets of a link arrive whole, once, and in the order of sending, or the link fails. Nothing here blocks.
- * Completion functions are called inside `advance` of the port; a link that failed completes everything that was under way
- * on it with PEER.
+ * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_close), never one inside
+ * another, and may begin and close whatever they like but advance and close the port. A link that failed completes
+ * everything that was under way on it with PEER, once nobody reads or writes its buffers any more.
  */
 #ifndef TT_WIRE_H
 #define TT_WIRE_H
@@ -40,11 +41,12 @@ struct tt_wire_ops {
     const char *name;
     /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had. */
     tutti_status (*open)(struct tt_wire **wire);
-    void (*close)(struct tt_wire *wire);
+    void (*close)(struct tt_wire *wire); /* its ports and regions are closed before */
 
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
-    void (*port_close)(struct tt_port *port); /* its links are closed before */
+    /* Its links are closed before; takes up to a second while peers do not take what was sent to them. */
+    void (*port_close)(struct tt_port *port);
     tutti_status (*port_address)(struct tt_port *port, void *address, size_t *bytes);
     /* How many things happened. */
     int (*port_advance)(struct tt_port *port);
@@ -54,15 +56,20 @@ struct tt_wire_ops {
 
     tutti_status (*link_open)(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
-    /* What is under way is given up, and completed with PEER. */
+    /* The link is the wire's from here on: `lost` is not called any more. Its keys are closed before. What is under way is
+     * completed by the port's next advances, as if nothing had been closed, or with PEER if the link fails; what then is
+     * left when the port is closed, with PEER by that. */
     void (*link_close)(struct tt_link *link);
+    /* Somebody else knows that the peer is gone: as if that had been noticed here. The next advance calls `lost`, and what
+     * is under way is completed with PEER. */
+    void (*link_fail)(struct tt_link *link);
 
     tutti_status (*send)(struct tt_link *link, const void *head, size_t head_bytes,
                          const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg);
 
     tutti_status (*map)(struct tt_wire *wire, void *memory, size_t bytes,
                         struct tt_wire_region **region);
-    void (*unmap)(struct tt_wire_region *region);
+    void (*unmap)(struct tt_wire_region *region); /* nothing of it is under way here or there */
     tutti_status (*pack)(struct tt_wire_region *region, void *key, size_t *bytes);
     tutti_status (*key_open)(struct tt_link *link, const void *key, size_t bytes,
                              struct tt_wire_key **opened);
@@ -76,5 +83,7 @@ struct tt_wire_ops {
 
 /* UCX's UCP, loaded when first opened. Without UCX at build time its `open` says so. */
 extern const struct tt_wire_ops tt_wire_ucx;
+/* "1.13.1 (libucp.so.0)", kept for ever; or UNSUPPORTED with the reason. Any thread. */
+tutti_status tt_wire_ucx_version(const char **version);
 
 #endif
