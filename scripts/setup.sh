@@ -19,6 +19,8 @@ clang-format        command -v clang-format
 libclang-rt-14-dev  ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.asan-*.a
 pkg-config          command -v pkg-config
 libhwloc-dev        pkg-config --exists hwloc
+libucx-dev          pkg-config --exists ucx
+iproute2            command -v ip
 libcmocka-dev       pkg-config --exists cmocka
 libcjson-dev        pkg-config --exists libcjson
 python3             command -v python3

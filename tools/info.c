@@ -16,6 +16,7 @@
 
 #include "command.h"
 #include "fabric/fabric.h"
+#include "fabric/wire.h"
 #include "run/team.h"
 #include "type/type.h"
 
@@ -99,6 +100,15 @@ static void say_cma(void)
         say_cost(tt_cma_cost());
 }
 
+static void say_ucx(void)
+{
+    const char *version;
+    if (tt_wire_ucx_version(&version) == TUTTI_OK)
+        line("ucx", "%s: between machines", version);
+    else
+        line("ucx", "not here: %s", tutti_error());
+}
+
 static void say_transports(void)
 {
     char size[24];
@@ -107,6 +117,7 @@ static void say_transports(void)
     line("thread", "between threads of one process, by plain loads");
     say_memory();
     say_cma();
+    say_ucx();
     line("window", "%s bytes for each rank in each of %d slots",
          tt_print_size(size, tt_team_window()), TT_SLOTS);
 }

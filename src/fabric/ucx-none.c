@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where UCX's headers were not there when Tutti was built.
+ */
+#include "fabric/wire.h"
+
+static tutti_status not_built(void)
+{
+    return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                   "this libtutti was built without UCX, which carries what goes between machines: "
+                   "install UCX's headers (Debian: libucx-dev) and build it again; jobs on one "
+                   "machine work without");
+}
+
+static tutti_status open_none(struct tt_wire **wire)
+{
+    (void)wire;
+    return not_built();
+}
+
+tutti_status tt_wire_ucx_version(const char **version)
+{
+    (void)version;
+    return not_built();
+}
+
+/* Nothing else can be called, since nothing was opened. */
+const struct tt_wire_ops tt_wire_ucx = {.name = "ucx", .open = open_none};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A port is a worker of UCX. Any thread may advance it, one at a time, which UCX calls serialized; it promises nothing
+ * less for that than for a single thread.
+ */
+#include <string.h>
+#include <sys/random.h>
+
+#include "fabric/ucx.h"
+
+/* Seconds for which closing a port still sends what was accepted, to peers that take it. */
+enum { LINGER_S = 1 };
+/* While something happens all the time, the clock is looked at only so often. */
+enum { BUSY = 4096 };
+
+static ucs_status_t packet_came(void *arg, const void *header, size_t header_length, void *data,
+                                size_t length, const ucp_am_recv_param_t *param)
+{
+    struct tt_port *port = arg;
+    (void)param; /* always eager: the data is here */
+    if (tt_order_take(port->order, header, header_length, data, length) == TUTTI_ERR_MEMORY) {
+        /* A packet is lost, so no order is left to keep: the links fail, rather than that somebody waits for ever. */
+        for (struct tt_ring *at = port->links.next; at != &port->links; at = at->next)
+            tt_ucx_link_fails(tt_container_of(at, struct tt_link, ring), UCS_ERR_NO_MEMORY);
+    }
+    return UCS_OK;
+}
+
+/* ---- Opening ---- */
+
+static tutti_status listen_for_packets(struct tt_port *port)
+{
+    ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = 0,
+        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .cb = packet_came,
+        .arg = port};
+    ucs_status_t status = tt_ucx.ucp_worker_set_am_recv_handler(port->worker, &param);
+    return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "waiting for packets");
+}
+
+/* What was asked for is only a wish; this is what it became. */
+static tutti_status check_worker(struct tt_port *port)
+{
+    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE |
+                                            UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER};
+    ucs_status_t status = tt_ucx.ucp_worker_query(port->worker, &attr);
+    if (status != UCS_OK) return tt_ucx_fail(status, "asking a worker what it can do");
+    if (attr.thread_mode < UCS_THREAD_MODE_SERIALIZED)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                       "this UCX lets only one thread use a worker: it was built without "
+                       "--enable-mt");
+    if (attr.max_am_header < TT_UCX_HEAD)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                       "the transports that UCX found carry heads of %zu bytes, and %d are needed: "
+                       "choose others by UCX_TLS",
+                       attr.max_am_header, TT_UCX_HEAD);
+    return TUTTI_OK;
+}
+
+static tutti_status create_worker(struct tt_port *port)
+{
+    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                  .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    struct tt_ucx_fds before;
+    tt_ucx_fds_now(&before);
+    ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
+    tt_ucx_fds_mark(&before);
+    if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
+    tutti_status checked = check_worker(port);
+    if (checked == TUTTI_OK) checked = listen_for_packets(port);
+    if (checked != TUTTI_OK) tt_ucx.ucp_worker_destroy(port->worker);
+    return checked;
+}
+
+/* Links are told apart by random numbers: 64 bits, from the system, are not met twice. */
+static tutti_status seed(struct tt_port *port)
+{
+    uint64_t bits;
+    if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
+        return tt_fail_errno(TUTTI_ERR_SYSTEM, "no random number from the system");
+    tt_random_seed(&port->random, bits);
+    return TUTTI_OK;
+}
+
+tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
+                              struct tt_port **port)
+{
+    struct tt_port *opened = tt_calloc(1, sizeof *opened);
+    if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
+    opened->wire = wire;
+    tt_ring_init(&opened->links);
+    tt_ring_init(&opened->idle);
+    tt_ring_init(&opened->completed);
+    tt_ring_init(&opened->chunks);
+    opened->order = tt_order_create(arrive, arg);
+    tutti_status status =
+        opened->order ? seed(opened) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
+    if (status == TUTTI_OK) status = create_worker(opened);
+    if (status == TUTTI_OK) {
+        *port = opened;
+        return TUTTI_OK;
+    }
+    tt_order_free(opened->order);
+    tt_free(opened);
+    return status;
+}
+
+/* Lets the links close that are closing; a second is enough for what lies here and is wanted there. */
+static void linger(struct tt_port *port)
+{
+    int64_t end_ns = tt_clock_ns() + LINGER_S * INT64_C(1000000000);
+    while (!tt_ring_empty(&port->links) && tt_clock_ns() < end_ns) {
+        tt_ucx.ucp_worker_progress(port->worker);
+        tt_ucx_ops_done(port);
+        port->stirred = true;
+        tt_ucx_links_settle(port);
+    }
+}
+
+void tt_ucx_port_close(struct tt_port *port)
+{
+    linger(port);
+    tt_ucx_links_abandon(port);
+    tt_ucx.ucp_worker_destroy(port->worker);
+    tt_ucx_links_drop(port);
+    tt_ucx_ops_done(port);
+    tt_ucx_ops_free(port);
+    tt_order_free(port->order);
+    tt_free(port);
+}
+
+/* ---- Address ---- */
+
+static tutti_status take_address(struct tt_port *port, uint32_t flags, void *address, size_t *bytes)
+{
+    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS |
+                                            UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS,
+                              .address_flags = flags};
+    ucs_status_t status = tt_ucx.ucp_worker_query(port->worker, &attr);
+    if (status != UCS_OK) return tt_ucx_fail(status, "asking for a worker's address");
+    tutti_status framed =
+        tt_ucx_frame("the address of a worker (fewer UCX_NET_DEVICES or UCX_TLS "
+                     "make it smaller)",
+                     attr.address, attr.address_length, address, TT_WIRE_ADDRESS, bytes);
+    tt_ucx.ucp_worker_release_address(port->worker, attr.address);
+    return framed;
+}
+
+tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes)
+{
+    tutti_status status = take_address(port, 0, address, bytes);
+    if (status != TUTTI_ERR_LIMIT) return status;
+    return take_address(port, UCP_WORKER_ADDRESS_FLAG_NET_ONLY, address, bytes);
+}
+
+/* ---- Advancing ---- */
+
+int tt_ucx_port_advance(struct tt_port *port)
+{
+    int n = tt_unlikely(port->stirred) ? tt_ucx_links_settle(port) : 0;
+    tt_order_open(port->order, true);
+    n += (int)tt_ucx.ucp_worker_progress(port->worker);
+    n += tt_order_open(port->order, false);
+    if (!tt_ring_empty(&port->completed)) n += tt_ucx_ops_done(port);
+    if (n == 0 || ++port->advances % BUSY == 0) tt_ucx_watch();
+    return n;
+}
+
+int tt_ucx_port_descriptor(struct tt_port *port)
+{
+    int descriptor;
+    ucs_status_t status = tt_ucx.ucp_worker_get_efd(port->worker, &descriptor);
+    if (status == UCS_OK) return descriptor;
+    (void)tt_ucx_fail(status, "asking for a worker's descriptor");
+    return -1;
+}
+
+tutti_status tt_ucx_port_arm(struct tt_port *port)
+{
+    if (port->stirred || !tt_ring_empty(&port->completed) || tt_order_ready(port->order))
+        return TUTTI_AGAIN;
+    ucs_status_t status = tt_ucx.ucp_worker_arm(port->worker);
+    if (status == UCS_OK) return TUTTI_OK;
+    return status == UCS_ERR_BUSY ? TUTTI_AGAIN : tt_ucx_fail(status, "arming a worker");
+}

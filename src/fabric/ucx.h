@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The wire over UCX's UCP: what its files share. ucx-load.c finds the library, ucx-wire.c has its context and
+ * registered memory, ucx-port.c its workers, ucx-link.c its endpoints, ucx-send.c what goes over them; ucx-order.c
+ * keeps packets in order.
+ *
+ * A link owns its operations, each in exactly one ring:
+ *
+ *     link->under_way   UCX has a request for it
+ *     link->unflushed   a put that no flush serves yet
+ *     link->in_flush    a put that the flush under way serves
+ *     port->completed   over: `done` is called by the port's next advance
+ *     port->idle        free for the next one
+ *
+ * UCX calls back from wherever it likes; what it calls only moves operations and links between rings, and advance calls
+ * the user's functions from one place. So they may call everything but port_advance and port_close.
+ */
+#ifndef TT_UCX_H
+#define TT_UCX_H
+
+#include <ucp/api/ucp.h>
+
+#include "fabric/ucx-order.h"
+#include "fabric/wire.h"
+
+/* The least version that has all of what follows as it is used here. */
+enum { TT_UCX_MAJOR = 1, TT_UCX_MINOR = 12 };
+
+/* Every function of UCX that is used. */
+#define TT_UCX_LIST(X)                                                                             \
+    X(ucp_get_version)                                                                             \
+    X(ucs_status_string)                                                                           \
+    X(ucp_config_read)                                                                             \
+    X(ucp_config_release)                                                                          \
+    X(ucp_init_version)                                                                            \
+    X(ucp_cleanup)                                                                                 \
+    X(ucp_worker_create)                                                                           \
+    X(ucp_worker_destroy)                                                                          \
+    X(ucp_worker_query)                                                                            \
+    X(ucp_worker_release_address)                                                                  \
+    X(ucp_worker_progress)                                                                         \
+    X(ucp_worker_get_efd)                                                                          \
+    X(ucp_worker_arm)                                                                              \
+    X(ucp_worker_set_am_recv_handler)                                                              \
+    X(ucp_ep_create)                                                                               \
+    X(ucp_ep_close_nbx)                                                                            \
+    X(ucp_ep_flush_nbx)                                                                            \
+    X(ucp_am_send_nbx)                                                                             \
+    X(ucp_get_nbx)                                                                                 \
+    X(ucp_put_nbx)                                                                                 \
+    X(ucp_request_free)                                                                            \
+    X(ucp_mem_map)                                                                                 \
+    X(ucp_mem_unmap)                                                                               \
+    X(ucp_rkey_pack)                                                                               \
+    X(ucp_rkey_buffer_release)                                                                     \
+    X(ucp_ep_rkey_unpack)                                                                          \
+    X(ucp_rkey_destroy)
+
+struct tt_ucx_api {
+#define TT_UCX_POINTER(name) __typeof__(name) *name;
+    TT_UCX_LIST(TT_UCX_POINTER)
+#undef TT_UCX_POINTER
+};
+/* Filled once tt_ucx_load returned OK, and never emptied. */
+extern struct tt_ucx_api tt_ucx;
+
+/* Loads the library at the first call, of whichever thread; later ones tell the same. UNSUPPORTED with the reason. */
+tutti_status tt_ucx_load(void);
+
+/* An error of UCX as one of ours: MEMORY, PEER or SYSTEM, with its text and what was being done. */
+__attribute__((cold)) tutti_status tt_ucx_fail(ucs_status_t status, const char *doing);
+
+/* ---- Rings ---- */
+
+struct tt_ring {
+    struct tt_ring *prev, *next;
+};
+
+static inline void tt_ring_init(struct tt_ring *ring)
+{
+    ring->prev = ring->next = ring;
+}
+
+static inline bool tt_ring_empty(const struct tt_ring *ring)
+{
+    return ring->next == ring;
+}
+
+static inline void tt_ring_take(struct tt_ring *item)
+{
+    item->prev->next = item->next;
+    item->next->prev = item->prev;
+}
+
+static inline void tt_ring_add(struct tt_ring *ring, struct tt_ring *item)
+{
+    item->prev = ring->prev;
+    item->next = ring;
+    ring->prev->next = item;
+    ring->prev = item;
+}
+
+static inline void tt_ring_move(struct tt_ring *ring, struct tt_ring *item)
+{
+    tt_ring_take(item);
+    tt_ring_add(ring, item);
+}
+
+/* ---- What is behind the names of wire.h ---- */
+
+struct tt_wire {
+    ucp_context_h context;
+    int64_t delay_us; /* TUTTI_FAULT=delay=US: each operation is begun so much later, at most */
+};
+
+struct tt_wire_region {
+    struct tt_wire *wire;
+    ucp_mem_h memory;
+};
+
+struct tt_wire_key {
+    ucp_rkey_h key;
+};
+
+struct tt_port {
+    struct tt_wire *wire;
+    ucp_worker_h worker;
+    struct tt_order *order;
+    struct tt_ring links, idle, completed, chunks;
+    unsigned advances;
+    bool
+        stirred; /* a link has something for the next advance: it failed, is to be flushed, or can be freed */
+    struct tt_random random;
+};
+
+struct tt_link {
+    struct tt_ring ring; /* of its port */
+    struct tt_port *port;
+    ucp_ep_h endpoint;   /* NULL once UCX has closed it */
+    void *close_request; /* of UCX, while it does */
+    tt_wire_lost_fn *lost;
+    void *arg;
+    uint64_t origin;  /* by which receivers tell links apart */
+    uint32_t number;  /* of the next packet */
+    ucs_status_t why; /* it failed */
+    ucs_status_t end; /* how the closing of the endpoint ended */
+    /* failed: nothing more can be begun. dropped: the user has closed it. told: `lost` was called or is not to be.
+     * closing: UCX was asked to close the endpoint. flushing: a flush is under way. */
+    bool failed, dropped, told, closing, flushing;
+    struct tt_ring under_way, unflushed, in_flush;
+};
+
+enum { TT_UCX_HEAD = sizeof(struct tt_packet_head) + TT_WIRE_HEAD };
+
+struct tt_ucx_op {
+    struct tt_ring ring;
+    struct tt_link *link;
+    tt_wire_done_fn *done;
+    void *arg;
+    int awaits; /* events: the request, and of a put the flush */
+    tutti_status status;
+    unsigned char head[TT_UCX_HEAD]; /* UCX borrows a packet's head until it is sent */
+};
+
+/* ---- ucx-wire.c ---- */
+tutti_status tt_ucx_open(struct tt_wire **wire);
+void tt_ucx_close(struct tt_wire *wire);
+tutti_status tt_ucx_map(struct tt_wire *wire, void *memory, size_t bytes,
+                        struct tt_wire_region **region);
+void tt_ucx_unmap(struct tt_wire_region *region);
+tutti_status tt_ucx_pack(struct tt_wire_region *region, void *key, size_t *bytes);
+/* What UCX packed, with its length and a check sum: UCX itself reads such bytes without asking how many there are. */
+tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
+                          size_t *bytes);
+/* Its inside, or NULL with the reason told (ARG). */
+const void *tt_ucx_unframe(const char *what, const void *from, size_t n);
+
+/* How long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to a day. */
+int64_t tt_ucx_patience_ms(void);
+
+/* ---- ucx-socket.c ---- */
+enum { TT_UCX_FDS = 16384 }; /* descriptors from here on are not looked at */
+struct tt_ucx_fds {
+    uint64_t bits[TT_UCX_FDS / 64];
+};
+/* Which descriptors are open; sockets that were opened since are UCX's, and will be watched. */
+void tt_ucx_fds_now(struct tt_ucx_fds *fds);
+void tt_ucx_fds_mark(const struct tt_ucx_fds *before);
+/* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at more. Any thread. */
+void tt_ucx_watch(void);
+
+/* ---- ucx-port.c ---- */
+tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
+                              struct tt_port **port);
+void tt_ucx_port_close(struct tt_port *port);
+tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
+int tt_ucx_port_advance(struct tt_port *port);
+int tt_ucx_port_descriptor(struct tt_port *port);
+tutti_status tt_ucx_port_arm(struct tt_port *port);
+
+/* ---- ucx-link.c ---- */
+tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t bytes,
+                              tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
+void tt_ucx_link_close(struct tt_link *link);
+void tt_ucx_link_fail(struct tt_link *link);
+tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes,
+                             struct tt_wire_key **opened);
+void tt_ucx_key_close(struct tt_wire_key *key);
+/* Nothing goes over it any more; the next advance tells. */
+void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why);
+/* Of advance: begins flushes, tells of failures, frees what is over. Returns how many things happened. */
+int tt_ucx_links_settle(struct tt_port *port);
+/* Their worker goes now: UCX insists that nobody waits for the closing of an endpoint then. */
+void tt_ucx_links_abandon(struct tt_port *port);
+/* Frees the links, whatever their state, once their worker is gone; their operations are completed with PEER. */
+void tt_ucx_links_drop(struct tt_port *port);
+
+/* ---- ucx-send.c ---- */
+tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_bytes,
+                         const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg);
+tutti_status tt_ucx_get(struct tt_link *link, void *to, uint64_t from, struct tt_wire_key *key,
+                        size_t bytes, tt_wire_done_fn *done, void *arg);
+tutti_status tt_ucx_put(struct tt_link *link, uint64_t to, const void *from,
+                        struct tt_wire_key *key, size_t bytes, tt_wire_done_fn *done, void *arg);
+/* One of those that an operation awaits has happened. */
+void tt_ucx_op_event(struct tt_ucx_op *op, ucs_status_t status);
+/* All of a ring: the flush that served them is over, or they are given up. */
+void tt_ucx_ops_event(struct tt_ring *ring, ucs_status_t status);
+void tt_ucx_flush(struct tt_link *link);
+/* Calls `done` of what is over; returns of how many. */
+int tt_ucx_ops_done(struct tt_port *port);
+void tt_ucx_ops_free(struct tt_port *port);
+
+#endif

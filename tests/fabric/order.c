@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets come in the order of their numbers whatever order they are taken in, and what is no packet is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric/ucx-order.h"
+
+enum { LINKS = 40, EACH = 200 };
+
+struct inbox {
+    struct tt_order *order;
+    uint64_t next[LINKS];
+    int came, inside;
+};
+
+struct letter {
+    int link;
+    uint64_t number;
+};
+
+static void arrive(void *arg, const void *head, size_t head_bytes, const void *data,
+                   size_t data_bytes)
+{
+    struct inbox *inbox = arg;
+    struct letter letter;
+    assert_int_equal(head_bytes, sizeof letter);
+    memcpy(&letter, head, sizeof letter);
+    assert_int_equal(inbox->inside++, 0);
+    assert_int_equal(letter.number, inbox->next[letter.link]++);
+    assert_int_equal(data_bytes, letter.number % 7 * 3);
+    for (size_t i = 0; i < data_bytes; i++)
+        assert_int_equal(((const unsigned char *)data)[i], (unsigned char)(letter.number + i));
+    inbox->came++;
+    inbox->inside--;
+}
+
+/* The packet as it is sent; its data inside with the head, or beside it. */
+static tutti_status take(struct inbox *inbox, int link, uint64_t number)
+{
+    unsigned char bytes[100], data[32];
+    struct letter letter = {link, number};
+    size_t n = number % 7 * 3;
+    bool inside = number % 2;
+    struct tt_packet_head packet = {.origin = 1000 + (uint64_t)link * 17,
+                                    .number = (uint32_t)number,
+                                    .head_bytes = sizeof letter,
+                                    .form = TT_PACKET_FORM};
+    for (size_t i = 0; i < n; i++) data[i] = (unsigned char)(number + i);
+    memcpy(bytes, &packet, sizeof packet);
+    memcpy(bytes + sizeof packet, &letter, sizeof letter);
+    memcpy(bytes + sizeof packet + sizeof letter, data, n);
+    return tt_order_take(inbox->order, bytes, sizeof packet + sizeof letter + (inside ? n : 0),
+                         data, inside ? 0 : n);
+}
+
+static void shuffle(struct letter *letters, int n, struct tt_random *random)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int k = (int)tt_random_below(random, (uint64_t)i + 1);
+        struct letter letter = letters[i];
+        letters[i] = letters[k];
+        letters[k] = letter;
+    }
+}
+
+/* All packets of many links, shuffled, come in order: some while nothing may be delivered. */
+static void any_order_becomes_the_right_one(void **state)
+{
+    (void)state;
+    static struct letter letters[LINKS * EACH];
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct tt_random random;
+        struct inbox inbox = {0};
+        inbox.order = tt_order_create(arrive, &inbox);
+        tt_random_seed(&random, seed);
+        for (int i = 0; i < LINKS * EACH; i++)
+            letters[i] = (struct letter){i % LINKS, (uint64_t)(i / LINKS)};
+        int window = 1 + (int)tt_random_below(&random, seed < 10 ? 200 : LINKS * EACH);
+        for (int i = 0; i < LINKS * EACH; i += window)
+            shuffle(letters + i, (int)tt_min(window, LINKS * EACH - i), &random);
+        for (int i = 0; i < LINKS * EACH; i++) {
+            if (tt_random_below(&random, 4) == 0) tt_order_open(inbox.order, i % 2);
+            assert_int_equal(take(&inbox, letters[i].link, letters[i].number), TUTTI_OK);
+        }
+        tt_order_open(inbox.order, true);
+        tt_order_open(inbox.order, false);
+        assert_int_equal(inbox.came, LINKS * EACH);
+        assert_false(tt_order_ready(inbox.order));
+        tt_order_free(inbox.order);
+    }
+}
+
+static void early_ones_wait_until_it_opens(void **state)
+{
+    (void)state;
+    struct inbox inbox = {0};
+    inbox.order = tt_order_create(arrive, &inbox);
+    assert_int_equal(take(&inbox, 3, 1), TUTTI_OK);
+    assert_false(tt_order_ready(inbox.order));
+    assert_int_equal(take(&inbox, 3, 0), TUTTI_OK);
+    assert_true(tt_order_ready(inbox.order));
+    assert_int_equal(inbox.came, 0);
+    tt_order_open(inbox.order, true);
+    assert_int_equal(tt_order_open(inbox.order, false), 2);
+    assert_int_equal(inbox.came, 2);
+    assert_int_equal(take(&inbox, 4, 7), TUTTI_OK); /* freed while it waits */
+    tt_order_free(inbox.order);
+}
+
+static void refused(struct tt_order *order, const void *head, size_t head_bytes, size_t data_bytes)
+{
+    assert_int_equal(tt_order_take(order, head, head_bytes, "data", data_bytes), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tutti_error(), "packet"));
+}
+
+static void what_is_no_packet_is_refused(void **state)
+{
+    (void)state;
+    struct inbox inbox = {0};
+    inbox.order = tt_order_create(arrive, &inbox);
+    tt_order_open(inbox.order, true);
+    struct {
+        struct tt_packet_head packet;
+        char more[TT_WIRE_HEAD + 8];
+    } sent = {.packet = {.origin = 5, .form = TT_PACKET_FORM, .head_bytes = 9}};
+    refused(inbox.order, &sent, sizeof sent.packet - 1, 0); /* cut off */
+    refused(inbox.order, &sent, sizeof sent.packet + 8, 0); /* its head too */
+    refused(inbox.order, &sent, sizeof sent.packet + 10, 4);
+    sent.packet.head_bytes = TT_WIRE_HEAD + 1;
+    refused(inbox.order, &sent, sizeof sent, 0);
+    sent.packet.form++;
+    refused(inbox.order, &sent, sizeof sent, 0);
+    for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 1, i), TUTTI_OK);
+    assert_int_equal(take(&inbox, 1, 1), TUTTI_ERR_ARG); /* came before */
+    assert_int_equal(take(&inbox, 1, 5), TUTTI_OK);
+    assert_int_equal(take(&inbox, 1, 5), TUTTI_ERR_ARG); /* twice */
+    assert_int_equal(inbox.came, 2);
+    tt_order_free(inbox.order);
+}
+
+/* Wherever memory ends, a packet is either kept or told to be lost. */
+static void memory_may_end(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 20; i++) {
+        struct inbox inbox = {0};
+        tt_memory_fail_at(i);
+        inbox.order = tt_order_create(arrive, &inbox);
+        int lost = 0;
+        for (int link = 0; link < 12 && inbox.order; link++) {
+            tutti_status status = take(&inbox, link, 0);
+            assert_true(status == TUTTI_OK || status == TUTTI_ERR_MEMORY);
+            lost += status != TUTTI_OK;
+        }
+        tt_memory_fail_at(-1);
+        if (inbox.order) {
+            tt_order_open(inbox.order, true);
+            tt_order_open(inbox.order, false);
+            assert_int_equal(inbox.came + lost, 12);
+        }
+        tt_order_free(inbox.order);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_order_becomes_the_right_one),
+        cmocka_unit_test(early_ones_wait_until_it_opens),
+        cmocka_unit_test(what_is_no_packet_is_refused),
+        cmocka_unit_test(memory_may_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Two network namespaces joined by a cable, which is cut while nothing goes over it and while much does: both ends
+# notice. By itself it would take UCX a quarter of an hour. Nor is a peer given up that only does not advance.
+set -euo pipefail
+
+here=tutti-here-$$
+there=tutti-there-$$
+skip() {
+    echo "wire-cut: skipped: $1" >&2
+    exit 77
+}
+
+command -v ip >/dev/null || skip 'there is no ip command (iproute2)'
+ip netns add "$here" 2>/dev/null || skip 'network namespaces are not allowed here'
+clean() {
+    ip netns del "$here"
+    ip netns del "$there" 2>/dev/null || true
+}
+trap clean EXIT
+ip netns add "$there"
+ip link add cable netns "$here" type veth peer name cable netns "$there" ||
+    skip 'pairs of virtual interfaces are not allowed here'
+for end in "$here 10.77.0.1" "$there 10.77.0.2"; do
+    read -r name address <<<"$end"
+    ip -n "$name" addr add "$address/24" dev cable
+    ip -n "$name" link set lo up
+    ip -n "$name" link set cable up
+done
+# The kernel takes a moment to see that the cable is in; UCX uses no interface before.
+carriers() { ip -n "$here" link show cable && ip -n "$there" link show cable; }
+for _ in $(seq 100); do
+    [ "$(carriers | grep -c 'state UP')" -eq 2 ] && break
+    sleep 0.1
+done
+unshare --mount true || skip 'mount namespaces are not allowed here'
+
+export UCX_TLS=tcp,self TUTTI_PEER_TIMEOUT=4
+timeout 100 "$TUTTI_BUILD/tests/fabric-wire-lost" cut "$here" "$there"

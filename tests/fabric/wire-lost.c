@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What wire.h promises when a peer goes: everything under way ends, once, with PEER, the loss is told, once, and nothing
+ * can be begun any more.
+ *
+ *     fabric-wire-lost                   a peer is killed, never was, goes by itself; a link is closed in the midst
+ *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side stops for a while;
+ *                                      then `ip` cuts it in HERE, while nothing is under way, and while all is
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fabric/pair.h"
+
+enum { MIB = 1 << 20, MANY = 60 };
+
+static void ignore_packet(void *arg, const void *head, size_t head_bytes, const void *data,
+                          size_t data_bytes)
+{
+    (void)head, (void)head_bytes, (void)data, (void)data_bytes;
+    if (arg) ++*(int *)arg;
+}
+
+struct work {
+    char *memory; /* two MiB for each that is under way: from, to */
+    struct tt_wire_region *region;
+    struct tt_wire_key *key;
+    uint64_t there;
+    struct tally sends, gets, puts;
+};
+
+static void work_open(struct side *side, struct work *work)
+{
+    struct {
+        uint64_t at;
+        size_t bytes;
+        char key[TT_WIRE_KEY];
+    } mine, other;
+    *work = (struct work){.memory = calloc(2, MIB)};
+    memset(&mine, 0, sizeof mine);
+    must(side->ops->map(side->wire, work->memory, 2 * MIB, &work->region) == TUTTI_OK);
+    must(side->ops->pack(work->region, mine.key, &mine.bytes) == TUTTI_OK);
+    mine.at = (uint64_t)(uintptr_t)work->memory;
+    pair_swap(side, &mine, &other, sizeof mine);
+    must(side->ops->key_open(side->link, other.key, other.bytes, &work->key) == TUTTI_OK);
+    work->there = other.at;
+}
+
+static void work_close(struct side *side, struct work *work)
+{
+    side->ops->key_close(work->key);
+    side->ops->unmap(work->region);
+    free(work->memory);
+}
+
+/* Sends, gets and puts of a MiB; they are longer than what sockets hold, so that they stay under way while the other
+ * does nothing. */
+static void work_begin(struct side *side, struct work *work)
+{
+    char *from = work->memory, *to = work->memory + MIB;
+    for (int i = 0; i < MANY; i++) {
+        tally_begun(&work->sends,
+                    side->ops->send(side->link, "head", 4, from, MIB, tally_done, &work->sends));
+        tally_begun(&work->gets, side->ops->get(side->link, to, work->there, work->key, MIB,
+                                                tally_done, &work->gets));
+        tally_begun(&work->puts, side->ops->put(side->link, work->there + MIB, from, work->key, MIB,
+                                                tally_done, &work->puts));
+    }
+}
+
+static int left(const struct work *work)
+{
+    return work->sends.left + work->gets.left + work->puts.left;
+}
+
+/* Nothing is begun over a lost link, nor kept. */
+static void nothing_goes(struct side *side, struct work *work)
+{
+    struct tt_wire_key *key;
+    char byte;
+    must(side->ops->send(side->link, "head", 4, NULL, 0, tally_done, NULL) == TUTTI_ERR_PEER);
+    must(side->ops->get(side->link, &byte, work->there, work->key, 1, tally_done, NULL) ==
+         TUTTI_ERR_PEER);
+    must(side->ops->put(side->link, work->there, &byte, work->key, 1, tally_done, NULL) ==
+         TUTTI_ERR_PEER);
+    char own[TT_WIRE_KEY];
+    size_t bytes;
+    must(side->ops->pack(work->region, own, &bytes) == TUTTI_OK);
+    must(side->ops->key_open(side->link, own, bytes, &key) == TUTTI_ERR_PEER);
+}
+
+static void all_is_told(struct side *side, struct work *work)
+{
+    while (side->lost == 0 || left(work) > 0) {
+        if (side->ops->port_advance(side->port) == 0) sched_yield();
+    }
+    for (int i = 0; i < 100; i++) side->ops->port_advance(side->port);
+    must(side->lost == 1 && side->why == TUTTI_ERR_PEER);
+    must(work->sends.over == MANY && work->gets.over == MANY && work->puts.over == MANY);
+    nothing_goes(side, work);
+}
+
+/* ---- The peer is killed while all is under way ---- */
+
+static void play_killed(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    if (side->me == 1) {
+        pair_wait(side);
+        for (int i = 0; i < 20; i++) side->ops->port_advance(side->port);
+        kill(getpid(), SIGKILL);
+    }
+    work_begin(side, &work);
+    pair_tell(side);
+    all_is_told(side, &work);
+    must(work.sends.failed + work.gets.failed + work.puts.failed > 0);
+    work_close(side, &work);
+    pair_close(side);
+}
+
+static void a_killed_peer_is_told(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_killed, 1, NULL));
+}
+
+/* ---- The peer is killed while nothing is under way ---- */
+
+static void play_killed_idle(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    char byte = 1;
+    struct tally tally = {0};
+    tally_begun(&tally,
+                side->ops->put(side->link, work.there, &byte, work.key, 1, tally_done, &tally));
+    tally_wait(side, &tally);
+    pair_sync(side);
+    if (side->me == 1) kill(getpid(), SIGKILL);
+    while (side->lost == 0) side->ops->port_advance(side->port);
+    nothing_goes(side, &work);
+    work_close(side, &work);
+    pair_close(side);
+}
+
+static void a_peer_killed_while_idle_is_told(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_killed_idle, 1, NULL));
+}
+
+/* ---- The other's port is gone before anything is sent to it ---- */
+
+static void play_gone(struct side *side)
+{
+    struct work work = {0};
+    pair_meet(side, ignore_packet, NULL);
+    pair_sync(side);
+    if (side->me == 1) {
+        pair_close(side);
+        pair_tell(side);
+        return;
+    }
+    pair_wait(side);
+    for (int i = 0; i < 3; i++) {
+        tutti_status status =
+            side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &work.sends);
+        if (status == TUTTI_ERR_PEER) continue; /* told already */
+        tally_begun(&work.sends, status);
+    }
+    while (side->lost == 0 || work.sends.left) side->ops->port_advance(side->port);
+    must(side->lost == 1 && side->why == TUTTI_ERR_PEER);
+    pair_close(side);
+}
+
+static void a_port_that_is_gone_is_told(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_gone, -1, NULL));
+}
+
+/* ---- A link is closed while all is under way ---- */
+
+/* The other advances: all comes to its end. */
+static void play_closed(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    if (side->me == 0) {
+        work_begin(side, &work);
+        int before = left(&work);
+        must(before > 0);
+        side->ops->key_close(work.key);
+        side->ops->link_close(side->link);
+        side->link = NULL;
+        must(left(&work) == before); /* only advance completes */
+        while (left(&work) > 0) side->ops->port_advance(side->port);
+        must(work.sends.over == MANY && work.gets.over == MANY && work.puts.over == MANY);
+        must(side->lost == 0);
+    } else {
+        side->ops->key_close(work.key);
+    }
+    pair_sync(side);
+    side->ops->unmap(work.region);
+    free(work.memory);
+    pair_close(side);
+}
+
+static void closing_a_link_ends_what_is_under_way(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_closed, -1, NULL));
+}
+
+/* The other does not: closing the port gives up, and the other is told when it advances again. */
+static void play_abandoned(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    side->ops->key_close(work.key);
+    if (side->me == 0) {
+        for (int i = 0; i < MANY; i++)
+            tally_begun(&work.sends, side->ops->send(side->link, "head", 4, work.memory, MIB,
+                                                     tally_done, &work.sends));
+        must(left(&work) > 0);
+        side->ops->link_close(side->link);
+        side->ops->port_close(side->port);
+        must(left(&work) == 0 && work.sends.failed > 0 && work.sends.over == MANY);
+        pair_tell(side);
+    } else {
+        pair_wait(side);
+        while (side->lost == 0) side->ops->port_advance(side->port);
+        must(side->why == TUTTI_ERR_PEER);
+        side->ops->link_close(side->link);
+        side->ops->port_close(side->port);
+    }
+    side->ops->unmap(work.region);
+    side->ops->close(side->wire);
+    free(work.memory);
+}
+
+static void closing_a_port_gives_up_what_is_under_way(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_abandoned, -1, NULL));
+}
+
+/* ---- What was sent before a link is closed in order still comes ---- */
+
+static void play_last_words(struct side *side)
+{
+    int came = 0;
+    struct tally tally = {0};
+    char *data = calloc(1, MIB);
+    pair_meet(side, ignore_packet, &came);
+    pair_sync(side);
+    if (side->me == 0) {
+        for (int i = 0; i < 20; i++)
+            tally_begun(&tally,
+                        side->ops->send(side->link, "head", 4, data, 50000, tally_done, &tally));
+        tally_wait(side, &tally);
+    } else {
+        while (came < 20) side->ops->port_advance(side->port);
+    }
+    pair_close(side);
+    free(data);
+}
+
+static void what_was_sent_before_closing_comes(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_last_words, -1, NULL));
+}
+
+/* ---- A cut cable ---- */
+
+static char *const *networks;
+
+static void cut_cable(const char *state)
+{
+    char command[200];
+    snprintf(command, sizeof command, "ip -n %s link set cable %s", networks[0], state);
+    must(system(command) == 0);
+}
+
+static void notice(struct side *side, const char *when)
+{
+    int64_t begin_ns = tt_clock_ns();
+    while (side->lost == 0) {
+        if (side->ops->port_advance(side->port) == 0) usleep(1000);
+    }
+    must(side->why == TUTTI_ERR_PEER);
+    printf("%s: side %d noticed the cut after %.1f s (TUTTI_PEER_TIMEOUT=%s)\n", when, side->me,
+           (double)(tt_clock_ns() - begin_ns) * 1e-9, getenv("TUTTI_PEER_TIMEOUT"));
+}
+
+/* Nothing is under way; both ends notice. */
+static void play_cut_idle(struct side *side)
+{
+    int came = 0;
+    struct tally tally = {0};
+    pair_meet(side, ignore_packet, &came);
+    tally_begun(&tally, side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &tally));
+    tally_wait(side, &tally);
+    while (came == 0) side->ops->port_advance(side->port);
+    pair_sync(side);
+    if (side->me == 0) cut_cable("down");
+    notice(side, "idle");
+    pair_close(side);
+    pair_tell(side);
+    pair_wait(side);
+    if (side->me == 0) cut_cable("up");
+}
+
+/* All is under way, from one to the other. */
+static void play_cut_busy(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    if (side->me == 0) {
+        work_begin(side, &work);
+        for (int i = 0; i < 20; i++) side->ops->port_advance(side->port);
+        cut_cable("down");
+        must(left(&work) > 0);
+    }
+    notice(side, "busy");
+    if (side->me == 0) all_is_told(side, &work);
+    work_close(side, &work);
+    pair_close(side);
+    pair_tell(side);
+    pair_wait(side);
+}
+
+/* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent than sockets hold, is
+ * not taken for one that is gone. */
+static void play_stopped(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    if (side->me == 0) {
+        work_begin(side, &work);
+        int64_t end_ns =
+            tt_clock_ns() + INT64_C(3) * 1000000000 * atoi(getenv("TUTTI_PEER_TIMEOUT"));
+        while (tt_clock_ns() < end_ns) {
+            if (side->ops->port_advance(side->port) == 0) usleep(1000);
+        }
+        must(left(&work) > 0 && side->lost == 0);
+        pair_tell(side);
+        while (left(&work) > 0) side->ops->port_advance(side->port);
+        must(side->lost == 0);
+    } else {
+        pair_wait(side);
+    }
+    pair_sync(side);
+    must(work.sends.failed + work.gets.failed + work.puts.failed == 0);
+    work_close(side, &work);
+    pair_close(side);
+}
+
+static int with_networks(char **names)
+{
+    networks = names;
+    bool well = pair_play(play_stopped, -1, networks) && pair_play(play_cut_idle, -1, networks);
+    if (!well) return 1;
+    sleep(2); /* the interface is running again */
+    return pair_play(play_cut_busy, -1, networks) ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_killed_peer_is_told),
+        cmocka_unit_test(a_peer_killed_while_idle_is_told),
+        cmocka_unit_test(a_port_that_is_gone_is_told),
+        cmocka_unit_test(closing_a_link_ends_what_is_under_way),
+        cmocka_unit_test(closing_a_port_gives_up_what_is_under_way),
+        cmocka_unit_test(what_was_sent_before_closing_comes),
+    };
+    if (argc == 4 && strcmp(argv[1], "cut") == 0) return with_networks(argv + 2);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# wire.sh PROGRAM TRANSPORTS: a test of the wire over what UCX is told to use.
+#     tcp      sockets only
+#     sm       shared memory, which UCX offers to whoever wants to be told of peers' deaths only when asked
+#     choice   what UCX chooses by itself
+set -euo pipefail
+
+unset "${!UCX_@}" TUTTI_UCX
+case $2 in
+tcp) export UCX_TLS=tcp,self ;;
+sm) export UCX_TLS=sm,self UCX_POSIX_ERROR_HANDLING=y UCX_SYSV_ERROR_HANDLING=y ;;
+choice) ;;
+*) exit 2 ;;
+esac
+export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
+exec "$TUTTI_BUILD/tests/$1"
