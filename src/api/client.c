@@ -123,6 +123,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_helpers_end(client);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
+    tt_msg_leave(client->msg);
     tt_common_leave(f->job, f->common, f->me);
     destroy(client);
     return TUTTI_OK;

@@ -269,3 +269,21 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
                f->read_cost == 1 ? "y" : "ies");
     return TUTTI_OK;
 }
+
+/* ---- Between machines: a job that this launches is on one, where nobody needs to be told ---- */
+
+tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes)
+{
+    (void)f;
+    (void)address;
+    (void)bytes;
+    return TUTTI_OK;
+}
+
+tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes)
+{
+    (void)f;
+    (void)address;
+    (void)bytes;
+    return tt_fail(TUTTI_ERR_BOOT, "nobody has told where rank %d is", rank);
+}

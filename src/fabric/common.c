@@ -126,6 +126,13 @@ static void clear(struct tt_job_page *job, struct tt_common *common)
     atomic_store(&common->number, 0);
 }
 
+void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    uint32_t joined = TT_RANK_JOINED;
+    atomic_compare_exchange_strong(&common->rank[rank].fate.state, &joined, TT_RANK_LEFT);
+    look_all(job);
+}
+
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank)
 {
     uint32_t joined = TT_RANK_JOINED, here = ranks_here(job);

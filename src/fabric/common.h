@@ -34,6 +34,8 @@ void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
                     enum tt_cause cause, int code);
 /* The rank leaves, unless it failed; whoever waits for it shall look. It must not touch *common any more. */
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
+/* A rank of another machine says that it leaves. */
+void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
 /* A rank that left is still needed by somebody: that is a failure after all. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
 

@@ -48,6 +48,7 @@ static void free_peer(tutti_context *c, struct tt_peer *peer)
 
 static void free_context(tutti_context *c)
 {
+    if (c->peer) tt_wired_context_close(c);
     if (c->peer) tt_peer_each(c, free_peer);
     tt_op_close(c);
     tt_parcel_close(c);
@@ -58,11 +59,11 @@ static void free_context(tutti_context *c)
     tt_free(c);
 }
 
-static tutti_context *make_context(struct tt_msg *msg, int index)
+static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **made)
 {
     struct tt_fabric *f = msg->f;
     tutti_context *c = tt_alloc_lines(sizeof *c);
-    if (!c) return NULL;
+    if (!c) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
     c->msg = msg;
     c->f = f;
     c->mail = &msg->mail->context[index];
@@ -70,9 +71,13 @@ static tutti_context *make_context(struct tt_msg *msg, int index)
     c->signals = f->ops->signalling != NULL;
     c->failures = atomic_load(&f->job->failures);
     c->peer = tt_calloc((size_t)f->size, sizeof *c->peer);
-    if (c->peer) return c;
-    free_context(c);
-    return NULL;
+    tutti_status status =
+        c->peer ? tt_wired_context(c) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
+    if (status != TUTTI_OK)
+        free_context(c);
+    else
+        *made = c;
+    return status;
 }
 
 /* All or none; they are there for other threads when their number says so. */
@@ -83,10 +88,10 @@ tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **cont
         return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, this one has %d",
                        TUTTI_CONTEXTS, before);
     for (int i = 0; i < n; i++) {
-        msg->context[before + i] = make_context(msg, before + i);
-        if (msg->context[before + i]) continue;
+        tutti_status status = make_context(msg, before + i, &msg->context[before + i]);
+        if (status == TUTTI_OK) continue;
         while (i > 0) free_context(msg->context[before + --i]);
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
+        return status;
     }
     for (int i = 0; i < n; i++) contexts[i] = msg->context[before + i];
     atomic_store(&msg->contexts, before + n);
@@ -159,6 +164,12 @@ static void free_endpoints(struct tt_msg *msg)
         next = e->next;
         tt_free(e);
     }
+}
+
+void tt_msg_leave(struct tt_msg *msg)
+{
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    for (int i = 0; i < n; i++) tt_wired_leave(msg->context[i]);
 }
 
 /* What refers to receipts first: they go with the last reference. */

@@ -63,7 +63,8 @@ struct tt_op {
     bool answered;                 /* ... after which it ends */
     struct tutti_pending *receipt; /* of a pull */
     tutti_status status;
-    bool ended; /* waits to be told of */
+    bool ended;   /* waits to be told of */
+    bool on_wire; /* which will end it */
     struct tt_op *next;
     struct tt_wire_region *region; /* of a long message on a wire */
     struct tt_wire_key *key;
@@ -78,8 +79,9 @@ struct tt_parcel {
     struct tt_op *op; /* told when all of it has gone */
     char *owned;
     tutti_context *context;
-    int on_wire; /* pieces that a wire still reads */
-    bool sent;   /* no longer in a list: given back with the last of them */
+    uint64_t op_id; /* op's: it may have ended since */
+    int on_wire;    /* pieces that a wire still reads */
+    bool sent;      /* no longer in a list: given back with the last of them */
     char header[TUTTI_HEADER_BYTES];
 };
 
@@ -100,9 +102,11 @@ struct tt_peer {
     uint64_t arrived;
     struct tt_parcels fences;
     /* Of a wire. */
+    tutti_context *owner;
     struct tt_link *link;
-    int wire_puts; /* under way */
-    bool asked;    /* for its address */
+    int wire_puts;           /* under way */
+    bool asked;              /* for its address */
+    struct tt_parcels cards; /* of contexts that it asked for and that are not there yet */
 };
 
 struct tt_inlet {
@@ -134,6 +138,7 @@ struct tt_msg {
     pthread_mutex_t region_lock;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
     struct tt_wire *wire;
+    bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
     struct tt_shared_pulls pulls;
 };
 
@@ -174,8 +179,9 @@ struct tutti_context {
     struct tt_port *port;
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
-    struct tt_parcels cards;    /* asked for, of contexts that are not there yet; context 0's */
-    int cards_seen;             /* contexts there were when they were last looked through */
+    int cards,
+        cards_seen; /* asked for and not told; contexts there were when they were last looked through */
+    bool lost_some;             /* whose links are to be closed */
     _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
     int users;
 };
@@ -255,6 +261,8 @@ void tt_op_tell_ended(tutti_context *context);
 void tt_op_end_lost(tutti_context *context, struct tt_peer *peer);
 /* Its ACK has come. */
 void tt_op_answer(tutti_context *context, struct tt_op *op, tutti_status status);
+/* Of a wire, before its ports are closed. */
+void tt_op_close_keys(tutti_context *context);
 void tt_op_close(tutti_context *context);
 
 /* ---- What comes (take.c) ---- */

@@ -46,8 +46,11 @@ static tutti_status move(const struct transfer *t)
 {
     const struct tt_fabric *f = t->context->f;
     if (t->bytes == 0) return TUTTI_OK;
-    if (!t->peer->shares && t->key.wire_bytes)
-        return tt_wired_move(t->context, t->peer, t->op, &t->key, t->here, t->offset, t->put);
+    if (!t->peer->shares && t->key.wire_bytes) {
+        tutti_status status = tt_wired_move(t->context, t->op, t->key.wire, t->key.wire_bytes,
+                                            t->key.memory + (uint64_t)t->offset, t->here);
+        if (status != TUTTI_ERR_UNSUPPORTED) return status;
+    }
     bool reached = t->peer->shares && (f->direct || tt_fabric_reach(f, t->key.address));
     return reached ? by_fabric(t) : by_messages(t);
 }

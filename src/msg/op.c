@@ -163,11 +163,20 @@ void tt_op_end_lost(tutti_context *c, struct tt_peer *peer)
 {
     for (int i = 0; i < c->ops; i++) {
         struct tt_op *op = c->op[i];
-        if (op->kind == TT_OP_NONE || op->ended || op->peer != peer) continue;
+        if (op->kind == TT_OP_NONE || op->ended || op->on_wire || op->peer != peer) continue;
         if (op->kind == TT_OP_PULL)
             tt_pull_answered(c, op, TUTTI_ERR_PEER);
         else
             tt_op_end(c, op, TUTTI_ERR_PEER);
+    }
+}
+
+void tt_op_close_keys(tutti_context *c)
+{
+    for (int i = 0; i < c->ops; i++) {
+        struct tt_op *op = c->op[i];
+        if (op->key) c->msg->ops->key_close(op->key);
+        op->key = NULL;
     }
 }
 

@@ -23,7 +23,8 @@ static const struct {
     [TT_NOTHING] = {-1, false}, [TT_EAGER] = {0, true}, [TT_EAGER_TOLD] = {1, true},
     [TT_RTS] = {3, true},       [TT_ACK] = {2, false},  [TT_PULL] = {4, false},
     [TT_DATA] = {2, false},     [TT_GET] = {4, false},  [TT_PUT] = {3, false},
-    [TT_FENCE] = {1, false},    [TT_CARD] = {1, false}, [TT_CARD_IS] = {1, false}};
+    [TT_FENCE] = {1, false},    [TT_CARD] = {1, false}, [TT_CARD_IS] = {1, false},
+    [TT_BYE] = {0, false}};
 
 _Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
 _Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");

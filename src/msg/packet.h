@@ -26,6 +26,7 @@ enum tt_kind {
     TT_FENCE,   /* acknowledge when all before this is done: id */
     TT_CARD,    /* where is your context of this number? it, and the asking one's address as data */
     TT_CARD_IS, /* there: number, address as data */
+    TT_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
     TT_KINDS
 };
 

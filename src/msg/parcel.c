@@ -65,7 +65,11 @@ struct tt_parcel *tt_parcel_first(struct tt_parcels *parcels)
 
 void tt_parcel_drop(tutti_context *c, struct tt_parcels *parcels)
 {
-    for (struct tt_parcel *p; (p = tt_parcel_first(parcels)) != NULL;) tt_parcel_give(c, p);
+    for (struct tt_parcel *p; (p = tt_parcel_first(parcels)) != NULL;) {
+        p->sent = true;
+        p->op = NULL;
+        if (p->on_wire == 0) tt_parcel_give(c, p);
+    }
 }
 
 void tt_parcel_close(tutti_context *c)

@@ -2,7 +2,7 @@
  *
  * The other contexts that a context has to do with, and what becomes of them when their rank is gone.
  */
-#include "msg/inside.h"
+#include "msg/wired.h"
 
 static struct tt_peer *make(tutti_context *c, int rank, int index)
 {
@@ -14,7 +14,9 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     }
     peer->rank = rank;
     peer->context = index;
-    peer->shares = tt_fabric_shares(c->f, rank);
+    peer->owner = c;
+    peer->shares = !tt_wired_is_far(c, rank);
+    peer->cards.end = &peer->cards.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
     peer->next_of_rank = c->peer[rank];
@@ -47,7 +49,7 @@ static bool is_gone(const tutti_context *c, int rank)
 static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !is_gone(c, peer->rank)) return;
-    peer->gone = true;
+    peer->gone = c->lost_some = true;
     tt_parcel_drop(c, &peer->waiting);
     tt_parcel_drop(c, &peer->fences);
     tt_op_end_lost(c, peer);
@@ -63,6 +65,6 @@ void tt_peer_close(tutti_context *c, struct tt_peer *peer)
 {
     tt_parcel_drop(c, &peer->waiting);
     tt_parcel_drop(c, &peer->fences);
-    if (peer->link) c->msg->ops->link_close(peer->link);
+    tt_parcel_drop(c, &peer->cards);
     tt_free(peer);
 }

@@ -93,6 +93,7 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
     parcel->packet = *p;
     parcel->left = bytes;
     parcel->op = op;
+    parcel->op_id = op ? op->id : 0;
     parcel->context = c;
     if (p->header_bytes) memcpy(parcel->header, p->header, p->header_bytes);
     parcel->packet.header = parcel->header;
@@ -127,9 +128,10 @@ static bool may_go(const struct tt_peer *peer, const struct tt_parcel *parcel)
 void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
 {
     struct tt_op *op = parcel->op;
+    bool lives = op && op->id == parcel->op_id && !op->ended && op->kind != TT_OP_NONE;
     tt_parcel_give(c, parcel);
     c->events++;
-    if (op) tt_op_gone(c, op);
+    if (lives) tt_op_gone(c, op);
 }
 
 /* A wire may still read what it was given: then it finishes the parcel. */

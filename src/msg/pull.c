@@ -6,13 +6,15 @@
 
 #include <string.h>
 
+#include "msg/wired.h"
+
 enum {
     PAGE = 4096,
     /* What a context woken for a portion costs, some microseconds, is to be a small part of what copying it does. */
     PORTION_LEAST = 128 << 10,
     PIECE_MOST = 1 << 20, /* between two looks at everything else */
-    ASKED_MOST =
-        4 /* pieces of a context that were asked for and are not here: enough to hide the way there */
+    READ_DEAR = 2, /* copies that a reading costs (tt_fabric.read_cost): above, it is avoided */
+    ASKED_MOST = 4 /* pieces of a context that are on their way: enough to hide how long it is */
 };
 
 /* ---- Cutting ---- */
@@ -139,21 +141,41 @@ static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status 
     }
 }
 
-/* Asks the origin to send it. */
+static struct tt_op *new_pull(tutti_context *c, struct tutti_pending *r, struct tt_peer *peer,
+                              int64_t begin, int64_t bytes)
+{
+    struct tt_op *op = tt_op_new(c, TT_OP_PULL, peer);
+    if (!op) return NULL;
+    op->to = r->to + begin;
+    op->bytes = op->left = bytes;
+    op->receipt = r;
+    return op;
+}
+
+/* By the network, if it can reach it; else the origin is asked to send it. */
+static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct tt_op *op,
+                               int64_t begin)
+{
+    tutti_status status = TUTTI_ERR_UNSUPPORTED;
+    struct tt_packet p = {.kind = TT_PULL,
+                          .arg = {r->id, (uint64_t)begin, (uint64_t)op->bytes, op->id}};
+    if (r->key_bytes)
+        status = tt_wired_move(c, op, r->data, r->key_bytes, r->address + (uint64_t)begin, op->to);
+    if (status != TUTTI_ERR_UNSUPPORTED) return status;
+    status = tt_post_packet(c, op->peer, &p, 0, NULL, false);
+    return status == TUTTI_OK ? TUTTI_AGAIN : status;
+}
+
+/* AGAIN: it is under way. */
 static tutti_status ask(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
 {
     struct tt_peer *peer = tt_peer_of(c, r->peer->rank, r->peer->context);
     if (!peer) return TUTTI_ERR_MEMORY;
     if (peer->gone) return TUTTI_ERR_PEER;
-    struct tt_op *op = tt_op_new(c, TT_OP_PULL, peer);
+    struct tt_op *op = new_pull(c, r, peer, begin, bytes);
     if (!op) return TUTTI_ERR_MEMORY;
-    struct tt_packet p = {.kind = TT_PULL,
-                          .arg = {r->id, (uint64_t)begin, (uint64_t)bytes, op->id}};
-    op->to = r->to + begin;
-    op->bytes = op->left = bytes;
-    op->receipt = r;
-    tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
-    if (status != TUTTI_OK) {
+    tutti_status status = start_pull(c, r, op, begin);
+    if (status != TUTTI_AGAIN) {
         tt_op_free(c, op);
         return status;
     }
@@ -172,18 +194,36 @@ void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
     tt_receive_unref(r);
 }
 
-/* In this machine: from where it lies, or by the kernel, unless it is not allowed. */
+static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
+{
+    const void *near = tt_fabric_reach(f, from);
+    return near || r->peer->rank != f->me ? near : (const void *)(uintptr_t)from;
+}
+
+/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the ring, made by two processors
+ * at the same time, are the shorter way; but only one context asks for them: the origin would be what the others wait for,
+ * while they can read. */
+static bool asks(const tutti_context *c, struct tutti_pending *r)
+{
+    int asker = 0, me = c->index + 1;
+    if (!c->f->direct) return true;
+    if (c->f->read_cost <= READ_DEAR) return false;
+    return atomic_load_explicit(&r->asker, memory_order_relaxed) == me ||
+           atomic_compare_exchange_strong(&r->asker, &asker, me);
+}
+
+/* In this machine: from where it lies, by the kernel, or by messages. */
 static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t begin,
                               int64_t bytes)
 {
     struct tt_fabric *f = c->f;
     tt_address from = r->address + (uint64_t)begin;
-    const void *near = tt_fabric_reach(f, from);
+    const void *near = reach(f, r, from);
     if (near) {
         memcpy(r->to + begin, near, (size_t)bytes);
         return TUTTI_OK;
     }
-    if (!f->direct) return ask(c, r, begin, bytes);
+    if (asks(c, r)) return ask(c, r, begin, bytes);
     return tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
 }
 
@@ -269,6 +309,7 @@ void tt_pull_start(tutti_context *c, struct tutti_pending *r)
     }
     fill_ranges(r);
     atomic_store_explicit(&r->left, r->pieces, memory_order_relaxed);
+    atomic_store_explicit(&r->asker, 0, memory_order_relaxed);
     if (r->ranges > 1) share(&c->msg->pulls, r);
     hand_out(c, r);
     tt_pull_advance(c);

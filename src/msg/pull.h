@@ -55,6 +55,8 @@ struct tutti_pending {
     struct tutti_pending *next_shared, **link; /* in the client's list */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces */
     _Atomic int refs, status;
+    _Atomic int
+        asker; /* 1 + the index of the context that has pieces sent, where reading is dear; 0: none yet */
 };
 
 /* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are there, maybe before

@@ -14,8 +14,9 @@
 static uint64_t hash_of(const struct tt_region_key *key, int64_t stamp)
 {
     uint64_t hash = KEY_MAGIC ^ (uint64_t)stamp;
-    uint64_t words[] = {(uint64_t)key->rank, (uint64_t)key->client, key->region, key->address,
-                        key->bytes,          key->wire_bytes};
+    uint64_t words[] = {(uint64_t)key->rank, (uint64_t)key->client, key->region,
+                        key->address,        key->memory,           key->bytes,
+                        key->wire_bytes};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u ^ hash >> 29;
     return hash;
@@ -37,11 +38,7 @@ tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti
     tutti_region *region = tt_calloc(1, sizeof *region);
     if (!region) return tt_fail(TUTTI_ERR_MEMORY, "no memory to register a region");
     *region = (tutti_region){.msg = msg, .memory = memory, .bytes = bytes};
-    tutti_status status = msg->ops ? tt_wired_map(msg, region) : TUTTI_OK;
-    if (status != TUTTI_OK) {
-        tt_free(region);
-        return status;
-    }
+    if (msg->ops) tt_wired_map(msg, region);
     add(msg, region);
     *made = region;
     return TUTTI_OK;
@@ -66,6 +63,7 @@ tutti_status tt_msg_region_key(const tutti_region *region, tutti_key *key)
                               .client = msg->f->client,
                               .region = region->id,
                               .address = tt_fabric_tell(msg->f, region->memory),
+                              .memory = (uint64_t)(uintptr_t)region->memory,
                               .bytes = region->bytes};
     size_t wire_bytes = sizeof k.wire;
     if (region->wire) {

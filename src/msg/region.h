@@ -20,7 +20,9 @@ struct tutti_region {
 struct tt_region_key {
     uint64_t hash; /* of the rest, but for `wire` */
     int32_t rank, client;
-    uint64_t region, address, bytes, wire_bytes;
+    uint64_t region;
+    uint64_t address; /* in its machine, as tt_fabric_tell has it; in its process */
+    uint64_t memory, bytes, wire_bytes;
     unsigned char wire[TT_WIRE_KEY];
 };
 _Static_assert(sizeof(struct tt_region_key) <= TUTTI_KEY_BYTES, "a key holds all of it");

@@ -24,6 +24,7 @@
 #ifndef TT_RING_H
 #define TT_RING_H
 
+#include "fabric/wire.h"
 #include "msg/packet.h"
 
 enum { TT_CELL_BODY = TT_LINE - 8 };
@@ -44,6 +45,9 @@ struct tt_ring {
 
 /* Of one client of a rank, in its arena; struct tt_member tells where. */
 struct tt_mail {
+    /* Of context 0's port, where the wire is used within a machine; 0: not told. */
+    _Atomic uint32_t address_bytes;
+    char address[TT_WIRE_ADDRESS];
     struct tt_mail_context {
         /* The offset of the ring that was announced last, 0: none; bit 0: the context is in use. */
         _Alignas(TT_LINE) _Atomic uint64_t news;

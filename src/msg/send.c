@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "msg/inside.h"
+#include "msg/wired.h"
 #include "type/layout.h"
 
 static tutti_status gone(const tutti_context *c, int rank)
@@ -118,9 +118,18 @@ static tutti_status send_short(tutti_context *c, struct tt_peer *peer, const tut
 
 /* ---- Long ones ---- */
 
+/* Over a network the data go with the key by which the target can get them. */
+static void offer(tutti_context *c, struct tt_op *op, struct tt_packet *p, char *key)
+{
+    p->arg[2] = (uint64_t)(uintptr_t)op->data;
+    p->bytes = tt_wired_offer(c, op, key);
+    p->data = key;
+}
+
 static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                               int64_t bytes, char *packed)
 {
+    char key[TT_WIRE_KEY];
     struct tt_packet p = packet_of(send);
     struct tt_op *op = op_of(c, send, TT_OP_LONG, peer);
     if (!op) return TUTTI_ERR_MEMORY;
@@ -132,7 +141,8 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     p.arg[0] = op->id;
     p.arg[1] = (uint64_t)bytes;
     p.arg[2] = tt_fabric_tell(c->f, op->data);
-    tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
+    if (!peer->shares) offer(c, op, &p, key);
+    tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
     op->packed = NULL; /* the caller's still */
     tt_op_free(c, op);

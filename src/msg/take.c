@@ -99,6 +99,7 @@ tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     case TT_FENCE: tt_receive_fence(c, peer, p->arg[0]); break;
     case TT_CARD: tt_wired_card(c, peer, p); break;
     case TT_CARD_IS: tt_wired_card_is(c, peer, p); break;
+    case TT_BYE: tt_wired_bye(c, peer); break;
     case TT_NOTHING:
     case TT_KINDS: break;
     }

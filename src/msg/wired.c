@@ -1,56 +1,356 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between machines.
+ * Messages between machines: a port of the wire for each context, and links from it to the ports that it writes to.
+ *
+ * A link is opened when the first packet goes. Where context 0 of a rank is, boot knows; of its other contexts that one is asked:
+ *
+ *     context 2 here                              rank r
+ *     CARD(1, my address)   -- link to 0 -->      context 0: opens a link back
+ *     opens a link to 1     <-- CARD_IS(1, address) --   when there is a context 1
+ *
+ * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last piece. Links of ranks
+ * that are known to be gone are made to fail, which ends what is under way with PEER when nobody reads it any more.
  */
+#include "msg/wired.h"
+
+#include <string.h>
+
+#include "boot/boot.h"
 #include "msg/region.h"
+
+enum {
+    MOST = 64 << 10,  /* bytes of data of a packet: as many as a socket takes at a time */
+    PARTING_MS = 1000 /* what taking leave may last */
+};
+
+/* ---- A client's ---- */
+
+static bool is_far(const struct tt_msg *msg, int rank)
+{
+    return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
+}
 
 tutti_status tt_wired_open(struct tt_msg *msg)
 {
-    for (int r = 0; r < msg->f->size; r++)
-        if (!tt_fabric_shares(msg->f, r))
-            return tt_fail(TUTTI_ERR_UNSUPPORTED, "rank %d is on another machine", r);
+    bool wanted = false;
+    msg->forced = tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads;
+    for (int r = 0; r < msg->f->size && !wanted; r++) wanted = is_far(msg, r);
+    if (!wanted) return TUTTI_OK;
+    TT_TRY(tt_wire_ucx.open(&msg->wire));
+    msg->ops = &tt_wire_ucx;
     return TUTTI_OK;
 }
+
 tutti_status tt_wired_tell(struct tt_msg *msg)
 {
-    (void)msg;
+    const tutti_context *first = msg->context[0];
+    if (!msg->ops) return TUTTI_OK;
+    memcpy(msg->mail->address, first->address, first->address_bytes);
+    atomic_store(&msg->mail->address_bytes, (uint32_t)first->address_bytes);
+    return tt_boot_tell(msg->f, first->address, first->address_bytes);
+}
+
+bool tt_wired_is_far(const tutti_context *c, int rank)
+{
+    return c->msg->ops && is_far(c->msg, rank);
+}
+
+/* ---- A context's ---- */
+
+static void arrive(void *arg, const void *head, size_t head_bytes, const void *data,
+                   size_t data_bytes)
+{
+    tutti_context *c = arg;
+    struct tt_packet p;
+    int rank, context;
+    if (!tt_packet_wire_read(head, head_bytes, data, data_bytes, c->f->size, &rank, &context, &p)) {
+        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came over the network"));
+        return;
+    }
+    struct tt_peer *peer = tt_peer_of(c, rank, context);
+    tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) return;
+    /* It is lost: the sender must not think that it was taken. */
+    tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
+    tt_take_fault(c, status);
+}
+
+tutti_status tt_wired_context(tutti_context *c)
+{
+    const struct tt_wire_ops *ops = c->msg->ops;
+    if (!ops) return TUTTI_OK;
+    TT_TRY(ops->port_open(c->msg->wire, arrive, c, &c->port));
+    c->address_bytes = sizeof c->address;
+    atomic_fetch_or(&c->mail->news, TT_MAIL_IN_USE); /* never idle */
+    return ops->port_address(c->port, c->address, &c->address_bytes);
+}
+
+/* ---- Links ---- */
+
+static void lost(void *arg, tutti_status status)
+{
+    struct tt_peer *peer = arg;
+    (void)status;
+    struct tt_fabric *f = peer->owner->f;
+    tt_common_fail(f->job, f->common, peer->rank, TT_CAUSE_STATUS, TUTTI_ERR_PEER);
+}
+
+static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *address,
+                            size_t bytes)
+{
+    if (peer->link) return TUTTI_OK;
+    return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
+}
+
+/* Where context 0 of a rank is. AGAIN: it is on this machine, and has not told yet. */
+static tutti_status address_of(tutti_context *c, int rank, char *address, size_t *bytes)
+{
+    *bytes = TT_WIRE_ADDRESS;
+    if (!tt_fabric_shares(c->f, rank)) return tt_boot_address(c->f, rank, address, bytes);
+    const struct tt_mail *mail = tt_mail_of(c->f, rank);
+    *bytes = mail ? atomic_load(&mail->address_bytes) : 0;
+    if (*bytes == 0 || *bytes > TT_WIRE_ADDRESS) return TUTTI_AGAIN;
+    memcpy(address, mail->address, *bytes);
     return TUTTI_OK;
 }
-void tt_wired_close(struct tt_msg *msg)
+
+static tutti_status link_first(tutti_context *c, struct tt_peer *peer)
 {
-    (void)msg;
+    char address[TT_WIRE_ADDRESS];
+    size_t bytes;
+    TT_TRY(address_of(c, peer->rank, address, &bytes));
+    return link_to(c, peer, address, bytes);
 }
-void tt_wired_advance(tutti_context *c)
+
+/* AGAIN: the rank's context 0 has been asked. */
+static tutti_status link_other(tutti_context *c, struct tt_peer *peer)
 {
-    (void)c;
+    struct tt_packet p = {.kind = TT_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
+    struct tt_peer *first = tt_peer_of(c, peer->rank, 0);
+    if (!first) return TUTTI_ERR_MEMORY;
+    if (peer->asked) return TUTTI_AGAIN;
+    TT_TRY(tt_post_packet(c, first, &p, (int64_t)c->address_bytes, NULL, false));
+    peer->asked = true;
+    return TUTTI_AGAIN;
 }
+
+static tutti_status connect(tutti_context *c, struct tt_peer *peer)
+{
+    if (tt_likely(peer->link != NULL)) return TUTTI_OK;
+    return peer->context == 0 ? link_first(c, peer) : link_other(c, peer);
+}
+
+static bool is_address(const struct tt_packet *p)
+{
+    return p->arg[0] < TUTTI_CONTEXTS && p->bytes > 0 && p->bytes <= TT_WIRE_ADDRESS;
+}
+
+/* Answers as soon as there is such a context. */
+static bool answer_card(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
+{
+    const tutti_context *asked = tt_msg_context(c->msg, (int)wanted);
+    if (!asked) return false;
+    struct tt_packet p = {.kind = TT_CARD_IS, .arg = {wanted}, .data = asked->address};
+    tutti_status status = tt_post_packet(c, peer, &p, (int64_t)asked->address_bytes, NULL, false);
+    if (status != TUTTI_OK) tt_take_fault(c, status);
+    return true;
+}
+
+void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    if (!c->port || !is_address(p)) {
+        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "rank %d asked for no context", peer->rank));
+        return;
+    }
+    tutti_status status = link_to(c, peer, p->data, p->bytes);
+    if (status != TUTTI_OK) tt_take_fault(c, status);
+    if (status != TUTTI_OK || answer_card(c, peer, p->arg[0])) return;
+    struct tt_parcel *card = tt_parcel_take(c); /* one was reserved */
+    card->packet.arg[0] = p->arg[0];
+    tt_parcel_append(&peer->cards, card);
+    c->cards++;
+}
+
+void tt_wired_card_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
+{
+    struct tt_peer *peer = is_address(p) ? tt_peer_of(c, first->rank, (int)p->arg[0]) : NULL;
+    tutti_status status = peer && c->port && peer->asked
+                              ? link_to(c, peer, p->data, p->bytes)
+                              : tt_fail(TUTTI_ERR_ARG,
+                                        "rank %d told an address that nobody asked "
+                                        "for",
+                                        first->rank);
+    if (status != TUTTI_OK) tt_take_fault(c, status);
+}
+
+static void answer_cards(tutti_context *c, struct tt_peer *peer)
+{
+    struct tt_parcels cards = peer->cards;
+    if (!cards.first) return;
+    peer->cards = (struct tt_parcels){.end = &peer->cards.first};
+    for (struct tt_parcel *card; (card = cards.first) != NULL;) {
+        cards.first = card->next;
+        if (answer_card(c, peer, card->packet.arg[0])) {
+            tt_parcel_give(c, card);
+            c->cards--;
+        } else
+            tt_parcel_append(&peer->cards, card);
+    }
+}
+
+/* ---- Sending ---- */
+
 size_t tt_wired_most(const tutti_context *c)
 {
     (void)c;
-    return TT_BODY_MOST;
+    return MOST;
 }
+
+static void sent(void *arg, tutti_status status)
+{
+    struct tt_parcel *parcel = arg;
+    (void)status; /* who is lost, and what with him, is told once for all */
+    if (--parcel->on_wire == 0 && parcel->sent) tt_post_finish(parcel->context, parcel);
+}
+
 tutti_status tt_wired_send(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                            struct tt_parcel *parcel)
 {
-    (void)c, (void)peer, (void)p, (void)parcel;
-    return TUTTI_ERR_UNSUPPORTED;
+    char head[TT_WIRE_HEAD];
+    TT_TRY(connect(c, peer));
+    size_t n = tt_packet_wire_head(p, c->f->me, c->index, head);
+    tutti_status status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, parcel);
+    if (status == TUTTI_AGAIN) parcel->on_wire++;
+    if (status == TUTTI_ERR_PEER) lost(peer, status);
+    return status == TUTTI_AGAIN ? TUTTI_OK : status;
 }
-void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+
+/* ---- Advancing ---- */
+
+static void close_link(tutti_context *c, struct tt_peer *peer)
 {
-    (void)c, (void)peer, (void)p;
+    struct tt_link *link = peer->link;
+    peer->link = NULL;
+    if (link) c->msg->ops->link_close(link);
 }
-void tt_wired_card_is(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+
+static void fail_lost(tutti_context *c, struct tt_peer *peer)
 {
-    (void)c, (void)peer, (void)p;
+    if (peer->gone && peer->link) c->msg->ops->link_fail(peer->link);
 }
-tutti_status tt_wired_map(struct tt_msg *msg, tutti_region *region)
+
+void tt_wired_advance(tutti_context *c)
 {
-    (void)msg, (void)region;
-    return TUTTI_OK;
+    if (c->cards > 0 && c->cards_seen != atomic_load(&c->msg->contexts)) {
+        c->cards_seen = atomic_load(&c->msg->contexts);
+        tt_peer_each(c, answer_cards);
+    }
+    if (c->lost_some) tt_peer_each(c, fail_lost);
+    c->lost_some = false;
+    c->events += c->msg->ops->port_advance(c->port);
 }
-tutti_status tt_wired_move(tutti_context *c, struct tt_peer *peer, struct tt_op *op,
-                           const struct tt_region_key *key, char *here, int64_t offset, bool put)
+
+/* ---- Reaching into memory ---- */
+
+static bool map(struct tt_msg *msg, const void *memory, size_t bytes,
+                struct tt_wire_region **region)
 {
-    (void)c, (void)peer, (void)op, (void)key, (void)here, (void)offset, (void)put;
-    return TUTTI_ERR_UNSUPPORTED;
+    return msg->ops->map(msg->wire, (void *)memory, bytes, region) == TUTTI_OK;
+}
+
+void tt_wired_map(struct tt_msg *msg, tutti_region *region)
+{
+    if (!map(msg, region->memory, region->bytes, &region->wire)) region->wire = NULL;
+}
+
+/* A long message is pulled by its key, or, where there is none, by messages. */
+size_t tt_wired_offer(tutti_context *c, struct tt_op *op, void *key)
+{
+    size_t bytes = TT_WIRE_KEY;
+    if (!map(c->msg, op->data, (size_t)op->bytes, &op->region)) return 0;
+    if (c->msg->ops->pack(op->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
+        return bytes;
+    return 0;
+}
+
+/* Any link to the rank serves. */
+static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
+{
+    struct tt_peer *first = peer;
+    if (!peer->link && peer->context != 0) first = tt_peer_of(c, peer->rank, 0);
+    return first && connect(c, first) == TUTTI_OK ? first->link : NULL;
+}
+
+static void moved(void *arg, tutti_status status)
+{
+    struct tt_op *op = arg;
+    struct tt_peer *peer = op->peer;
+    op->on_wire = false;
+    peer->wire_puts -= op->kind == TT_OP_PUT;
+    tt_op_answer(peer->owner, op, status);
+}
+
+tutti_status tt_wired_move(tutti_context *c, struct tt_op *op, const void *key, size_t key_bytes,
+                           uint64_t there, char *here)
+{
+    const struct tt_wire_ops *ops = c->msg->ops;
+    struct tt_link *link = link_of_rank(c, op->peer);
+    if (!link || ops->key_open(link, key, key_bytes, &op->key) != TUTTI_OK)
+        return TUTTI_ERR_UNSUPPORTED;
+    size_t n = (size_t)op->bytes;
+    tutti_status status = op->kind == TT_OP_PUT
+                              ? ops->put(link, there, here, op->key, n, moved, op)
+                              : ops->get(link, here, there, op->key, n, moved, op);
+    if (status == TUTTI_AGAIN) {
+        op->on_wire = true;
+        op->peer->wire_puts += op->kind == TT_OP_PUT;
+    }
+    return status;
+}
+
+/* ---- Leaving ---- */
+
+static void say_goodbye(tutti_context *c, struct tt_peer *peer)
+{
+    if (peer->shares || peer->gone) return;
+    (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_BYE}, 0, NULL, false);
+}
+
+static void is_leaving(tutti_context *c, struct tt_peer *peer)
+{
+    c->events += !peer->gone && peer->link && (peer->waiting.first || peer->wire_puts);
+}
+
+/* So that nobody takes the end of the links for a failure. What cannot be said in time is not. */
+void tt_wired_leave(tutti_context *c)
+{
+    int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000);
+    if (!c->port) return;
+    tt_peer_each(c, say_goodbye);
+    do {
+        tt_wired_advance(c);
+        (void)tt_post_waiting(c);
+        c->events = 0;
+        tt_peer_each(c, is_leaving);
+    } while (c->events && tt_clock_ns() < end);
+}
+
+void tt_wired_bye(tutti_context *c, const struct tt_peer *peer)
+{
+    if (!tt_fabric_shares(c->f, peer->rank)) tt_common_left(c->f->job, c->f->common, peer->rank);
+}
+
+/* Keys go before the links that they were opened on, what was lent to the wire after the port. */
+void tt_wired_context_close(tutti_context *c)
+{
+    if (!c->port) return;
+    tt_op_close_keys(c);
+    tt_peer_each(c, close_link);
+    c->msg->ops->port_close(c->port);
+    c->port = NULL;
+}
+
+void tt_wired_close(struct tt_msg *msg)
+{
+    if (msg->wire) msg->ops->close(msg->wire);
 }

@@ -7,15 +7,18 @@
 
 #include "msg/inside.h"
 
-struct tt_region_key;
-
 /* Opens the network, if some rank is on another machine. Errors: those of the wire. */
 tutti_status tt_wired_open(struct tt_msg *msg);
 /* Tells where context 0 is. */
 tutti_status tt_wired_tell(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
 
+/* Whether messages to the rank go over the wire. */
+bool tt_wired_is_far(const tutti_context *context, int rank);
+
 tutti_status tt_wired_context(tutti_context *context);
+/* Tells the others that this end is no failure. */
+void tt_wired_leave(tutti_context *context);
 void tt_wired_context_close(tutti_context *context);
 void tt_wired_advance(tutti_context *context);
 
@@ -27,11 +30,15 @@ tutti_status tt_wired_send(tutti_context *context, struct tt_peer *peer,
 
 void tt_wired_card(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 void tt_wired_card_is(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
+void tt_wired_bye(tutti_context *context, const struct tt_peer *peer);
 
-/* Makes it reachable by the network, where that can be. Errors: MEMORY, SYSTEM. */
-tutti_status tt_wired_map(struct tt_msg *msg, tutti_region *region);
-/* Gets or puts op->bytes at `offset` of the key's region. AGAIN: the operation will be told. */
-tutti_status tt_wired_move(tutti_context *context, struct tt_peer *peer, struct tt_op *op,
-                           const struct tt_region_key *key, char *here, int64_t offset, bool put);
+/* Makes it reachable by the network, where that can be. */
+void tt_wired_map(struct tt_msg *msg, tutti_region *region);
+/* The same of the data of a long message; into key[TT_WIRE_KEY]; returns its bytes, 0: it cannot be. */
+size_t tt_wired_offer(tutti_context *context, struct tt_op *op, void *key);
+/* Gets or puts (op->kind) op->bytes between `here` and `there` in the memory of the key. AGAIN: the operation will be answered.
+ * UNSUPPORTED: it cannot be reached so. */
+tutti_status tt_wired_move(tutti_context *context, struct tt_op *op, const void *key,
+                           size_t key_bytes, uint64_t there, char *here);
 
 #endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Random messages of all lengths between all contexts of all ranks, each context advanced by a thread of its own, some looking
+ * all the time and some asleep. Every message arrives once, whole, and in order. The last context of each rank is advanced by nobody
+ * while the storm lasts, so its portions of long messages are pulled by others; what is sent to it comes when it is
+ * advanced at last.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "lib.h"
+
+enum { MESSAGE = 3, LAST = 4, CONTEXTS = 4, IDLE = CONTEXTS - 1, RANKS = 8, LONGEST = 600000 };
+
+struct header {
+    int32_t rank, context;
+    int64_t number, bytes;
+};
+
+struct storm {
+    struct rank *r;
+    _Atomic int messages;
+    struct side {
+        struct storm *all;
+        int index, sends;
+        int64_t next[RANKS][CONTEXTS];      /* of the number that comes next */
+        int64_t number[RANKS][CONTEXTS];    /* of what is sent next */
+        int under_way[2], lasts, receiving; /* sent to others, and to idle contexts */
+        struct tt_random random;
+        pthread_t thread;
+    } side[CONTEXTS];
+    _Atomic bool over;
+    _Atomic int calm; /* sides that have nothing left */
+};
+
+struct parcel {
+    struct side *side;
+    struct header header;
+    char *memory;
+    tutti_pending *pending;
+};
+
+static uint64_t seed_of(const struct header *h)
+{
+    return (uint64_t)h->rank << 48 ^ (uint64_t)h->context << 40 ^ (uint64_t)h->number;
+}
+
+/* ---- Receiving ---- */
+
+static void received(tutti_context *context, void *arg, tutti_status status)
+{
+    struct parcel *p = arg;
+    check(status == TUTTI_OK, "%d", (int)status);
+    check(context == p->side->all->r->context[p->side->index], "another context");
+    check(is_filled(p->memory, p->header.bytes, seed_of(&p->header)), "%lld bytes of %d:%d",
+          (long long)p->header.bytes, p->header.rank, p->header.context);
+    p->side->receiving--;
+    free(p->memory);
+    free(p);
+}
+
+static tutti_receive into(struct parcel *p)
+{
+    return (tutti_receive){p->memory, p->header.bytes, TUTTI_U8, received, p, 0};
+}
+
+static void receive_now(tutti_context *context, void *arg)
+{
+    struct parcel *p = arg;
+    tutti_receive receive = into(p);
+    must(tutti_message_receive(context, p->pending, &receive));
+}
+
+static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    struct storm *storm = arg;
+    struct side *side = NULL;
+    struct header h;
+    for (int i = 0; i < CONTEXTS; i++)
+        if (storm->r->context[i] == context) side = &storm->side[i];
+    memcpy(&h, m->header, sizeof h);
+    check(h.rank == m->rank && h.context == m->context && h.bytes == m->bytes, "%d", h.rank);
+    check(side->next[h.rank][h.context]++ == h.number, "%lld of %d:%d", (long long)h.number, h.rank,
+          h.context);
+    if (m->dispatch == LAST) {
+        side->lasts++;
+        return;
+    }
+    if (m->data && h.number % 2) {
+        check(is_filled(m->data, m->bytes, seed_of(&h)), "in place");
+        return;
+    }
+    struct parcel *p = malloc(sizeof *p);
+    *p = (struct parcel){side, h, malloc((size_t)h.bytes + 1), m->pending};
+    side->receiving++;
+    *receive = into(p);
+    if (h.number % 5) return;
+    receive->put_off = 1;
+    must(tutti_post(context, receive_now, p));
+}
+
+/* ---- Sending ---- */
+
+struct sending {
+    struct side *side;
+    bool to_idle;
+    char memory[];
+};
+
+static void sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct sending *s = arg;
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    s->side->under_way[s->to_idle]--;
+    free(s);
+}
+
+static int64_t some_length(struct tt_random *random)
+{
+    uint64_t kind = tt_random_below(random, 20);
+    if (kind < 12) return (int64_t)tt_random_below(random, 80);
+    if (kind < 18) return (int64_t)tt_random_below(random, 20000);
+    return (int64_t)tt_random_below(random, LONGEST);
+}
+
+static void send(struct side *side, int rank, int context, int dispatch, int64_t bytes)
+{
+    struct rank *r = side->all->r;
+    struct header h = {r->me, side->index, side->number[rank][context]++, bytes};
+    struct sending *s = malloc(sizeof *s + (size_t)bytes);
+    s->side = side;
+    s->to_idle = context == IDLE;
+    fill(s->memory, bytes, seed_of(&h));
+    side->under_way[s->to_idle]++;
+    tutti_send message = {.to = endpoint(r, rank, context),
+                          .dispatch = dispatch,
+                          .header = &h,
+                          .header_bytes = sizeof h,
+                          .data = s->memory,
+                          .count = bytes,
+                          .type = TUTTI_U8,
+                          .arg = s};
+    if (h.number % 3)
+        message.sent = sent;
+    else
+        message.delivered = sent;
+    must(tutti_message_send(r->context[side->index], &message));
+}
+
+/* A turn: something is sent, if there is, and what has come is handled. */
+static void turn(struct side *side, bool sleepy)
+{
+    struct rank *r = side->all->r;
+    tutti_context *context = r->context[side->index];
+    if (side->sends > 0 && side->under_way[0] < 20) {
+        side->sends--;
+        int rank = (int)tt_random_below(&side->random, (uint64_t)r->p);
+        send(side, rank, (int)tt_random_below(&side->random, CONTEXTS), MESSAGE,
+             some_length(&side->random));
+        sleepy = false;
+    }
+    tutti_status status =
+        sleepy ? tutti_advance_wait(context, 20, NULL) : tutti_advance(context, NULL);
+    check(status == TUTTI_OK || (sleepy && status == TUTTI_AGAIN), "%d", (int)status);
+}
+
+static bool is_calm(const struct side *side)
+{
+    const struct rank *r = side->all->r;
+    return side->under_way[0] + side->under_way[1] == 0 && side->receiving == 0 &&
+           side->lasts == r->p * (CONTEXTS - 1);
+}
+
+/* Messages to the idle context are under way until that is advanced. */
+static void *run_side(void *arg)
+{
+    struct side *side = arg;
+    struct rank *r = side->all->r;
+    while (side->sends > 0) turn(side, false);
+    for (int rank = 0; rank < r->p; rank++)
+        for (int c = 0; c < CONTEXTS; c++) send(side, rank, c, LAST, 0);
+    while (side->lasts < r->p * (CONTEXTS - 1)) turn(side, side->index == 1);
+    atomic_fetch_add(&side->all->calm, 1);
+    while (!atomic_load(&side->all->over)) turn(side, side->index == 1);
+    while (!is_calm(side)) turn(side, false);
+    return NULL;
+}
+
+/* Context 0 is this thread's; the idle one too, when all have come to their last messages. */
+static void storm(struct rank *r)
+{
+    struct storm *storm = calloc(1, sizeof *storm);
+    int sends = ranks_are_threads ? 150 : 400;
+    storm->r = r;
+    must(tutti_dispatch(r->client, MESSAGE, on_message, storm));
+    must(tutti_dispatch(r->client, LAST, on_message, storm));
+    for (int i = 0; i < CONTEXTS; i++) {
+        struct side *side = &storm->side[i];
+        side->all = storm;
+        side->index = i;
+        side->sends = i == IDLE ? 0 : sends;
+        tt_random_seed(&side->random, (uint64_t)(r->me * CONTEXTS + i) + 7);
+        for (int rank = 0; rank < r->p; rank++) (void)endpoint(r, rank, i);
+    }
+    r->contexts = 1; /* that meeting advances */
+    meet(r);
+    for (int i = 1; i < IDLE; i++)
+        check(pthread_create(&storm->side[i].thread, NULL, run_side, &storm->side[i]) == 0, "%d",
+              i);
+    struct side *first = &storm->side[0], *idle = &storm->side[IDLE];
+    while (first->sends > 0) turn(first, false);
+    for (int rank = 0; rank < r->p; rank++)
+        for (int c = 0; c < CONTEXTS; c++) send(first, rank, c, LAST, 0);
+    while (first->lasts < r->p * (CONTEXTS - 1) || atomic_load(&storm->calm) < IDLE - 1)
+        turn(first, false);
+    meet(r);
+    check(idle->lasts == 0, "somebody advanced the idle context");
+    while (!is_calm(first) || !is_calm(idle)) {
+        turn(first, false);
+        turn(idle, false);
+    }
+    meet(r);
+    atomic_store(&storm->over, true);
+    for (int i = 1; i < IDLE; i++) pthread_join(storm->side[i].thread, NULL);
+    for (int i = 0; i < CONTEXTS; i++) check(is_calm(&storm->side[i]), "%d", i);
+    r->contexts = CONTEXTS;
+    meet(r);
+    free(storm);
+}
+
+int main(int argc, char **argv)
+{
+    return run_ranks(argc, argv, CONTEXTS, storm);
+}

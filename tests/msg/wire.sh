@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The conformance program and storms with TUTTI_WIRE=1: processes of one machine that send each other everything over the
+# network library, as between machines, by whatever it picks and by TCP.
+set -eu
+conform=$TUTTI_BUILD/tests/test-msg-conform-threads
+storm=$TUTTI_BUILD/tests/test-msg-storm-threads
+export TUTTI_WIRE=1
+export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
+tutti run --timeout 100 -n 4 "$conform"
+UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
+tutti run --timeout 100 -n 2 "$storm"
+UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$storm"
