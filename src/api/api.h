@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "choose/cache.h"
 #include "msg/msg.h"
+#include "run/far.h"
 #include "topo/net.h"
 
 struct tutti_team {
@@ -29,6 +30,7 @@ struct tutti_client {
     tutti_team *world;
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* of each context; NULL: none */
+    struct tt_far *far; /* NULL: the job is on one node */
 };
 
 /* v-forms own their counts, which lie behind the plan. */

@@ -35,6 +35,7 @@ static void destroy(tutti_client *client)
 {
     while (client->teams) tt_team_delete(client->teams, false);
     tt_msg_close(client->msg);
+    tt_far_close(client->far);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);
@@ -64,6 +65,9 @@ static tutti_status set_up(tutti_client *client)
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
+    if (client->fabric.nodes > 1) TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
+    client->world->run.context = tt_msg_context(client->msg, 0);
+    tt_far_add(client->far, &client->world->run, 0);
     return tt_boot_meet(&client->fabric);
 }
 
@@ -123,6 +127,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_helpers_end(client);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
+    tt_far_leave(client->far);
     tt_msg_leave(client->msg);
     tt_common_leave(f->job, f->common, f->me);
     destroy(client);

@@ -33,6 +33,7 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
         return status;
     }
     t->client = client;
+    t->run.context = client->msg ? tt_msg_context(client->msg, 0) : NULL;
     if (client->teams) tt_team_enter_ring(&t->run, &client->teams->run);
     t->next = client->teams;
     *team = client->teams = t;
@@ -54,7 +55,7 @@ void tt_team_delete(tutti_team *team, bool shared)
 /* ---- Splitting ---- */
 
 struct member {
-    int64_t color, key, rank;
+    int64_t color, key, rank, id; /* id: the least that a new team of this rank may have */
 };
 
 static int by_key(const void *a, const void *b)
@@ -93,12 +94,19 @@ static tutti_status assemble(tutti_team *team, const struct member *all, int n,
     return status;
 }
 
+static int64_t greatest_id(const struct member *all, int p)
+{
+    int64_t id = 0;
+    for (int r = 0; r < p; r++) id = tt_max(id, all[r].id);
+    return id;
+}
+
 /* Everyone learns who got what; then everyone says whether it succeeded. */
 static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets, int color,
                           tutti_team **part)
 {
     int p = team->run.map.p, n = 0;
-    int64_t mine = 0, worst;
+    int64_t mine = 0, worst, id = greatest_id(all, p);
     tutti_status status = TUTTI_OK;
     if (color >= 0) {
         n = choose_members(all, p, color);
@@ -106,6 +114,7 @@ static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets
     }
     TT_TRY(tutti_allgather(team, &mine, offsets, 1, TUTTI_I64));
     if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
+    if (*part) tt_far_add(team->client->far, &(*part)->run, (uint32_t)id);
     int64_t code = status;
     TT_TRY(tutti_allreduce(team, &code, &worst, 1, TUTTI_I64, TUTTI_MAX));
     if (worst == TUTTI_OK) return TUTTI_OK;
@@ -123,12 +132,13 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
 {
     if (!team || !part) return tt_fail(TUTTI_ERR_ARG, "team or part is NULL");
     size_t p = (size_t)team->run.map.p;
-    struct member mine = {color, key, team->run.me}, *all = tt_calloc(p, sizeof *all);
+    struct member mine = {color, key, team->run.me, tt_far_next_id(team->client->far)},
+                  *all = tt_calloc(p, sizeof *all);
     int64_t *offsets = tt_calloc(p, sizeof *offsets);
     tutti_team *made = NULL;
     tutti_status status = TUTTI_ERR_MEMORY;
     if (all && offsets)
-        status = tutti_allgather(team, &mine, all, 3, TUTTI_I64);
+        status = tutti_allgather(team, &mine, all, 4, TUTTI_I64);
     else
         tt_team_break(&team->run, tt_fail(status, "no memory to split a team"));
     if (status == TUTTI_OK) status = split(team, all, offsets, color, &made);

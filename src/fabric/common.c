@@ -151,8 +151,7 @@ enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct t
     return ended && state != TT_RANK_LEFT ? TT_RANK_FAILED : (enum tt_rank_state)state;
 }
 
-/* Of a failed rank, what came first. */
-static const struct tt_fate *fate_of(const struct tt_job_page *job, const struct tt_common *common,
+const struct tt_fate *tt_common_fate(const struct tt_job_page *job, const struct tt_common *common,
                                      int rank)
 {
     const struct tt_fate *its = &common->rank[rank].fate, *process = &job->rank[rank].fate;
@@ -166,7 +165,7 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
     uint32_t least = UINT32_MAX;
     for (int r = 0; r < job->size; r++) {
         if (tt_common_state(job, common, r) != TT_RANK_FAILED) continue;
-        uint32_t order = atomic_load(&fate_of(job, common, r)->order);
+        uint32_t order = atomic_load(&tt_common_fate(job, common, r)->order);
         if (order >= least) continue;
         first = r;
         least = order;
@@ -177,7 +176,7 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
 char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
                            char *buffer, size_t n)
 {
-    const struct tt_fate *fate = fate_of(job, common, rank);
+    const struct tt_fate *fate = tt_common_fate(job, common, rank);
     int code = atomic_load(&fate->code);
     switch ((enum tt_cause)atomic_load(&fate->cause)) {
     case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
@@ -193,6 +192,7 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
         snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
                  tt_setting_alike_name((enum tt_alike)code));
         break;
+    case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached any more", rank); break;
     case TT_CAUSE_LEFT:
         snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
         break;

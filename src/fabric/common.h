@@ -42,6 +42,9 @@ void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
 /* FAILED too where the rank's process has ended before it left. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank);
+/* Of a failed rank: with this client, or of its process, whichever came first. */
+const struct tt_fate *tt_common_fate(const struct tt_job_page *job, const struct tt_common *common,
+                                     int rank);
 /* The failed rank to name: the one that did first, since others fail because of it; -1: none. */
 int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common);
 /* "rank 3 died: signal 9 (Killed)", into a buffer of n bytes; returns it. */

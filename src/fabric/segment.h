@@ -36,7 +36,8 @@ enum tt_cause {
     TT_CAUSE_EXIT,
     TT_CAUSE_STATUS,
     TT_CAUSE_LEFT,
-    TT_CAUSE_ALIKE
+    TT_CAUSE_ALIKE,
+    TT_CAUSE_LOST /* its machine cannot be reached */
 };
 
 /* What becomes of a rank. cause, code and order are set before state becomes FAILED; the first cause stays. Of two that

@@ -75,8 +75,8 @@ static tutti_status outside(const struct tt_exec *exec, const struct tt_range *r
 }
 
 /* The address of IN, OUT or TMP at another rank, checked against what that rank opened. */
-static tutti_status far_address(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
-                                tt_address *address)
+tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
+                           tt_address *address)
 {
     const struct tt_team *t = exec->team;
     const tt_address *at = tt_team_opening(t, r->rank, exec->slot)->at;
@@ -112,7 +112,7 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     const struct tt_team *t = exec->team;
     *p = (struct place){.near = near_address(exec, r), .job_rank = -1};
     if (p->near || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
-    TT_TRY(far_address(exec, r, len, &p->far));
+    TT_TRY(tt_access_far(exec, r, len, &p->far));
     p->near = tt_fabric_reach(t->fabric, p->far);
     p->job_rank = t->job_rank[r->rank];
     return TUTTI_OK;
@@ -121,6 +121,7 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
     struct place p;
+    if (r->rank != TT_SELF && tt_team_is_far(exec->team, r->rank)) return true; /* it was got */
     return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.near;
 }
 
@@ -150,8 +151,7 @@ static tutti_status move(struct tt_exec *exec, const struct place *to, int64_t t
     return tt_fabric_write(f, to->job_rank, to->far + (uint64_t)to_at, from->near + from_at, len);
 }
 
-/* Where byte `done` of a range lies, and how many follow it without a gap. */
-static int64_t run_at(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
+int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
                       int64_t left, int64_t *run)
 {
     const struct tt_shape *s = r->shape ? &exec->plan->shapes[r->shape] : NULL;
@@ -168,8 +168,8 @@ static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *ran
 {
     for (int64_t done = 0, n; done < len; done += n) {
         int64_t to_run, from_run;
-        int64_t to_at = run_at(exec, &range[0], done, len - done, &to_run);
-        int64_t from_at = run_at(exec, &range[1], done, len - done, &from_run);
+        int64_t to_at = tt_access_run(exec, &range[0], done, len - done, &to_run);
+        int64_t from_at = tt_access_run(exec, &range[1], done, len - done, &from_run);
         n = tt_min(to_run, from_run);
         TT_TRY(move(exec, to, to_at, from, from_at, n));
     }

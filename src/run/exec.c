@@ -3,7 +3,7 @@
  * An execution from its start to its end: the slot it needs, what is told to the others, and waiting.
  * The steps themselves are done in step.c.
  */
-#include "run/exec.h"
+#include "run/far.h"
 
 #include <string.h>
 
@@ -72,6 +72,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
     exec->plan = plan;
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
+    exec->plain = !exec->traced && !team->remote;
     exec->looks = team->fabric->patience.spins > 0 ? 16 : 1;
     place_lanes(exec);
     if (make_scratch(exec) == TUTTI_OK) return exec;
@@ -83,6 +84,7 @@ void tt_exec_free(struct tt_exec *exec)
 {
     if (!exec) return;
     tt_assert(exec->state == TT_EXEC_IDLE);
+    if (exec->team->remote) tt_far_forget(exec);
     if (exec->tmp_offset >= 0)
         tt_arena_free(&exec->team->fabric->arena, exec->tmp_offset);
     else
@@ -92,12 +94,13 @@ void tt_exec_free(struct tt_exec *exec)
 
 /* ---- Starting and ending ---- */
 
-/* Looks how far the others are: beside their last signal first, for that line is at hand. */
+/* Looks how far the others on this node are: beside their last signal first, for that line is at hand. */
 static bool all_have_ended(struct tt_team *t, uint64_t number)
 {
     uint64_t least = UINT64_MAX;
     int last = (int)((number - 1) & (t->slots - 1));
     for (int r = 0; r < t->map.p; r++) {
+        if (tt_team_is_far(t, r)) continue;
         uint64_t done = atomic_load_explicit(&tt_team_line(t, r, last)->done, memory_order_acquire);
         if (done + t->slots <= number)
             done = atomic_load_explicit(tt_team_done(t, r), memory_order_acquire);
@@ -121,6 +124,7 @@ static void begin_lanes(struct tt_exec *exec)
         struct tt_lane_run *lane = &exec->lane[i];
         tt_iter_begin(&lane->iter, plan, (int)i, lane->memory);
         lane->has_step = lane->ended = false;
+        lane->fetch = NULL;
     }
 }
 
@@ -161,6 +165,7 @@ static void run(struct tt_exec *exec)
     exec->mark = exec->base | t->history;
     atomic_store_explicit(&exec->line->shape, exec->mark, memory_order_release);
     prefetch_to_write(tt_team_line(t, t->me, (int)((exec->number + 1) & (t->slots - 1))));
+    if (tt_unlikely(t->remote != NULL)) tt_far_begin(exec);
 }
 
 static void enqueue(struct tt_team *t, struct tt_exec *exec)
@@ -210,6 +215,7 @@ static void complete(struct tt_exec *exec)
     exec->state = TT_EXEC_IDLE;
     t->running[exec->slot] = NULL;
     count_end(t, exec->number);
+    if (tt_unlikely(t->remote != NULL)) tt_far_end(exec);
     /* A rank may wait for this slot, asleep. */
     if (tt_unlikely(t->map.p > 1)) tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
@@ -218,6 +224,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
 {
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
+    if (t->remote && tt_far_fail(exec)) return; /* and again at the next look */
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;
     for (int s = 0; s < TT_SLOTS; s++)
@@ -286,12 +293,13 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
 {
     struct tt_team *t = exec->team;
     if (exec->state == TT_EXEC_QUEUED)
-        return atomic_load(tt_team_done(t, rank)) + t->slots <= exec->number;
+        return !tt_team_is_far(t, rank) &&
+               atomic_load(tt_team_done(t, rank)) + t->slots <= exec->number;
     for (uint32_t i = 0; i < exec->plan->lanes; i++)
         if (lane_waits_for(exec, &exec->lane[i]) == rank) return true;
     for (const struct tt_end *end = exec->ends; end; end = end->next)
         if (end->first && end->peer == t->job_rank[rank]) return true;
-    return false;
+    return t->remote && tt_team_is_far(t, rank) && tt_far_waits_for(exec, rank);
 }
 
 tutti_status tt_exec_wait(struct tt_exec *exec)

@@ -5,6 +5,8 @@
 #ifndef TT_EXEC_H
 #define TT_EXEC_H
 
+#include <tutti/message.h>
+
 #include "run/team.h"
 #include "type/type.h"
 
@@ -18,20 +20,23 @@ struct tt_lane_run {
     void *memory;                /* of the iterator */
     struct tt_message *messages; /* TT_IN_FLIGHT for each id */
     bool has_step, ended;
+    struct tt_fetch *fetch; /* operands of its step that are got from other nodes */
     int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
 /* Bound to buffers; reused from start to start. The caller sets what stands above the line before
  * tt_exec_start and leaves it alone until the state is IDLE again.
  * Invariants: RUNNING means team->running[slot] == this. */
+enum { TT_FETCHED = TT_BUFFERS }; /* where operands are that had to be got */
+struct tt_transfer;
 struct tt_exec {
     struct tt_team *team;
     const struct tt_plan *plan;
-    char *buffer[TT_BUFFERS];   /* WIN is filled in by the start; TMP by tt_exec_init */
-    int64_t bytes[3];           /* of IN OUT TMP, as opened */
-    const struct tt_call *call; /* of a v-collective: counts and displacements; else NULL */
-    const struct tt_what *what; /* the call; lasts as long as the exec */
-    uint64_t shape;             /* its fingerprint, the same on all ranks */
+    char *buffer[TT_FETCHED + 1]; /* WIN is filled in by the start; TMP by tt_exec_init */
+    int64_t bytes[3];             /* of IN OUT TMP, as opened */
+    const struct tt_call *call;   /* of a v-collective: counts and displacements; else NULL */
+    const struct tt_what *what;   /* the call; lasts as long as the exec */
+    uint64_t shape;               /* its fingerprint, the same on all ranks */
     /* ---- */
     enum tt_exec_state state;
     tutti_status status;
@@ -41,12 +46,15 @@ struct tt_exec {
     int slot;
     int looks; /* at a flag before giving up the turn */
     uint32_t lanes_left;
-    bool traced;
+    bool traced, plain; /* plain: its steps need nothing but to be done */
     struct tt_line *line;
-    tt_reduce_fn *reduce; /* of the plan's type and operation; NULL for user-defined ones */
-    int64_t tmp_offset;   /* of TMP in the segment; -1: private */
-    struct tt_end *ends;  /* with messages under way */
-    struct tt_exec *next; /* in the queue */
+    tt_reduce_fn *reduce;       /* of the plan's type and operation; NULL for user-defined ones */
+    int64_t tmp_offset;         /* of TMP in the segment; -1: private */
+    struct tt_end *ends;        /* with messages under way */
+    struct tt_transfer *moving; /* to and from other nodes */
+    tutti_region *region[3];    /* IN OUT TMP, while they are open to other nodes: from ... */
+    int64_t region_at[3];       /* ... this byte on */
+    struct tt_exec *next;       /* in the queue */
     struct tt_lane_run lane[];
 };
 
@@ -70,6 +78,8 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 
 /* ---- Between exec.c and step.c ---- */
 
+/* The error that says what `rank` called where this one called something else, in execution `number` or before. */
+tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
 /* MISMATCH if `rank` has started this execution as another call, else OK. */
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 
@@ -85,6 +95,12 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
 void tt_access_open(struct tt_exec *exec);
+/* Where a range in an opened buffer of another rank is, checked against what that rank opened. MISMATCH: outside. */
+tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
+                           tt_address *address);
+/* Where byte `done` of a range lies in it, and how many of those that are left follow without a gap. */
+int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
+                      int64_t left, int64_t *run);
 /* Whether a range of another rank is reached by loads and stores, which no fabric sees. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 

@@ -3,7 +3,7 @@
  * Doing the steps. A lane goes on until a step cannot be done yet; nothing in here waits, so one
  * thread can run any number of executions and lanes in turn.
  */
-#include "run/exec.h"
+#include "run/far.h"
 
 #include <string.h>
 
@@ -75,6 +75,15 @@ static tutti_status transfer(struct tt_exec *exec, uint32_t lane, const struct t
     return tt_access_copy(exec, s->range, s->len);
 }
 
+/* On this node, or between two. */
+static tutti_status start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    const struct tt_team *t = exec->team;
+    if (tt_unlikely(t->remote && tt_team_is_far(t, s->peer)))
+        return tt_far_start(exec, lane, s, message(exec, lane, s));
+    return s->kind <= TT_RECV ? post(exec, lane, s) : transfer(exec, lane, s);
+}
+
 /* ---- Signals ---- */
 
 static void raise_flag(struct tt_exec *exec, uint32_t lane, uint32_t value)
@@ -95,14 +104,22 @@ static void ring_peers(struct tt_exec *exec, int32_t peer)
         tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
 }
 
-static inline tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, int32_t peer,
-                                        uint32_t value)
+static inline tutti_status signal_near(struct tt_exec *exec, uint32_t lane, int32_t peer,
+                                       uint32_t value)
 {
     struct tt_fabric *f = exec->team->fabric;
     if (tt_unlikely(f->ops->signalling != NULL)) TT_TRY(f->ops->signalling(f->ops, f));
     raise_flag(exec, lane, value);
     if (tt_signalled(f->job, f->fences)) ring_peers(exec, peer);
     return TUTTI_OK;
+}
+
+static tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    bool far = exec->team->remote != NULL;
+    if (far) TT_TRY(tt_far_may_signal(exec, s));
+    TT_TRY(signal_near(exec, lane, s->peer, s->value));
+    return far ? tt_far_signal(exec, lane, s) : TUTTI_OK;
 }
 
 /* The member's k-th call, while its slot says it; else NULL. */
@@ -122,10 +139,9 @@ static bool differs(const struct tt_team *t, int peer, uint64_t k)
 
 /* Ranks that wait for nobody in a call may find out only in a later one: the first call that differs is
  * the one to tell. */
-static tutti_status tell_mismatch(const struct tt_exec *exec, int peer)
+tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
-    const struct tt_team *t = exec->team;
-    uint64_t now = exec->number, k = now >= t->slots ? now - t->slots + 1 : 0;
+    uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
     char theirs[96], mine[96];
     while (k < now && !differs(t, peer, k)) k++;
     int slot = (int)(k & (t->slots - 1));
@@ -146,6 +162,7 @@ static tutti_status compare_counts(const struct tt_exec *exec, int r)
     const struct tt_call *c = exec->call;
     const int64_t *theirs = tt_team_segment(t, r, exec->slot, t->me)->bytes;
     if (!c || !c->in_counts || r == t->me) return TUTTI_OK;
+    if (tt_team_is_far(t, r) && !tt_far_has_opened(exec, r)) return TUTTI_OK;
     int64_t mine_in = c->in_counts[r] * c->sz, mine_out = c->out_counts[r] * c->sz;
     if (theirs[TT_OUT] != mine_in)
         return tt_fail(TUTTI_ERR_MISMATCH,
@@ -163,7 +180,8 @@ tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
     const struct tt_line *line = tt_team_line(exec->team, rank, exec->slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
     if (mark == exec->mark) return compare_counts(exec, rank);
-    return mark >> 32 == exec->base >> 32 ? tell_mismatch(exec, rank) : TUTTI_OK;
+    return mark >> 32 == exec->base >> 32 ? tt_step_mismatch(exec->team, exec->number, rank)
+                                          : TUTTI_OK;
 }
 
 /* AGAIN if the flag is not there yet. */
@@ -182,24 +200,40 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
         __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
         return TUTTI_OK;
-    return tell_mismatch(exec, peer);
+    return tt_step_mismatch(t, exec->number, peer);
 }
 
 /* ---- Steps ---- */
+
+static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
+{
+    if (s->kind == TT_COPY) return tt_access_copy(exec, s->range, s->len);
+    return tt_access_reduce(exec, s->range, s->nops, s->len);
+}
+
+/* Where operands may lie on other nodes. */
+static tutti_status combine_far(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    struct tt_plain near = *s;
+    TT_TRY(tt_far_fetch(exec, lane, &near));
+    tutti_status status = combine(exec, &near);
+    tt_far_fetched(exec, lane);
+    return status;
+}
 
 /* OK when done, AGAIN when it has to be tried again. */
 static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     switch (s->kind) {
     case TT_SEND:
-    case TT_RECV: return post(exec, lane, s);
+    case TT_RECV:
     case TT_PUT:
-    case TT_GET: return transfer(exec, lane, s);
+    case TT_GET: return start(exec, lane, s);
     case TT_WAIT: return message(exec, lane, s)->complete ? TUTTI_OK : TUTTI_AGAIN;
-    case TT_SIGNAL: return signal_peers(exec, lane, s->peer, s->value);
+    case TT_SIGNAL: return signal_peers(exec, lane, s);
     case TT_AWAIT: return await_flag(exec, s->peer, s->lane, s->value);
-    case TT_COPY: return tt_access_copy(exec, s->range, s->len);
-    case TT_REDUCE: return tt_access_reduce(exec, s->range, s->nops, s->len);
+    case TT_COPY:
+    case TT_REDUCE: return exec->team->remote ? combine_far(exec, lane, s) : combine(exec, s);
     case TT_LOOP:
     case TT_END:
     case TT_EXCHANGE: break;
@@ -265,10 +299,10 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
 {
     const struct tt_range *range = exec->plan->ranges + s->first;
     struct tt_plain plain;
-    if (tt_likely(!exec->traced)) {
+    if (tt_likely(exec->plain)) {
         if (s->kind == TT_COPY) return tt_access_copy(exec, range, s->len);
         if (s->kind == TT_REDUCE) return tt_access_reduce(exec, range, s->nops, s->len);
-        if (s->kind == TT_SIGNAL) return signal_peers(exec, lane, s->peer, s->value);
+        if (s->kind == TT_SIGNAL) return signal_near(exec, lane, s->peer, s->value);
         if (s->kind == TT_AWAIT) return await_flag(exec, s->peer, s->sub, s->value);
     }
     tt_iter_plain(exec->plan, s, &plain);

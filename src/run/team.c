@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "run/exec.h"
+#include "run/remote.h"
 
 #define LOOKS_TO_COMPARE 4096 /* in vain, before one at what the others call */
 
@@ -24,22 +25,23 @@ static int64_t slots_for(int p)
     return slots;
 }
 
-static struct tt_block layout(int p)
+/* Of a team of p: the block of a member, or the mirror of one. */
+static struct tt_block layout(int p, bool mirror)
 {
-    struct tt_block b = {.line = TT_LINE};
+    struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = mirror ? 1 : p};
     const int64_t slots = slots_for(p);
-    b.line_stride = tt_round_up((int64_t)TT_WINDOW_AT + tt_team_window(), 4096);
+    if (!mirror) b.line_stride = tt_round_up((int64_t)TT_WINDOW_AT + tt_team_window(), 4096);
     b.opening = b.line + slots * b.line_stride;
     b.lanes = b.opening + slots * 2 * TT_LINE;
     b.segments = b.lanes + slots * (TT_LANES - 1) * TT_LINE;
-    b.rings = b.segments + slots * (int64_t)p * (int64_t)sizeof(struct tt_segment_opening);
-    b.bytes = b.rings + slots * TT_LANES * (int64_t)p * 8;
+    b.rings = b.segments + slots * b.peers * (int64_t)sizeof(struct tt_segment_opening);
+    b.bytes = mirror ? b.rings : b.rings + slots * TT_LANES * (int64_t)p * 8;
     return b;
 }
 
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
 {
-    return tt_arena_alloc(&f->arena, layout(p).bytes, offset);
+    return tt_arena_alloc(&f->arena, layout(p, false).bytes, offset);
 }
 
 static tutti_status release_failed(struct tt_team *t)
@@ -50,25 +52,25 @@ static tutti_status release_failed(struct tt_team *t)
 }
 
 /* The members' nodes, numbered in the order in which they come. */
-static int number_nodes(struct tt_team *t, int *seen)
+static int number_nodes(struct tt_team *t, const int *job_rank, int *seen)
 {
     const struct tt_fabric *f = t->fabric;
     int nodes = 0;
     for (int n = 0; n < f->nodes; n++) seen[n] = -1;
     for (int r = 0; r < t->map.p; r++) {
-        int *as = &seen[f->node[t->job_rank[r]]];
+        int *as = &seen[f->node[job_rank[r]]];
         if (*as < 0) *as = nodes++;
         t->node[r] = *as;
     }
     return nodes;
 }
 
-static tutti_status map_nodes(struct tt_team *t)
+static tutti_status map_nodes(struct tt_team *t, const int *job_rank)
 {
     if (!t->fabric->node) return TUTTI_OK;
     int *seen = tt_alloc((size_t)t->fabric->nodes * sizeof *seen);
     t->node = tt_alloc((size_t)t->map.p * sizeof *t->node);
-    if (seen && t->node) t->map.nodes = number_nodes(t, seen);
+    if (seen && t->node) t->map.nodes = number_nodes(t, job_rank, seen);
     if (t->map.nodes > 1) t->map.node = t->node;
     tt_free(seen);
     return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -81,6 +83,22 @@ static void map_machine(struct tt_team *t)
     t->map.direct = f->direct;
     t->map.mapped = f->mapped;
     t->map.read_cost = f->read_cost;
+    t->map.rdma = f->direct && t->map.node != NULL;
+}
+
+/* Of members on other nodes nothing is kept before something comes from them, or goes to them. */
+static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
+{
+    struct tt_block mirror = layout(t->map.p, true);
+    if (t->map.node) TT_TRY(tt_remote_new(t, &mirror));
+    for (int r = 0; r < t->map.p; r++) {
+        t->job_rank[r] = job_rank[r];
+        bool near = tt_map_same_node(&t->map, r, t->me);
+        t->near += near;
+        t->view[r] = near ? (struct tt_view){tt_fabric_at(t->fabric, blocks[r]), &t->layout}
+                          : tt_remote_unknown(t);
+    }
+    return TUTTI_OK;
 }
 
 void tt_team_met(struct tt_team *t)
@@ -88,27 +106,30 @@ void tt_team_met(struct tt_team *t)
     struct tt_fabric *f = t->fabric;
     map_machine(t);
     for (int r = 0; r < t->map.p; r++)
-        t->block[r] = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));
+        if (!tt_team_is_far(t, r))
+            t->view[r].at = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));
 }
 
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks)
 {
-    *t = (struct tt_team){
-        .fabric = f, .ring = t, .me = me, .layout = layout(p), .offset = blocks[me]};
+    *t = (struct tt_team){.fabric = f,
+                          .ring = t,
+                          .me = me,
+                          .layout = layout(p, false),
+                          .offset = blocks[me],
+                          .culprit = -1};
     t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
-    map_machine(t);
     t->queue_end = &t->queue;
     t->slots = (uint64_t)slots_for(p);
     t->slots_log2 = __builtin_ctz((unsigned)t->slots);
     t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
-    t->block = tt_alloc((size_t)p * sizeof *t->block);
-    if (!t->job_rank || !t->block) return release_failed(t);
-    for (int r = 0; r < p; r++) {
-        t->job_rank[r] = job_rank[r];
-        t->block[r] = tt_fabric_at(f, blocks[r]);
-    }
-    return map_nodes(t) == TUTTI_OK ? TUTTI_OK : release_failed(t);
+    t->view = tt_alloc((size_t)p * sizeof *t->view);
+    if (!t->job_rank || !t->view || map_nodes(t, job_rank) != TUTTI_OK ||
+        view_members(t, job_rank, blocks) != TUTTI_OK)
+        return release_failed(t);
+    map_machine(t);
+    return TUTTI_OK;
 }
 
 /* The rings that this rank made lie in its arena too. */
@@ -130,7 +151,8 @@ void tt_team_release(struct tt_team *t, bool shared)
     tt_free(t->bounce);
     tt_free(t->job_rank);
     tt_free(t->node);
-    tt_free(t->block);
+    tt_free(t->view);
+    tt_remote_free(t);
     *t = (struct tt_team){0};
 }
 
@@ -139,17 +161,17 @@ void tt_team_release(struct tt_team *t, bool shared)
 void tt_team_depart(struct tt_team *t)
 {
     for (int r = 0; r < t->map.p; r++)
-        if (r != t->me) atomic_fetch_add(&((struct tt_head *)t->block[r])->leavers, 1);
+        if (r != t->me && !tt_team_is_far(t, r)) atomic_fetch_add(&tt_team_head(t, r)->leavers, 1);
     tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
 
 tutti_status tt_team_leave(struct tt_team *t)
 {
     struct tt_wait wait;
-    _Atomic uint32_t *mine = &((struct tt_head *)t->block[t->me])->leavers;
+    _Atomic uint32_t *mine = &tt_team_head(t, t->me)->leavers;
     tt_team_depart(t);
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
-    while (atomic_load(mine) < (uint32_t)t->map.p - 1 && t->broken == TUTTI_OK) {
+    while (atomic_load(mine) < (uint32_t)t->near - 1 && t->broken == TUTTI_OK) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
         tt_team_check(t, wait.announced);
@@ -202,19 +224,23 @@ tutti_status tt_team_error(const struct tt_team *t)
     return tt_fail(t->broken, "%s", t->broken_text);
 }
 
-static void set_broken(struct tt_team *t, tutti_status status, const char *text)
+static void set_broken(struct tt_team *t, tutti_status status, int culprit, const char *text)
 {
     if (t->broken != TUTTI_OK) return;
     t->broken = status;
+    t->culprit = culprit;
     snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
+    if (t->remote && t->far) tt_far_broke(t);
 }
 
 void tt_team_break(struct tt_team *t, tutti_status status)
 {
-    set_broken(t, status, tutti_error());
+    const struct tt_fabric *f = t->fabric;
+    int me = t->job_rank[t->me];
+    int culprit = status == TUTTI_ERR_PEER ? tt_common_first_failed(f->job, f->common) : me;
     if (status != TUTTI_ERR_PEER)
-        tt_common_fail(t->fabric->job, t->fabric->common, t->job_rank[t->me], TT_CAUSE_STATUS,
-                       (int)status);
+        tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, (int)status);
+    set_broken(t, status, culprit, tutti_error());
 }
 
 static enum tt_rank_state state_of(const struct tt_team *t, int r)
@@ -229,16 +255,29 @@ static void look_at(struct tt_team *t, int r)
     if (state == TT_RANK_LEFT) t->left = true;
     if (state != TT_RANK_FAILED || r == t->me) return;
     tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text, sizeof text);
-    set_broken(t, TUTTI_ERR_PEER, text);
+    set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
 /* A rank that left is a failure only if it is waited for: what it gave before it left is there, so
  * another look after it left decides. Then it is one for everybody: others may wait for this rank, which
  * goes no further, instead of for that one. */
+static bool has_left(const struct tt_team *t, int r)
+{
+    return state_of(t, r) == TT_RANK_LEFT || (tt_team_is_far(t, r) && tt_far_has_left(t, r));
+}
+
+static void take_all(struct tt_team *t)
+{
+    int events = t->context != NULL;
+    while (events > 0 && tt_msg_advance(t->context, &events) == TUTTI_OK) {
+    }
+}
+
 static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 {
     for (int r = 0; r < t->map.p; r++) {
-        if (state_of(t, r) != TT_RANK_LEFT || !tt_exec_waits_for(exec, r)) continue;
+        if (!has_left(t, r) || !tt_exec_waits_for(exec, r)) continue;
+        if (tt_team_is_far(t, r)) take_all(t);
         tt_exec_advance(exec);
         if (exec->state == TT_EXEC_IDLE) return;
         if (tt_exec_waits_for(exec, r))
@@ -272,6 +311,7 @@ void tt_team_check(struct tt_team *t, bool long_wait)
     for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {
         if (t->running[s] && t->left) look_for_left(t, t->running[s]);
         if (t->running[s] && long_wait) look_for_others(t, t->running[s]);
+        if (t->running[s] && long_wait && t->remote) tt_far_tell(t->running[s]);
     }
     if (t->queue && t->left) look_for_left(t, t->queue);
 }
@@ -308,6 +348,9 @@ void tt_team_advance_all(struct tt_team *t)
 
 void tt_team_advance(struct tt_team *t)
 {
+    int events;
+    if (tt_unlikely(t->context && !tt_msg_is_idle(t->context)))
+        (void)tt_msg_advance(t->context, &events);
     if (tt_unlikely(t->broken != TUTTI_OK)) {
         end_all(t);
         return;

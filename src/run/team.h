@@ -11,10 +11,11 @@
  *   S * p       segments                  the opening of a v-collective, one entry a peer
  *   S * lanes * p words                   where the ring to each peer is, once made
  *
- * Only the owner writes to it, but for its window, which plans may have others write.
+ * Only the owner writes to it, but for its window, which plans may have others write. Of a member on another node there is
+ * a mirror instead, in memory of this process, kept by the messages that come from it (far.h).
  *
  * Executions: the k-th start on the team is execution k everywhere and uses slot k % S, with
- * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
+ * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member on this node
  * has ended all executions up to k - S: then nobody reads this slot any more. How far the others are
  * is told twice: beside every signal (a line that is read anyway), and in `head`, for those that wait
  * for a rank that signals no more.
@@ -68,15 +69,26 @@ struct tt_segment_opening {
     int64_t bytes[2];
 };
 
-/* Where things lie in a block, the same for all members. */
+/* Where things lie in a block, the same for all members; or in a mirror, without windows and rings, and with one
+ * segment in each slot: that for this rank. */
 struct tt_block {
     int64_t line, line_stride; /* of slot 0; from slot to slot */
     int64_t opening;           /* S of them, each followed by a tt_what */
     int64_t lanes;             /* S * (TT_LANES - 1) lines */
-    int64_t segments;          /* S * p */
+    int64_t segments;          /* S * peers */
+    int64_t peers;             /* p, or 1 */
     int64_t rings;             /* S * TT_LANES * p words */
     int64_t bytes;
 };
+
+/* Where the block of a member, or its mirror, is found. */
+struct tt_view {
+    char *at;
+    const struct tt_block *layout;
+};
+
+struct tt_far;
+struct tt_remote;
 
 /* Invariants: all_done <= my_done + ... : every member has ended executions below all_done; all
  * those of this rank below my_done have ended; running[k % S] is execution k or NULL; queued ones
@@ -86,10 +98,14 @@ struct tt_team {
     struct tt_team *ring; /* of all teams of the client, back to this one */
     struct tt_map map;
     int me;
-    int *job_rank;  /* of each member */
-    int *node;      /* map.node; NULL: all on one */
-    char **block;   /* of each member, as mapped here */
-    int64_t offset; /* of my block in the segment */
+    int *job_rank;            /* of each member */
+    int *node;                /* map.node; NULL: all on one */
+    int near;                 /* members on this node */
+    struct tt_view *view;     /* of each member */
+    int64_t offset;           /* of my block in the segment */
+    struct tt_remote *remote; /* of the members on other nodes; NULL: there are none */
+    struct tt_far *far;       /* of the client; NULL: its job is on one node */
+    tutti_context *context;   /* moved on while somebody waits; NULL: none */
     struct tt_block layout;
     uint64_t
         slots; /* in use: a power of two, TT_SLOTS but for tests that want them used again soon */
@@ -102,6 +118,7 @@ struct tt_team {
     uint64_t told[TT_SLOTS]; /* fingerprints whose text stands in the slot's tt_what */
     uint32_t failures;       /* of the job, looked through */
     bool left;               /* a member has left the job */
+    int culprit;             /* the rank of the job for which it broke */
     uint32_t looks;          /* in vain, of those that wait */
     uint32_t history;        /* fingerprint of all that has run */
     tutti_status broken;     /* not OK: nothing works on this team any more */
@@ -147,12 +164,23 @@ tutti_status tt_team_error(const struct tt_team *t);
 
 static inline struct tt_line *tt_team_line(const struct tt_team *t, int rank, int slot)
 {
-    return (struct tt_line *)(t->block[rank] + t->layout.line + slot * t->layout.line_stride);
+    const struct tt_view *v = &t->view[rank];
+    return (struct tt_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
+}
+
+static inline bool tt_team_is_far(const struct tt_team *t, int rank)
+{
+    return t->view[rank].layout != &t->layout;
+}
+
+static inline struct tt_head *tt_team_head(const struct tt_team *t, int rank)
+{
+    return (struct tt_head *)t->view[rank].at;
 }
 
 static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
 {
-    return &((struct tt_head *)t->block[rank])->done;
+    return &tt_team_head(t, rank)->done;
 }
 
 /* The signal word of a lane. */
@@ -160,13 +188,15 @@ static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank
                                                uint32_t lane)
 {
     if (tt_likely(lane == 0)) return &tt_team_line(t, rank, slot)->signal;
+    const struct tt_view *v = &t->view[rank];
     int64_t i = slot * (TT_LANES - 1) + (int64_t)lane - 1;
-    return (_Atomic uint64_t *)(t->block[rank] + t->layout.lanes + i * TT_LINE);
+    return (_Atomic uint64_t *)(v->at + v->layout->lanes + i * TT_LINE);
 }
 
 static inline struct tt_opening *tt_team_opening(const struct tt_team *t, int rank, int slot)
 {
-    return (struct tt_opening *)(t->block[rank] + t->layout.opening + slot * 2 * TT_LINE);
+    const struct tt_view *v = &t->view[rank];
+    return (struct tt_opening *)(v->at + v->layout->opening + slot * 2 * TT_LINE);
 }
 
 static inline struct tt_what *tt_team_what(const struct tt_team *t, int rank, int slot)
@@ -174,19 +204,24 @@ static inline struct tt_what *tt_team_what(const struct tt_team *t, int rank, in
     return (struct tt_what *)(tt_team_opening(t, rank, slot) + 1);
 }
 
-/* The entry of `rank`'s opening meant for `peer`. */
+/* The entry of `rank`'s opening meant for `peer`; of a mirror there is that for this rank only. */
 static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
                                                          int slot, int peer)
 {
-    return (struct tt_segment_opening *)(t->block[rank] + t->layout.segments) +
-           (int64_t)slot * t->map.p + peer;
+    const struct tt_view *v = &t->view[rank];
+    int64_t i = slot * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
+    return (struct tt_segment_opening *)(v->at + v->layout->segments) + i;
 }
 
 static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, int slot,
                                              uint32_t lane, int peer)
 {
+    const struct tt_view *v = &t->view[rank];
     int64_t i = ((int64_t)slot * TT_LANES + lane) * t->map.p + peer;
-    return (_Atomic uint64_t *)(t->block[rank] + t->layout.rings) + i;
+    return (_Atomic uint64_t *)(v->at + v->layout->rings) + i;
 }
+
+/* The first execution that has not begun here. */
+uint64_t tt_team_begun(const struct tt_team *t);
 
 #endif

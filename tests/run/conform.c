@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every algorithm, really run: the same program on threads of one process (`conform threads N`) and
+ * Every algorithm, really run: the same program on threads of one process (`conform threads N` for 1 to N, `conform just N`) and
  * on processes (`tutti run -n N conform`). Each result is compared with what the definition says,
  * computed by itself; inputs must stay as they are, and a canary behind every buffer too.
  *
@@ -379,6 +379,7 @@ static void try_algorithm(struct state *world, const struct tt_algorithm *a)
     try_shapes(&s, a);
     must(tutti_barrier(world->team), world, "barrier");
     force_choice(world, NULL);
+    must(tutti_barrier(world->team), world, "barrier");
     must(tutti_team_free(s.team), world, "team_free");
     world->cases = s.cases;
 }
@@ -485,16 +486,14 @@ int main(int argc, char **argv)
     tutti_op compose;
     tutti_client *client;
     if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
-    if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+    bool just = argc == 3 && strcmp(argv[1], "just") == 0;
+    if (just || (argc == 3 && strcmp(argv[1], "threads") == 0)) {
         ranks_are_threads = true;
-        for (int p = 1; p <= atoi(argv[2]); p++)
+        for (int p = just ? atoi(argv[2]) : 1; p <= atoi(argv[2]); p++)
             if (tutti_threads(p, try_all, &compose) != TUTTI_OK) return 1;
         return 0;
     }
-    if (tutti_init(&client) != TUTTI_OK) {
-        fprintf(stderr, "%s\n", tutti_error());
-        return 1;
-    }
+    if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
     try_all(client, &compose);
     return tutti_finalize(client) != TUTTI_OK;
 }

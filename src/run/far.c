@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What comes from other nodes: checked, held back until it is wanted, and stored where those who wait look for it.
+ */
+#include "run/far.h"
+
+#include <string.h>
+
+#include "run/remote.h"
+
+/* ---- Teams ---- */
+
+uint64_t tt_team_begun(const struct tt_team *t)
+{
+    return t->queue ? t->queue->number : t->next;
+}
+
+uint32_t tt_far_next_id(const struct tt_far *far)
+{
+    return far ? far->next_id : 0;
+}
+
+static struct tt_team *team_of(const struct tt_far *far, uint32_t id)
+{
+    struct tt_team *t = far->teams;
+    while (t && t->remote->id != id) t = t->remote->next;
+    return t;
+}
+
+/* ---- What is known of a member ---- */
+
+bool tt_far_has_left(const struct tt_team *t, int rank)
+{
+    const struct tt_mirror *m = t->remote->mirror[rank];
+    return m && m->done == TT_FAR_LEFT;
+}
+
+bool tt_far_has_opened(const struct tt_exec *exec, int rank)
+{
+    const struct tt_mirror *m = exec->team->remote->mirror[rank];
+    return m && m->opens[exec->slot] == exec->number + 1;
+}
+
+static void count_done(struct tt_mirror *m, uint64_t done)
+{
+    if (done > m->done) m->done = done;
+}
+
+/* The first word of an execution: what an older one opened in this slot is closed. */
+static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
+{
+    memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
+    memset(tt_team_segment(t, m->rank, slot, t->me), 0, sizeof(struct tt_segment_opening));
+    tt_free(m->opening[slot]);
+    m->opening[slot] = NULL;
+}
+
+static uint64_t base_of(const struct tt_team *t, uint64_t number)
+{
+    return ((number >> t->slots_log2) + 1) << 32;
+}
+
+/* What is called there, in an execution that has begun here. False: the slot belongs to a newer one already. */
+static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet)
+{
+    const struct tt_far_head *head = &packet->head;
+    int slot = (int)(head->number & (t->slots - 1));
+    struct tt_line *line = tt_team_line(t, m->rank, slot);
+    uint64_t mark = base_of(t, head->number) | head->history;
+    uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    const struct tt_exec *exec = t->running[slot];
+    if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
+    if (head->flags & TT_FAR_WHAT)
+        memcpy(tt_team_what(t, m->rank, slot), packet->what, sizeof packet->what);
+    if (known == mark) return true;
+    close_slot(t, m, slot);
+    atomic_store_explicit(&line->shape, mark, memory_order_release);
+    return true;
+}
+
+/* Whether both call the same; if not, the team breaks. An execution that has ended here is remembered by this rank's
+ * own line. */
+static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+{
+    int slot = (int)(number & (t->slots - 1));
+    uint64_t mine =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    uint64_t theirs =
+        atomic_load_explicit(&tt_team_line(t, m->rank, slot)->shape, memory_order_relaxed);
+    if (mine == theirs || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
+    if (t->running[slot] && t->running[slot]->number == number) tt_far_name(t->running[slot], m);
+    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
+    return false;
+}
+
+/* ---- Openings ---- */
+
+static bool is_opening(const struct tt_far_opening *o, int64_t bytes)
+{
+    if (bytes < (int64_t)sizeof *o || o->keyed > 7 ||
+        o->keys != (uint32_t)__builtin_popcount(o->keyed))
+        return false;
+    for (int b = TT_IN; b <= TT_TMP; b++)
+        if (o->offset[b] < 0 || o->bytes[b] < 0 || o->offset[b] > INT64_MAX / 4 ||
+            o->bytes[b] > INT64_MAX / 4)
+            return false;
+    return bytes == (int64_t)(sizeof *o + o->keys * sizeof(tutti_key));
+}
+
+static tt_address address_of(const struct tt_far_opening *o, int b)
+{
+    return o->keyed & 1u << b ? TT_FAR_ADDRESS + (uint64_t)o->offset[b] : 0;
+}
+
+/* Takes it over. */
+static void open_there(struct tt_team *t, struct tt_mirror *m, uint64_t number,
+                       struct tt_far_opening *o)
+{
+    int slot = (int)(number & (t->slots - 1));
+    struct tt_opening *opening = tt_team_opening(t, m->rank, slot);
+    struct tt_segment_opening *segment = tt_team_segment(t, m->rank, slot, t->me);
+    for (int b = TT_IN; b <= TT_TMP; b++) {
+        opening->at[b] = address_of(o, b);
+        opening->bytes[b] = o->bytes[b];
+        if (b == TT_TMP) continue;
+        segment->at[b] = opening->at[b];
+        segment->bytes[b] = o->bytes[b];
+    }
+    tt_free(m->opening[slot]);
+    m->opening[slot] = o;
+    m->opens[slot] = number + 1;
+}
+
+/* ---- Messages whose execution has begun ---- */
+
+static void raise_there(struct tt_team *t, struct tt_mirror *m, const struct tt_far_head *head)
+{
+    int slot = (int)(head->number & (t->slots - 1));
+    _Atomic uint64_t *word = tt_team_signal(t, m->rank, slot, head->lane);
+    uint64_t value = base_of(t, head->number) + head->value;
+    if (value > atomic_load_explicit(word, memory_order_relaxed))
+        atomic_store_explicit(word, value, memory_order_release);
+}
+
+static void signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
+{
+    const struct tt_far_head *head = &a->packet.head;
+    const struct tt_exec *exec = t->running[head->number & (t->slots - 1)];
+    if (a->opening) open_there(t, m, head->number, a->opening);
+    a->opening = NULL;
+    if (head->lane != TT_NO_LANE) raise_there(t, m, head);
+    if (!exec || exec->number != head->number || !exec->plan->segments) return;
+    tutti_status status = tt_step_compare(exec, m->rank);
+    if (status != TUTTI_OK && t->broken == TUTTI_OK) tt_team_break(t, status);
+}
+
+/* True: it was taken over. */
+static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
+{
+    if (!note(t, m, &a->packet) || !agrees(t, m, a->packet.head.number)) return false;
+    if (a->data) return tt_far_data(t, m, a);
+    signalled(t, m, a);
+    return false;
+}
+
+/* ---- Those that wait ---- */
+
+/* Goes through what waits, up to what is not here yet: later ones may not overtake it. */
+static void look_through(struct tt_team *t, struct tt_mirror *m)
+{
+    struct tt_arrivals *list = &m->early;
+    struct tt_arrival *a = list->first;
+    *list = (struct tt_arrivals){NULL, NULL};
+    bool blocked = false;
+    for (struct tt_arrival *next; a; a = next) {
+        next = a->next;
+        blocked |= !a->ready;
+        if (blocked || a->packet.head.number >= tt_team_begun(t)) {
+            tt_arrivals_append(list, a);
+            continue;
+        }
+        t->remote->early--;
+        if (!apply(t, m, a)) tt_arrival_free(t->far, a);
+    }
+}
+
+void tt_far_begin(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    for (struct tt_mirror *m = t->remote->mirrors; m && t->remote->early; m = m->next)
+        if (m->early.first) look_through(t, m);
+}
+
+/* The payload of a signal that waits for it. */
+static void opening_came(tutti_context *context, void *arg, tutti_status status)
+{
+    struct tt_arrival *a = arg;
+    struct tt_team *t = a->team;
+    (void)context;
+    a->ready = true;
+    if (status != TUTTI_OK || !is_opening(a->opening, a->bytes)) {
+        tt_free(a->opening);
+        a->opening = NULL;
+    }
+    if (t)
+        look_through(t, t->remote->mirror[a->packet.head.from]);
+    else if (a->dropped)
+        tt_arrival_free(NULL, a);
+}
+
+/* ---- Messages that come ---- */
+
+/* Keeps a copy of what the message holds; false: no memory, or nothing to keep. */
+static bool keep(struct tt_arrival *a, const tutti_message *message, tutti_receive *receive)
+{
+    a->ready = true;
+    if (a->data) {
+        a->pending = message->pending;
+        receive->put_off = 1;
+        return true;
+    }
+    if (message->bytes == 0) return true;
+    a->opening = tt_alloc((size_t)message->bytes);
+    if (!a->opening) return false;
+    if (message->data) {
+        memcpy(a->opening, message->data, (size_t)message->bytes);
+        return is_opening(a->opening, message->bytes);
+    }
+    a->ready = false;
+    *receive = (tutti_receive){.to = a->opening,
+                               .count = message->bytes,
+                               .type = TUTTI_U8,
+                               .done = opening_came,
+                               .arg = a};
+    return true;
+}
+
+/* A copy of the arrival to be kept in a list; NULL: the rank cannot go on. */
+static struct tt_arrival *kept(struct tt_far *far, const struct tt_arrival *a,
+                               const tutti_message *message, tutti_receive *receive)
+{
+    struct tt_arrival *copy = tt_alloc(sizeof *copy);
+    if (copy) *copy = *a;
+    if (copy && keep(copy, message, receive)) return copy;
+    if (copy) tt_free(copy->opening);
+    tt_free(copy);
+    tt_common_fail(far->f->job, far->f->common, far->f->me, TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
+    return NULL;
+}
+
+static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
+                      const tutti_message *message, tutti_receive *receive)
+{
+    struct tt_arrival *copy = kept(t->far, a, message, receive);
+    if (!copy) return;
+    tt_arrivals_append(&m->early, copy);
+    t->remote->early++;
+}
+
+/* Data, of an execution that has begun, whose recv waits for them already. */
+static bool straight(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
+                     tutti_receive *receive)
+{
+    struct tt_transfer *x = tt_far_match(m, &a->packet.head);
+    if (!x) return false;
+    if (!tt_far_fits(t, x, a->bytes)) return true;
+    *receive = (tutti_receive){
+        .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_far_moved, .arg = x};
+    return true;
+}
+
+/* In order: behind what waits for its payload nothing may go on. */
+static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
+                    const tutti_message *message, tutti_receive *receive)
+{
+    const struct tt_far_head *head = &a->packet.head;
+    bool blocked = m->early.first && !m->early.first->ready;
+    bool whole = a->data || message->bytes == 0 || message->data;
+    m->fresh = true;
+    count_done(m, head->number - head->behind);
+    if (blocked || !whole || head->number >= tt_team_begun(t)) {
+        hold_back(t, m, a, message, receive);
+        return;
+    }
+    if (!note(t, m, &a->packet) || !agrees(t, m, head->number)) return;
+    if (a->data && straight(t, m, a, receive)) return;
+    struct tt_arrival *copy = a;
+    if ((a->data || message->bytes > 0) && !(copy = kept(t->far, a, message, receive))) return;
+    if (a->data) {
+        if (!tt_far_data(t, m, copy)) tt_arrival_free(t->far, copy);
+        return;
+    }
+    signalled(t, m, copy);
+    if (copy != a) tt_free(copy);
+}
+
+static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_far_head *head)
+{
+    count_done(m, head->number - head->behind);
+    if (m->done == TT_FAR_LEFT) t->left = true;
+    if (!(head->flags & TT_FAR_ASKS)) return;
+    if (!m->wanted) t->remote->wanting++;
+    if (head->number >= m->wanted) m->wanted = head->number + 1;
+    if (t->my_done + t->slots >= m->wanted) tt_far_credit(t, m);
+}
+
+/* ---- Handlers ---- */
+
+/* What the message says of itself. False: it is none that this library sends. */
+static bool read_head(const tutti_message *message, struct tt_far_packet *packet)
+{
+    size_t bytes = message->header_bytes;
+    if (bytes < sizeof packet->head || bytes > sizeof *packet) return false;
+    memcpy(packet, message->header, bytes);
+    const struct tt_far_head *head = &packet->head;
+    if ((head->flags & TT_FAR_WHAT) && bytes != sizeof *packet) return false;
+    bool lane = head->lane < TT_LANES || head->lane == TT_NO_LANE;
+    return lane && (head->number == TT_FAR_LEFT || head->behind <= head->number);
+}
+
+/* The member that it comes from; NULL: none of this team. */
+static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
+{
+    if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank || !tt_team_is_far(t, (int)from))
+        return NULL;
+    return tt_mirror_of(t, (int)from);
+}
+
+static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_message *message,
+                        tutti_receive *receive)
+{
+    struct tt_mirror *m = sender(t, a->rank, a->packet.head.from);
+    if (!m) return;
+    a->team = t;
+    if (t->broken != TUTTI_OK)
+        tt_far_broke(t);
+    else if (a->credit)
+        credited(t, m, &a->packet.head);
+    else
+        arrived(t, m, a, message, receive);
+}
+
+/* A team that this rank is about to make. */
+static void keep_for_team(struct tt_far *far, struct tt_arrival *a, const tutti_message *message,
+                          tutti_receive *receive)
+{
+    struct tt_arrival *copy = kept(far, a, message, receive);
+    if (copy) tt_arrivals_append(&far->early, copy);
+}
+
+static void take_message(tutti_context *context, const tutti_message *message,
+                         tutti_receive *receive, void *arg)
+{
+    struct tt_far *far = arg;
+    struct tt_arrival a = {.data = message->dispatch == TT_DISPATCH_DATA,
+                           .credit = message->dispatch == TT_DISPATCH_CREDIT,
+                           .bytes = message->bytes,
+                           .rank = message->rank};
+    (void)context;
+    if (!read_head(message, &a.packet)) return;
+    struct tt_team *t = team_of(far, a.packet.head.team);
+    if (t)
+        receive_for(t, &a, message, receive);
+    else if (a.packet.head.team >= far->next_id)
+        keep_for_team(far, &a, message, receive);
+}
+
+/* A process that ended did so for all its clients. */
+static void believe(const struct tt_fabric *f, const struct tt_far_broken *broken)
+{
+    enum tt_cause cause = (enum tt_cause)broken->cause;
+    if (cause == TT_CAUSE_LEFT)
+        tt_common_miss(f->job, f->common, broken->rank);
+    else if (cause == TT_CAUSE_SIGNAL || cause == TT_CAUSE_EXIT)
+        tt_job_fail(f->job, broken->rank, cause, broken->code);
+    else if (cause > TT_CAUSE_NONE && cause <= TT_CAUSE_LOST)
+        tt_common_fail(f->job, f->common, broken->rank, cause, broken->code);
+}
+
+static void take_broken(tutti_context *context, const tutti_message *message,
+                        tutti_receive *receive, void *arg)
+{
+    struct tt_far *far = arg;
+    struct tt_far_broken broken;
+    (void)context;
+    (void)receive;
+    if (message->header_bytes != sizeof broken) return;
+    memcpy(&broken, message->header, sizeof broken);
+    if (broken.rank < 0 || broken.rank >= far->f->size || broken.rank == far->f->me) return;
+    believe(far->f, &broken);
+}
+
+/* ---- Of a client ---- */
+
+tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far **made)
+{
+    struct tt_far *far = tt_calloc(1, sizeof *far);
+    if (!far) return tt_fail(TUTTI_ERR_MEMORY, "no memory for teams on several nodes");
+    far->f = f;
+    far->msg = msg;
+    far->context = tt_msg_context(msg, 0);
+    tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_RUN, take_message, far);
+    if (status == TUTTI_OK) status = tt_msg_dispatch(msg, TT_DISPATCH_DATA, take_message, far);
+    if (status == TUTTI_OK) status = tt_msg_dispatch(msg, TT_DISPATCH_CREDIT, take_message, far);
+    if (status == TUTTI_OK) status = tt_msg_dispatch(msg, TT_DISPATCH_BROKEN, take_broken, far);
+    if (status == TUTTI_OK)
+        *made = far;
+    else
+        tt_free(far);
+    return status;
+}
+
+/* What came for a team before it was made. */
+static void take_early(struct tt_far *far, struct tt_team *t)
+{
+    struct tt_arrival *a = far->early.first;
+    far->early = (struct tt_arrivals){NULL, NULL};
+    for (struct tt_arrival *next; a; a = next) {
+        next = a->next;
+        struct tt_mirror *m = NULL;
+        if (a->packet.head.team != t->remote->id) {
+            tt_arrivals_append(&far->early, a);
+            continue;
+        }
+        m = sender(t, a->rank, a->packet.head.from);
+        a->team = t;
+        a->dropped = !m;
+        if (m && !a->credit) {
+            m->fresh = true;
+            count_done(m, a->packet.head.number - a->packet.head.behind);
+            tt_arrivals_append(&m->early, a);
+            t->remote->early++;
+            continue;
+        }
+        if (m) credited(t, m, &a->packet.head);
+        if (a->ready) tt_arrival_free(far, a);
+    }
+}
+
+void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id)
+{
+    if (!far) return;
+    t->far = far;
+    if (id >= far->next_id) far->next_id = id + 1;
+    if (!t->remote) return;
+    t->remote->id = id;
+    t->remote->next = far->teams;
+    far->teams = t;
+    if (far->early.first) take_early(far, t);
+}
+
+/* Or what became of it. */
+static void say_good_bye(struct tt_far *far, struct tt_team *t)
+{
+    struct tt_far_head head = {
+        .team = t->remote->id, .from = (uint32_t)t->me, .number = TT_FAR_LEFT};
+    if (tt_common_state(far->f->job, far->f->common, far->f->me) == TT_RANK_FAILED) {
+        t->culprit = far->f->me;
+        tt_far_broke(t);
+        return;
+    }
+    for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next)
+        if (m->done != TT_FAR_LEFT) (void)tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
+}
+
+void tt_far_leave(struct tt_far *far)
+{
+    struct tt_wait wait;
+    int events;
+    if (!far) return;
+    tt_arrivals_drop(far, &far->early);
+    for (struct tt_team *t = far->teams; t; t = t->remote->next) say_good_bye(far, t);
+    tt_wait_begin(&wait, &far->f->patience, far->f->job, far->f->me);
+    while (far->under_way > 0) {
+        (void)tt_msg_advance(far->context, &events);
+        tt_wait_more(&wait);
+    }
+    tt_wait_done(&wait);
+}
+
+void tt_far_close(struct tt_far *far)
+{
+    if (!far) return;
+    for (struct tt_transfer *x = far->transfers, *all; x; x = all) {
+        all = x->all;
+        tt_free(x->payload);
+        tt_free(x);
+    }
+    tt_free(far);
+}

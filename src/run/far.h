@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Teams over several nodes: what is shared memory between members of one node is messages between those of two.
+ *
+ *   signal        one message to each member on another node. The handler stores it into the mirror of the one that gave
+ *                 it, from which it is awaited like any other
+ *   send, recv    a message each, matched in order by (execution, pair, lane); early ones are put off
+ *   put, get      of msg, by the keys that come with the first signal of an execution whose plan opens buffers
+ *   copy, reduce  with operands there: they are got first
+ *
+ * A member may send in execution k once it knows that the receiver has ended k - S; that it learns from the receiver's
+ * `done`, which travels with everything that one sends. Who only receives tells it apart, every S / 2 executions or when
+ * asked. So what waits at a receiver is bounded by what its team does in S executions.
+ *
+ * Why nobody waits for that forever: to end k - S nobody needs anything of k, for the sender has ended k - S itself
+ * before it began k in the same slot; so by induction over k whoever advances ends it.
+ *
+ * A message for an execution that this rank has not begun waits until then: the slot may still be in use by an older
+ * one. Messages for teams that are not made here yet wait likewise; those for teams that are gone are dropped, for a team
+ * is left only when all that its plans need has come.
+ *
+ * All of it is done by the thread that uses context 0.
+ */
+#ifndef TT_FAR_H
+#define TT_FAR_H
+
+#include "msg/msg.h"
+#include "run/exec.h"
+
+/* What the teams of a client share: handlers, and ways to other ranks. Of a job on several nodes. Errors: MEMORY. */
+tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far **far);
+/* Tells the ranks it has to do with that this one leaves, and returns when all it sent is on its way. */
+void tt_far_leave(struct tt_far *far);
+/* After msg is closed. */
+void tt_far_close(struct tt_far *far);
+
+/* The team takes part from now on. All members give the same id, which none of them has given to another team:
+ * the greatest of their tt_far_next_id. */
+void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id);
+uint32_t tt_far_next_id(const struct tt_far *far); /* 0 of NULL */
+
+/* ---- Of a team with members on other nodes (t->remote) ---- */
+
+/* A signal to these (a rank, TT_ALL, or the set); in two steps, so that it is given to all or none: AGAIN from the first
+ * if some may not be sent to yet. */
+tutti_status tt_far_may_signal(struct tt_exec *exec, const struct tt_plain *s);
+tutti_status tt_far_signal(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s);
+
+/* Starts a send, recv, put or get with a far peer; m->complete is set when it is. AGAIN: not yet. */
+tutti_status tt_far_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                          struct tt_message *m);
+/* For a step with operands of far ranks: gets them, and lets *s name them where they are then. AGAIN: not here yet. */
+tutti_status tt_far_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s);
+/* The step is done. */
+void tt_far_fetched(struct tt_exec *exec, uint32_t lane);
+
+/* The execution begins: what has come for it is looked at. */
+void tt_far_begin(struct tt_exec *exec);
+/* It has ended. */
+void tt_far_end(struct tt_exec *exec);
+/* It failed. True: something still writes to its buffers, so that it must go on being advanced. */
+bool tt_far_fail(struct tt_exec *exec);
+/* What it registered and fetched is let go of. */
+void tt_far_release(struct tt_exec *exec);
+/* It is going to be freed in whatever state. */
+void tt_far_forget(struct tt_exec *exec);
+/* Whether it has something to do with this far rank that is not complete, other than an await. */
+bool tt_far_waits_for(const struct tt_exec *exec, int rank);
+
+/* A long wait: those it waits for learn what is called here. */
+void tt_far_tell(struct tt_exec *exec);
+/* The rank has told that it left. */
+bool tt_far_has_left(const struct tt_team *t, int rank);
+/* What this rank gives to, and expects from, a far one was told for this execution. */
+bool tt_far_has_opened(const struct tt_exec *exec, int rank);
+/* The team broke, because of t->culprit: whoever has had to do with this rank in it learns that. */
+void tt_far_broke(struct tt_team *t);
+
+#endif

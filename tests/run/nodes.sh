@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The conformance program, every algorithm that does not refuse, where ranks are on several nodes: on threads and on
+# processes, with few and with many ranks on a node.
+set -eu
+conform=$TUTTI_BUILD/tests/test-run-conform-threads
+on() {
+    local p=$1
+    export TUTTI_NODES=$2
+    shift 2
+    if [ "$how" = threads ]; then "$@" "$conform" just "$p"; else "$@" tutti run --timeout 250 -n "$p" "$conform"; fi
+}
+how=$1
+on 2 '1*2' env
+on 3 '1*3' env
+on 8 4,2,1,1 env
+on 6 3,3 env
+on 6 1,5 env
+on 4 1,2,1 env TUTTI_EAGER=0
+on 3 2,1 env TUTTI_EAGER=1M
+if [ "$how" = processes ]; then
+    on 4 2,2 env TUTTI_CMA=0
+    on 3 2,1 env TUTTI_WINDOW=1K
+    on 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
+    on 5 2,2,1 env TUTTI_RADIX=4
+fi
