@@ -4,6 +4,13 @@
  */
 #include "msg/wired.h"
 
+/* Whose answers will never come. What it sent before is still handled: it lies in memory that lasts. */
+static bool is_gone(const tutti_context *c, int rank)
+{
+    enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
+    return state == TT_RANK_FAILED || (state == TT_RANK_LEFT && rank != c->f->me);
+}
+
 static struct tt_peer *make(tutti_context *c, int rank, int index)
 {
     struct tt_peer *peer = tt_alloc_lines(sizeof *peer);
@@ -19,6 +26,7 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->cards.end = &peer->cards.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
+    peer->gone = is_gone(c, rank); /* of one that goes later, `failures` tells */
     peer->next_of_rank = c->peer[rank];
     return c->peer[rank] = peer;
 }
@@ -37,13 +45,6 @@ void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
             next = peer->next_of_rank;
             fn(c, peer);
         }
-}
-
-/* Whose answers will never come. What it sent before is still handled: it lies in memory that lasts. */
-static bool is_gone(const tutti_context *c, int rank)
-{
-    enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
-    return state == TT_RANK_FAILED || (state == TT_RANK_LEFT && rank != c->f->me);
 }
 
 static void lose(tutti_context *c, struct tt_peer *peer)
