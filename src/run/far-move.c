@@ -40,6 +40,15 @@ void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
     tt_transfer_free(x);
 }
 
+/* What came of the attempt to start it. The error stays as it was told; that a rank is gone is told otherwise. */
+static tutti_status started(struct tt_transfer *x, tutti_status status)
+{
+    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    if (status != TUTTI_ERR_PEER) tt_transfer_unlist(x);
+    tt_far_moved(x->far->context, x, status);
+    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+}
+
 /* ---- Recvs ---- */
 
 static void unlink_posted(struct tt_mirror *m, struct tt_transfer **link)
@@ -70,8 +79,8 @@ bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes)
     tutti_status status = tt_step_compare(x->exec, x->peer);
     if (status == TUTTI_OK)
         status =
-            tt_fail(TUTTI_ERR_MISMATCH, "%lld bytes came from rank %d where %lld were expected",
-                    (long long)bytes, t->job_rank[x->peer], (long long)x->len);
+            tt_fail(TUTTI_ERR_MISMATCH, "rank %d sends %lld bytes where rank %d expects %lld", x->peer,
+                    (long long)bytes, t->me, (long long)x->len);
     tt_team_break(t, status);
     return false;
 }
@@ -161,9 +170,7 @@ static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct
     struct tt_mirror *m;
     struct tt_far_packet packet;
     struct tt_team *t = exec->team;
-    struct tt_fabric *f = t->fabric;
     TT_TRY(tt_far_may_send(exec, s->peer, &m));
-    if (tt_unlikely(f->ops->signalling != NULL)) TT_TRY(f->ops->signalling(f->ops, f));
     struct tt_transfer *x = begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     *message = (struct tt_message){.left = 1};
@@ -179,10 +186,7 @@ static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct
     packet.head.lane = (uint8_t)lane;
     x->counts = true;
     t->far->under_way++;
-    tutti_status status = tt_msg_send(t->far->context, &send);
-    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
-    tt_far_moved(t->far->context, x, status);
-    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+    return started(x, tt_msg_send(t->far->context, &send));
 }
 
 /* ---- Puts and gets ---- */
@@ -212,9 +216,7 @@ static tutti_status start_piece(const struct way *w, int64_t there, int64_t here
                                               w->offset + there, n, tt_far_moved, x)
                                  : tt_msg_get(far->context, w->m->to, x->at, w->key,
                                               w->offset + there, n, tt_far_moved, x);
-    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
-    tt_far_moved(far->context, x, status);
-    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+    return started(x, status);
 }
 
 /* The far range is checked against what its owner opened for me. */

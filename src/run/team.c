@@ -258,6 +258,17 @@ static void look_at(struct tt_team *t, int r)
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
+/* How many things happened. What a team needs to go on may be lacking; what a user's message lacks does not concern it. */
+static int advance_context(struct tt_team *t)
+{
+    int events = 0;
+    tutti_status status = tt_msg_advance(t->context, &events);
+    if (tt_likely(status == TUTTI_OK) || !t->remote || t->broken != TUTTI_OK) return events;
+    if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
+        tt_team_break(t, status);
+    return events;
+}
+
 /* A rank that left is a failure only if it is waited for: what it gave before it left is there, so
  * another look after it left decides. Then it is one for everybody: others may wait for this rank, which
  * goes no further, instead of for that one. */
@@ -268,8 +279,7 @@ static bool has_left(const struct tt_team *t, int r)
 
 static void take_all(struct tt_team *t)
 {
-    int events = t->context != NULL;
-    while (events > 0 && tt_msg_advance(t->context, &events) == TUTTI_OK) {
+    while (t->context && advance_context(t) > 0) {
     }
 }
 
@@ -348,9 +358,7 @@ void tt_team_advance_all(struct tt_team *t)
 
 void tt_team_advance(struct tt_team *t)
 {
-    int events;
-    if (tt_unlikely(t->context && !tt_msg_is_idle(t->context)))
-        (void)tt_msg_advance(t->context, &events);
+    if (tt_unlikely(t->context && !tt_msg_is_idle(t->context))) (void)advance_context(t);
     if (tt_unlikely(t->broken != TUTTI_OK)) {
         end_all(t);
         return;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # In every algorithm, with short and long messages, a rank kills itself at its first operation, or some
-# later one: all others are told who died of what. And a rank whose operation fails tells the others.
+# later one: all others are told who died of what (with the argument nodes, also on other nodes). And a rank whose operation fails tells the others.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -32,6 +32,7 @@ n=0
 while read -r coll algorithm; do
     export TUTTI_ALGORITHM=$coll=$algorithm before=$n
     case $algorithm in hypercube) ranks=4 ;; *) ranks=3 ;; esac
+    on_nodes $ranks
     case $algorithm in forward) export TUTTI_NETWORK=ring:$ranks ;; *) unset TUTTI_NETWORK ;; esac
     for after in 1 3 60; do
         export TUTTI_FAULT=kill,rank=1,after=$after
@@ -39,6 +40,7 @@ while read -r coll algorithm; do
         killed "$(problem "$coll" 200000)"
         TUTTI_CMA=0 killed "$(problem "$coll" 5000)"
     done
+    [ -z "$apart" ] || [ "$n" -gt "$before" ] || continue # for one node
     [ "$n" -ge $((before + 3)) ] || fail "$coll $algorithm does not run"
     TUTTI_FAULT=fail,rank=1,after=5 expect 8 \
         tutti run -n $ranks --timeout 60 "$trouble" loop "$(problem "$coll" 80)"
@@ -46,4 +48,5 @@ while read -r coll algorithm; do
     says out '^rank 1: the system refused .*: TUTTI_FAULT: operation 5 fails$'
 done < <("$trouble" algorithms)
 echo "$n jobs with a killed rank"
+[ "$n" -ge 100 ] || fail 'nearly nothing ran'
 nothing_left "$TUTTI_TEST"

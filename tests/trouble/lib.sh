@@ -8,6 +8,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../tools/lib.sh"
 # shellcheck disable=SC2034
 trouble=$TUTTI_BUILD/tests/trouble-rank
 
+# With an argument `nodes`, a script's ranks are on several: 3 on two, 4 on three.
+apart=${1-}
+on_nodes() {
+    [ -n "$apart" ] || return 0
+    case $1 in 3) export TUTTI_NODES=2,1 ;; 4) export TUTTI_NODES=1,2,1 ;; *) export TUTTI_NODES="1*$1" ;; esac
+}
+
 # Expects that N lines of out say that a peer failed (and how: a pattern), each soon after it did. A second
 # is promised; a loaded machine gets three.
 told() {
