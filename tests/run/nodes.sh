@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The conformance program, every algorithm that does not refuse, where ranks are on several nodes: on threads and on
-# processes, with few and with many ranks on a node.
+# processes, with few and with many ranks on a node; and the one in which they run ahead (apart.c).
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
+apart=$TUTTI_BUILD/tests/test-run-apart
 on() {
     local p=$1
     export TUTTI_NODES=$2
     shift 2
-    if [ "$how" = threads ]; then "$@" "$conform" just "$p"; else "$@" tutti run --timeout 250 -n "$p" "$conform"; fi
+    for program in "$conform" "$apart"; do
+        if [ "$how" = threads ]; then "$@" "$program" just "$p"; else "$@" tutti run --timeout 250 -n "$p" "$program"; fi
+    done
 }
 how=$1
 on 2 '1*2' env
