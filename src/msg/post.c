@@ -114,7 +114,7 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
     if (piece.kind == TT_PUT && !last) piece.arg[2] = 0;
     TT_TRY(peer->shares ? put_out(c, peer, &piece) : tt_wired_send(c, peer, &piece, parcel));
     parcel->left -= (int64_t)piece.bytes;
-    parcel->packet.data = (const char *)parcel->packet.data + piece.bytes;
+    if (piece.bytes) parcel->packet.data = (const char *)parcel->packet.data + piece.bytes;
     parcel->packet.arg[1] += piece.bytes;
     return TUTTI_OK;
 }
