@@ -24,6 +24,19 @@ for n in 1 2 5; do
         diff - <(for ((r = 0; r < n; r++)); do echo "rank $r hears: ${words[n - 1]}"; done)
 done
 
+# The table of rank r holds the numbers from r * 2^20.
+table=$((1 << 20))
+for n in 1 2 3 5; do
+    tutti run -n $n --timeout 60 -- endpoints | sort |
+        diff - <({
+            echo "$n reports"
+            for ((r = 0; r < n; r++)); do
+                from=$(((r + n - 1) % n)) other=$(((r + 2) % n))
+                echo "rank $r: the table of rank $from begins and ends with numbers of sum $(((2 * from + 1) * table - 1)), rank $other's ends with $(((other + 1) * table - 1))"
+            done
+        } | sort)
+done
+
 # More ranks than rows; no rows; nonsense.
 [[ $(tutti run -n 4 -- power 2) == 'n = 2: largest eigenvalue 2.618034 '*'it is 2.618034' ]] || die 'power 2'
 for wrong in 0 -1 x 1x 100001; do
