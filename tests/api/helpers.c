@@ -4,9 +4,11 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -369,6 +371,61 @@ static void test_arguments(void **state)
     assert_int_equal(tutti_finalize(other), TUTTI_OK);
 }
 
+/* ---- One thread at a time ---- */
+
+#ifndef NDEBUG
+static void linger(tutti_context *context, void *arg)
+{
+    (void)context;
+    atomic_store((_Atomic int *)arg, 1);
+    sleep(60);
+}
+
+static void *advance_context(void *arg)
+{
+    (void)tutti_advance(arg, NULL);
+    return NULL;
+}
+
+/* In a child: another thread is inside the context. */
+static void use_twice(tutti_context *context, int told)
+{
+    pthread_t thread;
+    _Atomic int inside = 0;
+    dup2(told, STDERR_FILENO);
+    if (tutti_post(context, linger, &inside) != TUTTI_OK ||
+        pthread_create(&thread, NULL, advance_context, context) != 0)
+        _exit(7);
+    while (!atomic_load(&inside)) usleep(100);
+    (void)tutti_advance(context, NULL);
+    _exit(0);
+}
+
+static void test_two_users(void **state)
+{
+    char text[2048] = "";
+    int pipes[2], status;
+    (void)state;
+    tutti_context *context = make();
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) use_twice(context, pipes[1]);
+    close(pipes[1]);
+    for (ssize_t n, at = 0; (n = read(pipes[0], text + at, sizeof text - 1 - (size_t)at)) > 0;)
+        at += n;
+    close(pipes[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    if (!strstr(text, "is used by two threads at once")) fail_msg("said: %s", text);
+}
+#else
+static void test_two_users(void **state)
+{
+    (void)state;
+    skip(); /* told by builds with assertions */
+}
+#endif
+
 /* A client that ends stops its helpers, and drops what was posted and not done. */
 static void test_end(void **state)
 {
@@ -391,7 +448,7 @@ int main(void)
         cmocka_unit_test(test_wait),  cmocka_unit_test(test_all),
         cmocka_unit_test(test_idle),  cmocka_unit_test(test_messages),
         cmocka_unit_test(test_error), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_end),   cmocka_unit_test(test_two_users),
     };
     if (tutti_init(&client) != TUTTI_OK) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
