@@ -2,16 +2,16 @@
  *
  * How soon a peer behind TCP is given up. UCX leaves that to the kernel: it can be told to have TCP ask a silent peer
  * (UCX_TCP_KEEP...), but does so on one end of a connection only, and TCP asks only where nothing is on its way, while
- * UCX's own keepalive messages always are; these TCP repeats for a quarter of an hour (seen with UCX 1.13). The option
+ * UCX's own keepalive messages mostly are; these TCP repeats for a quarter of an hour (seen with UCX 1.13). The option
  * TCP_USER_TIMEOUT would end that, but also cut off a peer that lives and merely does not read for as long.
  *
- * So the sockets of UCX are looked at now and then. One that has something on its way, has repeated it or asked after
- * it, and has had no answer since the last look, is stuck; one that is stuck for half of TUTTI_PEER_TIMEOUT is shut down, which UCX takes
- * for what it is. A peer that does not read has a kernel that answers. UCX's keepalive messages see to it that something
- * is on its way, so that a cut is noticed in time at both ends, busy or idle.
+ * So the sockets of UCX are looked at now and then. One that has repeated what is on its way, or asked after it or after
+ * the peer, and has had no answer since the last look, is stuck; one that is stuck for half of TUTTI_PEER_TIMEOUT is shut
+ * down, which UCX takes for what it is. A peer that does not read has a kernel that answers.
  *
  * UCX does not tell which sockets are its own. Those that appear while it creates a worker or an endpoint get a mark,
- * a TCP_USER_TIMEOUT of weeks, which those inherit that a worker accepts; by it they are found again.
+ * a TCP_USER_TIMEOUT of weeks, which those inherit that a worker accepts; by it they are found again. (It also keeps TCP
+ * from ending a connection by itself.)
  */
 #include <dirent.h>
 #include <linux/tcp.h>
@@ -83,34 +83,46 @@ void tt_ucx_fds_mark(const struct tt_ucx_fds *before)
 
 /* ---- Looking ---- */
 
+/* TCP asks after a silent peer, if nobody has made it ask so soon yet: UCX sets what it thinks best when it connects. */
+static void ask_soon(int fd)
+{
+    int on = 1, seconds = (int)tt_max(tt_ucx_patience_ms() / 8000, 1);
+    if (has(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds) && has(fd, SOL_SOCKET, SO_KEEPALIVE, 1)) return;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
 /* One for the process, whichever port looks: sockets are the process' too. */
 static struct {
     pthread_mutex_t lock;
     _Atomic int64_t next_ms; /* when to look again; 0: never looked */
     int64_t last_ms;
-    int64_t since_ms[TT_UCX_FDS]; /* it is stuck; 0: it is not */
+    struct {
+        int64_t since_ms, seen_ms; /* it was found stuck first, and last */
+    } stuck[TT_UCX_FDS];
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_stuck(int fd, int64_t since_last_ms)
 {
     struct tcp_info info;
     socklen_t bytes = sizeof info;
-    if (!has(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, MARK)) return false;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return false;
     bool repeated = info.tcpi_unacked > 0 && info.tcpi_retransmits > 0;
-    bool probed = info.tcpi_probes > 0; /* nothing can be sent, and no probe was answered */
+    bool probed = info.tcpi_probes > 0;
     return (repeated || probed) && info.tcpi_last_ack_recv >= since_last_ms;
 }
 
 static void look_at(int fd, void *arg)
 {
     int64_t now_ms = *(const int64_t *)arg;
-    if (!is_stuck(fd, now_ms - watch.last_ms))
-        watch.since_ms[fd] = 0;
-    else if (watch.since_ms[fd] == 0)
-        watch.since_ms[fd] = now_ms;
-    else if (now_ms - watch.since_ms[fd] >= tt_ucx_patience_ms() / 2)
-        shutdown(fd, SHUT_RDWR);
+    if (!has(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, MARK)) return;
+    ask_soon(fd);
+    if (!is_stuck(fd, now_ms - watch.last_ms)) return;
+    bool again = watch.last_ms && watch.stuck[fd].seen_ms == watch.last_ms;
+    if (!again) watch.stuck[fd].since_ms = now_ms;
+    watch.stuck[fd].seen_ms = now_ms;
+    if (now_ms - watch.stuck[fd].since_ms >= tt_ucx_patience_ms() / 2) shutdown(fd, SHUT_RDWR);
 }
 
 static int64_t coarse_ms(void)

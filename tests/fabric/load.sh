@@ -7,7 +7,6 @@ set -euo pipefail
 
 tests=$TUTTI_BUILD/tests
 unset "${!UCX_@}" TUTTI_UCX
-export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
 failed=0
 
 # expect PROGRAM WHAT PATTERN...: all are in what it says

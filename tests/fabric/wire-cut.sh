@@ -36,5 +36,5 @@ for _ in $(seq 100); do
 done
 unshare --mount true || skip 'mount namespaces are not allowed here'
 
-export UCX_TLS=tcp,self TUTTI_PEER_TIMEOUT=4
+export UCX_TLS=tcp,self TUTTI_PEER_TIMEOUT=3
 timeout 100 "$TUTTI_BUILD/tests/fabric-wire-lost" cut "$here" "$there"

@@ -14,5 +14,4 @@ sm) export UCX_TLS=sm,self UCX_POSIX_ERROR_HANDLING=y UCX_SYSV_ERROR_HANDLING=y 
 choice) ;;
 *) exit 2 ;;
 esac
-export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
 exec "$TUTTI_BUILD/tests/$1"
