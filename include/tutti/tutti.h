@@ -283,6 +283,49 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int c
  * does not wait. NULL is allowed. Errors: ARG (the world team, something in flight, live plans), PEER. */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
+/* ---- Recovery ----
+ *
+ * When a member dies, what its teams have in flight ends with TUTTI_ERR_PEER at every member that waits for it, and so does
+ * what they start later; teams without it go on. Those that are left may then agree on what to do, and go on as a
+ * team of their own:
+ *
+ *     int64_t good = work(team) == TUTTI_OK;            on some ranks it may have succeeded
+ *     tutti_team_agree(team, &good, NULL);              did it everywhere?
+ *     if (!good) {
+ *         tutti_team_shrink(team, &rest);
+ *         tutti_team_free(team);                        unless it is the world
+ *         team = rest;                                  and once more
+ *     }
+ *
+ * Who starts the program must let the others live when a rank dies: `tutti run --on-failure=continue`.
+ *
+ * Both calls are collective over the living members, on a healthy team as on a failed one, and are made in the same order by
+ * all; they block until all those have come, or failed too, whatever dies meanwhile, and advance context 0 and the
+ * client's teams. A member that leaves the job (tutti_finalize) without coming counts as failed. So does, for good, one
+ * whose own call of any collective ended with MEMORY, LIMIT, SYSTEM or MISMATCH: the others were told that it cannot go
+ * on; it cannot take part itself (PEER). The method and its proof are in src/run/accord.h; the calls are those of user-level
+ * failure mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
+
+/* Agrees on *value: in, this rank's; out, the bitwise AND of all values given, among them those of all members that return OK (one
+ * that died on the way may be in it or not). The same for all that return, even those that die right after it, and with it the
+ * members that have failed: how many in *failed, if it is not NULL; tutti_team_failed tells which. Who of them had been
+ * reported to any of the members by PEER before is among them. Errors: ARG, PEER (this rank counts as failed),
+ * MISMATCH (others called tutti_team_shrink; told to all), MEMORY. One thread per team. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
+                                                         int *failed);
+
+/* Makes a team of the members that have not failed, agreed on as above, in their old order; of a healthy team a copy. One
+ * that died after that was agreed on is a member of it, and the first call there says so: shrink again. If a member
+ * has no memory for it, nobody gets a team. The caller frees the team; the old one as well, with its plans before: where members
+ * have failed, that waits for nobody. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member has MEMORY or LIMIT, so
+ * have all. One thread per team. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
+
+/* The ranks in the team of its failed members, in ascending order, as agreed on by the last tutti_team_agree or tutti_team_shrink
+ * that succeeded on it: none before. The first n into ranks, how many there are into *count, if it is not NULL.
+ * Errors: ARG. Local, does not block. */
+TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count);
+
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 /* Memory that the other ranks on this machine map: buffers in it are read by them directly, without

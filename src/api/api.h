@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "choose/cache.h"
 #include "msg/msg.h"
+#include "run/agree.h"
 #include "run/far.h"
 #include "topo/net.h"
 
@@ -19,6 +20,9 @@ struct tutti_team {
     tutti_client *client;
     tutti_team *next;
     tutti_plan *plans; /* those not freed */
+    uint64_t
+        *gone; /* members that failed, as last agreed, one bit each; NULL: nothing was agreed */
+    uint64_t shrinks; /* that gave a team */
 };
 
 struct tutti_client {
@@ -31,6 +35,7 @@ struct tutti_client {
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* of each context; NULL: none */
     struct tt_far *far; /* NULL: the job is on one node */
+    struct tt_agree *agree;
 };
 
 /* v-forms own their counts, which lie behind the plan. */

@@ -36,6 +36,7 @@ static void destroy(tutti_client *client)
     while (client->teams) tt_team_delete(client->teams, false);
     tt_msg_close(client->msg);
     tt_far_close(client->far);
+    tt_agree_close(client->agree);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);
@@ -65,6 +66,7 @@ static tutti_status set_up(tutti_client *client)
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
+    TT_TRY(tt_agree_open(client->msg, &client->agree));
     if (client->fabric.nodes > 1) TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_far_add(client->far, &client->world->run, 0);

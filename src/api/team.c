@@ -48,6 +48,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     tt_team_leave_ring(&team->run);
     while (team->plans) tt_plan_delete(team->plans);
     tt_cache_release(&team->cache);
+    tt_free(team->gone);
     tt_team_release(&team->run, shared);
     tt_free(team);
 }
@@ -75,7 +76,8 @@ static int choose_members(struct member *all, int p, int64_t color)
     return n;
 }
 
-/* The team of all[0..n-1], whose blocks are told by their old ranks. */
+/* The team of all[0..n-1], whose blocks are told by their old ranks. Its id comes of how many calls there were, which
+ * is the same everywhere. */
 static tutti_status assemble(tutti_team *team, const struct member *all, int n,
                              const int64_t *offsets, tutti_team **part)
 {
@@ -89,6 +91,8 @@ static tutti_status assemble(tutti_team *team, const struct member *all, int n,
         if (all[i].rank == team->run.me) me = i;
     }
     if (ranks && blocks) status = tt_team_new(team->client, n, me, ranks, blocks, part);
+    if (status == TUTTI_OK)
+        (*part)->run.id = tt_team_id(team->run.id, 2 * team->run.next, (int)all[0].rank);
     tt_free(ranks);
     tt_free(blocks);
     return status;
@@ -157,6 +161,6 @@ tutti_status tutti_team_free(tutti_team *team)
         return tt_fail(TUTTI_ERR_ARG, "the team has something in flight");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
     tutti_status status = tt_team_leave(&team->run);
-    tt_team_delete(team, status == TUTTI_OK);
+    tt_team_delete(team, status == TUTTI_OK || team->run.deserted);
     return status;
 }

@@ -44,6 +44,25 @@ tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
     return tt_arena_alloc(&f->arena, layout(p, false).bytes, offset);
 }
 
+tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
+{
+    int64_t most = 0;
+    for (int n = 1; n <= p; n++) most = tt_max(most, layout(n, false).bytes);
+    return tt_arena_alloc(&f->arena, most, offset);
+}
+
+/* The mixing of splitmix64. */
+uint64_t tt_team_id(uint64_t of, uint64_t n, int first)
+{
+    uint64_t z = of + 0x9e3779b97f4a7c15u * (2 * n + 1) + (uint64_t)first;
+    for (int i = 0; i < 2; i++) {
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+        z ^= z >> 31;
+    }
+    return z;
+}
+
 static tutti_status release_failed(struct tt_team *t)
 {
     int p = t->map.p;
@@ -160,6 +179,7 @@ void tt_team_release(struct tt_team *t, bool shared)
  * count is full is the only one left to touch its own. */
 void tt_team_depart(struct tt_team *t)
 {
+    if (t->given_up) return;
     for (int r = 0; r < t->map.p; r++)
         if (r != t->me && !tt_team_is_far(t, r)) atomic_fetch_add(&tt_team_head(t, r)->leavers, 1);
     tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
@@ -308,6 +328,13 @@ static void look_for_failed(struct tt_team *t)
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
+}
+
+void tt_team_give_up(struct tt_team *t)
+{
+    look_for_failed(t);
+    set_broken(t, TUTTI_ERR_PEER, -1, "a member of the team failed, as another one found out");
+    t->given_up = true;
 }
 
 void tt_team_check(struct tt_team *t, bool long_wait)

@@ -95,6 +95,7 @@ struct tt_remote;
  * have numbers >= those running; next is the number of the next start. */
 struct tt_team {
     struct tt_fabric *fabric;
+    uint64_t id;          /* the same on all members, and of no other team of the job */
     struct tt_team *ring; /* of all teams of the client, back to this one */
     struct tt_map map;
     int me;
@@ -123,7 +124,9 @@ struct tt_team {
     uint32_t history;        /* fingerprint of all that has run */
     tutti_status broken;     /* not OK: nothing works on this team any more */
     char broken_text[192];
-    char *bounce; /* for operands that cannot be loaded from */
+    bool given_up; /* broken, and this rank touches no other member's block any more */
+    bool deserted; /* given up by all living members: nobody touches this rank's block */
+    char *bounce;  /* for operands that cannot be loaded from */
     int64_t bounce_bytes;
 };
 
@@ -133,14 +136,21 @@ int64_t tt_team_window(void);
 /* A team of p members. job_rank[p] is copied; blocks[p] are the members' offsets, of which
  * blocks[me] comes from tt_team_block of this rank. */
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
+/* A block for a team of any number of members up to p. */
+tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
+/* The id of the n-th team made out of another one; `first` is its first member's rank there. */
+uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
+/* A team of which some members are gone: it is broken, and this rank will not touch it again. What is in flight
+ * ends with PEER. */
+void tt_team_give_up(struct tt_team *t);
 /* Of the world, made before the ranks met: takes over what they settled then, and where their blocks are. */
 void tt_team_met(struct tt_team *t);
-/* Tells the members that this rank will not touch their blocks any more. */
+/* Tells the members that this rank will not touch their blocks any more; of a team given up it has told. */
 void tt_team_depart(struct tt_team *t);
 /* Collective: the same, and returns when no member touches this rank's block any more, or with the
- * error of a broken team. */
+ * error of a broken team (which may be deserted). */
 tutti_status tt_team_leave(struct tt_team *t);
 /* Does not wait for anybody. `shared`: the memory that others mapped goes back to the arena too. */
 void tt_team_release(struct tt_team *t, bool shared);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * After a failure: agreeing on it, and a team of those that are left.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- Who is gone ---- */
+
+static tutti_status make_room(tutti_team *team)
+{
+    if (!team->gone)
+        team->gone = tt_calloc((size_t)tt_accord_sets(team->run.map.p), sizeof *team->gone);
+    return team->gone ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static bool is_gone(const tutti_team *team, int r)
+{
+    return team->gone && team->gone[r / 64] >> (r % 64) & 1;
+}
+
+static int count_gone(const tutti_team *team)
+{
+    int n = 0;
+    for (int r = 0; r < team->run.map.p; r++) n += is_gone(team, r);
+    return n;
+}
+
+tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count)
+{
+    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    if (n < 0 || (n > 0 && !ranks))
+        return tt_fail(TUTTI_ERR_ARG, n < 0 ? "n is %d" : "ranks is NULL, n is %d", n);
+    int all = 0;
+    for (int r = 0; r < team->run.map.p; r++) {
+        if (!is_gone(team, r)) continue;
+        if (all < n) ranks[all] = r;
+        all++;
+    }
+    if (count) *count = all;
+    return TUTTI_OK;
+}
+
+/* ---- Agreement ---- */
+
+/* What is noted of it stays with the old team. */
+static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value, uint64_t own,
+                          struct tt_accord **accord)
+{
+    if (make_room(team) != TUTTI_OK) {
+        tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+        tt_team_break(&team->run, status);
+        return status;
+    }
+    TT_TRY(tt_agree(team->client->agree, &team->run, what, value, own, accord));
+    const struct tt_accord *a = *accord;
+    memcpy(team->gone, a->word + 2, (size_t)tt_accord_sets(a->p) * sizeof *team->gone);
+    if (team->run.given_up && a->settled) team->run.deserted = true;
+    return TUTTI_OK;
+}
+
+tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
+{
+    struct tt_accord *accord;
+    if (!team || !value) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", team ? "value" : "team");
+    TT_TRY(agree(team, TT_AGREE_VALUE, (uint64_t)*value, 0, &accord));
+    *value = (int64_t)accord->word[0];
+    if (failed) *failed = count_gone(team);
+    tt_free(accord);
+    return TUTTI_OK;
+}
+
+/* ---- Shrinking ---- */
+
+/* What a member brings to a shrink: where its block of the new team is, which begins a page; or, smaller than a page,
+ * why it has none. */
+static bool is_block(uint64_t own)
+{
+    return own >= 4096;
+}
+
+/* The new team's members by their old ranks, and their blocks. */
+static int survivors(const tutti_team *team, struct tt_accord *a, int *ranks, int64_t *blocks,
+                     int *me)
+{
+    int n = 0;
+    for (int r = 0; r < a->p; r++) {
+        if (is_gone(team, r)) continue;
+        if (r == a->me) *me = n;
+        ranks[n] = team->run.job_rank[r];
+        blocks[n++] = (int64_t)tt_accord_own(a)[r];
+    }
+    return n;
+}
+
+static int first_survivor(const tutti_team *team)
+{
+    int r = 0;
+    while (is_gone(team, r)) r++;
+    return r;
+}
+
+static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team **part)
+{
+    int me = 0;
+    int *ranks = tt_alloc((size_t)a->p * sizeof *ranks);
+    int64_t *blocks = tt_alloc((size_t)a->p * sizeof *blocks);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    if (ranks && blocks) {
+        int n = survivors(team, a, ranks, blocks, &me);
+        status = tt_team_new(team->client, n, me, ranks, blocks, part);
+    } else {
+        (void)tt_fail(status, "no memory for a team of %d ranks", a->p);
+    }
+    if (status == TUTTI_OK)
+        (*part)->run.id = tt_team_id(team->run.id, 2 * team->shrinks++ + 1, first_survivor(team));
+    tt_free(ranks);
+    tt_free(blocks);
+    return status;
+}
+
+/* Why there is to be no team, the same for all; OK if there is. */
+static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
+{
+    uint64_t worst = TUTTI_OK;
+    for (int r = 0; r < a->p; r++) {
+        uint64_t own = tt_accord_own(a)[r];
+        if (!is_gone(team, r) && !is_block(own) && own > worst) worst = own;
+    }
+    return (tutti_status)worst;
+}
+
+/* A member that cannot make what all agreed on has failed for the others. */
+static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status mine, const char *why,
+                         tutti_team **part)
+{
+    tutti_status worst = worst_of(team, a);
+    if (mine != TUTTI_OK) return tt_fail(mine, "%s", why);
+    if (worst != TUTTI_OK) return tt_fail(worst, "another rank could not make its team");
+    tutti_status status = assemble(team, a, part);
+    if (status != TUTTI_OK) tt_team_break(&team->run, status);
+    return status;
+}
+
+/* Brings this rank's block. Only where nobody is to have a team does the block go back: else the others may look
+ * there, also those that take this rank for failed. */
+static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, tutti_team **part)
+{
+    struct tt_accord *accord;
+    char why[192];
+    snprintf(why, sizeof why, "%s", mine == TUTTI_OK ? "" : tutti_error());
+    uint64_t own = mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine;
+    tutti_status status = agree(team, TT_AGREE_SHRINK, ~UINT64_C(0), own, &accord);
+    bool useless = status == TUTTI_ERR_MISMATCH;
+    if (status == TUTTI_OK) {
+        useless = worst_of(team, accord) != TUTTI_OK;
+        status = make(team, accord, mine, why, part);
+        tt_free(accord);
+    }
+    if (useless && mine == TUTTI_OK) tt_arena_free(&team->client->fabric.arena, block);
+    return status;
+}
+
+tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part)
+{
+    int64_t block = 0;
+    if (!team || !part) return tt_fail(TUTTI_ERR_ARG, "team or part is NULL");
+    tutti_status mine = tt_team_block_upto(&team->client->fabric, team->run.map.p, &block);
+    return shrink(team, mine, block, part);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks that leave at any point between and around agreements and shrinks, as threads: the others agree, all on the same,
+ * and each new team works. Many times, with many numbers of ranks.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+enum { MOST = 9, ROUNDS = 3, POINTS = 3 * ROUNDS };
+
+struct result {
+    int64_t value;
+    int failed, who[MOST], size;
+};
+
+/* leaves[r]: the point at which rank r goes; POINTS: at the end. Each rank writes to its own results. */
+struct story {
+    uint64_t seed;
+    int p, leaves[MOST];
+    struct result result[MOST][ROUNDS];
+    bool has[MOST][ROUNDS];
+};
+
+static void check(int good, const struct story *s, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "seed %llu, %d ranks: %s: %s\n", (unsigned long long)s->seed, s->p, what,
+            tutti_error());
+    abort();
+}
+
+/* Value: the bits of all ranks but mine, so that the AND shows who gave one. */
+static void agree(struct story *s, tutti_team *team, int rank, int round)
+{
+    int count = 0, who[MOST];
+    struct result *r = &s->result[rank][round];
+    r->value = ~(INT64_C(1) << rank);
+    check(tutti_team_agree(team, &r->value, &r->failed) == TUTTI_OK, s, "agree");
+    check(tutti_team_failed(team, who, MOST, &count) == TUTTI_OK, s, "failed");
+    check(count == r->failed, s, "two counts of the failed");
+    memcpy(r->who, who, (size_t)count * sizeof *who);
+    r->size = tutti_size(team);
+    check(!(r->value >> rank & 1), s, "my own value is not in it");
+    s->has[rank][round] = true;
+}
+
+/* OK or PEER, if somebody left meanwhile; what came is right. */
+static void use(struct story *s, tutti_team *team)
+{
+    int64_t one = 1, sum = 0;
+    tutti_status status = tutti_allreduce(team, &one, &sum, 1, TUTTI_I64, TUTTI_SUM);
+    check(status == TUTTI_OK || status == TUTTI_ERR_PEER, s, "allreduce");
+    check(status != TUTTI_OK || sum == tutti_size(team), s, "the sum");
+}
+
+static void run_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *team = tutti_world(client), *rest;
+    int rank = tutti_rank(team);
+    for (int point = 0; point < POINTS; point += 3) {
+        if (s->leaves[rank] == point) return;
+        agree(s, team, rank, point / 3);
+        if (s->leaves[rank] == point + 1) return;
+        check(tutti_team_shrink(team, &rest) == TUTTI_OK, s, "shrink");
+        check(tutti_size(rest) <= tutti_size(team), s, "it has grown");
+        if (s->leaves[rank] == point + 2) return;
+        use(s, rest);
+        if (team != tutti_world(client)) (void)tutti_team_free(team);
+        team = rest;
+    }
+}
+
+static void compare(const struct story *s, int round)
+{
+    int first = -1;
+    for (int r = 0; r < s->p; r++) {
+        if (!s->has[r][round]) continue;
+        if (first < 0) first = r;
+        const struct result *a = &s->result[first][round], *b = &s->result[r][round];
+        check(memcmp(a, b, sizeof *a) == 0, s, "two results");
+        check(!(a->value >> r & 1), s, "a value is missing");
+    }
+}
+
+static void tell_one(uint64_t seed)
+{
+    struct tt_random random;
+    struct story *s = calloc(1, sizeof *s);
+    if (!s) abort();
+    tt_random_seed(&random, seed);
+    s->seed = seed;
+    s->p = 1 + (int)tt_random_below(&random, MOST);
+    for (int r = 0; r < s->p; r++) {
+        bool leaves = tt_random_below(&random, 2);
+        s->leaves[r] = leaves ? (int)tt_random_below(&random, POINTS) : POINTS;
+    }
+    check(tutti_threads(s->p, run_rank, s) == TUTTI_OK, s, "threads");
+    for (int round = 0; round < ROUNDS; round++) compare(s, round);
+    free(s);
+}
+
+/* ---- Splitting what was shrunk, and shrinking what was split ---- */
+
+static void split_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *rest, *half, *again;
+    int me = tutti_rank(world), size;
+    if (me == 1) return;
+    check(tutti_team_shrink(world, &rest) == TUTTI_OK, s, "shrink");
+    check(tutti_size(rest) == s->p - 1, s, "its size");
+    check(tutti_rank(rest) == me - (me > 1), s, "my rank in it");
+    check(tutti_team_split(rest, me % 2, 0, &half) == TUTTI_OK, s, "split");
+    size = tutti_size(half);
+    use(s, half);
+    check(tutti_barrier(rest) == TUTTI_OK, s, "barrier");
+    if (me == 0) return;
+    if (me % 2 == 1) check(tutti_barrier(half) == TUTTI_OK, s, "a half that nobody left");
+    check(tutti_team_shrink(half, &again) == TUTTI_OK, s, "shrink a half");
+    check(tutti_size(again) == size - (me % 2 == 0), s, "the size of what is left of a half");
+    check(tutti_barrier(again) == TUTTI_OK, s, "barrier of what is left");
+    (void)tutti_team_free(half);
+    check(tutti_team_free(again) == TUTTI_OK, s, "free what is left");
+    check(tutti_team_free(rest) == TUTTI_OK || me >= 0, s, "free");
+}
+
+/* ---- A healthy team ---- */
+
+static void healthy_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *copy;
+    tutti_plan *plan;
+    int64_t in = 1, out = 0;
+    for (int i = 0; i < 20; i++) {
+        int failed = 7;
+        int64_t value = tutti_rank(world) == i % s->p ? 6 : 3;
+        check(tutti_iallreduce(world, &in, &out, 1, TUTTI_I64, TUTTI_SUM, &plan) == TUTTI_OK, s,
+              "start");
+        check(tutti_team_agree(world, &value, &failed) == TUTTI_OK, s, "agree");
+        check(value == (s->p > 1 ? 2 : 6) && failed == 0, s, "the value");
+        check(tutti_wait(plan) == TUTTI_OK && out == s->p, s, "what was in flight");
+        check(tutti_plan_free(plan) == TUTTI_OK, s, "free a plan");
+        check(tutti_team_shrink(world, &copy) == TUTTI_OK, s, "copy");
+        check(tutti_size(copy) == s->p && tutti_rank(copy) == tutti_rank(world), s, "a copy");
+        use(s, copy);
+        check(tutti_barrier(world) == TUTTI_OK, s, "the team that was copied");
+        check(tutti_team_free(copy) == TUTTI_OK, s, "free a copy");
+    }
+}
+
+/* ---- Calls that do not match ---- */
+
+static void mixed_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    int64_t value = 1;
+    tutti_team *world = tutti_world(client), *rest = NULL;
+    tutti_status status = tutti_rank(world) == 1 ? tutti_team_shrink(world, &rest)
+                                                 : tutti_team_agree(world, &value, NULL);
+    check(status == TUTTI_ERR_MISMATCH && !rest && value == 1, s, "agree and shrink");
+    check(strstr(tutti_error(), "tutti_team_shrink") != NULL, s, "its message");
+    check(tutti_team_agree(world, &value, NULL) == TUTTI_OK, s, "and then agree");
+}
+
+/* Who called another collective than the others finds itself failed. */
+static void outcast_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    int64_t value = 1, in[2] = {0, 0}, out[2];
+    tutti_team *world = tutti_world(client), *rest;
+    int n = tutti_rank(world) == 0 ? 2 : 1;
+    tutti_status status = tutti_allreduce(world, in, out, n, TUTTI_I64, TUTTI_SUM);
+    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, s, "calls that do not match");
+    bool out_cast = status == TUTTI_ERR_MISMATCH;
+    status = tutti_team_agree(world, &value, NULL);
+    check(status == (out_cast ? TUTTI_ERR_PEER : TUTTI_OK), s, "agree after a mismatch");
+    check(!out_cast || strstr(tutti_error(), "this rank counts as failed") != NULL, s, "its text");
+    if (!out_cast) check(tutti_team_shrink(world, &rest) == TUTTI_OK, s, "shrink after a mismatch");
+}
+
+/* ---- Arguments ---- */
+
+static void wrong_arguments(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *part = world;
+    int64_t value = 5;
+    int count = 7;
+    check(tutti_team_agree(NULL, &value, NULL) == TUTTI_ERR_ARG, s, "no team");
+    check(tutti_team_agree(world, NULL, NULL) == TUTTI_ERR_ARG, s, "no value");
+    check(tutti_team_shrink(NULL, &part) == TUTTI_ERR_ARG && part == world, s, "no team");
+    check(tutti_team_shrink(world, NULL) == TUTTI_ERR_ARG, s, "no part");
+    check(tutti_team_failed(NULL, NULL, 0, &count) == TUTTI_ERR_ARG, s, "no team");
+    check(tutti_team_failed(world, NULL, 1, &count) == TUTTI_ERR_ARG && count == 7, s, "no ranks");
+    check(tutti_team_failed(world, &count, -1, NULL) == TUTTI_ERR_ARG, s, "negative");
+    check(tutti_team_failed(world, NULL, 0, &count) == TUTTI_OK && count == 0, s, "none failed");
+    check(tutti_team_failed(world, NULL, 0, NULL) == TUTTI_OK, s, "not even a count");
+}
+
+static void run_all(tutti_thread_fn *fn, int p)
+{
+    struct story s = {.p = p};
+    check(tutti_threads(p, fn, &s) == TUTTI_OK, &s, "threads");
+}
+
+int main(int argc, char **argv)
+{
+    int stories = argc > 1 ? atoi(argv[1]) : 200;
+    run_all(wrong_arguments, 1);
+    for (int p = 1; p <= 5; p++) run_all(healthy_rank, p);
+    for (int i = 0; i < 10; i++) {
+        run_all(split_rank, 7);
+        run_all(mixed_rank, 3);
+        run_all(outcast_rank, 3);
+    }
+    for (int i = 0; i < stories; i++) tell_one((uint64_t)i);
+    printf("%d stories\n", stories);
+    return 0;
+}

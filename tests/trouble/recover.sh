@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks are killed at any operation, of collectives and of the recovery from a death before: one, several, the lowest ones, all
+# but one. The others agree every time, all on the same, and go on.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+times=${1:-1}
+
+# survive RANKS RANK:AFTER...: these ranks die at these operations, if they come to so many. Every rank that lives ends
+# with 0, and what they print is the same, line by line.
+survive() {
+    local n=$1 got=0 fault
+    shift
+    deaths="$*"
+    # shellcheck disable=SC2016
+    fault='for death; do
+        [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
+    done
+    exec "$trouble" survive 4'
+    trouble=$trouble tutti run -n "$n" --timeout 60 --on-failure=continue \
+        bash -c "$fault" bash "$@" >out 2>err || got=$?
+    [ "$got" -eq 137 ] || [ "$got" -eq 0 ] || fail "$n ranks, deaths $deaths: exit code $got"
+    if grep -v 'killed by signal 9' err | grep -q .; then fail "$n ranks, deaths $deaths: complaints"; fi
+    local killed=0
+    killed=$(lines err 'killed by signal 9')
+    check_rounds "$n" "$killed"
+    jobs=$((jobs + 1))
+    [ "$killed" -lt $# ] || all_killed=$((all_killed + 1))
+}
+
+# Of each round one line, written by all that lived then: never by fewer than are left, and never two.
+check_rounds() {
+    local n=$1 killed=$2 round
+    for round in 0 1 2 3; do
+        [ "$(grep "^round $round:" out | sort -u | lines_of)" -eq 1 ] ||
+            [ "$killed" -eq "$n" ] || fail "$n ranks, deaths $deaths: round $round"
+        [ "$(lines out "^round $round:")" -ge $((n - killed)) ] || fail "$n ranks, deaths $deaths: some say nothing"
+    done
+}
+lines_of() { wc -l | tr -d ' '; }
+
+jobs=0
+all_killed=0
+
+# One death at every operation that there is.
+for after in $(seq 1 40); do
+    survive 4 "$((after % 4)):$after"
+done
+# A second one at every operation of the recovery from the first, the leader among them.
+for after in $(seq 8 30); do
+    survive 4 0:9 "1:$after"
+    survive 5 3:9 "0:$after"
+done
+# Several, at random; all but one.
+RANDOM=11
+for ((i = 0; i < 25 * times; i++)); do
+    survive 6 "$((RANDOM % 3)):$((1 + RANDOM % 30))" "$((3 + RANDOM % 3)):$((1 + RANDOM % 30))"
+    survive 4 "0:$((1 + RANDOM % 20))" "1:$((1 + RANDOM % 30))" "2:$((1 + RANDOM % 40))"
+done
+survive 2 0:3
+survive 2 1:3
+survive 1
+[ "$all_killed" -gt $((jobs / 2)) ] || fail "only in $all_killed of $jobs jobs did all die that were to"
+echo "$jobs jobs, in $all_killed of which all died that were to"
+
+# Without memory on one rank all end: with a team of the others (or one that learns that it failed), or nobody with any.
+hurt=0
+for n in $(seq 0 15); do
+    expect 0 tutti run -n 3 --timeout 60 --on-failure=continue "$trouble" no-memory "$n"
+    [ "$(lines out '^rank [0-9]+: ')" -eq 3 ] || fail "allocation $n: not three lines"
+    says out '^rank 1: (done|out of memory)'
+    others=$(sed -nE 's/^rank [02]: (.*) \([0-9]+ ms\).*/\1/p' out | sort -u)
+    case $others in
+    done | 'out of memory' | 'a member of the team failed') ;;
+    *) fail "allocation $n: not told alike" ;;
+    esac
+    [ "$(lines out ': done')" -eq 3 ] || hurt=$((hurt + 1))
+done
+if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
+
+# Who calls nothing holds nobody up in what has failed, and takes part in the agreement when it comes.
+expect 137 tutti run -n 4 --timeout 60 --on-failure=continue "$trouble" idle
+[ "$(lines out '^rank [013]: done')" -eq 3 ] || fail 'an idle rank'
+# Where the launcher ends the others, it does so here too.
+got=0
+# shellcheck disable=SC2016
+tutti run -n 3 --timeout 60 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?
+[ "$got" -eq 137 ] || fail "ended with $got where a failure ends the job"
+nothing_left "$TUTTI_TEST"

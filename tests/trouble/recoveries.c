@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks that go on after others were killed.
+ */
+#include "rank.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 600 };
+
+/* A line that says nothing of who writes it, so that all that end the same way write the same. */
+static void say_round(int round, tutti_team *team, int64_t value, int failed)
+{
+    int who[64], n;
+    char line[LINE];
+    if (tutti_team_failed(team, who, 64, &n) != TUTTI_OK || n != failed) exit(8);
+    int at = snprintf(line, sizeof line, "round %d: %d ranks, value %llx, failed", round,
+                      tutti_size(team), (unsigned long long)value & 0xffff);
+    for (int i = 0; i < n && at < LINE - 8; i++) at += snprintf(line + at, 8, " %d", who[i]);
+    line[at++] = '\n';
+    if (write(STDOUT_FILENO, line, (size_t)at) != at) exit(8);
+}
+
+/* The members' ranks in the job ascend; OK or PEER. */
+static tutti_status check_order(tutti_team *team, int64_t *all)
+{
+    int64_t mine = rank_number();
+    tutti_status status = tutti_allgather(team, &mine, all, 1, TUTTI_I64);
+    for (int i = 1; i < tutti_size(team) && status == TUTTI_OK; i++)
+        if (all[i - 1] >= all[i]) exit(8);
+    return status == TUTTI_OK ? tutti_barrier(team) : status;
+}
+
+static tutti_team *shrink(tutti_client *client, tutti_team *team)
+{
+    tutti_team *rest;
+    tutti_status status = tutti_team_shrink(team, &rest);
+    if (status != TUTTI_OK) exit(end(client, status, TUTTI_OK, tt_clock_ns()));
+    if (team != tutti_world(client)) (void)tutti_team_free(team);
+    return rest;
+}
+
+/* ROUNDS: each is some collectives and an agreement on whether they went well, from which all that are left go on as
+ * a smaller team. Whoever is killed, and when, is TUTTI_FAULT's affair. */
+static int survive(int argc, char **argv)
+{
+    int rounds = argc > 0 ? atoi(argv[0]) : 5;
+    tutti_client *client = join();
+    tutti_team *team = tutti_world(client);
+    int64_t begin = tt_clock_ns(), all[64];
+    for (int round = 0; round < rounds; round++) {
+        int failed;
+        bool well = check_order(team, all) == TUTTI_OK;
+        int64_t value = well ? ~(INT64_C(1) << rank_number()) : ~(INT64_C(257) << rank_number());
+        tutti_status status = tutti_team_agree(team, &value, &failed);
+        if (status != TUTTI_OK) return end(client, status, TUTTI_OK, begin);
+        say_round(round, team, value, failed);
+        if (failed > 0) team = shrink(client, team);
+    }
+    tutti_finalize(client);
+    return 0;
+}
+
+/* N: the N-th allocation of rank 1 in shrinking fails. Either nobody gets a team, or all but that rank do, and
+ * learn from it that it failed. */
+static int no_memory(int argc, char **argv)
+{
+    int64_t begin = tt_clock_ns(), one = 1, sum;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *rest = NULL;
+    if (rank_number() == 1) tt_memory_fail_at(argc > 0 ? atoi(argv[0]) : 0);
+    tutti_status status = tutti_team_shrink(world, &rest);
+    tt_memory_fail_at(-1);
+    if ((status == TUTTI_OK) != (rest != NULL)) return 8;
+    if (rest) status = tutti_allreduce(rest, &one, &sum, 1, TUTTI_I64, TUTTI_SUM);
+    tell(status, begin);
+    tutti_finalize(client);
+    return 0;
+}
+
+/* A member calls nothing while another one is killed: it learns of it when it next calls, and what the others do
+ * meanwhile waits for it. */
+static int idle(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    int64_t begin = tt_clock_ns(), value = -1;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    if (tutti_barrier(world) != TUTTI_OK) return 8;
+    if (rank_number() == 2) raise(SIGKILL);
+    if (rank_number() == 1) usleep(1500000);
+    if (tutti_barrier(world) != TUTTI_ERR_PEER) return 8;
+    tutti_status status = tutti_team_agree(world, &value, NULL);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+const struct deed recoveries[] = {
+    {"survive", survive}, {"no-memory", no_memory}, {"idle", idle}, {NULL, NULL}};
