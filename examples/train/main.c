@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * train: a model that recognises digits, by as many ranks as `tutti run` starts, and by those that are left when some die:
+ *
+ *     tutti run -n 4 --on-failure=continue train --resilient
+ */
+#include "train.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tutti/tutti.h>
+
+enum { TROUBLE = 2, UNSEEN = 2000, NAMED_MOST = 16 };
+
+#define DOUBLES(type) ((int64_t)(sizeof(type) / sizeof(double)))
+
+struct options {
+    int64_t samples, steps, report, seed;
+    double rate;
+    const char *model;
+    bool resilient, quiet;
+};
+
+struct job {
+    struct options options;
+    tutti_client *client;
+    tutti_team *team;      /* of the ranks that are left */
+    int rank;              /* in the world */
+    struct sample *sample; /* this rank's share */
+    int64_t samples;
+    struct model model;
+    struct finding finding; /* of all samples, in the step before */
+};
+
+/* ---- Options ---- */
+
+const char *argp_program_version = "train " TUTTI_VERSION;
+
+static const char doc[] =
+    "Trains a model to recognise digits, which it draws itself, in parallel:\n\n"
+    "    tutti run -n 4 train\n"
+    "    tutti run -n 4 --on-failure=continue train --resilient\n\n"
+    "The second goes on with the ranks that are left when some die, and comes to the same model."
+    "\vExit status: 0, or 2 if something went wrong.";
+
+static const struct argp_option known[] = {
+    {"samples", 'n', "N", 0, "Digits to learn from (10 to 10000000, default 4000)", 0},
+    {"steps", 's', "N", 0, "Steps of gradient descent (1 to 1000000, default 200)", 0},
+    {"rate", 'r', "X", 0, "Length of a step (above 0, to 1; default 0.5)", 0},
+    {"seed", 'S', "N", 0, "Of the digits (default 1)", 0},
+    {"report", 'e', "N", 0, "Print how far it is every N steps (default 20)", 0},
+    {"model", 'o', "FILE", 0, "Write the weights to FILE, one a line", 0},
+    {"resilient", 'R', NULL, 0, "When ranks die, go on with those that are left", 0},
+    {"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
+    {0},
+};
+
+static int64_t whole(struct argp_state *state, const char *what, const char *text, int64_t least,
+                     int64_t most)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < least || value > most) {
+        argp_error(state, "--%s: '%s' is no whole number from %lld to %lld", what, text,
+                   (long long)least, (long long)most);
+    }
+    return value;
+}
+
+static double rate(struct argp_state *state, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0 && value <= 1)) {
+        argp_error(state, "--rate: '%s' is no number above 0 and up to 1", text);
+    }
+    return value;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'n': o->samples = whole(state, "samples", arg, 10, 10000000); return 0;
+    case 's': o->steps = whole(state, "steps", arg, 1, 1000000); return 0;
+    case 'r': o->rate = rate(state, arg); return 0;
+    case 'S': o->seed = whole(state, "seed", arg, 0, INT64_MAX); return 0;
+    case 'e': o->report = whole(state, "report", arg, 1, 1000000); return 0;
+    case 'o': o->model = arg; return 0;
+    case 'R': o->resilient = true; return 0;
+    case 'q': o->quiet = true; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Parses on every rank, but only rank 0 is heard if that ends the program (--help, an error). */
+static void parse(int argc, char **argv, struct options *options)
+{
+    static const struct argp argp = {known, parse_one, NULL, doc, NULL, NULL, NULL};
+    const char *rank = getenv("TUTTI_RANK");
+    bool hush = rank && strcmp(rank, "0") != 0;
+    int keep[2] = {-1, -1};
+    for (int fd = 1; hush && fd <= 2; fd++) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        keep[fd - 1] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        dup2(null, fd);
+        close(null);
+    }
+    argp_err_exit_status = TROUBLE;
+    argp_parse(&argp, argc, argv, 0, NULL, options);
+    for (int fd = 1; hush && fd <= 2; fd++) {
+        dup2(keep[fd - 1], fd);
+        close(keep[fd - 1]);
+    }
+}
+
+/* ---- What is printed ---- */
+
+static bool speaks(const struct job *job)
+{
+    return tutti_rank(job->team) == 0 && !job->options.quiet;
+}
+
+static const char *ranks(const struct job *job)
+{
+    return tutti_size(job->team) == 1 ? "rank" : "ranks";
+}
+
+static bool complain(const struct job *job, const char *what)
+{
+    fprintf(stderr, "train: rank %d: %s: %s\n", job->rank, what, tutti_error());
+    return false;
+}
+
+static void report(const struct job *job)
+{
+    const struct options *o = &job->options;
+    int64_t step = (int64_t)job->model.steps;
+    if (!speaks(job) || (step % o->report && step != o->steps)) return;
+    printf("step %lld of %lld: loss %.4f, %.1f %% right, %d %s\n", (long long)step,
+           (long long)o->steps, job->finding.loss / (double)o->samples,
+           100 * job->finding.right / (double)o->samples, tutti_size(job->team), ranks(job));
+    fflush(stdout);
+}
+
+/* By the first of those that are left: who of the team before has failed. */
+static void report_failed(const struct job *job, const tutti_team *before)
+{
+    int failed[NAMED_MOST], n;
+    if (!speaks(job) || tutti_team_failed(before, failed, NAMED_MOST, &n) != TUTTI_OK) return;
+    printf("failed:");
+    for (int i = 0; i < n && i < NAMED_MOST; i++) printf(" %d", failed[i]);
+    printf("%s of %d: going on with %d %s from step %lld\n", n > NAMED_MOST ? " ..." : "",
+           tutti_size(before), tutti_size(job->team), ranks(job), (long long)job->model.steps);
+    fflush(stdout);
+}
+
+/* ---- Training ---- */
+
+/* This rank's share, drawn again when there are fewer to share. */
+static bool draw_share(struct job *job)
+{
+    int64_t n = job->options.samples, p = tutti_size(job->team), me = tutti_rank(job->team);
+    int64_t first = n * me / p, end = n * (me + 1) / p;
+    struct sample *share = realloc(job->sample, (size_t)(end - first + 1) * sizeof *share);
+    if (!share) return false;
+    job->sample = share;
+    job->samples = end - first;
+    for (int64_t i = first; i < end; i++) {
+        sample_draw(&share[i - first], (uint64_t)job->options.seed, i);
+    }
+    return true;
+}
+
+/* Some may have taken the step that others have not: all go on from the model that is farthest. */
+static tutti_status take_farthest(struct job *job)
+{
+    struct place {
+        double steps;
+        int64_t rank;
+    } mine = {job->model.steps, tutti_rank(job->team)}, farthest;
+    struct model model = job->model;
+    tutti_status status =
+        tutti_allreduce(job->team, &mine, &farthest, 1, TUTTI_F64_I64, TUTTI_MAXLOC);
+    if (status != TUTTI_OK) return status;
+    status = tutti_bcast(job->team, &model, DOUBLES(struct model), TUTTI_F64, (int)farthest.rank);
+    if (status == TUTTI_OK) job->model = model; /* else it may be half of it */
+    return status;
+}
+
+static tutti_status step(struct job *job)
+{
+    struct finding mine = {0};
+    model_look(&job->model, job->sample, job->samples, &mine);
+    tutti_status status = tutti_allreduce(job->team, &mine, &job->finding, DOUBLES(struct finding),
+                                          TUTTI_F64, TUTTI_SUM);
+    if (status != TUTTI_OK) return status;
+    model_step(&job->model, &job->finding, job->options.samples, job->options.rate);
+    report(job);
+    return TUTTI_OK;
+}
+
+/* With the ranks there are, to the end or to a failure. */
+static tutti_status train(struct job *job)
+{
+    tutti_status status = take_farthest(job);
+    while (status == TUTTI_OK && job->model.steps < (double)job->options.steps) status = step(job);
+    return status;
+}
+
+/* ---- Going on ---- */
+
+/* The survivors as a team, in place of the one that failed. */
+static bool shrink(struct job *job)
+{
+    tutti_team *rest, *before = job->team;
+    if (tutti_team_shrink(before, &rest) != TUTTI_OK) return complain(job, "cannot go on");
+    job->team = rest;
+    report_failed(job, before);
+    if (before != tutti_world(job->client)) (void)tutti_team_free(before);
+    if (draw_share(job)) return true;
+    fprintf(stderr, "train: rank %d is out of memory\n", job->rank);
+    return false;
+}
+
+static bool write_model(const struct job *job)
+{
+    const char *name = job->options.model;
+    if (!name || tutti_rank(job->team) != 0 || model_write(&job->model, name)) return true;
+    fprintf(stderr, "train: cannot write %s: %s\n", name, strerror(errno));
+    return false;
+}
+
+enum { TRAINED = 1, WRITTEN = 2 };
+
+/* What this rank can say for itself; the AND of it is what can be said of all. */
+static int64_t try(struct job *job)
+{
+    if (train(job) != TUTTI_OK) return WRITTEN;
+    return TRAINED | (write_model(job) ? WRITTEN : 0);
+}
+
+/* Whoever saw an error, and whoever saw none because its part was done before: all come here, and all leave it alike. When
+ * they leave, the model is written: whoever dies now is not needed any more. */
+static bool train_on(struct job *job)
+{
+    for (;;) {
+        int64_t all = try(job);
+        if (tutti_team_agree(job->team, &all, NULL) != TUTTI_OK) {
+            return complain(job, "cannot agree");
+        }
+        if (!(all & WRITTEN)) return false;
+        if (all & TRAINED) return true;
+        if (!shrink(job)) return false;
+    }
+}
+
+static void report_end(const struct job *job)
+{
+    const struct options *o = &job->options;
+    if (!speaks(job)) return;
+    double right = model_test(&job->model, (uint64_t)o->seed, o->samples, UNSEEN);
+    printf("trained: %.1f %% of %d unseen digits right, %d %s\n", 100 * right, UNSEEN,
+           tutti_size(job->team), ranks(job));
+}
+
+static bool run(struct job *job)
+{
+    if (!draw_share(job)) {
+        fprintf(stderr, "train: rank %d is out of memory\n", job->rank);
+        return false;
+    }
+    if (job->options.resilient) return train_on(job);
+    if (train(job) == TUTTI_OK) return write_model(job);
+    return complain(job, "cannot go on (--resilient would)");
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {
+        .options = {.samples = 4000, .steps = 200, .report = 20, .seed = 1, .rate = 0.5}};
+    parse(argc, argv, &job.options);
+    if (tutti_init(&job.client) != TUTTI_OK) {
+        fprintf(stderr, "train: %s\n", tutti_error());
+        return TROUBLE;
+    }
+    job.team = tutti_world(job.client);
+    job.rank = tutti_rank(job.team);
+    bool ok = run(&job);
+    if (ok) report_end(&job);
+    free(job.sample);
+    tutti_finalize(job.client);
+    return ok ? 0 : TROUBLE;
+}
