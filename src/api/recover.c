@@ -46,8 +46,8 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
 /* ---- Agreement ---- */
 
 /* What is noted of it stays with the old team. */
-static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value, uint64_t own,
-                          struct tt_accord **accord)
+static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value,
+                          const uint64_t *own, struct tt_accord **accord)
 {
     if (make_room(team) != TUTTI_OK) {
         tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
@@ -65,7 +65,7 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;
     if (!team || !value) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", team ? "value" : "team");
-    TT_TRY(agree(team, TT_AGREE_VALUE, (uint64_t)*value, 0, &accord));
+    TT_TRY(agree(team, TT_AGREE_VALUE, (uint64_t)*value, NULL, &accord));
     *value = (int64_t)accord->word[0];
     if (failed) *failed = count_gone(team);
     tt_free(accord);
@@ -74,11 +74,25 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* What a member brings to a shrink: where its block of the new team is, which begins a page; or, smaller than a page,
- * why it has none. */
+/* What a member brings to a shrink: where its block of the new team is, which begins a page, or, smaller than a page,
+ * why it has none; and the least id that the new team may have for messages between nodes. */
+static uint64_t block_of(struct tt_accord *a, int r)
+{
+    return tt_accord_own(a)[TT_AGREE_OWN * r];
+}
+
 static bool is_block(uint64_t own)
 {
     return own >= 4096;
+}
+
+static uint32_t greatest_id(const tutti_team *team, struct tt_accord *a)
+{
+    uint64_t id = 0;
+    for (int r = 0; r < a->p; r++)
+        if (!is_gone(team, r) && tt_accord_own(a)[TT_AGREE_OWN * r + 1] > id)
+            id = tt_accord_own(a)[TT_AGREE_OWN * r + 1];
+    return (uint32_t)id;
 }
 
 /* The new team's members by their old ranks, and their blocks. */
@@ -90,7 +104,7 @@ static int survivors(const tutti_team *team, struct tt_accord *a, int *ranks, in
         if (is_gone(team, r)) continue;
         if (r == a->me) *me = n;
         ranks[n] = team->run.job_rank[r];
-        blocks[n++] = (int64_t)tt_accord_own(a)[r];
+        blocks[n++] = (int64_t)block_of(a, r);
     }
     return n;
 }
@@ -114,8 +128,10 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     } else {
         (void)tt_fail(status, "no memory for a team of %d ranks", a->p);
     }
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->shrinks++ + 1, first_survivor(team));
+        tt_far_add(team->client->far, &(*part)->run, greatest_id(team, a));
+    }
     tt_free(ranks);
     tt_free(blocks);
     return status;
@@ -126,7 +142,7 @@ static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
 {
     uint64_t worst = TUTTI_OK;
     for (int r = 0; r < a->p; r++) {
-        uint64_t own = tt_accord_own(a)[r];
+        uint64_t own = block_of(a, r);
         if (!is_gone(team, r) && !is_block(own) && own > worst) worst = own;
     }
     return (tutti_status)worst;
@@ -151,7 +167,8 @@ static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, t
     struct tt_accord *accord;
     char why[192];
     snprintf(why, sizeof why, "%s", mine == TUTTI_OK ? "" : tutti_error());
-    uint64_t own = mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine;
+    uint64_t own[TT_AGREE_OWN] = {mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,
+                                  tt_far_next_id(team->client->far)};
     tutti_status status = agree(team, TT_AGREE_SHRINK, ~UINT64_C(0), own, &accord);
     bool useless = status == TUTTI_ERR_MISMATCH;
     if (status == TUTTI_OK) {

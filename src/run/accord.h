@@ -86,14 +86,14 @@ struct tt_say {
     enum tt_accord_kind kind;
 };
 
-/* Of an accord in which each member has `own` words. */
+/* Of an accord in which each member has so many words of its own, one member's behind the other's. */
 static inline int tt_accord_sets(int p)
 {
     return (int)tt_div_up(p, 64);
 }
-static inline int tt_accord_words(int p, bool own)
+static inline int tt_accord_words(int p, int own)
 {
-    return 2 + tt_accord_sets(p) + (own ? p : 0);
+    return 2 + tt_accord_sets(p) + own * p;
 }
 static inline size_t tt_accord_bytes(int p, int words)
 {

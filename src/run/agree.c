@@ -88,7 +88,7 @@ static bool is_over(const struct tt_agree *agree, const struct head *head)
 /* An accord is as long as its team is large; nobody knows better before the team is known here. */
 static bool is_sound(const tutti_message *m, struct head *head)
 {
-    int64_t most = tt_accord_words(UINT16_MAX, true) * (int64_t)sizeof(uint64_t);
+    int64_t most = tt_accord_words(UINT16_MAX, TT_AGREE_OWN) * (int64_t)sizeof(uint64_t);
     if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
         return false;
     memcpy(head, m->header, sizeof *head);
@@ -236,7 +236,7 @@ static void read_letter(struct meeting *m, const struct letter *l)
 {
     struct tt_accord *a = m->accord;
     enum tt_accord_kind kind = (enum tt_accord_kind)l->head.kind;
-    int r = l->head.rank, least = tt_accord_words(a->p, false);
+    int r = l->head.rank, least = tt_accord_words(a->p, 0);
     if (r >= a->p || r == a->me || m->team->job_rank[r] != l->from) return;
     if (l->words > 0 && l->words < least) return;
     memset(m->word, 0, (size_t)a->words * sizeof *m->word);
@@ -364,17 +364,19 @@ static tutti_status count_for(struct tt_agree *agree, uint64_t team, struct coun
 }
 
 static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t value,
-                            uint64_t own)
+                            const uint64_t *own)
 {
     struct count *count;
-    int p = m->team->map.p, words = tt_accord_words(p, what == TT_AGREE_SHRINK);
+    int p = m->team->map.p, words = tt_accord_words(p, own ? TT_AGREE_OWN : 0);
     if (p > UINT16_MAX) return tt_fail(TUTTI_ERR_LIMIT, "a team of %d members cannot agree", p);
     TT_TRY(count_for(m->agree, m->team->id, &count));
     m->accord = tt_alloc(tt_accord_bytes(p, words));
     m->word = tt_alloc((size_t)words * sizeof *m->word);
     if (!m->accord || !m->word) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
     tt_accord_init(m->accord, p, m->team->me, words, value, what);
-    if (what == TT_AGREE_SHRINK) tt_accord_own(m->accord)[m->team->me] = own;
+    if (own)
+        memcpy(tt_accord_own(m->accord) + TT_AGREE_OWN * m->team->me, own,
+               TT_AGREE_OWN * sizeof *own);
     count->number++;
     count->under_way = true;
     m->head =
@@ -383,7 +385,7 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
 }
 
 tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
-                      uint64_t value, uint64_t own, struct tt_accord **accord)
+                      uint64_t value, const uint64_t *own, struct tt_accord **accord)
 {
     struct meeting m = {.agree = agree, .team = team, .context = tt_msg_context(agree->msg, 0)};
     m.status = prepare(&m, what, value, own);

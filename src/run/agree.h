@@ -21,13 +21,15 @@ void tt_agree_close(struct tt_agree *agree);
 /* What is called; or-ed over the members, so that all learn alike if it was not the same. */
 enum tt_agree_what { TT_AGREE_VALUE = 1, TT_AGREE_SHRINK = 2 };
 
+enum { TT_AGREE_OWN = 2 }; /* words that each member brings to a shrink */
+
 /* Collective over the living members of the team; blocks. Combines value by AND; with TT_AGREE_SHRINK each member
- * brings a word of its own, not 0, and those of the others are in tt_accord_own(*accord) for all that are not gone. The accord is
+ * brings own[TT_AGREE_OWN], and those of all that are not gone are in tt_accord_own(*accord). The accord is
  * the same on all members that get one, and is freed with tt_free. If members are gone, the team is given up here
  * (tt_team_give_up) before anybody is told that this rank knows; accord->settled tells that all have done so.
  * Errors: PEER (this rank itself counts as failed), MISMATCH (others called something else; on all alike), MEMORY, LIMIT (this
  * rank cannot take part, and counts as failed from now on). */
 tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
-                      uint64_t value, uint64_t own, struct tt_accord **accord);
+                      uint64_t value, const uint64_t *own, struct tt_accord **accord);
 
 #endif

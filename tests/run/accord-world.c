@@ -44,7 +44,7 @@ static uint64_t own_of(int m)
 
 void world_init(struct world *w, int p, bool own, int deaths)
 {
-    int words = tt_accord_words(p, own);
+    int words = tt_accord_words(p, own ? 1 : 0);
     memset(w, 0, world_bytes(p, words));
     *w = (struct world){.p = (uint32_t)p, .words = (uint32_t)words, .deaths = (uint32_t)deaths};
     for (int m = 0; m < p; m++) {
@@ -104,7 +104,7 @@ static const char *check_validity(struct world *w, int m, const uint64_t *word)
         bool has_come = ~word[0] >> r & 1, gone = tt_accord_has_gone(word, r);
         if (gone && w->alive[r]) return "a living member is said to be gone";
         if (!gone && !has_come) return "a contribution is missing";
-        if (!gone && (int)w->words > tt_accord_words((int)w->p, false) &&
+        if (!gone && (int)w->words > tt_accord_words((int)w->p, 0) &&
             word[w->words - w->p + (uint32_t)r] != own_of(r))
             return "a member's own word is wrong";
     }

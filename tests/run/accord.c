@@ -106,7 +106,7 @@ static void explore(struct search *s, int depth)
  * late and deaths before the first one are the same to the others.) */
 static const char *search(int p, int deaths, bool late, enum mutant mutant)
 {
-    struct search s = {.mutant = mutant, .bytes = world_bytes(p, tt_accord_words(p, false))};
+    struct search s = {.mutant = mutant, .bytes = world_bytes(p, tt_accord_words(p, 0))};
     s.stack = calloc(DEPTH, s.bytes);
     if (!s.stack) abort();
     world_init(level(&s, 0), p, false, deaths);
@@ -138,7 +138,7 @@ static const char *walk(struct world *w, struct tt_random *random, struct event 
 static void walk_many(int p, int walks, uint64_t seed)
 {
     struct tt_random random;
-    struct world *w = malloc(world_bytes(p, tt_accord_words(p, true)));
+    struct world *w = malloc(world_bytes(p, tt_accord_words(p, 1)));
     struct event *events = calloc(EVENTS, sizeof *events);
     if (!w || !events) abort();
     for (int i = 0; i < walks; i++) {
