@@ -62,6 +62,17 @@ done
 survive 2 0:3
 survive 2 1:3
 survive 1
+# The same between nodes: what is agreed on there, and the teams made of it, go by messages.
+export TUTTI_NODES=2,2
+for after in $(seq 2 3 50); do
+    survive 4 "$((after % 4)):$after"
+    survive 4 0:12 "3:$after"
+done
+TUTTI_NODES=1,3,1
+for ((i = 0; i < 10 * times; i++)); do
+    survive 5 "$((RANDOM % 3)):$((1 + RANDOM % 40))" "$((3 + RANDOM % 2)):$((1 + RANDOM % 40))"
+done
+unset TUTTI_NODES
 [ "$all_killed" -gt $((jobs / 2)) ] || fail "only in $all_killed of $jobs jobs did all die that were to"
 echo "$jobs jobs, in $all_killed of which all died that were to"
 
