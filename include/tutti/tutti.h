@@ -321,6 +321,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64
  * have all. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
+/* Breaks the team for all its members: what they have in flight on it, and what they start later, ends with PEER
+ * ("rank 2 revoked the team"), but for the three calls above and below. For who leaves the collectives of a team because of a failure elsewhere:
+ * of a team without failed members nobody knows that it will not come any more. Also where nothing failed. Errors: ARG,
+ * MEMORY, LIMIT. Local, does not block: the others learn it when they next call the library. One thread per team. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_revoke(tutti_team *team);
+
 /* The ranks in the team of its failed members, in ascending order, as agreed on by the last tutti_team_agree or tutti_team_shrink
  * that succeeded on it: none before. The first n into ranks, how many there are into *count, if it is not NULL.
  * Errors: ARG. Local, does not block. */

@@ -43,6 +43,12 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
     return TUTTI_OK;
 }
 
+tutti_status tutti_team_revoke(tutti_team *team)
+{
+    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    return tt_agree_revoke(team->client->agree, &team->run);
+}
+
 /* ---- Agreement ---- */
 
 /* What is noted of it stays with the old team. */
@@ -131,6 +137,7 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->shrinks++ + 1, first_survivor(team));
         tt_far_add(team->client->far, &(*part)->run, greatest_id(team, a));
+        tt_agree_know(team->client->agree, &(*part)->run);
     }
     tt_free(ranks);
     tt_free(blocks);

@@ -91,8 +91,10 @@ static tutti_status assemble(tutti_team *team, const struct member *all, int n,
         if (all[i].rank == team->run.me) me = i;
     }
     if (ranks && blocks) status = tt_team_new(team->client, n, me, ranks, blocks, part);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->run.next, (int)all[0].rank);
+        tt_agree_know(team->client->agree, &(*part)->run);
+    }
     tt_free(ranks);
     tt_free(blocks);
     return status;

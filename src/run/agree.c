@@ -9,8 +9,12 @@
 struct head {
     uint64_t team;
     uint32_t number; /* of the agreement on that team, from 1 */
-    uint16_t kind, rank;
+    uint16_t kind;   /* enum tt_accord_kind, or ... */
+    uint16_t rank;
 };
+enum {
+    REVOKE = TT_ACCORD_KINDS
+}; /* ... no part of an agreement: the rank has revoked the team; number is 0 */
 
 /* On its way out, or come in and not looked at yet. */
 struct letter {
@@ -31,6 +35,7 @@ struct count {
 
 struct tt_agree {
     struct tt_msg *msg;
+    struct tt_team *any;
     struct letter *in, **in_end; /* in the order of coming */
     struct letter *out;
     struct count *counts;
@@ -80,7 +85,8 @@ static struct count *find_count(const struct tt_agree *agree, uint64_t team)
 static bool is_over(const struct tt_agree *agree, const struct head *head)
 {
     const struct count *c = find_count(agree, head->team);
-    return c && (head->number < c->number || (head->number == c->number && !c->under_way));
+    return c && head->kind != REVOKE &&
+           (head->number < c->number || (head->number == c->number && !c->under_way));
 }
 
 /* ---- Coming in ---- */
@@ -92,9 +98,37 @@ static bool is_sound(const tutti_message *m, struct head *head)
     if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
         return false;
     memcpy(head, m->header, sizeof *head);
-    return head->kind < TT_ACCORD_KINDS &&
+    return head->kind <= REVOKE &&
            (m->bytes > 0) == tt_accord_carries((enum tt_accord_kind)head->kind);
 }
+
+/* ---- Revoking ---- */
+
+static void revoked(struct tt_team *t, const struct head *head, int from)
+{
+    if (head->rank < t->map.p && t->job_rank[head->rank] == from) tt_team_revoke(t, from);
+}
+
+static struct tt_team *find_team(const struct tt_agree *agree, uint64_t id)
+{
+    struct tt_team *t = agree->any;
+    do
+        if (t->id == id) return t;
+    while ((t = t->ring) != agree->any);
+    return NULL;
+}
+
+void tt_agree_know(struct tt_agree *agree, struct tt_team *team)
+{
+    for (struct letter *l = agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team != team->id || l->head.kind != REVOKE) continue;
+        revoked(team, &l->head, l->from);
+        drop_in(agree, l);
+    }
+}
+
+/* ---- */
 
 struct coming {
     struct tt_agree *agree;
@@ -134,6 +168,11 @@ static void hear(tutti_context *context, const tutti_message *m, tutti_receive *
     struct head head;
     struct tt_agree *agree = arg;
     if (!is_sound(m, &head) || is_over(agree, &head)) return;
+    struct tt_team *t = head.kind == REVOKE ? find_team(agree, head.team) : NULL;
+    if (t) {
+        revoked(t, &head, m->rank);
+        return;
+    }
     struct letter *l = new_letter(&head, m->rank, (int)(m->bytes / (int64_t)sizeof(uint64_t)));
     if (!l) {
         agree->lost = true;
@@ -170,7 +209,8 @@ struct meeting {
     tutti_status status;
 };
 
-static tutti_status send_to(struct meeting *m, struct letter *l, int r)
+static tutti_status send_to(struct tt_agree *agree, const struct tt_team *t, struct letter *l,
+                            int r)
 {
     tutti_send send = {.dispatch = TT_DISPATCH_AGREE,
                        .header = &l->head,
@@ -180,10 +220,9 @@ static tutti_status send_to(struct meeting *m, struct letter *l, int r)
                        .type = TUTTI_U64,
                        .sent = has_gone,
                        .arg = l};
-    tutti_status status = tt_msg_endpoint(m->agree->msg, m->team->job_rank[r], 0, &send.to);
-    if (status != TUTTI_OK) return status;
+    TT_TRY(tt_msg_endpoint(agree->msg, t->job_rank[r], 0, &send.to));
     l->uses++;
-    status = tt_msg_send(m->context, &send);
+    tutti_status status = tt_msg_send(tt_msg_context(agree->msg, 0), &send);
     if (status != TUTTI_OK) l->uses--;
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
@@ -194,29 +233,54 @@ static bool is_meant(const struct meeting *m, struct tt_say say, int r)
     return r != m->accord->me && !tt_accord_gone(m->accord)[r];
 }
 
+/* In use until the caller has_gone it. */
+static struct letter *new_out(struct tt_agree *agree, const struct head *head, int words)
+{
+    struct letter *l = new_letter(head, 0, words);
+    if (!l) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message of an agreement");
+        return NULL;
+    }
+    l->link = &agree->out;
+    l->next = agree->out;
+    if (l->next) l->next->link = &l->next;
+    agree->out = l;
+    l->uses = 1;
+    return l;
+}
+
 static tutti_status send_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
     tutti_status status = TUTTI_OK;
-    struct letter *l = new_letter(&m->head, 0, tt_accord_carries(say.kind) ? a->words : 0);
-    if (!l) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a message of an agreement");
-    l->head.kind = (uint16_t)say.kind;
+    m->head.kind = (uint16_t)say.kind;
+    struct letter *l = new_out(m->agree, &m->head, tt_accord_carries(say.kind) ? a->words : 0);
+    if (!l) return TUTTI_ERR_MEMORY;
     memcpy(l->word, a->word, (size_t)l->words * sizeof *l->word);
-    l->link = &m->agree->out;
-    l->next = m->agree->out;
-    if (l->next) l->next->link = &l->next;
-    m->agree->out = l;
-    l->uses = 1;
     for (int r = 0; r < a->p && status == TUTTI_OK; r++)
-        if (is_meant(m, say, r)) status = send_to(m, l, r);
+        if (is_meant(m, say, r)) status = send_to(m->agree, m->team, l, r);
+    has_gone(NULL, l, TUTTI_OK);
+    return status;
+}
+
+tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
+{
+    tutti_status status = TUTTI_OK;
+    struct head head = {.team = t->id, .kind = REVOKE, .rank = (uint16_t)t->me};
+    tt_team_revoke(t, t->job_rank[t->me]);
+    struct letter *l = new_out(agree, &head, 0);
+    if (!l) return TUTTI_ERR_MEMORY;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
+        if (r != t->me) status = send_to(agree, t, l, r);
     has_gone(NULL, l, TUTTI_OK);
     return status;
 }
 
 /* ---- The agreement ---- */
 
-static bool some_are_gone(const struct tt_accord *a)
+static bool is_broken(const struct tt_accord *a)
 {
+    if (a->word[1] & TT_AGREE_BROKEN) return true;
     for (int i = 0; i < tt_accord_sets(a->p); i++)
         if (a->word[2 + i]) return true;
     return false;
@@ -227,7 +291,7 @@ static void carry_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
     bool knows = a->level >= TT_ACCORD_KNOWS && !a->excluded;
-    if (knows && !m->team->given_up && some_are_gone(a)) tt_team_give_up(m->team);
+    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team);
     if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
 }
 
@@ -340,7 +404,8 @@ static tutti_status outcome(const struct meeting *m)
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: other members have lost it");
     miss_gone(m);
-    if (a->word[1] == TT_AGREE_VALUE || a->word[1] == TT_AGREE_SHRINK) return TUTTI_OK;
+    uint64_t what = a->word[1] & ~(uint64_t)TT_AGREE_BROKEN;
+    if (what == TT_AGREE_VALUE || what == TT_AGREE_SHRINK) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "some members called tutti_team_agree and others tutti_team_shrink");
 }
@@ -373,7 +438,9 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
     m->accord = tt_alloc(tt_accord_bytes(p, words));
     m->word = tt_alloc((size_t)words * sizeof *m->word);
     if (!m->accord || !m->word) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-    tt_accord_init(m->accord, p, m->team->me, words, value, what);
+    bool broken = m->team->broken != TUTTI_OK;
+    tt_accord_init(m->accord, p, m->team->me, words, value,
+                   (uint64_t)what | (broken ? TT_AGREE_BROKEN : 0));
     if (own)
         memcpy(tt_accord_own(m->accord) + TT_AGREE_OWN * m->team->me, own,
                TT_AGREE_OWN * sizeof *own);
@@ -403,11 +470,12 @@ tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agre
     return status;
 }
 
-tutti_status tt_agree_open(struct tt_msg *msg, struct tt_agree **agree)
+tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree)
 {
     struct tt_agree *a = tt_calloc(1, sizeof *a);
     if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for agreements");
     a->msg = msg;
+    a->any = any;
     a->in_end = &a->in;
     tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_AGREE, hear, a);
     if (status == TUTTI_OK)

@@ -15,21 +15,28 @@
 
 struct tt_agree; /* of a client */
 
-tutti_status tt_agree_open(struct tt_msg *msg, struct tt_agree **agree);
+/* any: one of the client's teams, which lasts as long as the agreements do. */
+tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree);
 void tt_agree_close(struct tt_agree *agree);
 
-/* What is called; or-ed over the members, so that all learn alike if it was not the same. */
-enum tt_agree_what { TT_AGREE_VALUE = 1, TT_AGREE_SHRINK = 2 };
+/* What is called; or-ed over the members, so that all learn alike if it was not the same. BROKEN is added where the team
+ * does not work any more. */
+enum tt_agree_what { TT_AGREE_VALUE = 1, TT_AGREE_SHRINK = 2, TT_AGREE_BROKEN = 4 };
 
 enum { TT_AGREE_OWN = 2 }; /* words that each member brings to a shrink */
 
 /* Collective over the living members of the team; blocks. Combines value by AND; with TT_AGREE_SHRINK each member
  * brings own[TT_AGREE_OWN], and those of all that are not gone are in tt_accord_own(*accord). The accord is
- * the same on all members that get one, and is freed with tt_free. If members are gone, the team is given up here
+ * the same on all members that get one, and is freed with tt_free. If members are gone or the team is broken at any of them, it is given up here
  * (tt_team_give_up) before anybody is told that this rank knows; accord->settled tells that all have done so.
  * Errors: PEER (this rank itself counts as failed), MISMATCH (others called something else; on all alike), MEMORY, LIMIT (this
  * rank cannot take part, and counts as failed from now on). */
 tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
                       uint64_t value, const uint64_t *own, struct tt_accord **accord);
+
+/* Breaks the team for all members, here at once. Errors: MEMORY, LIMIT; of sending. */
+tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *team);
+/* The team has its id now: it may have been revoked before that. */
+void tt_agree_know(struct tt_agree *agree, struct tt_team *team);
 
 #endif

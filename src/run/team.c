@@ -333,8 +333,15 @@ static void look_for_failed(struct tt_team *t)
 void tt_team_give_up(struct tt_team *t)
 {
     look_for_failed(t);
-    set_broken(t, TUTTI_ERR_PEER, -1, "a member of the team failed, as another one found out");
+    set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
     t->given_up = true;
+}
+
+void tt_team_revoke(struct tt_team *t, int by)
+{
+    char text[64];
+    snprintf(text, sizeof text, "rank %d revoked the team", by);
+    set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
 void tt_team_check(struct tt_team *t, bool long_wait)

@@ -142,7 +142,9 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
-/* A team of which some members are gone: it is broken, and this rank will not touch it again. What is in flight
+/* The team does not work any more, because this rank of the job says so. */
+void tt_team_revoke(struct tt_team *t, int by);
+/* A team that does not work any more at some member: it is broken, and this rank will not touch it again. What is in flight
  * ends with PEER. */
 void tt_team_give_up(struct tt_team *t);
 /* Of the world, made before the ranks met: takes over what they settled then, and where their blocks are. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -21,6 +22,7 @@ struct result {
 struct story {
     uint64_t seed;
     int p, leaves[MOST];
+    _Atomic int ready;
     struct result result[MOST][ROUNDS];
     bool has[MOST][ROUNDS];
 };
@@ -129,6 +131,63 @@ static void split_rank(tutti_client *client, void *arg)
     check(tutti_team_free(rest) == TUTTI_OK || me >= 0, s, "free");
 }
 
+/* ---- Teams that lost nobody ---- */
+
+/* Four ranks as a square, of which the last leaves. In its row one rank learns of it, and leaves its column's collectives:
+ * the other one there, which has to do with neither, waits for it until the column is revoked. */
+static void square_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *row, *column, *rest;
+    int me = tutti_rank(world);
+    check(tutti_team_split(world, me / 2, 0, &row) == TUTTI_OK, s, "rows");
+    check(tutti_team_split(world, me % 2, 0, &column) == TUTTI_OK, s, "columns");
+    for (s->ready++; s->ready < s->p;) usleep(100); /* else the splits may fail too */
+    if (me == 3) return;
+    if (me == 2) {
+        check(tutti_barrier(row) == TUTTI_ERR_PEER, s, "the row of the one that left");
+        check(tutti_team_revoke(column) == TUTTI_OK, s, "revoke");
+        check(tutti_team_revoke(column) == TUTTI_OK, s, "revoke again");
+        check(tutti_barrier(column) == TUTTI_ERR_PEER, s, "what I revoked");
+    }
+    if (me == 1)
+        check(tutti_barrier(column) == TUTTI_ERR_PEER, s, "the column of the one that left");
+    if (me == 0) {
+        check(tutti_barrier(column) == TUTTI_ERR_PEER, s, "a revoked column");
+        check(strcmp(tutti_error(), "rank 2 revoked the team") == 0, s, "its text");
+    }
+    check(tutti_team_shrink(world, &rest) == TUTTI_OK && tutti_size(rest) == 3, s, "shrink");
+    check(tutti_barrier(rest) == TUTTI_OK, s, "barrier of what is left");
+    if (me != 1) {
+        tutti_team *again;
+        check(tutti_team_shrink(column, &again) == TUTTI_OK, s, "shrink a revoked team");
+        check(tutti_size(again) == 2, s, "which has lost nobody");
+        check(tutti_barrier(again) == TUTTI_OK, s, "barrier of the column again");
+        check(tutti_team_free(column) == TUTTI_ERR_PEER, s, "free what was revoked");
+        check(tutti_team_free(again) == TUTTI_OK, s, "free the column again");
+    }
+    check(tutti_team_free(rest) == TUTTI_OK, s, "free what is left");
+}
+
+/* A team may be revoked by who has it before others have. */
+static void hasty_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *part;
+    for (int i = 0; i < 20; i++) {
+        tutti_status status =
+            i % 2 ? tutti_team_split(world, 0, 0, &part) : tutti_team_shrink(world, &part);
+        check(status == TUTTI_OK, s, "a team");
+        if (tutti_rank(part) == i % s->p)
+            check(tutti_team_revoke(part) == TUTTI_OK, s, "revoke");
+        else
+            while ((status = tutti_barrier(part)) == TUTTI_OK) continue;
+        check(tutti_rank(part) == i % s->p || status == TUTTI_ERR_PEER, s, "barrier");
+        check(tutti_barrier(world) == TUTTI_OK, s, "the world");
+        check(tutti_team_free(part) == TUTTI_ERR_PEER, s, "free");
+    }
+}
+
 /* ---- A healthy team ---- */
 
 static void healthy_rank(tutti_client *client, void *arg)
@@ -194,6 +253,7 @@ static void wrong_arguments(tutti_client *client, void *arg)
     int count = 7;
     check(tutti_team_agree(NULL, &value, NULL) == TUTTI_ERR_ARG, s, "no team");
     check(tutti_team_agree(world, NULL, NULL) == TUTTI_ERR_ARG, s, "no value");
+    check(tutti_team_revoke(NULL) == TUTTI_ERR_ARG, s, "no team");
     check(tutti_team_shrink(NULL, &part) == TUTTI_ERR_ARG && part == world, s, "no team");
     check(tutti_team_shrink(world, NULL) == TUTTI_ERR_ARG, s, "no part");
     check(tutti_team_failed(NULL, NULL, 0, &count) == TUTTI_ERR_ARG, s, "no team");
@@ -218,6 +278,8 @@ int main(int argc, char **argv)
         if (only == 0 || p == only) run_all(healthy_rank, p);
     for (int i = 0; i < 10; i++) {
         if (only == 0 || only == 7) run_all(split_rank, 7);
+        if (only == 0 || only == 4) run_all(square_rank, 4);
+        if (only == 0 || only == 3) run_all(hasty_rank, 3);
         if (only == 0 || only == 3) run_all(mixed_rank, 3);
         if (only == 0 || only == 3) run_all(outcast_rank, 3);
     }
