@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The logical tree of random maps: the document's three properties, the bound on children, that they are spread evenly,
+ * and that every rank hangs on the top.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "topo/logical.h"
+
+enum { MAPS = 10000, MOST = 200 };
+
+/* A map of its own memory, and a root or -1. */
+struct drawn {
+    int node[MOST];
+    struct tt_map map;
+    int root;
+};
+
+static int below(struct tt_random *random, int n)
+{
+    return (int)tt_random_below(random, (uint64_t)n);
+}
+
+static void permute(struct tt_random *random, int *list, int n)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = below(random, i + 1), kept = list[i];
+        list[i] = list[j];
+        list[j] = kept;
+    }
+}
+
+/* Few nodes or many, alike or not, some of them empty; ranks in order or not. */
+static void draw(struct tt_random *random, struct drawn *d)
+{
+    int p = 1 + below(random, MOST), nodes = 1 + below(random, 1 + below(random, p));
+    int skew = 1 + below(random, 3);
+    for (int r = 0; r < p; r++) {
+        int k = below(random, nodes);
+        for (int s = 1; s < skew; s++) k = below(random, k + 1);
+        d->node[r] = k;
+    }
+    if (below(random, 2)) permute(random, d->node, p);
+    d->map = (struct tt_map){.p = p, .cores = 4, .nodes = nodes, .node = d->node};
+    d->root = below(random, 3) == 0 ? -1 : below(random, p);
+}
+
+static int size_of(const struct drawn *d, int node)
+{
+    int n = 0;
+    for (int r = 0; r < d->map.p; r++) n += d->node[r] == node;
+    return n;
+}
+
+static int largest_size(const struct drawn *d)
+{
+    int most = 0;
+    for (int k = 0; k < d->map.nodes; k++) most = (int)tt_max(most, size_of(d, k));
+    return most;
+}
+
+/* 1: the identified node has most ranks, the global root is one of them, and the others' parent. */
+static void first_property(const struct drawn *d, const struct tt_logical *tree)
+{
+    int home = d->node[tree->global], most = largest_size(d);
+    assert_int_equal(size_of(d, home), most);
+    assert_int_equal(tree->nodes.of[tree->global], tree->identified);
+    for (int r = 0; r < d->map.p; r++)
+        if (d->node[r] == home && r != tree->global)
+            assert_int_equal(tt_logical_place(tree, r).parent, tree->global);
+    bool as_large = d->root < 0 || size_of(d, d->node[d->root]) == most;
+    if (d->root >= 0) assert_int_equal(tree->top, d->root);
+    if (as_large) assert_int_equal(tree->top, tree->global);
+    assert_int_equal(tt_logical_place(tree, tree->global).parent, as_large ? -1 : d->root);
+}
+
+/* 2: of each node one rank has no parent on it, and is that of the others. */
+static void second_property(const struct drawn *d, const struct tt_logical *tree)
+{
+    int roots[MOST] = {0};
+    for (int r = 0; r < d->map.p; r++) {
+        struct tt_logical_place place = tt_logical_place(tree, r);
+        assert_int_equal(d->node[place.local], d->node[r]);
+        roots[d->node[r]] += place.local == r;
+        if (place.local != r)
+            assert_int_equal(place.parent, place.local);
+        else if (place.parent >= 0)
+            assert_int_not_equal(d->node[place.parent], d->node[r]);
+    }
+    for (int k = 0; k < d->map.nodes; k++) assert_int_equal(roots[k], size_of(d, k) > 0);
+}
+
+/* 3: local roots hang on the identified node's other ranks, as far as these may take them; none is on a rank that
+ * has others of its node below it. */
+static void third_property(const struct drawn *d, const struct tt_logical *tree)
+{
+    int spare = tt_nodes_size(&tree->nodes, tree->identified) - 1;
+    int others = tree->nodes.n - 1 - (tree->top != tree->global);
+    for (int k = 0; k < tree->nodes.n; k++) {
+        int parent = tree->parent[k];
+        if (parent < 0 || parent == tree->top) continue;
+        struct tt_logical_place above = tt_logical_place(tree, parent);
+        bool alone = size_of(d, d->node[parent]) == 1;
+        assert_true(alone || above.local != parent);
+        if (others <= spare * TT_LOGICAL_CHILDREN)
+            assert_int_equal(tree->nodes.of[parent], tree->identified);
+    }
+}
+
+static void children_are_few_and_even(const struct drawn *d, const struct tt_logical *tree)
+{
+    int edges = 0, least = MOST, most = 0, children = 0;
+    for (int r = 0; r < d->map.p; r++) {
+        struct tt_logical_place place = tt_logical_place(tree, r);
+        bool handed = tree->top != tree->global && r == tree->top;
+        assert_in_range(place.children, 0, handed ? 1 : TT_LOGICAL_CHILDREN);
+        edges += place.children;
+        children = (int)tt_max(children, place.children);
+        for (int c = 0; c < place.children; c++)
+            assert_int_equal(tt_logical_place(tree, place.child[c]).parent, r);
+        bool receives = place.local != r || tt_nodes_size(&tree->nodes, place.node) == 1;
+        if (place.node != tree->identified || !receives) continue;
+        least = (int)tt_min(least, place.children);
+        most = (int)tt_max(most, place.children);
+    }
+    assert_int_equal(edges, tree->nodes.n - 1);
+    assert_int_equal(children, tree->most_children);
+    assert_in_range(most - least, 0, 1);
+}
+
+/* And in no more steps than there are levels, each of two. */
+static void everyone_hangs_on_the_top(const struct drawn *d, const struct tt_logical *tree)
+{
+    for (int r = 0; r < d->map.p; r++) {
+        int at = r, steps = 0;
+        for (; at != tree->top; at = tt_logical_place(tree, at).parent)
+            assert_in_range(++steps, 1, 2 * tree->levels);
+    }
+}
+
+static void random_maps(void **state)
+{
+    (void)state;
+    struct tt_random random;
+    struct drawn d;
+    tt_random_seed(&random, 20);
+    int deep = 0, handed = 0;
+    for (int i = 0; i < MAPS; i++) {
+        struct tt_logical tree;
+        draw(&random, &d);
+        assert_true(tt_logical_of(&d.map, d.root, &tree));
+        first_property(&d, &tree);
+        second_property(&d, &tree);
+        third_property(&d, &tree);
+        children_are_few_and_even(&d, &tree);
+        everyone_hangs_on_the_top(&d, &tree);
+        deep += tree.levels > 3;
+        handed += tree.top != tree.global;
+        tt_logical_free(&tree);
+    }
+    assert_true(deep > 100 && handed > 1000); /* the open cases did come */
+}
+
+/* The picture of topo/logical.h. */
+static void the_pictures_tree(void **state)
+{
+    (void)state;
+    int node[] = {0, 0, 0, 0, 1, 1, 2, 3};
+    struct tt_map map = {.p = 8, .nodes = 4, .node = node};
+    struct tt_logical tree;
+    assert_true(tt_logical_of(&map, -1, &tree));
+    static const int parents[] = {-1, 0, 0, 0, 1, 4, 2, 3};
+    for (int r = 0; r < 8; r++) assert_int_equal(tt_logical_place(&tree, r).parent, parents[r]);
+    assert_int_equal(tree.levels, 2);
+    tt_logical_free(&tree);
+    assert_true(tt_logical_of(&map, 6, &tree));
+    assert_int_equal(tree.top, 6);
+    assert_int_equal(tree.global, 0);
+    assert_int_equal(tt_logical_place(&tree, 0).parent, 6);
+    tt_logical_free(&tree);
+}
+
+/* The depth goes with the logarithm: 1 + 4 + 16 + ... nodes of one rank. */
+static void nodes_of_one_rank(void **state)
+{
+    (void)state;
+    static int node[341];
+    for (int r = 0; r < 341; r++) node[r] = 340 - r;
+    for (int p = 1, levels = 1; p <= 341; p = 4 * p + 1, levels++) {
+        struct tt_map map = {.p = p, .nodes = 341, .node = node};
+        struct tt_logical tree;
+        assert_true(tt_logical_of(&map, -1, &tree));
+        assert_int_equal(tree.levels, levels);
+        tt_logical_free(&tree);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pictures_tree),
+        cmocka_unit_test(nodes_of_one_rank),
+        cmocka_unit_test(random_maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
