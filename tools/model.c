@@ -15,6 +15,8 @@ enum {
     OPTION_TW_BOTH,
     OPTION_TR,
     OPTION_GAMMA,
+    OPTION_NEAR_TS,
+    OPTION_NEAR_TW,
     OPTION_HOP,
     OPTION_STORE,
     OPTION_PORTS,
@@ -36,6 +38,9 @@ static const struct argp_option options[] = {
      1},
     {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied, under any model (default 0)", 1},
     {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced, under any model (default 0)", 1},
+    {"near-ts", OPTION_NEAR_TS, "TIME", 0,
+     "t_s within a node, of a problem @nodes:..., under any model (default 100ns)", 1},
+    {"near-tw", OPTION_NEAR_TW, "TIME", 0, "of a byte copied within a node (default 0.1ns)", 1},
     {"ports", OPTION_PORTS, "one|all", 0,
      "messages a rank sends at once, and receives at once (default one)", 1},
     {NULL, 0, NULL, 0, "Of links:", 2},
@@ -97,6 +102,8 @@ static int64_t *time_of(struct tt_model *model, int key, const char **name)
     case OPTION_TW_BOTH: *name = "--tw-both"; return &model->tw_both_ps;
     case OPTION_TR: *name = "--tr"; return &model->tr_ps;
     case OPTION_GAMMA: *name = "--gamma"; return &model->gamma_ps;
+    case OPTION_NEAR_TS: *name = "--near-ts"; return &model->near_ts_ps;
+    case OPTION_NEAR_TW: *name = "--near-tw"; return &model->near_tw_ps;
     case OPTION_HOP: *name = "--hop"; return &model->hop_ps;
     case OPTION_LATENCY: *name = "--latency"; return &model->l_ps;
     case OPTION_OVERHEAD: *name = "--overhead"; return &model->o_ps;
@@ -131,6 +138,8 @@ const struct argp tt_model_argp = {.options = options, .parser = parse};
 const struct tt_model tt_model_default = {.kind = TT_MODELS,
                                           .ts_ps = 1000000,
                                           .tw_ps = 1000,
+                                          .near_ts_ps = 100000,
+                                          .near_tw_ps = 100,
                                           .l_ps = 1000000,
                                           .o_ps = 200000,
                                           .g_ps = 200000,
@@ -154,10 +163,10 @@ static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, co
                            const char *text)
 {
     const struct tt_problem *problem = &c->problem;
-    double byte_ps =
-        (double)m->tw_ps + (double)m->tr_ps + (double)m->gamma_ps + (double)m->big_g_ps;
-    double start_ps =
-        (double)m->ts_ps + (double)m->hop_ps + (double)m->l_ps + (double)m->o_ps + (double)m->g_ps;
+    double byte_ps = (double)m->tw_ps + (double)m->tr_ps + (double)m->gamma_ps +
+                     (double)m->big_g_ps + (double)m->near_tw_ps;
+    double start_ps = (double)m->ts_ps + (double)m->hop_ps + (double)m->l_ps + (double)m->o_ps +
+                      (double)m->g_ps + (double)m->near_ts_ps;
     double bytes = (double)problem->n * (double)problem->call.sz;
     if (problem->p * (bytes * byte_ps + start_ps) < 1e18) return true;
     fprintf(stderr, "%s: %s: would take more than the ten days that can be simulated\n", command,

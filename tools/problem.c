@@ -88,6 +88,7 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
     *c = (struct tt_case){0};
     if (!tt_problem_open(&c->problem, text)) return false;
     c->map.cores = 1;
+    c->map.win_bytes = tt_team_window(); /* of ranks that share a node */
     if (make_room(c, command)) {
         if (tt_problem_apart(&c->problem, &c->map, c->node, &c->net) == TUTTI_OK) return true;
         fprintf(stderr, "%s: %s\n", command, tutti_error());

@@ -57,6 +57,7 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
     struct run run;
     struct tt_sim_job job = {.model = paper->model,
                              .net = paper->map->net,
+                             .node = paper->map->node,
                              .p = paper->map->p,
                              .plan = plan_of,
                              .progress = progress,
@@ -144,7 +145,8 @@ int64_t tt_paper_formula_ps(const struct tt_paper *paper)
     struct tt_problem problem = *paper->problem;
     if (paper->map->net && paper->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
-    if (m->kind == TT_MODEL_loggp || !paper->algorithm->time || !moves ||
+    bool shares = paper->map->node && paper->map->nodes < problem.p; /* a formula knows no nodes */
+    if (m->kind == TT_MODEL_loggp || !paper->algorithm->time || !moves || shares ||
         tt_call_counts(&problem.call))
         return -1;
     struct tt_call call = tt_problem_call(&problem, 0, NULL);

@@ -239,12 +239,12 @@ static void key(struct parser *to)
 /* SIZE or SIZE*NODES: the ranks it stands for. */
 static int64_t nodes(struct parser *to)
 {
-    struct piece each = upto(to, "*,");
+    struct piece each = upto(to, "*,+");
     int64_t on_one = size(to, each, "a number of ranks"), times = 1;
     struct piece repeat = {to->in.at, 0};
     if (*to->in.at == '*') {
         to->in.at++;
-        repeat = upto(to, ",");
+        repeat = upto(to, ",+");
         times = size(to, repeat, "a number of nodes");
     }
     if (to->in.failed) return 0;
@@ -281,6 +281,8 @@ static void node_sizes(struct parser *to, const char *begin)
         to->in.at++;
         sum += nodes(to);
     } while (*to->in.at == ',');
+    if (tt_reader_take(&to->in, TT_DEALT) && *to->in.at)
+        tt_reader_wrong(&to->in, to->in.at, "expected the end");
     if (!to->in.failed && sum != to->problem->p)
         tt_reader_wrong(&to->in, begin, "the nodes hold %" PRId64 " ranks of %d", sum,
                         to->problem->p);

@@ -22,7 +22,8 @@
  *                   BYTES), zipf (the k-th rank in a drawn order gets a share of 1/k),
  *                   zero (about half of them are zero)
  *
- * MAP is nodes:4,4,1 (ranks 0-3 on one node, 4-7 on the next, 8 alone); 4*16 stands for 16 of 4; or a
+ * MAP is nodes:4,4,1 (ranks 0-3 on one node, 4-7 on the next, 8 alone); 4*16 stands for 16 of 4; nodes:4,4,1+dealt
+ * deals the ranks out one by one to the nodes that have room (0 3 5 7 on the first, 1 4 6 8 on the next, 2 alone); or a
  * network with as many members, as in torus:4x4 (see plan/network.h).
  */
 #ifndef TT_PLAN_PROBLEM_H
@@ -35,6 +36,8 @@
 #include "topo/map.h"
 
 enum { TT_PROBLEM_RANKS = 1 << 20, TT_PROBLEM_MAP = 256, TT_PROBLEM_TEXT = 512 };
+
+#define TT_DEALT "+dealt"
 
 #define TT_SKEW_LIST(X) X(equal) X(uniform) X(zipf) X(zero)
 enum tt_skew {

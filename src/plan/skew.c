@@ -114,21 +114,59 @@ static int number(const char **at)
     return (int)value;
 }
 
+/* SIZE or SIZE*NODES, and what parts it from the next. */
+static int sizes(const char **at, int *times)
+{
+    int size = number(at);
+    *times = 1;
+    if (**at == '*') {
+        ++*at;
+        *times = number(at);
+    }
+    return size;
+}
+
+/* Calls each(node, size, arg) for all nodes; how many. */
+static int each_node(const char *text, void (*each)(int node, int size, void *arg), void *arg)
+{
+    const char *at = strchr(text, ':');
+    int nodes = 0, times;
+    while (at && (*at == ':' || *at == ',')) {
+        at++;
+        int size = sizes(&at, &times);
+        for (int end = nodes + times; nodes < end; nodes++) each(nodes, size, arg);
+    }
+    return nodes;
+}
+
+struct filling {
+    int *node, p, r, row;
+};
+
+static void fill_node(int node, int size, void *arg)
+{
+    struct filling *f = arg;
+    for (int k = 0; k < size && f->r < f->p; k++) f->node[f->r++] = node;
+}
+
+/* One rank to each node that has room for more than `row`. */
+static void deal(int node, int size, void *arg)
+{
+    struct filling *f = arg;
+    if (size > f->row && f->r < f->p) f->node[f->r++] = node;
+}
+
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node)
 {
-    const char *at = tt_network_is_one(problem->map) ? NULL : strchr(problem->map, ':');
-    int r = 0, nodes = 0;
-    while (at && *at && r < problem->p) {
-        at++;
-        int size = number(&at), times = 1;
-        if (*at == '*') {
-            at++;
-            times = number(&at);
-        }
-        for (int end = nodes + times; nodes < end; nodes++)
-            for (int k = 0; k < size && r < problem->p; k++) node[r++] = nodes;
+    struct filling f = {.node = node, .p = problem->p};
+    int nodes = 0;
+    bool dealt = strstr(problem->map, TT_DEALT) != NULL;
+    if (!tt_network_is_one(problem->map) && problem->map[0]) {
+        if (!dealt) nodes = each_node(problem->map, fill_node, &f);
+        for (; dealt && f.r < f.p && f.row < f.p; f.row++)
+            nodes = each_node(problem->map, deal, &f);
     }
-    while (r < problem->p) node[r++] = 0;
+    while (f.r < problem->p) node[f.r++] = 0;
     map->p = problem->p;
     map->nodes = nodes ? nodes : 1;
     map->node = nodes > 1 ? node : NULL;

@@ -43,7 +43,8 @@ struct tt_sim_rank {
     /* By TT_CAME and TT_POSTED: the lists' ends, 0 where they are empty. */
     uint32_t met[2], met_last[2];
     int64_t send_free, recv_free, sent;
-    int64_t busy; /* loggp: until then its processor is engaged with messages */
+    int64_t copy_free; /* until then it copies to or from another of its node */
+    int64_t busy;      /* loggp: until then its processor is engaged with messages */
 };
 
 struct tt_sim {

@@ -12,6 +12,9 @@
  *     links     t_s, then link by link over the network's routes: a link carries one message at a time in each direction,
  *               t_w m for each; cut-through (the head goes on after t_h) or store-and-forward (the whole must have come)
  *
+ * Where ranks share nodes (tt_sim_job.node), a message within one touches no network under any model: it is copied by the
+ * rank that sends, puts or reads, in near_tw m, one at a time there, and near_ts later it is seen.
+ *
  * A signal is a message of 8 bytes; a put goes from who puts, a get from who is read to who reads, and so does an
  * operand or source X@r. A send is complete when its last byte has left, a receive when it has come and was
  * posted. Copying costs t_r, reducing gamma for each byte and operand but the first. Waiting costs nothing.
@@ -39,6 +42,7 @@ struct tt_model {
     int64_t tw_both_ps;                    /* simple, one port: t_w'; t_w where it is less */
     int64_t hop_ps;                        /* links: t_h */
     int64_t o_ps, g_ps, big_g_ps, l_ps;    /* loggp: o, g, L of a message; G of a byte */
+    int64_t near_ts_ps, near_tw_ps;        /* within a node: t_s and t_w */
     bool stores;                           /* links: store-and-forward */
     bool all_ports; /* links, simple: any number are sent and received at once */
 };
@@ -55,6 +59,7 @@ struct tt_sim_deed {
 struct tt_sim_job {
     const struct tt_model *model;
     const struct tt_net *net; /* of `links`: rank r sits at its r-th member */
+    const int *node;          /* of each rank; NULL: they share none */
     int p, phases;
     struct tt_plan *(*plan)(void *arg, int rank, int phase); /* NULL: see tutti_error */
     void *arg;

@@ -130,6 +130,27 @@ static void links_step(struct tt_sim *sim, uint32_t place)
     tt_sim_at(sim, begin + (model->stores ? span : model->hop_ps), TT_EVENT_PARCEL, place);
 }
 
+/* ---- Within a node ---- */
+
+static bool is_near(const struct tt_sim *sim, const struct tt_parcel *parcel)
+{
+    const int *node = sim->job->node;
+    return node && node[parcel->from] == node[parcel->to];
+}
+
+/* A signal is a store, which keeps nobody. */
+static void near_send(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_parcel *parcel = &sim->parcel[place];
+    const struct tt_model *model = sim->job->model;
+    int starter = parcel->kind == TT_PARCEL_GET ? parcel->to : parcel->from;
+    int64_t span = parcel->kind == TT_PARCEL_SIGNAL ? 0 : model->near_tw_ps * parcel->bytes;
+    int64_t end = take(&sim->rank[starter].copy_free, sim->clock, span) + span;
+    if (parcel->kind == TT_PARCEL_SIGNAL) end = sim->clock;
+    tt_sim_left(sim, place, end);
+    later(sim, place, end + model->near_ts_ps);
+}
+
 /* ---- All ---- */
 
 static const struct {
@@ -143,7 +164,9 @@ static const struct {
 
 void tt_wire_send(struct tt_sim *sim, uint32_t place)
 {
-    if (sim->port)
+    if (is_near(sim, &sim->parcel[place]))
+        near_send(sim, place);
+    else if (sim->port)
         tt_both_send(sim, place);
     else
         wires[sim->job->model->kind].send(sim, place);
@@ -151,7 +174,10 @@ void tt_wire_send(struct tt_sim *sim, uint32_t place)
 
 void tt_wire_step(struct tt_sim *sim, uint32_t place)
 {
-    wires[sim->job->model->kind].step(sim, place);
+    if (is_near(sim, &sim->parcel[place]))
+        tt_sim_came(sim, place, sim->clock);
+    else
+        wires[sim->job->model->kind].step(sim, place);
 }
 
 tutti_status tt_wire_begin(struct tt_sim *sim)
