@@ -95,7 +95,11 @@ struct tt_algorithm {
     X(allreduce_tree)                                                                              \
     X(alltoall_forward)                                                                            \
     X(allgather_forward)                                                                           \
-    X(allgatherv_forward)
+    X(allgatherv_forward)                                                                          \
+    X(barrier_logical)                                                                             \
+    X(bcast_logical)                                                                               \
+    X(reduce_logical)                                                                              \
+    X(allreduce_logical)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -101,6 +101,26 @@ static int check_networks(const struct tt_algorithm *a)
     return done;
 }
 
+static int check_nodes(const struct tt_algorithm *a, int p)
+{
+    int node[PLANS_RANKS], done = 0;
+    for (int which = 0; which < PLANS_NODES; which++) {
+        struct tt_map map = plans_nodes(p, which, node);
+        done += check_sizes(a, &map, 0, p / 2, 1023) + check_sizes(a, &map, 24, p / 3, 100);
+        map.cores = 1;
+        map.win_bytes = 2048;
+        done += check_sizes(a, &map, 0, p - 1, 5000);
+    }
+    return done;
+}
+
+static void formulas_hold_on_several_nodes(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        for (int p = 2; p <= 33; p += p < 9 ? 1 : 8) check_nodes(*a, p);
+}
+
 static void formulas_are_what_is_counted(void **state)
 {
     (void)state;
@@ -187,6 +207,7 @@ int main(void)
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(formulas_are_what_is_counted),
         cmocka_unit_test(formulas_hold_for_more_ranks),
+        cmocka_unit_test(formulas_hold_on_several_nodes),
         cmocka_unit_test(in_place_saves_a_copy_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),
     };

@@ -23,6 +23,45 @@ struct tt_map plans_map(int p)
         .p = p, .cores = p, .win_bytes = 128 << 10, .direct = true, .mapped = true, .nodes = 1};
 }
 
+/* Each node has `share` of 12 of the ranks that are left, and one at least. */
+static void cut_nodes(int p, int share, int *node)
+{
+    for (int r = 0, k = 0; r < p; k++)
+        for (int n = (int)tt_max(1, (p - r) * share / 12); n > 0 && r < p; n--) node[r++] = k;
+}
+
+static void draw_nodes(int p, bool adjacent, int *node)
+{
+    struct tt_random random;
+    tt_random_seed(&random, (uint64_t)p);
+    for (int r = 0, k = 0; r < p; r++) {
+        if (r > 0 && tt_random_below(&random, 3) == 0) k++;
+        node[r] = adjacent ? k : (int)tt_random_below(&random, 1 + (uint64_t)p / 3);
+    }
+}
+
+struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS])
+{
+    struct tt_map map = plans_map(p);
+    assert_in_range(p, 1, PLANS_RANKS);
+    switch (which) {
+    case 0: cut_nodes(p, 1, node); break; /* small ones, most of one rank */
+    case 1: cut_nodes(p, 5, node); break; /* 8, 5, 3, 1, 1, 1 */
+    case 2: cut_nodes(p, 6, node); break; /* halves */
+    case 3: cut_nodes(p, 9, node); break; /* one large, a few alone */
+    case 4: draw_nodes(p, true, node); break;
+    case 5: draw_nodes(p, false, node); break;
+    case 6: /* the small ones come first */
+        for (int r = 0; r < p; r++) node[r] = (int)tt_min(r, p / 2);
+        break;
+    default:
+        for (int r = 0; r < p; r++) node[r] = r % 3;
+    }
+    map.nodes = p < 3 ? 3 : p;
+    map.node = node;
+    return map;
+}
+
 const char *const plans_networks[] = {"ring:2",
                                       "mesh:5",
                                       "torus:3x3",

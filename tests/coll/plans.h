@@ -29,6 +29,10 @@ struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
 /* One node of p ranks on as many cores, all of it readable directly. */
 struct tt_map plans_map(int p);
 
+/* Ranks on several nodes: uneven, even, one each, adjacent or not; 0 <= which < PLANS_NODES. */
+enum { PLANS_NODES = 8, PLANS_RANKS = 64 };
+struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS]);
+
 /* Some that join their ranks directly, whole and with nodes missing; ends with NULL. */
 extern const char *const plans_networks[];
 struct tt_net plans_network(const char *text);

@@ -7,6 +7,7 @@
 #include "plans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/prove.h"
 
@@ -96,6 +97,12 @@ static void sizes(const struct tt_algorithm *a, struct tt_map *map, int root, bo
     }
 }
 
+/* Whether it does one thing within a node and another between nodes. */
+static bool spans_nodes(const struct tt_algorithm *a)
+{
+    return strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0;
+}
+
 static void maps(const struct tt_algorithm *a, int p)
 {
     int roots = tt_coll_has_root(a->coll) ? p : 1;
@@ -106,12 +113,12 @@ static void maps(const struct tt_algorithm *a, int p)
     map.direct = map.mapped = false;
     map.cores = 1;
     sizes(a, &map, p / 3 % roots, true);
-    int node[64] = {0};
-    for (int r = p / 2; r < p; r++) node[r] = r % 3;
-    map = plans_map(p);
-    map.nodes = 3;
-    map.node = node;
-    sizes(a, &map, p / 4 % roots, false);
+    int node[PLANS_RANKS];
+    for (int which = 0; which < PLANS_NODES; which++) {
+        map = plans_nodes(p, which, node);
+        map.win_bytes = which % 2 ? 500 : map.win_bytes;
+        for (int root = 0; root < roots; root += 1 + p / 4) sizes(a, &map, root, spans_nodes(a));
+    }
 }
 
 static void networks(const struct tt_algorithm *a)

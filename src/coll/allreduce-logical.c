@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `logical`: up the logical tree of unequal nodes in one lane, down again in another.
+ *
+ *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     slice i + d goes up
+ *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while slice i comes down
+ *
+ * So both directions of the network are busy at once, and a long vector takes about as long as a reduce.
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/logical.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_logical_refuse(call, map, TT_UP | TT_DOWN);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_logical_count(call, map, TT_UP | TT_DOWN);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_logical_build(b, call, map, me, TT_UP | TT_DOWN);
+}
+
+const struct tt_algorithm tt_allreduce_logical = {
+    .coll = TT_COLL_allreduce,
+    .name = "logical",
+    .applies = "windows within the nodes; order of operands: docs/hierarchy.md",
+    .cost = "(2 depth + q - 1) slots of a slice, as of reduce and bcast",
+    .source = "the logical tree for unequal nodes",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `logical`: slices stream up the logical tree of unequal nodes.
+ *
+ *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and its local root
+ *            ^ ^ ^           reduces them; 2. it sends the sum to its parent, all of them side by side; 3. that adds
+ *        [4 5][6][7]         its own, in its window, and the global root reduces those
+ *
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/logical.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_logical_refuse(call, map, TT_UP);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_logical_count(call, map, TT_UP);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    tt_logical_build(b, call, map, me, TT_UP);
+}
+
+const struct tt_algorithm tt_reduce_logical = {
+    .coll = TT_COLL_reduce,
+    .name = "logical",
+    .applies = "windows within the nodes; order of operands: docs/hierarchy.md",
+    .cost = "(depth + q - 1) slots of a slice: t_s + k t_w L/q between nodes, n gamma L/q within",
+    .source = "the logical tree for unequal nodes",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+};
