@@ -40,6 +40,23 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = steps};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    int p = map->p, before = tt_after(p, me, p - 1);
+    int64_t total = 0, pieces = 0, mine = tt_piece(call, me).len;
+    for (int r = 0; r < p; r++) {
+        total += tt_piece(call, r).len;
+        pieces += tt_piece(call, r).len > 0;
+    }
+    int64_t kept = tt_piece(call, before).len, copied = call->in_place ? 0 : mine;
+    int64_t sends = pieces - (kept > 0), receives = pieces - (mine > 0);
+    return (struct tt_count){.sent = total - kept,
+                             .received = total - mine,
+                             .copied = copied,
+                             .messages = sends,
+                             .steps = 2 * (sends + receives) + (copied > 0)};
+}
+
 static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
 {
     for (int i = 0; i < ring->p - 1; i++) {
@@ -93,6 +110,7 @@ const struct tt_algorithm tt_allgather_ring = {
     .source = "ring",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };
@@ -105,5 +123,6 @@ const struct tt_algorithm tt_allgatherv_ring = {
     .source = "ring",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
 };

@@ -50,6 +50,20 @@ static struct halves halves(const struct tt_map *map)
     return (struct halves){q, map->p - q};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    struct halves h = halves(map);
+    bool pairs = me < 2 * h.folded;
+    int64_t bytes = tt_call_bytes(call), rounds = tt_log2_up(h.q);
+    if (pairs && me % 2)
+        return (struct tt_count){.sent = bytes, .received = bytes, .messages = 1, .steps = 4};
+    return (struct tt_count){.sent = (rounds + pairs) * bytes,
+                             .received = (rounds + pairs) * bytes,
+                             .reduced = (rounds + pairs) * bytes,
+                             .messages = rounds + pairs,
+                             .steps = 5 * (rounds + pairs)};
+}
+
 /* A phase for each round, and where p is no power of two one before and one after them. */
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
@@ -122,6 +136,7 @@ const struct tt_algorithm tt_allreduce_doubling = {
     .source = "recursive doubling; Thakur, Rabenseifner, Gropp 2005",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = phases,

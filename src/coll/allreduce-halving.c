@@ -93,7 +93,7 @@ static void count_round(struct tt_count *c, const struct tt_halving *h, int t, b
         tt_flow_swap_count(c, h, &swap);
 }
 
-static struct tt_count rank_count(const struct tt_halving *h, bool direct)
+static struct tt_count count_place(const struct tt_halving *h, bool direct)
 {
     struct tt_count c = direct ? tt_halving_direct_count(h) : tt_halving_flow_count(h);
     int64_t bytes = tt_call_bytes(h->call), turns = whole(h).turns;
@@ -105,13 +105,16 @@ static struct tt_count rank_count(const struct tt_halving *h, bool direct)
     return c;
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    struct tt_halving h = tt_halving(call, map, me);
+    return count_place(&h, tt_halving_is_direct(map));
+}
+
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) {
-        struct tt_halving h = tt_halving(call, map, r);
-        tt_count_raise(&most, rank_count(&h, tt_halving_is_direct(map)));
-    }
+    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
     return most;
 }
 
@@ -251,6 +254,7 @@ const struct tt_algorithm tt_allreduce_halving = {
     .source = "CN101206588, corrected",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

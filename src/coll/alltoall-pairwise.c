@@ -28,6 +28,21 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = m > 0 ? 4 * (p - 1) + 1 : 0};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    int64_t mine = tt_block_to(call, me).len;
+    struct tt_count c = {.copied = mine, .steps = mine > 0};
+    for (int r = 0; r < map->p; r++) {
+        int64_t out = r == me ? 0 : tt_block_to(call, r).len;
+        int64_t in = r == me ? 0 : tt_block_from(call, r).len;
+        c.sent += out;
+        c.received += in;
+        c.messages += out > 0;
+        c.steps += 2 * (out > 0) + 2 * (in > 0);
+    }
+    return c;
+}
+
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -61,6 +76,7 @@ const struct tt_algorithm tt_alltoall_pairwise = {
     .source = "Grama et al., section 4.5",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };
@@ -73,5 +89,6 @@ const struct tt_algorithm tt_alltoallv_pairwise = {
     .source = "Grama et al., section 4.5",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
 };

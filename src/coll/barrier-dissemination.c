@@ -23,6 +23,12 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return (struct tt_count){.steps = 2 * tt_log2_up(map->p)};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    (void)me;
+    return count(call, map);
+}
+
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -51,6 +57,7 @@ const struct tt_algorithm tt_barrier_dissemination = {
     .source = "Hensgen, Finkel, Manber 1988",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -23,6 +23,12 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return (struct tt_count){.steps = map->p};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    (void)me;
+    return count(call, map);
+}
+
 /* On a network each rank sends p - 1 messages, and gets one from each other at a time. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -48,6 +54,7 @@ const struct tt_algorithm tt_barrier_flat = {
     .source = "flags in shared memory, one writer each",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -27,6 +27,11 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
     return most;
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    return tt_tree_bcast_count(call, map, me, call->root, tt_tree_binomial, tt_call_bytes(call));
+}
+
 /* Thakur, Rabenseifner, Gropp 2005; of q slices each takes all rounds of the root, which is never idle. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -52,6 +57,7 @@ const struct tt_algorithm tt_bcast_binomial = {
     .source = "binomial tree",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

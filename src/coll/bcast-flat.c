@@ -28,6 +28,16 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = tt_max(root, other)};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
+    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
+    if (me != call->root)
+        return (struct tt_count){.received = bytes, .messages = q, .steps = (q > 2 ? 3 : 2) * q};
+    return (struct tt_count){
+        .sent = others * bytes, .copied = bytes, .steps = 2 * q + others * tt_max(q - 2, 0)};
+}
+
 static void fill(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
 {
     tt_slices_begin(b, s);
@@ -70,5 +80,6 @@ const struct tt_algorithm tt_bcast_flat = {
     .source = "a buffer shared by all ranks of a node",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
 };

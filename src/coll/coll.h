@@ -31,6 +31,9 @@ struct tt_algorithm {
     /* The most any rank does, field by field, as formulas for p > 1 and n > 0; compared with the
      * counted plans by the tests. */
     struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
+    /* What rank `me` does, likewise. NULL where nobody needs it: plans of several parts (composed.h) are made of
+     * algorithms that tell. */
+    struct tt_count (*count_rank)(const struct tt_call *call, const struct tt_map *map, int me);
     void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase);
     /* The source's formula, as the plan keeps it exactly, p > 1 and n > 0; -1: not for this case. NULL where there is
@@ -99,7 +102,17 @@ struct tt_algorithm {
     X(barrier_logical)                                                                             \
     X(bcast_logical)                                                                               \
     X(reduce_logical)                                                                              \
-    X(allreduce_logical)
+    X(allreduce_logical)                                                                           \
+    X(barrier_composed)                                                                            \
+    X(bcast_composed)                                                                              \
+    X(reduce_composed)                                                                             \
+    X(allreduce_composed)                                                                          \
+    X(gather_composed)                                                                             \
+    X(allgather_composed)                                                                          \
+    X(allgatherv_composed)                                                                         \
+    X(reduce_scatter_block_composed)                                                               \
+    X(reduce_scatter_composed)                                                                     \
+    X(alltoall_composed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 
@@ -117,7 +130,15 @@ static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm,
  * that a single rank needs. */
 struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
                                    const struct tt_map *map);
+/* Of a row that tells. */
+struct tt_count tt_algorithm_count_rank(const struct tt_algorithm *algorithm,
+                                        const struct tt_call *call, const struct tt_map *map,
+                                        int me);
 void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder *b,
+                        const struct tt_call *call, const struct tt_map *map, int me, int phase);
+
+/* The same in a phase that has begun already. */
+void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder *b,
                         const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
 /* Builds all phases into one plan. NULL: see tutti_error. */

@@ -22,11 +22,15 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return NULL;
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    return tt_tree_reduce_count(call, map, me, tt_tree_binomial, SLICE);
+}
+
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++)
-        tt_count_raise(&most, tt_tree_reduce_count(call, map, r, tt_tree_binomial, SLICE));
+    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
     return most;
 }
 
@@ -58,6 +62,7 @@ const struct tt_algorithm tt_reduce_binomial = {
     .source = "binomial tree",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

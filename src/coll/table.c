@@ -37,6 +37,12 @@ void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder 
                         const struct tt_call *call, const struct tt_map *map, int me, int phase)
 {
     tt_phase(b, phase);
+    tt_algorithm_steps(algorithm, b, call, map, me, phase);
+}
+
+void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder *b,
+                        const struct tt_call *call, const struct tt_map *map, int me, int phase)
+{
     if (!is_alone(call, map)) {
         algorithm->build(b, call, map, me, phase);
     } else if (phase == 0) {
@@ -46,12 +52,23 @@ void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder 
     }
 }
 
+static struct tt_count count_alone(const struct tt_call *call)
+{
+    int64_t from, len = call->in_place ? 0 : alone_bytes(call, &from).len;
+    return (struct tt_count){.copied = len, .steps = len > 0};
+}
+
 struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
                                    const struct tt_map *map)
 {
-    if (!is_alone(call, map)) return algorithm->count(call, map);
-    int64_t from, len = call->in_place ? 0 : alone_bytes(call, &from).len;
-    return (struct tt_count){.copied = len, .steps = len > 0};
+    return is_alone(call, map) ? count_alone(call) : algorithm->count(call, map);
+}
+
+struct tt_count tt_algorithm_count_rank(const struct tt_algorithm *algorithm,
+                                        const struct tt_call *call, const struct tt_map *map,
+                                        int me)
+{
+    return is_alone(call, map) ? count_alone(call) : algorithm->count_rank(call, map, me);
 }
 
 struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_algorithm *algorithm,

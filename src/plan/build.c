@@ -85,6 +85,8 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->entries_taken = 0;
     b->value_base = 0;
     b->last_dropped = true; /* there is no step to add to */
+    b->part = NULL;
+    b->part_tmp = 0;
     b->error = NULL;
     b->name_is_lent = false;
 }
@@ -117,6 +119,36 @@ void tt_builder_fail(struct tt_builder *b, const char *why)
     b->error = why;
 }
 
+/* ---- Parts ---- */
+
+void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part)
+{
+    tt_assert(!b->part);
+    b->part = part;
+    b->part_tmp = b->scratch;
+}
+
+void tt_subteam_end(struct tt_builder *b)
+{
+    b->part = NULL;
+}
+
+/* The team's rank; not of TT_ALL, TT_SET and TT_SELF. */
+static int team_rank(const struct tt_builder *b, int rank)
+{
+    return b->part && rank >= 0 ? b->part->member[rank] : rank;
+}
+
+static struct tt_range team_range(const struct tt_builder *b, struct tt_range r)
+{
+    if (!b->part) return r;
+    const struct tt_range *at = &b->part->at[r.buf];
+    r.rank = team_rank(b, r.rank);
+    r.off += r.buf == TT_TMP ? b->part_tmp : at->off;
+    r.buf = at->buf;
+    return r;
+}
+
 /* ---- Steps ---- */
 
 static struct tt_step *last_step(struct tt_builder *b)
@@ -141,6 +173,7 @@ static void step(struct tt_builder *b, const struct tt_step *s)
 /* Notes that X@r of the range is this rank's own where r is me, and how much of WIN is used. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
+    r = team_range(b, r);
     if (r.rank == b->plan.me) r.rank = TT_SELF;
     if (r.buf == TT_WIN && r.rank == TT_SELF && r.shape == 0)
         b->plan.win_bytes = tt_max(b->plan.win_bytes, r.off + len);
@@ -179,7 +212,8 @@ static bool loop_is_open(const struct tt_builder *b, uint32_t loop)
 static tt_started start(struct tt_builder *b, enum tt_kind kind, int peer, const struct tt_range *r,
                         uint32_t n, int64_t len)
 {
-    struct tt_step s = {.kind = (uint8_t)kind, .peer = peer, .value = lane(b)->starts, .len = len};
+    struct tt_step s = {
+        .kind = (uint8_t)kind, .peer = team_rank(b, peer), .value = lane(b)->starts, .len = len};
     if (!ranged(b, s, r, n)) return DROPPED;
     return started(b);
 }
@@ -219,13 +253,6 @@ void tt_wait(struct tt_builder *b, tt_started id)
     tt_wait_ago(b, id, 0);
 }
 
-void tt_signal(struct tt_builder *b, int peer, uint32_t value)
-{
-    b->last_dropped = true;
-    if (peer == TT_ALL && b->plan.p == 1) return;
-    step(b, &(struct tt_step){.kind = TT_SIGNAL, .peer = peer, .value = b->value_base + value});
-}
-
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value)
 {
     struct tt_step s = {.kind = TT_SIGNAL,
@@ -235,13 +262,44 @@ void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint3
                         .nops = n};
     b->last_dropped = true;
     if (n == 0 || b->dead || !append(b, &b->ranks, ranks, n)) return;
+    int32_t *set = (int32_t *)b->ranks.data + s.first;
+    for (uint32_t i = 0; i < n; i++) set[i] = team_rank(b, set[i]);
     step(b, &s);
+}
+
+/* All others of the part. */
+static void signal_part(struct tt_builder *b, uint32_t value)
+{
+    const struct tt_subteam *part = b->part;
+    struct tt_step s = {.kind = TT_SIGNAL,
+                        .peer = TT_SET,
+                        .value = b->value_base + value,
+                        .first = (uint32_t)b->ranks.n,
+                        .nops = (uint32_t)part->p - 1};
+    b->last_dropped = true;
+    if (part->p == 1 || b->dead) return;
+    int32_t *set = extend(b, &b->ranks, s.nops);
+    for (int r = 0; set && r < part->p; r++)
+        if (r != part->me) *set++ = part->member[r];
+    if (set) step(b, &s);
+}
+
+void tt_signal(struct tt_builder *b, int peer, uint32_t value)
+{
+    b->last_dropped = true;
+    if (peer == TT_ALL && b->part) {
+        signal_part(b, value);
+        return;
+    }
+    if (peer == TT_ALL && b->plan.p == 1) return;
+    step(b, &(struct tt_step){
+                .kind = TT_SIGNAL, .peer = team_rank(b, peer), .value = b->value_base + value});
 }
 
 void tt_await_lane(struct tt_builder *b, int writer, int writers_lane, uint32_t value)
 {
     step(b, &(struct tt_step){.kind = TT_AWAIT,
-                              .peer = writer,
+                              .peer = team_rank(b, writer),
                               .sub = (uint8_t)writers_lane,
                               .value = b->value_base + value});
 }
@@ -424,7 +482,8 @@ void tt_phase(struct tt_builder *b, int phase)
 
 void tt_open(struct tt_builder *b, uint32_t buffers)
 {
-    b->plan.opens |= buffers;
+    for (uint32_t buf = 0; buf < TT_BUFFERS; buf++)
+        if (buffers >> buf & 1) b->plan.opens |= 1u << (b->part ? b->part->at[buf].buf : buf);
 }
 
 void tt_entry(struct tt_builder *b, const struct tt_entry *entry)
@@ -434,6 +493,7 @@ void tt_entry(struct tt_builder *b, const struct tt_entry *entry)
 
 void tt_exchange(struct tt_builder *b, const struct tt_exchange *how)
 {
+    if (b->part) b->error = "a generator in a part of the team";
     tt_assert(how->window >= 1 && how->window <= TT_IN_FLIGHT && how->chunk > 0);
     struct tt_exchange x = *how;
     x.first = b->entries_taken;
@@ -451,7 +511,7 @@ void tt_exchange(struct tt_builder *b, const struct tt_exchange *how)
 
 struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes)
 {
-    struct tt_range r = tt_own(TT_TMP, b->scratch);
+    struct tt_range r = tt_own(TT_TMP, b->scratch - (b->part ? b->part_tmp : 0));
     b->scratch += tt_round_up(bytes, TT_LINE);
     b->plan.tmp_bytes = tt_max(b->plan.tmp_bytes, b->scratch);
     return r;

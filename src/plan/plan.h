@@ -193,6 +193,19 @@ void tt_builder_free(struct tt_builder *b);
 /* It cannot be built, by lack of what `why` (static text) says. */
 void tt_builder_fail(struct tt_builder *b, const char *why);
 
+/* A part of the team as a team of its own: rank r of it is member[r]; its IN, OUT and WIN begin at at[X] of the
+ * team's buffers, the same on all members where others touch it, its TMP behind the scratch taken so far. */
+struct tt_subteam {
+    int p, me;
+    const int *member;
+    struct tt_range at[TT_BUFFERS]; /* .buf and .off; of TMP the .buf is TMP */
+};
+/* Until tt_subteam_end whatever is appended is of the part: ranks, TT_ALL and buffers are the part's; so an algorithm builds
+ * the same steps for a part as for a team. Flag values and TMP are the team's, so each part has phases of its own.
+ * Without generators; `part` is lent till the end. */
+void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part);
+void tt_subteam_end(struct tt_builder *b);
+
 /* Ranges. The plain ones need no builder. */
 static inline struct tt_range tt_own(enum tt_buffer buf, int64_t off)
 {

@@ -29,7 +29,8 @@ static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
 {
     struct plans all;
     if (!plans_make(&all, a, problem, map)) return 0;
-    struct tt_count says = formula(a, &all, map, problem->call.root), is = plans_worst(&all);
+    struct tt_count says = formula(a, &all, map, problem->call.root),
+                    is = plans_worst(&all, a, map);
     compare(&all, "sent", says.sent, is.sent);
     compare(&all, "received", says.received, is.received);
     compare(&all, "reduced", says.reduced, is.reduced);

@@ -133,12 +133,29 @@ bool plans_exchanges(const struct tt_algorithm *algorithm)
     return gathers || !strcmp(algorithm->name, "halving");
 }
 
-struct tt_count plans_worst(const struct plans *all)
+static void one_rank(const struct plans *all, const struct tt_algorithm *algorithm,
+                     const struct tt_map *map, int r, struct tt_count is)
+{
+    if (!algorithm->count_rank) return;
+    struct tt_count says = tt_algorithm_count_rank(algorithm, &all->calls[r], map, r);
+    if (memcmp(&says, &is, sizeof is) != 0)
+        fail_msg("%s p%d rank %d: sent %lld (plan: %lld), received %lld (%lld), reduced %lld "
+                 "(%lld), copied %lld (%lld), messages %lld (%lld), steps %lld (%lld)",
+                 all->text, all->p, r, (long long)says.sent, (long long)is.sent,
+                 (long long)says.received, (long long)is.received, (long long)says.reduced,
+                 (long long)is.reduced, (long long)says.copied, (long long)is.copied,
+                 (long long)says.messages, (long long)is.messages, (long long)says.steps,
+                 (long long)is.steps);
+}
+
+struct tt_count plans_worst(const struct plans *all, const struct tt_algorithm *algorithm,
+                            const struct tt_map *map)
 {
     struct tt_count *count = tt_calloc((size_t)all->p, sizeof *count);
     assert_non_null(count);
     assert_int_equal(tt_count_plans((const struct tt_plan *const *)all->plans, all->p, count),
                      TUTTI_OK);
+    for (int r = 0; r < all->p; r++) one_rank(all, algorithm, map, r, count[r]);
     struct tt_count worst = tt_count_worst(count, all->p);
     tt_free(count);
     return worst;

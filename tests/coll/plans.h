@@ -45,6 +45,8 @@ bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
 void plans_free(struct plans *all);
 /* Whether the radix is the number of those who exchange at once, any power of two. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
-struct tt_count plans_worst(const struct plans *all);
+/* Fails where a rank's plan is not counted as the algorithm says of that rank, if it does. */
+struct tt_count plans_worst(const struct plans *all, const struct tt_algorithm *algorithm,
+                            const struct tt_map *map);
 
 #endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allgather(v) `composed`: the pieces of each node to its leader, the leaders' runs round their ring, all of it through the
+ * leader's window.
+ *
+ *     [0 1 2 3]   [4 5]   [6]       gather flat (v: a message from each)
+ *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
+ *     [0 1 2 3]   [4 5]   [6]       bcast flat
+ *
+ * Runs lie in their places in OUT; where a node's ranks are not adjacent, and of pieces that may be anywhere in OUT, they are packed
+ * in scratch, and everyone copies them out in the end.
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+static bool packs(const struct tt_team *team)
+{
+    return team->call->out_counts || !team->nodes.adjacent;
+}
+
+static int64_t piece(const struct tt_team *team, int r)
+{
+    return tt_piece(team->call, r).len;
+}
+
+/* Elements in all, and of each node's run, in the order of nodes. */
+static int64_t cut_runs(const struct tt_team *team)
+{
+    const struct tt_nodes *nodes = &team->nodes;
+    int64_t at = 0;
+    for (int k = 0; k < nodes->n; k++) {
+        team->displs[k] = at;
+        for (int i = nodes->first[k]; i < nodes->first[k + 1]; i++)
+            at += piece(team, nodes->rank[i]) / team->call->sz;
+        team->counts[k] = at - team->displs[k];
+    }
+    return at;
+}
+
+/* ---- To the leader ---- */
+
+static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
+{
+    tt_stage_node(team, me, false, s);
+    s->algorithm = &tt_gather_flat;
+    s->call.coll = TT_COLL_gather;
+    s->call.in_place = team->call->in_place && !packs(team);
+    tt_stage_puts(s, TT_OUT, packs(team) ? TT_TMP : TT_OUT,
+                  team->displs[team->nodes.of[me]] * team->call->sz);
+}
+
+/* Pieces of a node's others may have any length. */
+static void take_pieces(struct tt_builder *b, const struct tt_team *team, int me)
+{
+    const struct tt_nodes *nodes = &team->nodes;
+    tt_started recv[TT_OPERANDS];
+    int k = nodes->of[me], size = tt_nodes_size(nodes, k);
+    int64_t at = team->displs[k] * team->call->sz;
+    for (int i = 0; i < size; i++) {
+        int r = tt_nodes_ranks(nodes, k)[i];
+        if (r == me)
+            tt_copy(b, tt_own(TT_TMP, at), tt_own(TT_IN, 0), piece(team, r));
+        else
+            recv[i] = tt_recv(b, r, tt_own(TT_TMP, at), piece(team, r));
+        at += piece(team, r);
+    }
+    for (int i = 0; i < size; i++)
+        if (tt_nodes_ranks(nodes, k)[i] != me) tt_wait(b, recv[i]);
+}
+
+static void pass_pieces(struct tt_builder *b, const struct tt_team *team, int me,
+                        int64_t kept_bytes)
+{
+    (void)kept_bytes;
+    if (tt_team_leads(team, me))
+        take_pieces(b, team, me);
+    else
+        tt_wait(b, tt_send(b, team->leader[team->nodes.of[me]], tt_own(TT_IN, 0), piece(team, me)));
+}
+
+static struct tt_count pass_count(const struct tt_team *team, int me)
+{
+    const struct tt_nodes *nodes = &team->nodes;
+    int64_t mine = piece(team, me);
+    int k = nodes->of[me];
+    if (!tt_team_leads(team, me))
+        return (struct tt_count){.sent = mine, .messages = mine > 0, .steps = 2 * (mine > 0)};
+    struct tt_count c = {.copied = mine, .steps = mine > 0};
+    for (int i = nodes->first[k]; i < nodes->first[k + 1]; i++) {
+        if (nodes->rank[i] == me) continue;
+        c.received += piece(team, nodes->rank[i]);
+        c.steps += 2 * (piece(team, nodes->rank[i]) > 0);
+    }
+    return c;
+}
+
+/* ---- Among leaders, and down ---- */
+
+static void exchange_runs(const struct tt_team *team, int me, struct tt_stage *s)
+{
+    tt_stage_leaders(team, me, s);
+    s->algorithm = &tt_allgatherv_ring;
+    s->call.coll = TT_COLL_allgatherv;
+    s->call.n = 0;
+    s->call.in_place = true;
+    s->call.out_counts = team->counts;
+    s->call.out_displs = team->displs;
+    if (packs(team)) tt_stage_puts(s, TT_OUT, TT_TMP, 0);
+}
+
+static void spread_all(const struct tt_team *team, int me, int64_t elements, struct tt_stage *s)
+{
+    tt_stage_node(team, me, true, s);
+    s->algorithm = &tt_bcast_flat;
+    s->call.coll = TT_COLL_bcast;
+    s->call.n = elements;
+    if (packs(team)) tt_stage_puts(s, TT_OUT, TT_TMP, 0);
+}
+
+static void copy_out(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+{
+    int64_t at = 0;
+    (void)me;
+    (void)kept_bytes;
+    for (int i = 0; i < team->map->p && packs(team); i++) {
+        struct tt_span to = tt_piece(team->call, team->nodes.rank[i]);
+        tt_copy(b, tt_own(TT_OUT, to.off), tt_own(TT_TMP, at), to.len);
+        at += to.len;
+    }
+}
+
+static struct tt_count copy_count(const struct tt_team *team, int me)
+{
+    struct tt_count c = {0};
+    (void)me;
+    for (int r = 0; r < team->map->p && packs(team); r++) {
+        c.copied += piece(team, r);
+        c.steps += piece(team, r) > 0;
+    }
+    return c;
+}
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    int64_t elements = cut_runs(team);
+    if (which == 0 && !team->call->out_counts) {
+        gather_node(team, me, s);
+    } else if (which == 0) {
+        s->build = pass_pieces;
+        s->count = pass_count;
+    } else if (which == 1) {
+        exchange_runs(team, me, s);
+    } else if (which == 2) {
+        spread_all(team, me, elements, s);
+    } else {
+        s->build = copy_out;
+        s->count = copy_count;
+    }
+}
+
+static int64_t kept(const struct tt_team *team, int me)
+{
+    (void)me;
+    return packs(team) ? cut_runs(team) * team->call->sz : 0;
+}
+
+static const struct tt_composition composition = {
+    .stages = 4, .stage = stage, .kept = kept, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_allgather_composed = {
+    .coll = TT_COLL_allgather,
+    .name = "composed",
+    .applies = "windows within the nodes",
+    .cost = "(n + 2p) t_w L within, (nodes-1) t_s + p t_w L between",
+    .source = "windows within nodes, a ring of leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};
+
+const struct tt_algorithm tt_allgatherv_composed = {
+    .coll = TT_COLL_allgatherv,
+    .name = "composed",
+    .applies = "windows within the nodes",
+    .cost = "(n + 2p) t_w L within, (nodes-1) t_s + p t_w L between",
+    .source = "windows within nodes, a ring of leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce `composed`: each node reduces to its leader, leaders exchange among themselves, each node gets the result.
+ *
+ *     [0 1 2 3]   [4 5]   [6]       reduce flat
+ *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
+ *     [0 1 2 3]   [4 5]   [6]       bcast flat
+ *
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+/* From here on it pays to send each byte twice instead of log2(nodes) times, in twice as many messages. */
+enum { LONG = 16 << 10 };
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    bool shares = tt_team_size(team, me) > 1, is_long = tt_call_bytes(team->call) >= LONG;
+    if (which == 1) {
+        tt_stage_leaders(team, me, s);
+        s->algorithm = is_long ? &tt_allreduce_halving : &tt_allreduce_doubling;
+        s->call.in_place = shares || team->call->in_place;
+        if (shares) tt_stage_puts(s, TT_IN, TT_OUT, 0);
+        return;
+    }
+    if (!shares) return;
+    tt_stage_node(team, me, which == 2, s);
+    s->algorithm = which == 0 ? &tt_reduce_flat : &tt_bcast_flat;
+    s->call.coll = which == 0 ? TT_COLL_reduce : TT_COLL_bcast;
+}
+
+static const struct tt_composition composition = {.stages = 3, .stage = stage, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_allreduce_composed = {
+    .coll = TT_COLL_allreduce,
+    .name = "composed",
+    .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
+    .cost = "3 t_w L + (n-1) gamma L within, log2(nodes) t_s + 2 t_w L between",
+    .source = "windows within nodes, doubling or halving among leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};

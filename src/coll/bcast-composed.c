@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Broadcast `composed`: the leaders of the nodes, of which the root is one, then each node through its leader's window.
+ *
+ *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6
+ *     [0 1 2 3]   [4 5]   [6]       flat
+ *
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+enum { SLICE = 64 << 10 };
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    if (which == 1) {
+        tt_stage_node(team, me, true, s);
+        s->algorithm = &tt_bcast_flat;
+        return;
+    }
+    tt_stage_leaders(team, me, s);
+    s->algorithm = &tt_bcast_binomial;
+    s->call.slice = tt_slice_bytes(team->call, SLICE);
+}
+
+static const struct tt_composition composition = {.stages = 2, .stage = stage, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_bcast_composed = {
+    .coll = TT_COLL_bcast,
+    .name = "composed",
+    .applies = "windows within the nodes",
+    .cost = "log2(nodes) (t_s + t_w L) between, 2 t_w L within",
+    .source = "binomial among leaders, windows within nodes",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/composed.h"
+
+static const char needs_memory[] = "finds no memory to look at the nodes";
+static const char needs_adjacent[] = "needs nodes of adjacent ranks";
+
+/* ---- The team ---- */
+
+static bool team_of(struct tt_team *team, const struct tt_call *call, const struct tt_map *map)
+{
+    *team = (struct tt_team){.call = call, .map = map};
+    if (!tt_nodes_of(map, &team->nodes)) return false;
+    size_t n = (size_t)team->nodes.n;
+    team->counts = tt_alloc(n * (2 * sizeof(int64_t) + 2 * sizeof(int)));
+    if (!team->counts) {
+        tt_nodes_free(&team->nodes);
+        return false;
+    }
+    team->displs = team->counts + n;
+    team->leader = (int *)(team->displs + n);
+    team->apart = team->leader + n;
+    for (int k = 0; k < team->nodes.n; k++) {
+        team->leader[k] = tt_nodes_ranks(&team->nodes, k)[0];
+        team->apart[k] = k;
+    }
+    if (tt_coll_has_root(call->coll)) team->leader[team->nodes.of[call->root]] = call->root;
+    return true;
+}
+
+static void team_free(struct tt_team *team)
+{
+    tt_nodes_free(&team->nodes);
+    tt_free(team->counts);
+}
+
+/* ---- Stages ---- */
+
+static int64_t half_window(const struct tt_map *map)
+{
+    return map->win_bytes / 2 / TT_LINE * TT_LINE;
+}
+
+static int index_of(const int *list, int n, int rank)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == rank) return i;
+    return -1;
+}
+
+static void begin_stage(const struct tt_team *team, const int *member, int p, int me,
+                        struct tt_stage *stage)
+{
+    stage->call = *team->call;
+    stage->call.in_place = false;
+    stage->call.in_counts = stage->call.in_displs = NULL;
+    stage->call.out_counts = stage->call.out_displs = NULL;
+    stage->map = (struct tt_map){.p = p, .cores = team->map->cores, .nodes = 1};
+    stage->part = (struct tt_subteam){.p = p, .member = member, .me = index_of(member, p, me)};
+    for (int buf = 0; buf < TT_BUFFERS; buf++) stage->part.at[buf] = tt_own((enum tt_buffer)buf, 0);
+}
+
+void tt_stage_node(const struct tt_team *team, int me, bool last, struct tt_stage *stage)
+{
+    int k = team->nodes.of[me], size = tt_nodes_size(&team->nodes, k);
+    int64_t half = half_window(team->map);
+    begin_stage(team, tt_nodes_ranks(&team->nodes, k), size, me, stage);
+    stage->map.direct = team->map->direct;
+    stage->map.mapped = team->map->mapped;
+    stage->map.read_cost = team->map->read_cost;
+    stage->map.win_bytes = half;
+    stage->call.root = index_of(stage->part.member, size, team->leader[k]);
+    tt_stage_puts(stage, TT_WIN, TT_WIN, last ? half : 0);
+}
+
+void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage)
+{
+    begin_stage(team, team->leader, team->nodes.n, me, stage);
+    if (stage->part.me < 0) stage->part.p = 0;
+    stage->map.nodes = team->nodes.n;
+    stage->map.node = team->apart;
+    if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
+}
+
+/* As many on every rank: those of a node are of one phase. */
+static int stage_phases(const struct tt_stage *stage)
+{
+    return stage->algorithm ? tt_algorithm_phases(stage->algorithm, &stage->call, &stage->map) : 1;
+}
+
+static struct tt_stage stage_of(const struct tt_composition *how, const struct tt_team *team,
+                                int me, int which)
+{
+    struct tt_stage stage = {.algorithm = NULL};
+    how->stage(team, me, which, &stage);
+    return stage;
+}
+
+int tt_composed_phases(const struct tt_composition *how, const struct tt_call *call,
+                       const struct tt_map *map)
+{
+    struct tt_team team;
+    int phases = 0;
+    if (!team_of(&team, call, map)) return how->stages; /* building says so */
+    for (int which = 0; which < how->stages; which++) {
+        struct tt_stage stage = stage_of(how, &team, team.leader[0], which);
+        phases += stage_phases(&stage);
+    }
+    team_free(&team);
+    return phases;
+}
+
+static void build_stage(struct tt_builder *b, const struct tt_team *team, struct tt_stage *stage,
+                        int me, int phase, int64_t kept)
+{
+    if (stage->build) stage->build(b, team, me, kept);
+    if (!stage->algorithm || stage->part.p == 0) return;
+    tt_subteam_begin(b, &stage->part);
+    tt_algorithm_steps(stage->algorithm, b, &stage->call, &stage->map, stage->part.me, phase);
+    tt_subteam_end(b);
+}
+
+void tt_composed_build(struct tt_builder *b, const struct tt_composition *how,
+                       const struct tt_call *call, const struct tt_map *map, int me, int phase)
+{
+    struct tt_team team;
+    if (!team_of(&team, call, map)) {
+        tt_builder_fail(b, needs_memory);
+        return;
+    }
+    int64_t kept = how->kept ? how->kept(&team, me) : 0;
+    if (kept > 0) tt_scratch(b, kept);
+    for (int which = 0, first = 0; which < how->stages; which++) {
+        struct tt_stage stage = stage_of(how, &team, me, which);
+        int phases = stage_phases(&stage);
+        if (phase >= first && phase < first + phases)
+            build_stage(b, &team, &stage, me, phase - first, kept);
+        first += phases;
+    }
+    team_free(&team);
+}
+
+static struct tt_count count_stage(const struct tt_team *team, const struct tt_stage *stage, int me)
+{
+    struct tt_count c = stage->count ? stage->count(team, me) : (struct tt_count){0};
+    if (!stage->algorithm || stage->part.p == 0) return c;
+    struct tt_count one =
+        tt_algorithm_count_rank(stage->algorithm, &stage->call, &stage->map, stage->part.me);
+    tt_count_add(&c, one);
+    return c;
+}
+
+struct tt_count tt_composed_count(const struct tt_composition *how, const struct tt_call *call,
+                                  const struct tt_map *map)
+{
+    struct tt_team team;
+    struct tt_count most = {0};
+    if (!team_of(&team, call, map)) return most;
+    for (int r = 0; r < map->p; r++) {
+        struct tt_count mine = {0};
+        for (int which = 0; which < how->stages; which++) {
+            struct tt_stage stage = stage_of(how, &team, r, which);
+            tt_count_add(&mine, count_stage(&team, &stage, r));
+        }
+        tt_count_raise(&most, mine);
+    }
+    team_free(&team);
+    return most;
+}
+
+const char *tt_composed_refuse(const struct tt_composition *how, const struct tt_call *call,
+                               const struct tt_map *map)
+{
+    struct tt_team team;
+    const char *why = NULL;
+    if (!team_of(&team, call, map)) return needs_memory;
+    int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));
+    if (!team.nodes.adjacent && how->adjacent)
+        why = needs_adjacent;
+    else if (!team.nodes.adjacent && tt_coll_has_op(call->coll) && !call->commutes)
+        why = tt_needs_order;
+    else if (most > TT_OPERANDS)
+        why = tt_needs_fewer;
+    else if (most > 1 && half_window(map) < how->units * call->sz)
+        why = tt_needs_window;
+    team_free(&team);
+    return why;
+}

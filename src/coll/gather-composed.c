@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gather `composed`: each node through windows to its leader, which sends all of it in one message to the root.
+ *
+ *     [0 1 2 3]   [4 5]   [6]       flat
+ *      4 ==> 0 <- 6                 a message for each other node
+ *
+ * Where a node's ranks are not adjacent the root puts the pieces in their places in the end.
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
+{
+    int64_t bytes = tt_call_bytes(team->call);
+    int k = team->nodes.of[me];
+    bool here = team->leader[k] == team->call->root, apart = !team->nodes.adjacent;
+    if (!here && tt_team_size(team, me) == 1) return;
+    tt_stage_node(team, me, false, s);
+    s->algorithm = &tt_gather_flat;
+    s->call.in_place = here && !apart && team->call->in_place;
+    tt_stage_puts(s, TT_OUT, here && !apart ? TT_OUT : TT_TMP,
+                  here ? team->nodes.first[k] * bytes : 0);
+}
+
+/* All leaders' runs come at once. */
+static void collect(struct tt_builder *b, const struct tt_team *team, int64_t bytes)
+{
+    const struct tt_nodes *nodes = &team->nodes;
+    enum tt_buffer to = nodes->adjacent ? TT_OUT : TT_TMP;
+    int home = nodes->of[team->call->root];
+    for (int k = 0; k < nodes->n; k++)
+        if (k != home)
+            team->counts[k] = tt_recv(b, team->leader[k], tt_own(to, nodes->first[k] * bytes),
+                                      tt_nodes_size(nodes, k) * bytes);
+    for (int k = 0; k < nodes->n; k++)
+        if (k != home) tt_wait(b, (tt_started)team->counts[k]);
+    for (int i = 0; i < team->map->p && !nodes->adjacent; i++)
+        tt_copy(b, tt_own(TT_OUT, nodes->rank[i] * bytes), tt_own(TT_TMP, i * bytes), bytes);
+}
+
+static void send_runs(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+{
+    int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me);
+    (void)kept_bytes;
+    if (me == team->call->root)
+        collect(b, team, bytes);
+    else if (tt_team_leads(team, me))
+        tt_wait(b,
+                tt_send(b, team->call->root, tt_own(size > 1 ? TT_TMP : TT_IN, 0), size * bytes));
+}
+
+static struct tt_count send_count(const struct tt_team *team, int me)
+{
+    int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me), p = team->map->p;
+    bool moves = !team->nodes.adjacent;
+    if (me == team->call->root)
+        return (struct tt_count){.received = (p - size) * bytes,
+                                 .copied = moves ? p * bytes : 0,
+                                 .steps = 2 * (team->nodes.n - 1) + (moves ? p : 0)};
+    if (!tt_team_leads(team, me)) return (struct tt_count){0};
+    return (struct tt_count){.sent = size * bytes, .messages = 1, .steps = 2};
+}
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    if (which == 0) {
+        gather_node(team, me, s);
+        return;
+    }
+    s->build = send_runs;
+    s->count = send_count;
+}
+
+static int64_t kept(const struct tt_team *team, int me)
+{
+    int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me);
+    if (me == team->call->root) return team->nodes.adjacent ? 0 : team->map->p * bytes;
+    return tt_team_leads(team, me) && size > 1 ? size * bytes : 0;
+}
+
+static const struct tt_composition composition = {
+    .stages = 2, .stage = stage, .kept = kept, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_gather_composed = {
+    .coll = TT_COLL_gather,
+    .name = "composed",
+    .applies = "windows within the nodes",
+    .cost = "n t_w L within, (nodes-1) t_s + p t_w L between",
+    .source = "windows within nodes, a message from each",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};

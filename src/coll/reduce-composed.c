@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce `composed`: each node through windows to its leader, then among leaders to the root, which is one of them.
+ *
+ *     [0 1 2 3]   [4 5]   [6]       flat, into scratch of leaders 0 5 6
+ *      0 -> 5, 6 -> 5               binomial
+ *
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    bool shares = tt_team_size(team, me) > 1;
+    if (which == 0 && shares) {
+        tt_stage_node(team, me, false, s);
+        s->algorithm = &tt_reduce_flat;
+        tt_stage_puts(s, TT_OUT, TT_TMP, 0);
+    }
+    if (which == 0) return;
+    tt_stage_leaders(team, me, s);
+    s->algorithm = &tt_reduce_binomial;
+    s->call.in_place = !shares && team->call->in_place;
+    if (shares) tt_stage_puts(s, TT_IN, TT_TMP, 0);
+}
+
+/* The node's sum. */
+static int64_t kept(const struct tt_team *team, int me)
+{
+    bool sums = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
+    return sums ? tt_call_bytes(team->call) : 0;
+}
+
+static const struct tt_composition composition = {
+    .stages = 2, .stage = stage, .kept = kept, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_reduce_composed = {
+    .coll = TT_COLL_reduce,
+    .name = "composed",
+    .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
+    .cost = "t_w L + (n-1) gamma L within, log2(nodes) (t_s + (t_w + gamma) L) between",
+    .source = "windows within nodes, binomial among leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reduce_scatter(_block) `composed`: each node reduces all of the vector to its leader, leaders reduce and scatter the nodes'
+ * shares, each leader sends the others of its node their blocks.
+ *
+ *     [0 1 2 3]   [4 5]   [6]       reduce flat
+ *      0 <------> 4 <---> 6         reduce_scatter halving, blocks of 4, 2 and 1
+ *      0 -> 1 2 3  4 -> 5           a message each
+ *
+ * Source: docs/hierarchy.md.
+ */
+#include "coll/composed.h"
+
+static int64_t whole(const struct tt_team *team)
+{
+    return tt_call_block_at(team->call, team->map->p);
+}
+
+/* The share of node k, whose ranks are adjacent. */
+static struct tt_span share(const struct tt_team *team, int k)
+{
+    int64_t off = tt_call_block_at(team->call, team->nodes.first[k]);
+    return (struct tt_span){off, tt_call_block_at(team->call, team->nodes.first[k + 1]) - off};
+}
+
+/* Where the leader of a node of several ranks keeps the node's share: behind its sum. */
+static int64_t share_at(const struct tt_team *team)
+{
+    return tt_round_up(whole(team), TT_LINE);
+}
+
+static void reduce_node(const struct tt_team *team, int me, struct tt_stage *s)
+{
+    tt_stage_node(team, me, false, s);
+    s->algorithm = &tt_reduce_flat;
+    s->call.coll = TT_COLL_reduce;
+    s->call.n = whole(team) / team->call->sz;
+    tt_stage_puts(s, TT_OUT, TT_TMP, 0);
+}
+
+static void scatter_shares(const struct tt_team *team, int me, bool shares, struct tt_stage *s)
+{
+    for (int k = 0; k < team->nodes.n; k++) team->counts[k] = share(team, k).len / team->call->sz;
+    tt_stage_leaders(team, me, s);
+    s->algorithm = &tt_reduce_scatter_halving;
+    s->call.coll = TT_COLL_reduce_scatter;
+    s->call.n = whole(team) / team->call->sz;
+    s->call.out_counts = team->counts;
+    s->call.in_place = !shares && team->call->in_place;
+    if (!shares) return;
+    tt_stage_puts(s, TT_IN, TT_TMP, 0);
+    tt_stage_puts(s, TT_OUT, TT_TMP, share_at(team));
+}
+
+/* Of rank r in the share at its leader. */
+static struct tt_range block(const struct tt_team *team, int r)
+{
+    int64_t off = tt_call_block_at(team->call, r) - share(team, team->nodes.of[r]).off;
+    return tt_own(TT_TMP, share_at(team) + off);
+}
+
+static void give_blocks(struct tt_builder *b, const struct tt_team *team, int me)
+{
+    const struct tt_nodes *nodes = &team->nodes;
+    tt_started send[TT_OPERANDS];
+    int k = nodes->of[me], first = nodes->first[k], end = nodes->first[k + 1];
+    for (int r = first; r < end; r++)
+        if (r != me)
+            send[r - first] = tt_send(b, r, block(team, r), tt_call_block_bytes(team->call, r));
+    tt_copy(b, tt_own(TT_OUT, 0), block(team, me), tt_call_block_bytes(team->call, me));
+    for (int r = first; r < end; r++)
+        if (r != me) tt_wait(b, send[r - first]);
+}
+
+static void hand_out(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+{
+    (void)kept_bytes;
+    if (tt_team_size(team, me) == 1) return;
+    if (tt_team_leads(team, me))
+        give_blocks(b, team, me);
+    else
+        tt_wait(b, tt_recv(b, team->leader[team->nodes.of[me]], tt_own(TT_OUT, 0),
+                           tt_call_block_bytes(team->call, me)));
+}
+
+static struct tt_count hand_count(const struct tt_team *team, int me)
+{
+    int64_t mine = tt_call_block_bytes(team->call, me);
+    int k = team->nodes.of[me];
+    if (tt_team_size(team, me) == 1) return (struct tt_count){0};
+    if (!tt_team_leads(team, me))
+        return (struct tt_count){.received = mine, .steps = 2 * (mine > 0)};
+    struct tt_count c = {.copied = mine, .steps = mine > 0};
+    for (int r = team->nodes.first[k]; r < team->nodes.first[k + 1]; r++) {
+        int64_t bytes = r == me ? 0 : tt_call_block_bytes(team->call, r);
+        c.sent += bytes;
+        c.messages += bytes > 0;
+        c.steps += 2 * (bytes > 0);
+    }
+    return c;
+}
+
+static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+{
+    bool shares = tt_team_size(team, me) > 1;
+    if (which == 0 && shares) reduce_node(team, me, s);
+    if (which == 1) scatter_shares(team, me, shares, s);
+    if (which < 2) return;
+    s->build = hand_out;
+    s->count = hand_count;
+}
+
+static int64_t kept(const struct tt_team *team, int me)
+{
+    bool sums = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
+    return sums ? share_at(team) + share(team, team->nodes.of[me]).len : 0;
+}
+
+static const struct tt_composition composition = {
+    .stages = 3, .stage = stage, .kept = kept, .adjacent = true, .units = 2};
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_refuse(&composition, call, map);
+}
+
+static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_count(&composition, call, map);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composed_phases(&composition, call, map);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    tt_composed_build(b, &composition, call, map, me, phase);
+}
+
+const struct tt_algorithm tt_reduce_scatter_block_composed = {
+    .coll = TT_COLL_reduce_scatter_block,
+    .name = "composed",
+    .applies = "windows within the nodes, nodes of adjacent ranks",
+    .cost = "t_w L + (n-1) gamma L within, log2(nodes) t_s + t_w L between",
+    .source = "windows within nodes, halving among leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};
+
+const struct tt_algorithm tt_reduce_scatter_composed = {
+    .coll = TT_COLL_reduce_scatter,
+    .name = "composed",
+    .applies = "windows within the nodes, nodes of adjacent ranks",
+    .cost = "t_w L + (n-1) gamma L within, log2(nodes) t_s + t_w L between",
+    .source = "windows within nodes, halving among leaders",
+    .refuse = refuse,
+    .count = count,
+    .build = build,
+    .phases = phases,
+};
