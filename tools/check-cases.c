@@ -13,7 +13,7 @@ enum { ALL_ROOTS = 9, GENEROUS = 1 << 20 };
 
 /* ---- What can be chosen ---- */
 
-enum { NODE_MAPS = 7, CONTIGUOUS = 5 };
+enum { NODE_MAPS = 12, WRITTEN = 10 };
 static const struct machine {
     bool direct, mapped;
     int64_t win_bytes;
@@ -23,8 +23,8 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* The maps: one node; two halves; one rank apart; nodes of three; a grid; and ranks dealt out to two or
- * three nodes, which the problem's string cannot say. */
+/* The maps: one node; two halves; one rank apart; nodes of three; a grid; four uneven shapes, two of them dealt out; each
+ * rank on its own; and ranks dealt out to two or three nodes that --scattered says. */
 /* As many dimensions as p has factors 2, and one of what is left. */
 static void print_grid(char *map, size_t size, int p)
 {
@@ -44,6 +44,18 @@ static void print_network(char *map, size_t size, const struct tt_algorithm *alg
         print_grid(map, size, p);
 }
 
+/* Each node has `share` of 12 of the ranks that are left, and one at least: 8, 4, 2, 1 with half. */
+static void print_uneven(char *map, size_t size, int p, int share, const char *dealt)
+{
+    size_t used = (size_t)snprintf(map, size, "nodes");
+    const char *between = ":";
+    for (int n; p > 0; p -= n, between = ",") {
+        n = (int)tt_max(1, p * share / 12);
+        used += (size_t)snprintf(map + used, size - used, "%s%d", between, n);
+    }
+    snprintf(map + used, size - used, "%s", dealt);
+}
+
 static void print_map(char *map, size_t size, const struct tt_algorithm *algorithm, int p,
                       int which)
 {
@@ -54,6 +66,11 @@ static void print_map(char *map, size_t size, const struct tt_algorithm *algorit
     if (which == 3 && p % 3) snprintf(map, size, "nodes:3*%d,%d", p / 3, p % 3);
     if (which == 3 && p % 3 == 0) snprintf(map, size, "nodes:3*%d", p / 3);
     if (which == 4) print_network(map, size, algorithm, p);
+    if (which == 5) print_uneven(map, size, p, 6, "");
+    if (which == 6) print_uneven(map, size, p, 5, TT_DEALT);
+    if (which == 7) print_uneven(map, size, p, 9, "");
+    if (which == 8) print_uneven(map, size, p, 2, TT_DEALT);
+    if (which == 9) snprintf(map, size, "nodes:1*%d", p);
 }
 
 /* ---- Networks, for algorithms that need one: whole ones, and some with nodes missing ---- */
@@ -248,7 +265,7 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
         print_members(c.problem.map, sizeof c.problem.map, p, digit[MAP]);
         return c;
     }
-    c.scattered = digit[MAP] < CONTIGUOUS ? 0 : digit[MAP] - 3;
+    c.scattered = digit[MAP] < WRITTEN ? 0 : digit[MAP] - WRITTEN + 2;
     print_map(c.problem.map, sizeof c.problem.map, algorithm, p, digit[MAP]);
     return c;
 }

@@ -41,8 +41,10 @@ static const struct argp_option options[] = {
     {"near-ts", OPTION_NEAR_TS, "TIME", 0,
      "t_s within a node, of a problem @nodes:..., under any model (default 100ns)", 1},
     {"near-tw", OPTION_NEAR_TW, "TIME", 0, "of a byte copied within a node (default 0.1ns)", 1},
-    {"ports", OPTION_PORTS, "one|all", 0,
-     "messages a rank sends at once, and receives at once (default one)", 1},
+    {"ports", OPTION_PORTS, "one|all|node", 0,
+     "messages a rank sends at once, and receives at once (default one); node: all ranks of a node "
+     "one between them",
+     1},
     {NULL, 0, NULL, 0, "Of links:", 2},
     {"hop", OPTION_HOP, "TIME", 0, "the head of a message takes over a link (default 0)", 2},
     {"store-and-forward", OPTION_STORE, NULL, 0, "a message goes on when all of it has come", 2},
@@ -115,7 +117,7 @@ static int64_t *time_of(struct tt_model *model, int key, const char **name)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const ports[] = {"one", "all"};
+    static const char *const ports[] = {"one", "all", "node"};
     struct tt_model *model = state->input;
     const char *name;
     int64_t *time = time_of(model, key, &name);
@@ -127,7 +129,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_MODEL:
         model->kind = (enum tt_model_kind)arg_word(state, "--model", arg, models, TT_MODELS);
         return 0;
-    case OPTION_PORTS: model->all_ports = arg_word(state, "--ports", arg, ports, 2) == 1; return 0;
+    case OPTION_PORTS: {
+        int word = arg_word(state, "--ports", arg, ports, 3);
+        model->all_ports = word == 1;
+        model->node_ports = word == 2;
+        return 0;
+    }
     case OPTION_STORE: model->stores = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -148,7 +155,7 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
 /* Whether what one byte costs while others go the other way is said where it can be; else tells. */
 static bool both_ways_fit(const struct tt_model *model, const char *command)
 {
-    bool one = model->kind == TT_MODEL_simple && !model->all_ports;
+    bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
     if (model->tw_both_ps == 0) return true;
     if (!one) fprintf(stderr, "%s: --tw-both is of --model simple with --ports one\n", command);
     if (one && (model->tw_both_ps < model->tw_ps || model->tw_both_ps > 2 * model->tw_ps)) {

@@ -2,7 +2,7 @@
  *
  * Allreduce `composed`: each node reduces to its leader, leaders exchange among themselves, each node gets the result.
  *
- *     [0 1 2 3]   [4 5]   [6]       reduce flat
+ *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
  *     [0 1 2 3]   [4 5]   [6]       bcast flat
  *
@@ -24,9 +24,13 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
         return;
     }
     if (!shares) return;
-    tt_stage_node(team, me, which == 2, s);
-    s->algorithm = which == 0 ? &tt_reduce_flat : &tt_bcast_flat;
-    s->call.coll = which == 0 ? TT_COLL_reduce : TT_COLL_bcast;
+    if (which == 0) {
+        tt_stage_sum(team, me, tt_call_bytes(team->call), s);
+        return;
+    }
+    tt_stage_node(team, me, true, s);
+    s->algorithm = &tt_bcast_flat;
+    s->call.coll = TT_COLL_bcast;
 }
 
 static const struct tt_composition composition = {.stages = 3, .stage = stage, .units = 2};
@@ -56,7 +60,7 @@ const struct tt_algorithm tt_allreduce_composed = {
     .coll = TT_COLL_allreduce,
     .name = "composed",
     .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
-    .cost = "3 t_w L + (n-1) gamma L within, log2(nodes) t_s + 2 t_w L between",
+    .cost = "5 t_w L + gamma L within, log2(nodes) t_s + 2 t_w L between",
     .source = "windows within nodes, doubling or halving among leaders",
     .refuse = refuse,
     .count = count,

@@ -61,6 +61,30 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                                       (blocks > 1) + (blocks > 2)};
 }
 
+/* In a turn of so many bytes. */
+static struct tt_count count_turn(const struct cut *c, int p, int me, int64_t bytes)
+{
+    int64_t mine = clipped(c, me, bytes), blocks = tt_div_up(bytes, c->block),
+            below = me * c->block;
+    int64_t moved = bytes - mine + (p - 1) * mine;
+    return (struct tt_count){.sent = moved,
+                             .received = moved,
+                             .reduced = (p - 1) * mine,
+                             .copied = bytes,
+                             .messages = (mine > 0) * (p - 1) + blocks - (mine > 0),
+                             .steps = (below > 0) + (bytes > below + c->block) + 2 * p +
+                                      (mine > 0) + blocks};
+}
+
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    struct cut c = cut(call, map);
+    struct tt_count sum = count_turn(&c, map->p, me, c.s.tail);
+    struct tt_count full = count_turn(&c, map->p, me, c.s.len);
+    for (uint32_t turn = 1; turn < c.s.turns; turn++) tt_count_add(&sum, full);
+    return sum;
+}
+
 static void tail(struct tt_builder *b, const struct cut *c, int r)
 {
     int64_t len = clipped(c, r, c->s.tail);
@@ -125,5 +149,6 @@ const struct tt_algorithm tt_allreduce_window = {
     .source = "Rabenseifner 2004, through shared memory",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
 };

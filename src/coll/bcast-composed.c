@@ -2,14 +2,15 @@
  *
  * Broadcast `composed`: the leaders of the nodes, of which the root is one, then each node through its leader's window.
  *
- *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6
+ *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6; long messages scatter-allgather
  *     [0 1 2 3]   [4 5]   [6]       flat
  *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-enum { SLICE = 64 << 10 };
+/* From LONG on it pays to send each byte about twice instead of log2(nodes) times, in more messages. */
+enum { SLICE = 64 << 10, LONG = 16 << 10 };
 
 static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
 {
@@ -19,8 +20,10 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
         return;
     }
     tt_stage_leaders(team, me, s);
-    s->algorithm = &tt_bcast_binomial;
     s->call.slice = tt_slice_bytes(team->call, SLICE);
+    s->algorithm = tt_call_bytes(team->call) >= LONG ? &tt_bcast_scatter_allgather : NULL;
+    if (!s->algorithm || team->nodes.n == 2 || s->algorithm->refuse(&s->call, &s->map))
+        s->algorithm = &tt_bcast_binomial;
 }
 
 static const struct tt_composition composition = {.stages = 2, .stage = stage, .units = 2};
@@ -50,8 +53,8 @@ const struct tt_algorithm tt_bcast_composed = {
     .coll = TT_COLL_bcast,
     .name = "composed",
     .applies = "windows within the nodes",
-    .cost = "log2(nodes) (t_s + t_w L) between, 2 t_w L within",
-    .source = "binomial among leaders, windows within nodes",
+    .cost = "log2(nodes) t_s + 2 t_w L between, 2 t_w L within",
+    .source = "binomial or scatter-allgather among leaders, windows within nodes",
     .refuse = refuse,
     .count = count,
     .build = build,

@@ -55,6 +55,18 @@ static struct tt_count count(const struct tt_call *call, const struct tt_map *ma
                              .steps = 2 * children(p, 0) + 4 * (p - 1)};
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    int p = map->p, v = place(call, p, me), before = tt_after(p, v, p - 1), end = subtree_end(p, v);
+    struct tt_ring ring = tt_ring(call, p, 0);
+    int64_t bytes = tt_call_bytes(call), sends = children(p, v);
+    int64_t tree = span(&ring, v, end), mine = span(&ring, v, v + 1);
+    return (struct tt_count){.sent = tree - mine + bytes - span(&ring, before, before + 1),
+                             .received = (v ? tree : 0) + bytes - mine,
+                             .messages = sends + p - 1,
+                             .steps = 2 * sends + 2 * (v > 0) + 4 * (p - 1)};
+}
+
 static void scatter(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
 {
     int p = ring->p, v = ring->me, end = subtree_end(p, v);
@@ -114,6 +126,7 @@ const struct tt_algorithm tt_bcast_scatter_allgather = {
     .source = "van de Geijn; Thakur, Rabenseifner, Gropp 2005",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

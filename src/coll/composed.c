@@ -81,6 +81,24 @@ void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
+/* Enough ranks, and bytes, that each should reduce a part, at the price of a second round and of copies. */
+enum { WIDE = 4, LONG = 32 << 10 };
+
+bool tt_stage_is_wide(const struct tt_team *team, int me, int64_t bytes)
+{
+    int64_t size = tt_team_size(team, me);
+    return size >= WIDE && bytes >= LONG && half_window(team->map) >= 2 * size * team->call->sz;
+}
+
+void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_stage *stage)
+{
+    bool wide = tt_stage_is_wide(team, me, bytes);
+    tt_stage_node(team, me, false, stage);
+    stage->algorithm = wide ? &tt_allreduce_window : &tt_reduce_flat;
+    stage->call.coll = wide ? TT_COLL_allreduce : TT_COLL_reduce;
+    stage->call.n = bytes / team->call->sz;
+}
+
 /* As many on every rank: those of a node are of one phase. */
 static int stage_phases(const struct tt_stage *stage)
 {

@@ -61,6 +61,9 @@ void tt_composed_build(struct tt_builder *b, const struct tt_composition *how,
 /* `me` has a part: its node, whose windows the first of two stages has one half of and the last the other. The call is the
  * team's, with the leader for its root. */
 void tt_stage_node(const struct tt_team *team, int me, bool last, struct tt_stage *stage);
+/* The same, to sum up `bytes` of the node's inputs into its leader's OUT; where it is_wide, into everyone's. */
+void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_stage *stage);
+bool tt_stage_is_wide(const struct tt_team *team, int me, int64_t bytes);
 /* Leaders have a part, all of them; nobody else. */
 void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage);
 /* The part's buffer is that one of the team's, from off on. */

@@ -2,24 +2,26 @@
  *
  * Reduce `composed`: each node through windows to its leader, then among leaders to the root, which is one of them.
  *
- *     [0 1 2 3]   [4 5]   [6]       flat, into scratch of leaders 0 5 6
- *      0 -> 5, 6 -> 5               binomial
+ *     [0 1 2 3]   [4 5]   [6]       flat (wide nodes: window), into scratch of leaders 0 5 6
+ *      0 -> 5, 6 -> 5               binomial, long vectors halving
  *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
+/* As of bcast. */
+enum { LONG = 16 << 10 };
+
 static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
 {
     bool shares = tt_team_size(team, me) > 1;
     if (which == 0 && shares) {
-        tt_stage_node(team, me, false, s);
-        s->algorithm = &tt_reduce_flat;
+        tt_stage_sum(team, me, tt_call_bytes(team->call), s);
         tt_stage_puts(s, TT_OUT, TT_TMP, 0);
     }
     if (which == 0) return;
     tt_stage_leaders(team, me, s);
-    s->algorithm = &tt_reduce_binomial;
+    s->algorithm = tt_call_bytes(team->call) >= LONG ? &tt_reduce_halving : &tt_reduce_binomial;
     s->call.in_place = !shares && team->call->in_place;
     if (shares) tt_stage_puts(s, TT_IN, TT_TMP, 0);
 }
@@ -27,8 +29,10 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
 /* The node's sum. */
 static int64_t kept(const struct tt_team *team, int me)
 {
-    bool sums = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
-    return sums ? tt_call_bytes(team->call) : 0;
+    int64_t bytes = tt_call_bytes(team->call);
+    bool sums =
+        tt_team_leads(team, me) ? tt_team_size(team, me) > 1 : tt_stage_is_wide(team, me, bytes);
+    return sums ? bytes : 0;
 }
 
 static const struct tt_composition composition = {
@@ -59,8 +63,8 @@ const struct tt_algorithm tt_reduce_composed = {
     .coll = TT_COLL_reduce,
     .name = "composed",
     .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
-    .cost = "t_w L + (n-1) gamma L within, log2(nodes) (t_s + (t_w + gamma) L) between",
-    .source = "windows within nodes, binomial among leaders",
+    .cost = "3 t_w L + gamma L within, log2(nodes) t_s + 2 t_w L between",
+    .source = "windows within nodes, binomial or halving among leaders",
     .refuse = refuse,
     .count = count,
     .build = build,

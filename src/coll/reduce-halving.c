@@ -69,13 +69,16 @@ static struct tt_count direct_count(const struct tt_halving *h)
     return c;
 }
 
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
+{
+    struct tt_halving h = tt_halving(call, map, me);
+    return tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h);
+}
+
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) {
-        struct tt_halving h = tt_halving(call, map, r);
-        tt_count_raise(&most, tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h));
-    }
+    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
     return most;
 }
 
@@ -138,6 +141,7 @@ const struct tt_algorithm tt_reduce_halving = {
     .source = "CN101206588, corrected",
     .refuse = refuse,
     .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

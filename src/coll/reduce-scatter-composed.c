@@ -3,7 +3,7 @@
  * Reduce_scatter(_block) `composed`: each node reduces all of the vector to its leader, leaders reduce and scatter the nodes'
  * shares, each leader sends the others of its node their blocks.
  *
- *     [0 1 2 3]   [4 5]   [6]       reduce flat
+ *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         reduce_scatter halving, blocks of 4, 2 and 1
  *      0 -> 1 2 3  4 -> 5           a message each
  *
@@ -31,10 +31,7 @@ static int64_t share_at(const struct tt_team *team)
 
 static void reduce_node(const struct tt_team *team, int me, struct tt_stage *s)
 {
-    tt_stage_node(team, me, false, s);
-    s->algorithm = &tt_reduce_flat;
-    s->call.coll = TT_COLL_reduce;
-    s->call.n = whole(team) / team->call->sz;
+    tt_stage_sum(team, me, whole(team), s);
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
@@ -112,8 +109,9 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
 
 static int64_t kept(const struct tt_team *team, int me)
 {
-    bool sums = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
-    return sums ? share_at(team) + share(team, team->nodes.of[me]).len : 0;
+    if (tt_team_size(team, me) == 1) return 0;
+    if (tt_team_leads(team, me)) return share_at(team) + share(team, team->nodes.of[me]).len;
+    return tt_stage_is_wide(team, me, whole(team)) ? whole(team) : 0;
 }
 
 static const struct tt_composition composition = {
@@ -144,7 +142,7 @@ const struct tt_algorithm tt_reduce_scatter_block_composed = {
     .coll = TT_COLL_reduce_scatter_block,
     .name = "composed",
     .applies = "windows within the nodes, nodes of adjacent ranks",
-    .cost = "t_w L + (n-1) gamma L within, log2(nodes) t_s + t_w L between",
+    .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
     .refuse = refuse,
     .count = count,
@@ -156,7 +154,7 @@ const struct tt_algorithm tt_reduce_scatter_composed = {
     .coll = TT_COLL_reduce_scatter,
     .name = "composed",
     .applies = "windows within the nodes, nodes of adjacent ranks",
-    .cost = "t_w L + (n-1) gamma L within, log2(nodes) t_s + t_w L between",
+    .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
     .refuse = refuse,
     .count = count,

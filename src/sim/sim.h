@@ -44,7 +44,8 @@ struct tt_model {
     int64_t o_ps, g_ps, big_g_ps, l_ps;    /* loggp: o, g, L of a message; G of a byte */
     int64_t near_ts_ps, near_tw_ps;        /* within a node: t_s and t_w */
     bool stores;                           /* links: store-and-forward */
-    bool all_ports; /* links, simple: any number are sent and received at once */
+    bool node_ports; /* simple, loggp: the ranks of a node share the port to the network */
+    bool all_ports;  /* links, simple: any number are sent and received at once */
 };
 
 /* Something that happened: a step of a lane, from when the lane came to it until it went on; or a message, from its

@@ -18,6 +18,13 @@ static int64_t take(int64_t *free, int64_t time, int64_t span)
     return begin;
 }
 
+/* Whose port a rank sends and receives through: its own, or that of its node, kept at the rank of the node's number. */
+static struct tt_sim_rank *port_of(const struct tt_sim *sim, int rank)
+{
+    const int *node = sim->job->node;
+    return &sim->rank[node && sim->job->model->node_ports ? node[rank] : rank];
+}
+
 static void later(struct tt_sim *sim, uint32_t place, int64_t time)
 {
     sim->parcel[place].step++;
@@ -31,7 +38,7 @@ static void simple_send(struct tt_sim *sim, uint32_t place)
     struct tt_parcel *parcel = &sim->parcel[place];
     const struct tt_model *model = sim->job->model;
     int64_t span = model->ts_ps + of_bytes(model, parcel), begin = sim->clock;
-    if (!model->all_ports) begin = take(&sim->rank[parcel->from].send_free, begin, span);
+    if (!model->all_ports) begin = take(&port_of(sim, parcel->from)->send_free, begin, span);
     tt_sim_left(sim, place, begin + span);
     later(sim, place, begin);
 }
@@ -41,7 +48,7 @@ static void simple_step(struct tt_sim *sim, uint32_t place)
     struct tt_parcel *parcel = &sim->parcel[place];
     const struct tt_model *model = sim->job->model;
     int64_t span = model->ts_ps + of_bytes(model, parcel), begin = sim->clock;
-    if (!model->all_ports) begin = take(&sim->rank[parcel->to].recv_free, begin, span);
+    if (!model->all_ports) begin = take(&port_of(sim, parcel->to)->recv_free, begin, span);
     tt_sim_came(sim, place, begin + span);
 }
 
@@ -64,7 +71,7 @@ static void loggp_send(struct tt_sim *sim, uint32_t place)
     struct tt_parcel *parcel = &sim->parcel[place];
     const struct tt_model *model = sim->job->model;
     int64_t stream = stream_ps(model, parcel);
-    int64_t *free = &sim->rank[parcel->from].send_free;
+    int64_t *free = &port_of(sim, parcel->from)->send_free;
     int starter = parcel->kind == TT_PARCEL_GET ? parcel->to : parcel->from;
     int64_t begin = take(free, engage(sim, starter, sim->clock), model->g_ps + stream);
     tt_sim_left(sim, place, begin + stream);
@@ -79,7 +86,7 @@ static void loggp_step(struct tt_sim *sim, uint32_t place)
     int64_t begin = sim->clock;
     if (parcel->step == 1) {
         int64_t span = model->g_ps + stream_ps(model, parcel);
-        begin = take(&sim->rank[parcel->to].recv_free, sim->clock, span);
+        begin = take(&port_of(sim, parcel->to)->recv_free, sim->clock, span);
     }
     if (begin > sim->clock)
         later(sim, place, begin);
@@ -97,7 +104,7 @@ static void links_send(struct tt_sim *sim, uint32_t place)
     const struct tt_model *model = sim->job->model;
     const struct tt_net *net = sim->job->net;
     int64_t span = model->ts_ps + of_bytes(model, parcel), begin = sim->clock;
-    if (!model->all_ports) begin = take(&sim->rank[parcel->from].send_free, begin, span);
+    if (!model->all_ports) begin = take(&port_of(sim, parcel->from)->send_free, begin, span);
     parcel->route = tt_route(tt_net_node(net, parcel->from), tt_net_node(net, parcel->to));
     tt_sim_left(sim, place, begin + span);
     later(sim, place, begin + model->ts_ps);
