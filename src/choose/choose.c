@@ -59,6 +59,42 @@ static const struct row table[] = {
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
+/* Of several nodes: in simulations, where a message between them costs ten times what it does within, and the ranks of a
+ * node share a port; docs/hierarchy.md has the figures. */
+struct spread_row {
+    const struct tt_algorithm *algorithm;
+    int64_t least_bytes, most_bytes;
+    int most_nodes;
+    bool shares;   /* some node has several ranks */
+    bool adjacent; /* the ranks of each node are adjacent */
+};
+
+static const struct spread_row spread[] = {
+    {&tt_barrier_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, false, false},
+    {&tt_bcast_logical, 256 << 10, ANY, 2, true, false},
+    {&tt_bcast_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, false, false},
+    {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, false, false},
+    {&tt_reduce_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, false, false},
+    {&tt_reduce_halving, 0, ANY, ANY_RANKS, false, false},
+    {&tt_allreduce_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, false, false},
+    {&tt_allreduce_halving, 0, ANY, ANY_RANKS, false, false},
+    {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_gather_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_gather_binomial, 0, ANY, ANY_RANKS, false, false},
+    {&tt_allgather_ring, 1 << 10, ANY, ANY_RANKS, true, true},
+    {&tt_allgather_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, false, false},
+    {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, true, true},
+    {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, true, false},
+    {&tt_alltoall_composed, 0, 512, ANY_RANKS, true, false},
+    {&tt_alltoall_bruck, 0, 64, ANY_RANKS, false, false},
+};
+
 static const char *override;
 
 void tt_choose_force(const char *text)
@@ -160,6 +196,34 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     return NULL;
 }
 
+/* Whether they come in as few runs as there are nodes. */
+static bool is_adjacent(const struct tt_map *map)
+{
+    int runs = 1;
+    for (int r = 1; r < map->p; r++) runs += map->node[r] != map->node[r - 1];
+    return runs <= map->nodes;
+}
+
+static bool spread_fits(const struct spread_row *r, const struct tt_call *call,
+                        const struct tt_map *map)
+{
+    int64_t bytes = tt_call_bytes(call);
+    return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
+           map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
+           (!r->adjacent || is_adjacent(map));
+}
+
+/* On several nodes that no network is known of: those have algorithms of their own. */
+static const struct tt_algorithm *choose_spread(const struct tt_call *call,
+                                                const struct tt_map *map)
+{
+    if (tt_map_one_node(map) || map->net) return NULL;
+    for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
+        if (spread_fits(&spread[i], call, map) && !spread[i].algorithm->refuse(call, map))
+            return spread[i].algorithm;
+    return NULL;
+}
+
 static const struct tt_algorithm *choose_any(const struct tt_call *call, const struct tt_map *map)
 {
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
@@ -175,6 +239,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
     if (forced) *forced = a != NULL;
+    if (!a) a = choose_spread(call, &by_messages);
     if (!a) a = choose_row(call, &by_messages);
     if (!a) a = choose_any(call, &by_messages);
     if (!a) a = choose_any(call, map);

@@ -132,6 +132,32 @@ static void networks(const struct tt_algorithm *a)
     }
 }
 
+/* Long enough for the stages of long vectors: 40 KiB in slices of 4 KiB. */
+static void long_ones(const struct tt_algorithm *a, int p)
+{
+    int node[PLANS_RANKS];
+    for (int which = 0; which < PLANS_NODES; which++) {
+        struct tt_map map = plans_nodes(p, which, node);
+        struct tt_problem problem = plans_problem(a->coll, p, 5000);
+        if (tt_coll_has_root(a->coll)) problem.call.root = p / 3;
+        for (int i = 0; i < 2; i++) {
+            variants(a, problem, &map);
+            problem.call.slice = 4096;
+            map.win_bytes = 9000;
+        }
+    }
+}
+
+static void spanning_algorithms_are_proven_for_long_vectors(void **state)
+{
+    (void)state;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        for (int p = 5; p <= 17 && spans_nodes(*a); p += 4) long_ones(*a, p);
+    tt_prover_free(prover);
+}
+
 static int largest = 9; /* at most 64 */
 
 static void every_algorithm_is_proven(void **state)
@@ -151,7 +177,10 @@ static void every_algorithm_is_proven(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_algorithm_is_proven)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_algorithm_is_proven),
+        cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
+    };
     if (argc > 1) largest = atoi(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

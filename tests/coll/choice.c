@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is chosen on several nodes: something that applies for every collective, map and size; composed or logical where
+ * ranks share nodes and it is small, and never one that knows no nodes on ranks that are dealt out.
+ */
+#include "plans.h"
+
+#include <string.h>
+
+#include "choose/choose.h"
+
+static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const struct tt_map *map)
+{
+    struct tt_problem problem = plans_problem(coll, map->p, n);
+    const struct tt_algorithm *a = NULL;
+    struct tt_call call = problem.call;
+    if (tt_choose(&call, map, &a, NULL) != TUTTI_OK)
+        fail_msg("%s of %lld on %d ranks: %s", tt_coll_name(coll), (long long)n, map->p,
+                 tutti_error());
+    assert_null(a->refuse(&call, map));
+    return a;
+}
+
+static bool spans(const struct tt_algorithm *a)
+{
+    return strcmp(a->name, "composed") == 0 || strcmp(a->name, "logical") == 0;
+}
+
+static void something_applies(void **state)
+{
+    (void)state;
+    int node[PLANS_RANKS];
+    for (int p = 2; p <= 33; p++)
+        for (int which = 0; which < PLANS_NODES; which++)
+            for (int coll = 0; coll < TT_COLLS; coll++)
+                for (int64_t n = 1; n < 1 << 20; n *= 32) {
+                    struct tt_map map = plans_nodes(p, which, node);
+                    (void)chosen((enum tt_coll)coll, n, &map);
+                    map.win_bytes = 64;
+                    (void)chosen((enum tt_coll)coll, n, &map);
+                }
+}
+
+/* Each rank's word to all is short enough for every row that minds nodes. */
+static void small_ones_mind_nodes(void **state)
+{
+    (void)state;
+    int node[] = {0, 0, 0, 0, 1, 1, 2, 3};
+    struct tt_map map = plans_map(8);
+    map.nodes = 4;
+    map.node = node;
+    for (int coll = 0; coll < TT_COLLS; coll++) {
+        bool counts = coll == TT_COLL_alltoallv || coll == TT_COLL_allgatherv;
+        const struct tt_algorithm *a = chosen((enum tt_coll)coll, 1, &map);
+        if (!counts && !spans(a)) fail_msg("%s %s", tt_coll_name((enum tt_coll)coll), a->name);
+    }
+}
+
+static void dealt_out_ranks_need_it_more(void **state)
+{
+    (void)state;
+    int node[] = {0, 1, 0, 1, 0, 1, 0, 1};
+    struct tt_map map = plans_map(8);
+    map.nodes = 2;
+    map.node = node;
+    for (int64_t n = 1; n < 1 << 20; n *= 32) {
+        assert_true(spans(chosen(TT_COLL_allgather, n, &map)));
+        assert_true(spans(chosen(TT_COLL_allreduce, n, &map)));
+        assert_true(spans(chosen(TT_COLL_bcast, n, &map)));
+    }
+}
+
+static void ranks_on_their_own_have_nothing_to_share(void **state)
+{
+    (void)state;
+    int node[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct tt_map map = plans_map(8);
+    map.nodes = 8;
+    map.node = node;
+    assert_string_equal(chosen(TT_COLL_allreduce, 1, &map)->name, "doubling");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "scatter-allgather");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(something_applies),
+        cmocka_unit_test(small_ones_mind_nodes),
+        cmocka_unit_test(dealt_out_ranks_need_it_more),
+        cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
