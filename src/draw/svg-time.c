@@ -19,6 +19,7 @@ struct view {
     int first, last, lanes; /* lanes of a rank */
     bool pale;              /* drawing what waits; else what does something */
     double row, scale;      /* points a rank, points a ps */
+    int *node;              /* of each rank; NULL: not known */
 };
 
 static double x_of(const struct view *v, int64_t ps)
@@ -52,6 +53,15 @@ static void rows(const struct view *v)
             tt_svg_text(LEFT - 8, y_of(v, r) + v->row / 2 + 4, v->row < 14 ? "small" : "", "end",
                         name, v->out);
     }
+}
+
+/* A line wherever the next rank is on another node. */
+static void borders(const struct view *v)
+{
+    for (int r = v->first; v->node && r < v->last; r++)
+        if (v->node[r] != v->node[r + 1])
+            fprintf(v->out, "<path class=\"axis\" d=\"M16 %.1f H%d\"/>\n", y_of(v, r + 1),
+                    LEFT + WIDE);
 }
 
 static void axis(const struct view *v)
@@ -111,12 +121,20 @@ static void bar(const struct view *v, const struct tt_sim_deed *d)
     fputs("</rect>\n", v->out);
 }
 
+static bool is_far(const struct view *v, const struct tt_sim_deed *d)
+{
+    return v->node && v->node[d->rank] != v->node[d->peer];
+}
+
 static void line(const struct view *v, const struct tt_sim_deed *d)
 {
     double half = v->row / 2;
     fprintf(v->out, "<path class=\"%s\" d=\"M%.2f %.2f L%.2f %.2f\">",
-            d->kind == TT_SIGNAL ? "signal" : "trip", x_of(v, d->begin_ps), y_of(v, d->rank) + half,
-            x_of(v, d->end_ps), y_of(v, d->peer) + half);
+            d->kind == TT_SIGNAL ? "signal"
+            : is_far(v, d)       ? "far"
+                                 : "trip",
+            x_of(v, d->begin_ps), y_of(v, d->rank) + half, x_of(v, d->end_ps),
+            y_of(v, d->peer) + half);
     tip(d, true, v->out);
     fputs("</path>\n", v->out);
 }
@@ -140,7 +158,8 @@ static int64_t each(const struct view *v, const struct tt_picture_list *list, bo
 
 static double key(const struct view *v, double x, double y, const char *class, const char *name)
 {
-    bool is_line = strcmp(class, "trip") == 0 || strcmp(class, "signal") == 0;
+    bool is_line =
+        strcmp(class, "trip") == 0 || strcmp(class, "far") == 0 || strcmp(class, "signal") == 0;
     if (is_line)
         fprintf(v->out, "<path class=\"%s\" d=\"M%.1f %.1f l18 -10\"/>\n", class, x, y);
     else
@@ -158,7 +177,8 @@ static void legend(const struct view *v, double y)
     x = key(v, x, y, "start", "send, recv, put, get, signal");
     x = key(v, x, y, "wait", "wait for a message");
     x = key(v, x, y, "await", "await a signal");
-    x = key(v, x, y, "trip", "message");
+    x = key(v, x, y, "trip", v->node ? "message within a node" : "message");
+    if (v->node) x = key(v, x, y, "far", "between nodes");
     key(v, x, y, "signal", "signal");
 }
 
@@ -189,13 +209,15 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
                  FILE *out)
 {
     last = (int)tt_min(tt_min(last, first + TT_SVG_RANKS - 1), picture->ranks - 1);
-    struct view v = {picture, out, first, last, lanes_of(picture), false, 0, 0};
+    struct view v = {picture, out, first, last, lanes_of(picture), false, 0, 0, NULL};
     int rows_n = last - first + 1;
     v.row = fmin(fmax(760.0 / rows_n, 10), 44);
     v.scale = WIDE / fmax((double)picture->time_ps, 1);
     double bottom = y_of(&v, last + 1);
     tt_svg_begin(picture, "Who does what when", LEFT + WIDE + RIGHT, bottom + BOTTOM, out);
+    v.node = tt_picture_nodes(picture);
     rows(&v);
+    borders(&v);
     axis(&v);
     v.pale = true;
     each(&v, &picture->deeds, false, bar);
@@ -206,4 +228,5 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
     tell_left_out(&v, deeds, trips, left_out);
     if (left_out[0]) tt_svg_text(LEFT, bottom + 66, "minor", "start", left_out, out);
     tt_svg_end(out);
+    tt_free(v.node);
 }

@@ -20,6 +20,9 @@ void tt_svg_end(FILE *out);
 void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
                  FILE *out);
 
+/* The node of each rank, freed by the caller; NULL: the problem does not say (or no memory), and nothing is marked. */
+int *tt_picture_nodes(const struct tt_picture *picture);
+
 /* "12.5 us": for people; returns buffer. */
 char *tt_svg_time_text(char buffer[32], double ps);
 char *tt_svg_bytes_text(char buffer[32], double bytes);
