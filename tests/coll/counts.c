@@ -3,9 +3,10 @@
  * What each algorithm says it costs is what its plans are counted to cost, to the byte and the step;
  * and plans stay small.
  */
-#include "plans.h"
-
 #include <string.h>
+
+#include "brief.h"
+#include "plans.h"
 
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 13, 31, 64, 100, 1000, 1023, 5000, 70000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -84,7 +85,7 @@ static void formulas_hold_for_more_ranks(void **state)
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         if (!plans_exchanges(*a)) continue;
         int done = 0;
-        for (int p = 2; p <= 33; p += p < 17 ? 1 : 4) done += check_long(*a, p);
+        for (int p = 2; p <= brief(33, 9); p += p < 17 ? 1 : 4) done += check_long(*a, p);
         assert_true(done > 0);
     }
 }
@@ -127,7 +128,7 @@ static void formulas_are_what_is_counted(void **state)
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int done = 0;
-        for (int p = 1; p <= 17; p++) {
+        for (int p = 1; p <= brief(17, 9); p++) {
             struct tt_map map = plans_map(p);
             done += check_sizes(*a, &map, 0, p / 2, 70000);
             done += check_sizes(*a, &map, 0, 0, 1023);

@@ -4,12 +4,11 @@
  * three, in place and not, commuting or not, with windows large and tiny, with direct access or
  * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from here.)
  */
-#include "plans.h"
-
-#include <stdlib.h>
 #include <string.h>
 
+#include "brief.h"
 #include "plan/prove.h"
+#include "plans.h"
 
 static struct tt_prover *prover;
 static int proven; /* plans of the algorithm at hand */
@@ -154,11 +153,9 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     prover = tt_prover_new();
     assert_non_null(prover);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-        for (int p = 5; p <= 17 && spans_nodes(*a); p += 4) long_ones(*a, p);
+        for (int p = 5; p <= brief(17, 9) && spans_nodes(*a); p += 4) long_ones(*a, p);
     tt_prover_free(prover);
 }
-
-static int largest = 9; /* at most 64 */
 
 static void every_algorithm_is_proven(void **state)
 {
@@ -167,7 +164,7 @@ static void every_algorithm_is_proven(void **state)
     assert_non_null(prover);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         proven = 0;
-        for (int p = 1; p <= largest; p++) maps(*a, p);
+        for (int p = 1; p <= brief(9, 5); p++) maps(*a, p);
         networks(*a);
         print_message("%s %s: %d proofs\n", tt_coll_name((*a)->coll), (*a)->name, proven);
         assert_true(proven > 0);
@@ -175,12 +172,11 @@ static void every_algorithm_is_proven(void **state)
     tt_prover_free(prover);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_is_proven),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
     };
-    if (argc > 1) largest = atoi(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

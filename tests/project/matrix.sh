@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds the project as preset $1 says, beside the build that runs this, and runs its tests. For the
+# Builds the project as preset $1 says, beside the build that runs this, and runs its tests but for those
+# labelled `once`, which are about other things than the code that is built. For the
 # thread sanitizer those labelled `threads`: it sees what threads share, not what processes share. For
 # libFuzzer the fuzzed parsers alone.
 set -euo pipefail
 
 preset=$1
 build=$(dirname "$TUTTI_BUILD")/$preset
-select=(-LE project)
+select=(-LE '^(project|once)$')
 target=all
 run=()
 case $preset in

@@ -178,7 +178,7 @@ static void try_all(tutti_client *client, void *arg)
 int main(int argc, char **argv)
 {
     tutti_client *client;
-    if (argc == 3 && strcmp(argv[1], "just") == 0)
+    if (argc == 4 && strcmp(argv[1], "threads") == 0)
         return tutti_threads(atoi(argv[2]), try_all, NULL) != TUTTI_OK;
     if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
     try_all(client, NULL);

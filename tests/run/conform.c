@@ -486,10 +486,9 @@ int main(int argc, char **argv)
     tutti_op compose;
     tutti_client *client;
     if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
-    bool just = argc == 3 && strcmp(argv[1], "just") == 0;
-    if (just || (argc == 3 && strcmp(argv[1], "threads") == 0)) {
+    if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         ranks_are_threads = true;
-        for (int p = just ? atoi(argv[2]) : 1; p <= atoi(argv[2]); p++)
+        for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             if (tutti_threads(p, try_all, &compose) != TUTTI_OK) return 1;
         return 0;
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "brief.h"
 #include "plan/prove.h"
 #include "run/cast.h"
 #include "run/stage.h"
@@ -34,7 +35,8 @@ static bool run_cast(const struct cast *cast, uint64_t first, int seeds)
 
 int main(int argc, char **argv)
 {
-    int casts = argc > 1 ? atoi(argv[1]) : 30, seeds = argc > 2 ? atoi(argv[2]) : 6, failed = 0;
+    int casts = argc > 1 ? atoi(argv[1]) : brief(30, 10);
+    int seeds = argc > 2 ? atoi(argv[2]) : brief(6, 3), failed = 0;
     struct tt_random random;
     struct cast cast;
     stage_open();

@@ -259,9 +259,10 @@ int main(int argc, char **argv)
 {
     tutti_client *client;
     types_make_ops();
-    if (argc == 3 && strcmp(argv[1], "threads") == 0) {
+    if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         ranks_are_threads = true;
-        for (int p = 1; p <= atoi(argv[2]); p++) no_error(tutti_threads(p, try_all, NULL));
+        for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
+            no_error(tutti_threads(p, try_all, NULL));
         try_mismatches();
         return 0;
     }

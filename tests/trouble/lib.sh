@@ -30,6 +30,32 @@ nothing_left() {
     [ -z "$(grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ || true)" ] || fail "$1: processes are left"
     [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: files are left"
 }
+
+# beside N COMMAND...: runs it in the background, in a folder of its own, when fewer than N of these are running.
+sides=() places=0
+in_folder() {
+    local work=$1
+    shift
+    trap - EXIT
+    cd "$work"
+    "$@"
+}
+beside() {
+    local most=$1
+    shift
+    while [ "$(jobs -r | wc -l)" -ge "$most" ]; do sleep 0.02; done
+    places=$((places + 1))
+    mkdir "$work/$places"
+    in_folder "$work/$places" "$@" &
+    sides+=($!)
+}
+# Waits for all of these, and fails where one has.
+all_beside() {
+    local side good=true
+    for side in "${sides[@]}"; do wait "$side" || good=false; done
+    sides=()
+    $good || exit 1
+}
 mkdir "$work/temporary"
 export TMPDIR=$work/temporary TUTTI_TEST=$$.$RANDOM
 # Ranks that end in the middle of something free nothing; and a leak tracer may wait for a dead one.
