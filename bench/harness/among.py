@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of the first of some partners among those of the others, taken in turn.
+
+A point is (measure, bytes). Each repeat starts every partner once; the first is compared with each other one by the median
+of the ratios within a repeat, and held against that one to which it compares worst.
+"""
+import json
+import os
+import platform
+import statistics
+from collections import defaultdict
+
+from harness import peers, process, report
+from harness.campaign import parse, say
+from harness.table import aligned, number, words_of_targets
+
+SMALLER_IS_BETTER = {"latency", "time"}
+UNITS = {"latency": "us", "bandwidth": "MiB/s", "time": "us"}
+
+
+class Campaign:
+    def __init__(self, chosen, members, folder):
+        self.chosen, self.members, self.folder = chosen, members, folder
+        self.values = defaultdict(list)  # (partner, point) -> [(repeat, value)]
+        self.limits = defaultdict(list)  # (limit, bytes) -> [value]
+        self.failures, self.given_up = [], set()
+        self.load = os.getloadavg()[0]
+
+    # ---- Measuring ----
+
+    def measure(self):
+        for repeat in range(self.chosen.repeats):
+            self.measure_limits()
+            for member in self.members:
+                self.measure_member(member, repeat)
+            say(f"messages: repeat {repeat + 1} of {self.chosen.repeats}")
+
+    def measure_member(self, member, repeat):
+        if member.name in self.given_up:
+            return
+        try:
+            found = member.measure(self.chosen, self.folder)
+        except peers.Stop as why:
+            say(f"messages: {why}")
+            self.failures.append(str(why))
+            self.given_up.add(member.name)
+            return
+        for point, value in found.items():
+            self.values[member.name, point].append((repeat, value))
+
+    def measure_limits(self):
+        """What the machine can do (bench/machine.c), at the same place each time as the messages are."""
+        program = os.path.join(self.chosen.build, "bench", "bench-machine")
+        pool = 4 * max(self.chosen.sizes)
+        command = [program, str(pool), ",".join(map(str, self.chosen.sizes))]
+        result = process.run(command, self.chosen.timeout)
+        if result.failure:
+            raise peers.Stop(f"{' '.join(command)}: {result.failure}: {' '.join(result.words)}")
+        for line in filter(None, map(parse, result.lines)):
+            if line["us"] and not line.get("rotated", False):
+                self.limits[line["limit"], line.get("bytes", 8)].append(line["us"])
+
+    # ---- Reporting ----
+
+    def points(self):
+        return sorted({point for _, point in self.values}, key=lambda point: (point[0] != "latency", point[1]))
+
+    def row(self, point):
+        base, worst = self.members[0], None
+        row = {"measure": point[0], "bytes": point[1], "unit": UNITS[point[0]], "values": {}, "runs": {}, "ratios": {},
+               "limits": self.limits_of(point)}
+        for member in self.members:
+            runs = self.values.get((member.name, point))
+            if not runs:
+                continue
+            row["values"][member.name] = round(statistics.median(value for _, value in runs), 4)
+            row["runs"][member.name] = [value for _, value in runs]
+            if member.family != base.family:
+                ratio = self.ratio(base.name, member.name, point)
+                row["ratios"].update({member.name: round(ratio, 6)} if ratio else {})
+        if row["ratios"]:
+            worst = max if point[0] in SMALLER_IS_BETTER else min
+            row["best"] = worst(row["ratios"], key=row["ratios"].get)
+            row["ratio"] = row["ratios"][row["best"]]
+        return row
+
+    def ratio(self, base, other, point):
+        pairs = report.ratios(self.values.get((other, point), []), self.values.get((base, point), []))
+        return statistics.median(pairs) if pairs else None
+
+    def limits_of(self, point):
+        """In the unit of the point."""
+        measure, size = point
+        if measure == "latency":
+            return {"line": self.limit("line", 8)}
+        found = {}
+        for name in ("memcpy", "cma"):
+            us = self.limit(name, size)
+            found[name] = round(size / us * 1e6 / (1 << 20), 1) if us else None
+        return found
+
+    def limit(self, name, size):
+        times = self.limits.get((name, size))
+        return round(statistics.median(times), 4) if times else None
+
+    def document(self, latency_bound, bandwidth_bound):
+        rows = [self.row(point) for point in self.points()]
+        return {"machine": {"cores": peers.cores(), "kernel": platform.release(), "load": self.load},
+                "method": {"repeats": self.chosen.repeats, "batch_seconds": self.chosen.batch,
+                           "order": [member.name for member in self.members]},
+                "families": {member.family: member.title for member in self.members},
+                "points": rows, "failures": self.failures,
+                "targets": [target_of(row, latency_bound, bandwidth_bound) for row in rows if "ratio" in row]}
+
+
+def target_of(row, latency_bound, bandwidth_bound):
+    if row["measure"] == "latency":
+        return report.target(f"latency of {row['bytes']} bytes, one way, of the time of {row['best']}", row["ratio"],
+                             latency_bound)
+    return report.target(f"bandwidth at {report.size_text(row['bytes'])}, of that of {row['best']}", row["ratio"],
+                         bandwidth_bound, at_least=True)
+
+
+def json_text(document):
+    return json.dumps(document, indent=1) + "\n"
+
+
+def best_of(row, family):
+    """A family's best setting at this point: the median, or None."""
+    mine = [value for name, value in row["values"].items() if name.split(":")[0] == family]
+    return (min if row["measure"] in SMALLER_IS_BETTER else max)(mine) if mine else None
+
+
+def words_of_points(document):
+    families = document["families"]
+    header = ["message", *families.values(), "ratio to the best", "which is", "line exchange", "memcpy", "CMA"]
+    body = []
+    for row in document["points"]:
+        name = "8 bytes, one way, us" if row["measure"] == "latency" else f"{report.size_text(row['bytes'])}, MiB/s"
+        body.append([name, *(number(best_of(row, family)) for family in families), number(row.get("ratio")),
+                     row.get("best", "-"), *(number(row["limits"].get(limit)) for limit in ("line", "memcpy", "cma"))])
+    return ["### Messages between two processes", "", *aligned(header, body), ""]
+
+
+def words_of_pull(pull):
+    one, two = (statistics.median(pull["mib_per_s"][contexts]) for contexts in "12")
+    ratio = statistics.median(b / a for a, b in zip(*pull["mib_per_s"].values()))
+    return [f"Rendezvous of {report.size_text(pull['bytes'])}: {number(two)} MiB/s with two pulling contexts, "
+            f"{number(one)} with one ({ratio:.2f} times).", ""]
+
+
+def text(document):
+    """The lines of the tables."""
+    lines = []
+    if document["points"]:
+        lines += words_of_points(document)
+        lines += [f"{document['method']['repeats']} alternated starts, medians; load before: "
+                  f"{document['machine']['load']:.2f}.", ""]
+    if document["pull"]:
+        lines += words_of_pull(document["pull"])
+    return lines + words_of_targets(document["targets"])

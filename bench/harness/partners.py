@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who sends messages in `messages`: Tutti, the tool that comes with UCX, MPIs; each with its settings.
+
+A partner with one setting is measured by one start, which gives {(measure, bytes): value}: microseconds of a latency, MiB
+a second of a bandwidth.
+"""
+import os
+import shutil
+import socket
+
+from harness import peers, process
+from harness.campaign import parse
+from harness.peers import Stop
+
+LATENCY, WINDOW = ("latency", 8), 16
+
+
+class Partner:
+    """Of one library (family) with one setting."""
+
+    def __init__(self, family, title, setting):
+        self.family, self.title, self.setting = family, title, setting
+
+    @property
+    def name(self):
+        return f"{self.family}: {self.setting}"
+
+    def measure(self, chosen, folder):
+        raise NotImplementedError
+
+    def run(self, command, environment, chosen, folder):
+        result = process.run(command, chosen.timeout, {"TMPDIR": folder, **environment})
+        if result.failure:
+            raise Stop("\n    ".join([f"{self.name}: {result.failure}: {' '.join(command)}", *result.words]))
+        return result.lines
+
+
+class Loop(Partner):
+    """The program of bench/messages.c over the library."""
+
+    def __init__(self, peer, setting):
+        super().__init__(peer.name, peer.title, setting[0])
+        self.peer, self.chosen_setting = peer, setting
+
+    def measure(self, chosen, folder):
+        points = ["latency"] if chosen.latency else []
+        if chosen.sizes:
+            points.append("bandwidth:" + ",".join(map(str, chosen.sizes)))
+        arguments = ["-t", str(chosen.batch), "-b", str(chosen.batches), *points]
+        command = self.peer.command("messages", 2, self.chosen_setting, arguments)
+        lines = self.run(command, self.chosen_setting[2], chosen, folder)
+        return {(line["measure"], line.get("bytes", 8)): line.get("us", line.get("mib_per_s"))
+                for line in map(parse, lines) if line}
+
+
+class UcxTool(Partner):
+    """ucx_perftest: a server and a client, which do one test after the other."""
+    COUNTED = {"latency": "overall_lat", "bandwidth": "overall_bw"}
+    # Server and client agree over loopback; the client comes again until the server listens.
+    PAIR = ('tests=$1 port=$2 one=$3 other=$4; ucx_perftest -b "$tests" -p "$port" -c "$one" >"$tests.server" 2>&1 & '
+            'for _ in $(seq 100); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
+            'ucx_perftest 127.0.0.1 -b "$tests" -p "$port" -c "$other" -f -v; got=$?; '
+            'kill $! 2>/dev/null; exit $got')
+
+    def __init__(self, kind, transports, words):
+        super().__init__("ucx", "ucx_perftest", f"{kind}, {words}")
+        self.kind = "tag" if kind == "tag" else "ucp_am"
+        self.environment = {"UCX_TLS": transports} if transports else {}
+
+    def tests(self, chosen):
+        lasting = chosen.batch * chosen.batches
+        if chosen.latency:
+            yield f"latency-8 -t {self.kind}_lat -s 8 -n {max(1000, int(lasting * 1e6))} -w 1000"
+        for size in chosen.sizes:
+            count = max(2 * WINDOW, int(lasting * 4e9 / size))
+            yield f"bandwidth-{size} -t {self.kind}_bw -s {size} -n {count} -w {WINDOW} -O {WINDOW}"
+
+    def measure(self, chosen, folder):
+        path = os.path.join(folder, "ucx-tests")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join(self.tests(chosen)) + "\n")
+        mine = sorted(os.sched_getaffinity(0))
+        command = ["bash", "-c", self.PAIR, "pair", path, str(free_port()), str(mine[0]), str(mine[-1])]
+        return self.read(self.run(command, self.environment, chosen, folder))
+
+    def read(self, lines):
+        """The table: its first line names the columns but for the first, which is the test's name."""
+        found, header = {}, None
+        for line in lines:
+            cells = [cell.strip() for cell in line.split(",")]
+            if "iterations" in cells:
+                header = cells
+            elif header and len(cells) == len(header):
+                measure, _, size = cells[0].partition("-")
+                found[measure, int(size)] = float(dict(zip(header, cells))[self.COUNTED[measure]])
+        return found
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def ucx_partners():
+    ways = [("posix,sysv,cma,self", "shared memory and CMA"), ("posix,sysv,self", "shared memory"), ("", "default")]
+    return [UcxTool(kind, transports, words) for transports, words in ways for kind in ("am", "tag")]
+
+
+def openmpi_settings():
+    core = ["--bind-to", "core"]
+    ob1 = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism"]
+    ucx = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any",
+           "--mca", "osc", "ucx", "--mca", "btl", "^openib"]
+    return [("ob1, vader, CMA", ob1 + ["cma"] + core, {}),
+            ("ob1, vader, two copies", ob1 + ["none"] + core, {}),
+            ("ucx, shared memory", ucx + core, {"UCX_TLS": "self,sm"})]
+
+
+def mpich_settings():
+    return [("bound to cores", ["-bind-to", "core"], {})]
+
+
+def known(build):
+    """{name: how to make its partners, what must be there, how it is called}"""
+    def loops(peer, settings):
+        return lambda: [Loop(peer, setting) for setting in settings]
+    tutti, openmpi, mpich = peers.Tutti(build), peers.OpenMpi(), peers.Mpich()
+    return {"tutti": (loops(tutti, tutti.settings(2)[:1]), tutti),
+            "ucx": (ucx_partners, None),
+            "openmpi": (loops(openmpi, openmpi_settings()), openmpi),
+            "mpich": (loops(mpich, mpich_settings()), mpich)}
+
+
+def make(names, build, folder, say):
+    """The partners, Tutti first; who is not installed is named and left out."""
+    all_there_are, found = known(build), []
+    for name in names:
+        if name not in all_there_are:
+            raise Stop(f"no partner is called {name}: there are {', '.join(all_there_are)}")
+        partners, peer = all_there_are[name]
+        missing = peer.missing() if peer else [tool for tool in ("ucx_perftest",) if shutil.which(tool) is None]
+        if missing:
+            say(f"{name} is left out: {', '.join(missing)} is not installed")
+            continue
+        if peer:
+            peer.build(folder, ["messages"])
+        found += partners()
+    return found

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The messages of messages.c, by MPI. The same names as in messages-tutti.h.
+ */
+#ifndef BENCH_MESSAGES_MPI_H
+#define BENCH_MESSAGES_MPI_H
+
+#include "port-mpi.h"
+
+static struct {
+    void *memory;
+    int bytes;
+} messages;
+
+static inline void messages_open(void)
+{
+}
+
+static inline void messages_place(void *memory, int64_t bytes)
+{
+    messages.memory = memory;
+    messages.bytes = (int)bytes;
+}
+
+static inline void messages_pingpong(int64_t turns)
+{
+    int me = port_rank(), peer = !me;
+    uint64_t ball = 0;
+    for (int64_t turn = 0; turn < turns; turn++) {
+        if (me == 0) MPI_Send(&ball, 8, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+        MPI_Recv(&ball, 8, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (me != 0) MPI_Send(&ball, 8, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    }
+}
+
+static inline void messages_begin(MPI_Request *request)
+{
+    if (port_rank() == 0) {
+        MPI_Isend(messages.memory, messages.bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, request);
+    } else {
+        MPI_Irecv(messages.memory, messages.bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, request);
+    }
+}
+
+/* As soon as the oldest is done, another one is begun. */
+static inline void messages_stream(int64_t count)
+{
+    MPI_Request window[MESSAGES_WINDOW];
+    char all = 0;
+    for (int i = 0; i < MESSAGES_WINDOW; i++) window[i] = MPI_REQUEST_NULL;
+    for (int64_t i = 0; i < count; i++) {
+        MPI_Wait(&window[i % MESSAGES_WINDOW], MPI_STATUS_IGNORE);
+        messages_begin(&window[i % MESSAGES_WINDOW]);
+    }
+    for (int i = 0; i < MESSAGES_WINDOW; i++) MPI_Wait(&window[i], MPI_STATUS_IGNORE);
+    if (port_rank() == 1) MPI_Send(&all, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    if (port_rank() == 0) MPI_Recv(&all, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+#endif

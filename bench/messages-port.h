@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The messages of messages.c, of the library that port.h chooses.
+ */
+#ifndef BENCH_MESSAGES_PORT_H
+#define BENCH_MESSAGES_PORT_H
+
+enum { MESSAGES_WINDOW = 16 }; /* of a stream under way at once */
+
+#ifdef BENCH_MPI
+#include "messages-mpi.h"
+#else
+#include "messages-tutti.h"
+#endif
+
+#endif

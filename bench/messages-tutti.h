@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The messages of messages.c, by Tutti: active messages, both ranks polling. The same names as in messages-mpi.h.
+ */
+#ifndef BENCH_MESSAGES_TUTTI_H
+#define BENCH_MESSAGES_TUTTI_H
+
+#include <string.h>
+#include <tutti/message.h>
+
+#include "port-tutti.h"
+
+enum { MESSAGES_BALL, MESSAGES_DATA }; /* dispatch ids */
+
+/* What has come and gone since the program began, and the place of the stream's messages. */
+static struct {
+    tutti_context *context;
+    tutti_endpoint *peer;
+    uint64_t turn;       /* of the last ball that came */
+    uint64_t thrown;     /* of the last that went */
+    int64_t begun, gone; /* messages of streams, of the sender */
+    int64_t come;        /* of the receiver */
+    void *memory;
+    int64_t bytes;
+} messages;
+
+static inline void messages_on_ball(tutti_context *context, const tutti_message *message,
+                                    tutti_receive *receive, void *arg)
+{
+    (void)context;
+    (void)receive;
+    (void)arg;
+    memcpy(&messages.turn, message->data, sizeof messages.turn);
+}
+
+static inline void messages_on_come(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    (void)arg;
+    port_check(status);
+    messages.come++;
+}
+
+static inline void messages_on_data(tutti_context *context, const tutti_message *message,
+                                    tutti_receive *receive, void *arg)
+{
+    (void)context;
+    (void)message;
+    (void)arg;
+    receive->to = messages.memory;
+    receive->count = messages.bytes;
+    receive->type = TUTTI_U8;
+    receive->done = messages_on_come;
+}
+
+static inline void messages_on_gone(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    (void)arg;
+    port_check(status);
+    messages.gone++;
+}
+
+static inline void messages_open(void)
+{
+    messages.context = tutti_context_at(port_client, 0);
+    port_check(tutti_endpoint_to(port_client, !port_rank(), 0, &messages.peer));
+    port_check(tutti_dispatch(port_client, MESSAGES_BALL, messages_on_ball, NULL));
+    port_check(tutti_dispatch(port_client, MESSAGES_DATA, messages_on_data, NULL));
+}
+
+/* Before the other rank may send. */
+static inline void messages_place(void *memory, int64_t bytes)
+{
+    messages.memory = memory;
+    messages.bytes = bytes;
+}
+
+static inline void messages_advance(void)
+{
+    port_check(tutti_advance(messages.context, NULL));
+}
+
+static inline void messages_throw(void)
+{
+    uint64_t turn = ++messages.thrown;
+    tutti_status status;
+    while ((status = tutti_message_immediate(messages.context, messages.peer, MESSAGES_BALL, NULL,
+                                             0, &turn, sizeof turn)) == TUTTI_AGAIN)
+        messages_advance();
+    port_check(status);
+}
+
+static inline void messages_catch(uint64_t turn)
+{
+    while (messages.turn < turn) messages_advance();
+}
+
+static inline void messages_pingpong(int64_t turns)
+{
+    bool first = port_rank() == 0;
+    for (int64_t turn = 0; turn < turns; turn++) {
+        if (first) messages_throw();
+        messages_catch(messages.thrown + !first);
+        if (!first) messages_throw();
+    }
+}
+
+static inline void messages_send(void)
+{
+    tutti_send send = {.to = messages.peer,
+                       .dispatch = MESSAGES_DATA,
+                       .data = messages.memory,
+                       .count = messages.bytes,
+                       .type = TUTTI_U8,
+                       .sent = messages_on_gone};
+    while (messages.begun - messages.gone >= MESSAGES_WINDOW) messages_advance();
+    messages.begun++;
+    port_check(tutti_message_send(messages.context, &send));
+}
+
+/* The ball says that all is there. */
+static inline void messages_stream(int64_t count)
+{
+    if (port_rank() == 0) {
+        for (int64_t i = 0; i < count; i++) messages_send();
+        while (messages.gone < messages.begun) messages_advance();
+        messages_catch(++messages.thrown);
+    } else {
+        int64_t all = messages.come + count;
+        while (messages.come < all) messages_advance();
+        messages_throw();
+    }
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Times messages between two ranks, the same way whichever library is under it (port.h, messages-port.h).
+ *
+ *   latency          one way, of a message of 8 bytes: half of a ping-pong
+ *   bandwidth:BYTES  a stream of messages of so many bytes from rank 0 to rank 1, several under way; it ends when
+ *                    rank 1 has told that all are there
+ *
+ * All messages of a stream lie in one place and go to one place, as in the tools that come with UCX and MPIs. What comes is
+ * compared with what was sent before it is timed. Rank 0 prints one line of JSON a figure: the median of its batches.
+ */
+#include "port.h"
+#include "measure.h"
+#include "messages-port.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+
+enum { MAX_BATCHES = 100, MOST_BYTES = 256 << 20, LEAST_TURNS = 4, MOST_TURNS = 1 << 24 };
+
+struct options {
+    double batch; /* seconds that a batch lasts at least, but for slow messages */
+    int batches;
+};
+
+typedef void exchange_fn(int64_t turns);
+
+static double time_batch(exchange_fn *exchange, int64_t turns)
+{
+    port_barrier();
+    double begin = seconds();
+    exchange(turns);
+    return port_max(seconds() - begin);
+}
+
+/* How many turns last as long as a batch is to; the same on both ranks. They warm up meanwhile. */
+static int64_t calibrate(exchange_fn *exchange, double batch)
+{
+    int64_t turns = LEAST_TURNS;
+    for (;;) {
+        double took = time_batch(exchange, turns);
+        if (took >= batch || turns >= MOST_TURNS) return turns;
+        double factor = took > 0 ? 1.2 * batch / took : 8;
+        turns = (int64_t)((double)turns * (factor < 8 ? factor : 8)) + 1;
+    }
+}
+
+/* Seconds a turn. */
+static double measure(exchange_fn *exchange, const struct options *options)
+{
+    double times[MAX_BATCHES];
+    int64_t turns = calibrate(exchange, options->batch);
+    for (int i = 0; i < options->batches; i++)
+        times[i] = time_batch(exchange, turns) / (double)turns;
+    return median(times, options->batches);
+}
+
+static void print_latency(double turn)
+{
+    if (port_rank() == 0) printf("{\"measure\": \"latency\", \"us\": %.4f}\n", 1e6 * turn / 2);
+}
+
+static void print_bandwidth(int64_t bytes, double turn)
+{
+    if (port_rank() != 0) return;
+    printf("{\"measure\": \"bandwidth\", \"bytes\": %lld, \"mib_per_s\": %.2f}\n", (long long)bytes,
+           (double)bytes / turn / (1 << 20));
+}
+
+static char pattern(int64_t i)
+{
+    return (char)(i * 31 + (i >> 12));
+}
+
+/* One message, looked at byte by byte. */
+static void verify(char *memory, int64_t bytes)
+{
+    bool sends = port_rank() == 0;
+    for (int64_t i = 0; i < bytes; i++) memory[i] = sends ? pattern(i) : 0;
+    messages_place(memory, bytes);
+    port_barrier();
+    messages_stream(1);
+    for (int64_t i = 0; i < bytes; i++) {
+        if (memory[i] != pattern(i))
+            die("a message of %lld bytes came wrong at byte %lld", (long long)bytes, (long long)i);
+    }
+}
+
+static void measure_bandwidth(const char *list, const struct options *options)
+{
+    int64_t sizes[32];
+    int n = parse_list(list, sizes, 32);
+    for (int i = 0; i < n; i++) {
+        if (sizes[i] < 1 || sizes[i] > MOST_BYTES) die("messages have 1 to 256M bytes");
+        char *memory = pages(sizes[i]);
+        verify(memory, sizes[i]);
+        print_bandwidth(sizes[i], measure(messages_stream, options));
+        port_barrier();
+        munmap(memory, (size_t)sizes[i]);
+    }
+}
+
+static void measure_point(const char *point, const struct options *options)
+{
+    static const char bandwidth[] = "bandwidth:";
+    if (strcmp(point, "latency") == 0) {
+        print_latency(measure(messages_pingpong, options));
+    } else if (strncmp(point, bandwidth, strlen(bandwidth)) == 0) {
+        measure_bandwidth(point + strlen(bandwidth), options);
+    } else {
+        die("not latency or bandwidth:BYTES,...: %s", point);
+    }
+    fflush(stdout);
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+    struct options options = {.batch = 0.02, .batches = 5};
+    int letter;
+    while ((letter = getopt(argc, argv, "t:b:")) != -1) {
+        switch (letter) {
+        case 't': options.batch = atof(optarg); break;
+        case 'b': options.batches = atoi(optarg); break;
+        default: exit(2);
+        }
+    }
+    if (!argv[optind] || options.batches < 1 || options.batches > MAX_BATCHES || options.batch <= 0)
+        die("usage: messages [-t seconds a batch] [-b batches, 1..%d] latency bandwidth:BYTES,...",
+            MAX_BATCHES);
+    return options;
+}
+
+int main(int argc, char **argv)
+{
+    port_init(&argc, &argv);
+    struct options options = parse_options(argc, argv);
+    if (port_size() != 2) die("messages go between 2 ranks, not %d", port_size());
+    messages_open();
+    port_barrier();
+    for (char **point = argv + optind; *point; point++) measure_point(*point, &options);
+    port_barrier();
+    port_finish();
+    return 0;
+}
