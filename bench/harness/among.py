@@ -12,15 +12,19 @@ from collections import defaultdict
 
 from harness import peers, process, report
 from harness.campaign import parse, say
-from harness.table import aligned, number, words_of_targets
+from harness.table import aligned, number
 
-SMALLER_IS_BETTER = {"latency", "time"}
-UNITS = {"latency": "us", "bandwidth": "MiB/s", "time": "us"}
+
+def is_rate(measure):
+    """All others are times, in microseconds."""
+    return measure == "bandwidth"
 
 
 class Campaign:
-    def __init__(self, chosen, members, folder):
-        self.chosen, self.members, self.folder = chosen, members, folder
+    """`name` is the script's; `machine` is whether to measure what the machine itself can do too."""
+
+    def __init__(self, name, chosen, members, folder, machine=True):
+        self.name, self.chosen, self.members, self.folder, self.machine = name, chosen, members, folder, machine
         self.values = defaultdict(list)  # (partner, point) -> [(repeat, value)]
         self.limits = defaultdict(list)  # (limit, bytes) -> [value]
         self.failures, self.given_up = [], set()
@@ -30,10 +34,11 @@ class Campaign:
 
     def measure(self):
         for repeat in range(self.chosen.repeats):
-            self.measure_limits()
+            if self.machine:
+                self.measure_limits()
             for member in self.members:
                 self.measure_member(member, repeat)
-            say(f"messages: repeat {repeat + 1} of {self.chosen.repeats}")
+            say(f"{self.name}: repeat {repeat + 1} of {self.chosen.repeats}")
 
     def measure_member(self, member, repeat):
         if member.name in self.given_up:
@@ -41,7 +46,7 @@ class Campaign:
         try:
             found = member.measure(self.chosen, self.folder)
         except peers.Stop as why:
-            say(f"messages: {why}")
+            say(f"{self.name}: {why}")
             self.failures.append(str(why))
             self.given_up.add(member.name)
             return
@@ -63,11 +68,11 @@ class Campaign:
     # ---- Reporting ----
 
     def points(self):
-        return sorted({point for _, point in self.values}, key=lambda point: (point[0] != "latency", point[1]))
+        return sorted({point for _, point in self.values}, key=lambda point: (point[0] != "latency", *point))
 
     def row(self, point):
         base, worst = self.members[0], None
-        row = {"measure": point[0], "bytes": point[1], "unit": UNITS[point[0]], "values": {}, "runs": {}, "ratios": {},
+        row = {"measure": point[0], "bytes": point[1], "unit": "MiB/s" if is_rate(point[0]) else "us", "values": {}, "runs": {}, "ratios": {},
                "limits": self.limits_of(point)}
         for member in self.members:
             runs = self.values.get((member.name, point))
@@ -79,7 +84,7 @@ class Campaign:
                 ratio = self.ratio(base.name, member.name, point)
                 row["ratios"].update({member.name: round(ratio, 6)} if ratio else {})
         if row["ratios"]:
-            worst = max if point[0] in SMALLER_IS_BETTER else min
+            worst = min if is_rate(point[0]) else max
             row["best"] = worst(row["ratios"], key=row["ratios"].get)
             row["ratio"] = row["ratios"][row["best"]]
         return row
@@ -91,6 +96,8 @@ class Campaign:
     def limits_of(self, point):
         """In the unit of the point."""
         measure, size = point
+        if not self.machine:
+            return {}
         if measure == "latency":
             return {"line": self.limit("line", 8)}
         found = {}
@@ -103,22 +110,25 @@ class Campaign:
         times = self.limits.get((name, size))
         return round(statistics.median(times), 4) if times else None
 
-    def document(self, latency_bound, bandwidth_bound):
+    def document(self, bounds):
+        """bounds: {measure: what the ratio is held to}."""
         rows = [self.row(point) for point in self.points()]
         return {"machine": {"cores": peers.cores(), "kernel": platform.release(), "load": self.load},
                 "method": {"repeats": self.chosen.repeats, "batch_seconds": self.chosen.batch,
                            "order": [member.name for member in self.members]},
                 "families": {member.family: member.title for member in self.members},
                 "points": rows, "failures": self.failures,
-                "targets": [target_of(row, latency_bound, bandwidth_bound) for row in rows if "ratio" in row]}
+                "targets": [target_of(row, bounds[row["measure"]]) for row in rows
+                            if "ratio" in row and row["measure"] in bounds]}
 
 
-def target_of(row, latency_bound, bandwidth_bound):
-    if row["measure"] == "latency":
-        return report.target(f"latency of {row['bytes']} bytes, one way, of the time of {row['best']}", row["ratio"],
-                             latency_bound)
-    return report.target(f"bandwidth at {report.size_text(row['bytes'])}, of that of {row['best']}", row["ratio"],
-                         bandwidth_bound, at_least=True)
+def target_of(row, bound):
+    measure, size, best = row["measure"], report.size_text(row["bytes"]), row["best"]
+    if measure == "latency":
+        return report.target(f"latency of {size} bytes, one way, of the time of {best}", row["ratio"], bound)
+    if measure == "bandwidth":
+        return report.target(f"bandwidth at {size}, of that of {best}", row["ratio"], bound, at_least=True)
+    return report.target(f"{measure} of {size}, times as fast as {best}", 1 / row["ratio"], bound, at_least=True)
 
 
 def json_text(document):
@@ -128,34 +138,23 @@ def json_text(document):
 def best_of(row, family):
     """A family's best setting at this point: the median, or None."""
     mine = [value for name, value in row["values"].items() if name.split(":")[0] == family]
-    return (min if row["measure"] in SMALLER_IS_BETTER else max)(mine) if mine else None
+    return (max if is_rate(row["measure"]) else min)(mine) if mine else None
 
 
-def words_of_points(document):
-    families = document["families"]
-    header = ["message", *families.values(), "ratio to the best", "which is", "line exchange", "memcpy", "CMA"]
-    body = []
-    for row in document["points"]:
-        name = "8 bytes, one way, us" if row["measure"] == "latency" else f"{report.size_text(row['bytes'])}, MiB/s"
-        body.append([name, *(number(best_of(row, family)) for family in families), number(row.get("ratio")),
-                     row.get("best", "-"), *(number(row["limits"].get(limit)) for limit in ("line", "memcpy", "cma"))])
-    return ["### Messages between two processes", "", *aligned(header, body), ""]
+def name_of(row):
+    size = report.size_text(row["bytes"])
+    names = {"latency": f"{size} bytes, one way, us", "bandwidth": f"{size}, MiB/s"}
+    return names.get(row["measure"], f"{row['measure']} of {size}, us")
 
 
-def words_of_pull(pull):
-    one, two = (statistics.median(pull["mib_per_s"][contexts]) for contexts in "12")
-    ratio = statistics.median(b / a for a, b in zip(*pull["mib_per_s"].values()))
-    return [f"Rendezvous of {report.size_text(pull['bytes'])}: {number(two)} MiB/s with two pulling contexts, "
-            f"{number(one)} with one ({ratio:.2f} times).", ""]
-
-
-def text(document):
-    """The lines of the tables."""
-    lines = []
-    if document["points"]:
-        lines += words_of_points(document)
-        lines += [f"{document['method']['repeats']} alternated starts, medians; load before: "
-                  f"{document['machine']['load']:.2f}.", ""]
-    if document["pull"]:
-        lines += words_of_pull(document["pull"])
-    return lines + words_of_targets(document["targets"])
+def words_of_points(document, title):
+    families, limits = document["families"], {}
+    if any(row["limits"] for row in document["points"]):
+        limits = {"line": "line exchange", "memcpy": "memcpy", "cma": "CMA"}
+    header = [title, *families.values(), "ratio to the best", "which is", *limits.values()]
+    body = [[name_of(row), *(number(best_of(row, family)) for family in families), number(row.get("ratio")),
+             row.get("best", "-"), *(number(row["limits"].get(limit)) for limit in limits)]
+            for row in document["points"]]
+    return [*aligned(header, body), "",
+            f"{document['method']['repeats']} alternated starts, medians; load before: "
+            f"{document['machine']['load']:.2f}.", ""]

@@ -54,18 +54,17 @@ class Loop(Partner):
 
 
 class UcxTool(Partner):
-    """ucx_perftest: a server and a client, which do one test after the other."""
+    """ucx_perftest: a server and a client, which do one test after the other. `ends` are the commands that both begin
+    with, and the server's address; else both are here, each on a processor of its own."""
     COUNTED = {"latency": "overall_lat", "bandwidth": "overall_bw"}
-    # Server and client agree over loopback; the client comes again until the server listens.
-    PAIR = ('tests=$1 port=$2 one=$3 other=$4; ucx_perftest -b "$tests" -p "$port" -c "$one" >"$tests.server" 2>&1 & '
-            'for _ in $(seq 100); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
-            'ucx_perftest 127.0.0.1 -b "$tests" -p "$port" -c "$other" -f -v; got=$?; '
-            'kill $! 2>/dev/null; exit $got')
+    PAIR = ('tests=$1 port=$2 server=$3 client=$4; $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '
+            'for _ in $(seq 250); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
+            '$client -b "$tests" -p "$port" -f -v; got=$?; kill $! 2>/dev/null; exit $got')
 
-    def __init__(self, kind, transports, words):
+    def __init__(self, kind, environment, words, ends=None):
         super().__init__("ucx", "ucx_perftest", f"{kind}, {words}")
         self.kind = "tag" if kind == "tag" else "ucp_am"
-        self.environment = {"UCX_TLS": transports} if transports else {}
+        self.environment, self.ends = environment, ends or here()
 
     def tests(self, chosen):
         lasting = chosen.batch * chosen.batches
@@ -79,8 +78,7 @@ class UcxTool(Partner):
         path = os.path.join(folder, "ucx-tests")
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(self.tests(chosen)) + "\n")
-        mine = sorted(os.sched_getaffinity(0))
-        command = ["bash", "-c", self.PAIR, "pair", path, str(free_port()), str(mine[0]), str(mine[-1])]
+        command = ["bash", "-c", self.PAIR, "pair", path, str(free_port()), *self.ends]
         return self.read(self.run(command, self.environment, chosen, folder))
 
     def read(self, lines):
@@ -102,9 +100,16 @@ def free_port():
         return one.getsockname()[1]
 
 
+def here():
+    """The ends of a pair on this machine, which meets over loopback."""
+    mine = sorted(os.sched_getaffinity(0))
+    return f"ucx_perftest -c {mine[0]}", f"ucx_perftest 127.0.0.1 -c {mine[-1]}"
+
+
 def ucx_partners():
-    ways = [("posix,sysv,cma,self", "shared memory and CMA"), ("posix,sysv,self", "shared memory"), ("", "default")]
-    return [UcxTool(kind, transports, words) for transports, words in ways for kind in ("am", "tag")]
+    ways = [({"UCX_TLS": "posix,sysv,cma,self"}, "shared memory and CMA"), ({"UCX_TLS": "posix,sysv,self"}, "shared memory"),
+            ({}, "default")]
+    return [UcxTool(kind, environment, words) for environment, words in ways for kind in ("am", "tag")]
 
 
 def openmpi_settings():
@@ -119,6 +124,10 @@ def openmpi_settings():
 
 def mpich_settings():
     return [("bound to cores", ["-bind-to", "core"], {})]
+
+
+def missing_tool():
+    return [tool for tool in ("ucx_perftest",) if shutil.which(tool) is None]
 
 
 def known(build):
@@ -139,7 +148,7 @@ def make(names, build, folder, say):
         if name not in all_there_are:
             raise Stop(f"no partner is called {name}: there are {', '.join(all_there_are)}")
         partners, peer = all_there_are[name]
-        missing = peer.missing() if peer else [tool for tool in ("ucx_perftest",) if shutil.which(tool) is None]
+        missing = peer.missing() if peer else missing_tool()
         if missing:
             say(f"{name} is left out: {', '.join(missing)} is not installed")
             continue

@@ -43,10 +43,11 @@ case $1 in
 -*) echo 'Waiting for connection...' && exec sleep 1000 ;;
 esac
 [ ! -e "$0.fails" ] || { echo 'no transport' >&2 && exit 3; }
-good=1
+while [ "$1" != -b ]; do shift; done
+tests=$2 good=1
 [ -n "$UCX_TLS" ] || good=2
 echo 'tests,iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr'
-while read -r name _; do echo "$name,  10,1,2,$((100000 / good)),4,$good,6,7"; done <"$3"
+while read -r name _; do echo "$name,  10,1,2,$((100000 / good)),4,$good,6,7"; done <"$tests"
 TOOL
 chmod +x "$work/bin/ucx_perftest"
 beside=(env PATH="$work/bin:$PATH" "${messages[@]}" --parts messages --partners 'tutti,ucx' --sizes 1M --repeats 2)

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The bench between hosts: Tutti beside those that are installed, over links of a given rate, on two hosts; nothing of the
+# hosts is left; errors are clear. Skipped where no namespaces can be made, or Tutti cannot be started in them.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+hosts=("$TUTTI_SOURCE/bench/hosts" --build "$TUTTI_BUILD" --nodes '2,1' --quick --repeats 1 --batch 0.001)
+
+refused() { # words expected, arguments
+    local words=$1 status=0
+    shift
+    "${hosts[@]}" "$@" >"$work/out" 2>&1 || status=$?
+    if [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || ! grep -qF -e "$words" "$work/out" || grep -q Traceback "$work/out"; then
+        echo "hosts $*: wanted an error with \"$words\", got status $status and:"
+        cat "$work/out"
+        exit 1
+    fi
+}
+refused 'no partner is called nobody' --partners nobody
+refused "no part is called 'rest'" --parts rest
+refused 'not the ranks of 2 to 16 hosts' --nodes 4
+refused 'not the ranks of 2 to 16 hosts' --nodes 4,0
+refused 'not a rate' --rate fast
+refused 'not a size' --sizes 12
+refused 'not a size' --streams 1G
+refused '--batch is more than 0' --batch -1
+refused 'build Tutti first' --build "$work"
+refused "hosts: cannot write $work/none/x: No such file or directory" --json "$work/none/x"
+
+if ! tutti info | grep -q '^  PMIx  *there'; then
+    echo 'SKIPPED: built without libpmix-dev, or no libpmix2'
+    exit 77
+fi
+links() { ip -o link | cut -d: -f2; }
+links >"$work/before"
+status=0
+TMPDIR=$work "${hosts[@]}" --rate 10gbit --streams 64K --sizes 8 --json "$work/all.json" >"$work/out" 2>"$work/err" || status=$?
+if [ "$status" -eq 77 ]; then
+    cat "$work/err"
+    exit 77
+fi
+cat "$work/err"
+[ "$status" -eq 0 ]
+python3 - "$work/all.json" <<'PYTHON'
+import json, shutil, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    document = json.load(file)
+assert document["nodes"] == "2,1" and document["rate"] == "10gbit"
+stream, collectives = document["stream"], document["collectives"]
+for part, points in ((stream, {("latency", 8), ("bandwidth", 64 << 10)}), (collectives, {("allreduce", 8), ("alltoall", 8)})):
+    assert {(row["measure"], row["bytes"]) for row in part["points"]} == points, part["points"]
+    for row in part["points"]:
+        assert any(name.startswith("tutti: ") for name in row["values"]), row
+        assert min(row["values"].values()) > 0 and not row["limits"], row
+if shutil.which("ucx_perftest"):
+    assert all(row["best"].startswith("ucx: ") for row in stream["points"]), stream
+    assert [target["bound"] for target in stream["targets"]] == ["at least 0.9"]
+# Ten gigabits a second are 1192 MiB, which a bucket of 256 KiB does not change much.
+assert all(value < 1500 for row in stream["points"] if row["unit"] == "MiB/s" for value in row["values"].values()), stream
+assert {name.split(":")[0] for row in collectives["points"] for name in row["values"]} >= {"tutti"}
+for row, target in zip(collectives["points"], collectives["targets"]):
+    assert row["best"].startswith("openmpi: ") and abs(target["measured"] - 1 / row["ratio"]) < 2e-3, (row, target)
+PYTHON
+grep -q '^Hosts with 2,1 ranks; cables: 10gbit\.$' "$work/out"
+grep -q '^### Messages between two hosts$' "$work/out"
+
+links | diff "$work/before" -
+[ -z "$(find "$work" -name 'tutti-hosts-*')" ]
+[ -z "$(grep -lsFz "TMPDIR=$work" /proc/[0-9]*/environ | grep -vE "^/proc/(self|thread-self|$$)/" || true)" ]
+echo 'hosts: points, targets, errors, and nothing left'
