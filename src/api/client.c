@@ -8,6 +8,9 @@
 #include "api/api.h"
 #include "plan/network.h"
 
+/* What comes over a network wakes nobody: who sleeps looks again after so long. */
+#define NAP_NS 50000
+
 /* ---- Joining ---- */
 
 /* Where the others' blocks are is known when they have come (tt_team_met). */
@@ -103,6 +106,7 @@ static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
         return status;
     }
     tt_team_met(&client->world->run);
+    if (tt_msg_is_wired(client->msg)) client->fabric.patience.nap_ns = NAP_NS;
     *made = client;
     return TUTTI_OK;
 }

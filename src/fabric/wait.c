@@ -127,6 +127,7 @@ static void announce(struct tt_wait *w)
 static void sleep_on_bell(struct tt_wait *w)
 {
     int64_t ns = SLEEP_MOST_NS;
+    if (w->patience->nap_ns) ns = w->patience->nap_ns << tt_min(w->naps++, 5);
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->bell->rung, FUTEX_WAIT, w->rung, &most);

@@ -29,6 +29,8 @@ struct tt_patience {
     int spins;  /* looks before the first yield */
     int yields; /* yields before the sleep */
     bool can_sleep;
+    int64_t nap_ns; /* where a network may bring something, which rings no bell: how long the first sleep is, each one
+                       twice as long as the last, up to 32 times; 0: it does not */
 };
 
 /* Ranks on this machine more than cores means no spin but many yields. */
@@ -50,7 +52,7 @@ struct tt_wait {
     struct tt_job_page *job;
     struct tt_bell *bell;
     int64_t until_ns; /* sleeps no longer than this; INT64_MAX: for ever */
-    int spun, yielded;
+    int spun, yielded, naps;
     bool announced;
     uint32_t rung;
 };
@@ -85,7 +87,7 @@ void tt_wait_done(struct tt_wait *w);
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);
-    w->spun = w->yielded = 0;
+    w->spun = w->yielded = w->naps = 0;
 }
 
 /* TSan knows no fences: the same protocol with a sequentially consistent operation. */

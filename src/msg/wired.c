@@ -50,6 +50,11 @@ tutti_status tt_wired_tell(struct tt_msg *msg)
     return tt_boot_tell(msg->f, first->address, first->address_bytes);
 }
 
+bool tt_msg_is_wired(const struct tt_msg *msg)
+{
+    return msg->ops != NULL;
+}
+
 bool tt_wired_is_far(const tutti_context *c, int rank)
 {
     return c->msg->ops && is_far(c->msg, rank);

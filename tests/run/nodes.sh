@@ -28,3 +28,9 @@ if [ "$how" = processes ]; then
     on 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
     on 5 2,2,1 env TUTTI_RADIX=4
 fi
+# Over a real network, where the library for it is there.
+if [ "$how" = processes ] && TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
+    export TUTTI_WIRE=1 LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
+    on 2 '1*2' env
+    on 4 2,1,1 env UCX_TLS=tcp,self
+fi
