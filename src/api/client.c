@@ -8,9 +8,6 @@
 #include "api/api.h"
 #include "plan/network.h"
 
-/* What comes over a network wakes nobody: who sleeps looks again after so long. */
-#define NAP_NS 50000
-
 /* ---- Joining ---- */
 
 /* Where the others' blocks are is known when they have come (tt_team_met). */
@@ -105,8 +102,8 @@ static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
         destroy(client);
         return status;
     }
+    client->fabric.patience.alarm = tt_msg_alarm(tt_msg_context(client->msg, 0));
     tt_team_met(&client->world->run);
-    if (tt_msg_is_wired(client->msg)) client->fabric.patience.nap_ns = NAP_NS;
     *made = client;
     return TUTTI_OK;
 }

@@ -4,7 +4,8 @@
  *
  * Waiting is that of collectives (fabric/wait.h): what looks is tutti_advance, and whatever makes it find something
  * rings the bell of the context: a packet put in a ring for it, work posted to it, a rank that failed or left. So the
- * second look of who is about to sleep finds it, or who rings finds the sleeper.
+ * second look of who is about to sleep finds it, or who rings finds the sleeper. Of a context that is on a network as well
+ * the network's descriptor wakes.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -71,10 +72,13 @@ tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *event
 
 /* ---- Blocking ---- */
 
-static void begin(struct tt_wait *wait, const tutti_context *context)
+/* How to wait for a context, into *patience, which must last as long. */
+static void begin(struct tt_wait *wait, struct tt_patience *patience, const tutti_context *context)
 {
     const struct tt_fabric *f = &tt_msg_client(context)->fabric;
-    tt_wait_begin(wait, &f->patience, f->job, f->me);
+    *patience = f->patience;
+    patience->alarm = tt_msg_alarm(context);
+    tt_wait_begin(wait, patience, f->job, f->me);
     tt_wait_at(wait, tt_msg_index(context));
 }
 
@@ -86,12 +90,13 @@ static int64_t deadline(int timeout_ms)
 tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events)
 {
     struct tt_wait wait;
+    struct tt_patience patience;
     if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
     const struct tt_job_page *job = tt_msg_client(context)->fabric.job;
     uint32_t failures = atomic_load(&job->failures);
     int n;
     tutti_status status;
-    begin(&wait, context);
+    begin(&wait, &patience, context);
     wait.until_ns = deadline(timeout_ms);
     while ((status = tutti_advance(context, &n)) == TUTTI_OK && n == 0) {
         if (atomic_load(&job->failures) != failures) break;
@@ -128,7 +133,8 @@ static void *helper_main(void *arg)
 {
     struct tt_helper *h = arg;
     struct tt_wait wait;
-    begin(&wait, h->context);
+    struct tt_patience patience;
+    begin(&wait, &patience, h->context);
     while (!atomic_load(&h->end)) {
         int n = 0;
         note(h, tutti_advance(h->context, &n));

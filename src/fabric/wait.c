@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -18,6 +19,9 @@
 /* A sleep never lasts longer: what nobody can ring for (a rank that was killed together with the
  * launcher) is noticed by looking. */
 #define SLEEP_MOST_NS 50000000
+/* Of one look to the next, of who sleeps on a network's descriptor. */
+#define DOZE_LEAST_NS 20000
+#define DOZE_MOST_NS 1000000
 
 static long futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *timeout)
 {
@@ -127,12 +131,23 @@ static void announce(struct tt_wait *w)
 static void sleep_on_bell(struct tt_wait *w)
 {
     int64_t ns = SLEEP_MOST_NS;
-    if (w->patience->nap_ns) ns = w->patience->nap_ns << tt_min(w->naps++, 5);
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->bell->rung, FUTEX_WAIT, w->rung, &most);
     tt_wait_done(w);
     w->yielded = w->patience->yields; /* after a false alarm, announce again at once */
+}
+
+static void doze(struct tt_wait *w)
+{
+    const struct tt_alarm *alarm = w->patience->alarm;
+    struct pollfd ready = {.fd = alarm->descriptor, .events = POLLIN};
+    int64_t now = tt_clock_ns();
+    if (w->since_ns == 0) w->since_ns = now;
+    int64_t ns = tt_max(DOZE_LEAST_NS, tt_min(DOZE_MOST_NS, (now - w->since_ns) / 8));
+    if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - now));
+    struct timespec most = {.tv_nsec = (long)ns};
+    if (alarm->arm(alarm->arg)) (void)ppoll(&ready, 1, &most, NULL);
 }
 
 void tt_wait_more(struct tt_wait *w)
@@ -143,7 +158,9 @@ void tt_wait_more(struct tt_wait *w)
     } else if (w->yielded < w->patience->yields || !w->patience->can_sleep) {
         w->yielded++;
         sched_yield();
-    } else if (!w->announced)
+    } else if (w->patience->alarm)
+        doze(w);
+    else if (!w->announced)
         announce(w); /* and look once more */
     else
         sleep_on_bell(w);

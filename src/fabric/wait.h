@@ -18,19 +18,30 @@
  * wakes all that sleep on it, and those that it was not for look in vain and sleep again. A ring before another one
  * announces itself is not lost to that one: it reads the bell after it was rung, and its second look comes later still.
  * Which bell is for what (tt_bell_of) both sides know: what is meant for context c of a rank rings the bell of c.
+ *
+ * Who waits for a network too sleeps on that one's descriptor, and cannot sleep on the bell at the same time; nobody rings
+ * for him, and he looks by himself after an eighth of the time that he has waited, so that what comes through memory
+ * is late by no more than that, and by no more than a millisecond.
  */
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
 
 #include "fabric/segment.h"
 
+/* What wakes a waiter besides the bell: a network's descriptor, readable when something comes after arm returned true.
+ * False: something came, look again. */
+struct tt_alarm {
+    int descriptor; /* -1: there is none */
+    bool (*arm)(void *arg);
+    void *arg;
+};
+
 /* How one waiter behaves; made once for a client (local). */
 struct tt_patience {
     int spins;  /* looks before the first yield */
     int yields; /* yields before the sleep */
     bool can_sleep;
-    int64_t nap_ns; /* where a network may bring something, which rings no bell: how long the first sleep is, each one
-                       twice as long as the last, up to 32 times; 0: it does not */
+    const struct tt_alarm *alarm; /* NULL: none */
 };
 
 /* Ranks on this machine more than cores means no spin but many yields. */
@@ -52,7 +63,8 @@ struct tt_wait {
     struct tt_job_page *job;
     struct tt_bell *bell;
     int64_t until_ns; /* sleeps no longer than this; INT64_MAX: for ever */
-    int spun, yielded, naps;
+    int64_t since_ns; /* dozes on the alarm; 0: not yet */
+    int spun, yielded;
     bool announced;
     uint32_t rung;
 };
@@ -87,7 +99,8 @@ void tt_wait_done(struct tt_wait *w);
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);
-    w->spun = w->yielded = w->naps = 0;
+    w->spun = w->yielded = 0;
+    w->since_ns = 0;
 }
 
 /* TSan knows no fences: the same protocol with a sequentially consistent operation. */

@@ -177,6 +177,7 @@ struct tutti_context {
     struct tutti_pending *spare; /* for the next message that is put off ... */
     char *spare_data;            /* ... and its payload, if there is no other memory */
     struct tt_port *port;
+    struct tt_alarm alarm; /* the port's */
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
     int cards,

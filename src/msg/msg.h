@@ -42,8 +42,8 @@ tutti_client *tt_msg_client(const tutti_context *context);
 
 /* As tutti_advance, but for teams. */
 tutti_status tt_msg_advance(tutti_context *context, int *events);
-/* Some ranks are reached over a network only. */
-bool tt_msg_is_wired(const struct tt_msg *msg);
+/* What wakes who waits for this context besides its bell; NULL: nothing. */
+const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
 /* Nothing was ever sent to or from this context, so that there is nothing to advance: one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 

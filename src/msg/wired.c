@@ -50,11 +50,6 @@ tutti_status tt_wired_tell(struct tt_msg *msg)
     return tt_boot_tell(msg->f, first->address, first->address_bytes);
 }
 
-bool tt_msg_is_wired(const struct tt_msg *msg)
-{
-    return msg->ops != NULL;
-}
-
 bool tt_wired_is_far(const tutti_context *c, int rank)
 {
     return c->msg->ops && is_far(c->msg, rank);
@@ -80,11 +75,24 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     tt_take_fault(c, status);
 }
 
+static bool arm(void *arg)
+{
+    const tutti_context *c = arg;
+    return c->msg->ops->port_arm(c->port) !=
+           TUTTI_AGAIN; /* where it cannot be, the pauses are all there is */
+}
+
+const struct tt_alarm *tt_msg_alarm(const tutti_context *c)
+{
+    return c->port ? &c->alarm : NULL;
+}
+
 tutti_status tt_wired_context(tutti_context *c)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
     if (!ops) return TUTTI_OK;
     TT_TRY(ops->port_open(c->msg->wire, arrive, c, &c->port));
+    c->alarm = (struct tt_alarm){.descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
     atomic_fetch_or(&c->mail->news, TT_MAIL_IN_USE); /* never idle */
     return ops->port_address(c->port, c->address, &c->address_bytes);
