@@ -154,16 +154,15 @@ static void take_report(tutti_context *context, const tutti_message *message,
 static void report(tutti_client *client)
 {
     int reports = 0, p = tutti_size(tutti_world(client));
+    atomic_int taken = 0;
     tutti_endpoint *root;
     tutti_context *context = tutti_context_at(client, 0);
     check(tutti_dispatch(client, REPORT, take_report, &reports));
     check(tutti_barrier(tutti_world(client)));
     check(tutti_endpoint_to(client, 0, 0, &root));
-    tutti_status status;
-    while ((status = tutti_message_immediate(context, root, REPORT, NULL, 0, NULL, 0)) ==
-           TUTTI_AGAIN)
-        check(tutti_advance(context, NULL));
-    check(status);
+    const tutti_send send = {.to = root, .dispatch = REPORT, .delivered = set_flag, .arg = &taken};
+    check(tutti_message_send(context, &send));
+    wait_for(context, &taken);
     if (tutti_rank(tutti_world(client)) == 0) {
         while (reports < p) check(tutti_advance_wait(context, -1, NULL));
         printf("%d reports\n", reports);

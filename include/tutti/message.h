@@ -59,11 +59,12 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
  * function was there to be told of (a dispatch that nobody registered: ARG). One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
-/* The same for contexts[0..n-1] of one client, in turn. */
+/* The same for contexts[0..n-1] of one client, in turn: all of them, whatever becomes of one. Errors: the first; ARG. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
-/* Blocks until something may have happened for the context, timeout_ms have passed (negative: never), or somebody
- * died; then advances it as tutti_advance does. Spins, yields and sleeps as collectives do. AGAIN: timed out. */
+/* Advances the context as tutti_advance does, and blocks until that found something to do, until timeout_ms have passed
+ * (negative: never; then AGAIN), or until some rank died or left. Spins, yields and sleeps as collectives do; what is posted
+ * by another thread wakes it too. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
 /* Hands `work` to a context from any thread: it is called with (context, arg) by whoever advances
@@ -72,10 +73,13 @@ typedef void tutti_work_fn(tutti_context *context, void *arg);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
                                                    void *arg);
 
-/* Has a thread of the library advance the context from now on, asleep while nothing comes. Nobody else may use the
- * context until tutti_helper_stop but by tutti_post. Not for context 0 (ARG). Errors: ARG, LIMIT. Local. */
+/* Has a thread of the library advance the context from now on, asleep while nothing comes: a message or posted work wakes it.
+ * Handlers, completion functions and posted work of the context are called in that thread, in which all signals are blocked.
+ * Nobody else may use the context until tutti_helper_stop but by tutti_post. Not for context 0 (ARG). Errors: ARG (it
+ * has one already), LIMIT (no more threads), MEMORY. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_helper_start(tutti_context *context);
-/* Blocks until that thread has ended. The last error it came upon. Errors: ARG (there is none). Local. */
+/* Blocks until that thread has ended, after what it is calling; what is posted and not done stays posted. Returns the last
+ * error that tutti_advance gave it, or ARG (there is no helper; or it is called in it). tutti_finalize does it too. Local. */
 TUTTI_API tutti_status tutti_helper_stop(tutti_context *context);
 
 /* ---- Endpoints ------------------------------------------------------------------------------ */

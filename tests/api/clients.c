@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -373,6 +374,29 @@ static int killed(int argc, char **argv)
     return 0;
 }
 
+/* Two helpers that have heard of each other and have nothing to do: they take no fifth of a processor. */
+static int idle(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    struct timespec before, after;
+    tutti_context *c[2];
+    tutti_client *client = join();
+    messages(client, 3, 4);
+    must(tutti_contexts(client, 2, c) == TUTTI_OK);
+    for (int i = 0; i < 2; i++) must(tutti_helper_start(c[i]) == TUTTI_OK);
+    usleep(300000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    usleep(1000000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    double cpu =
+        (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+    printf("%.3f s of processors in a second\n", cpu);
+    must(cpu < 0.2);
+    messages(client, 4, 4);
+    must(tutti_finalize(client) == TUTTI_OK);
+    return 0;
+}
+
 /* ---- Jobs of threads ---- */
 
 static void rank_main(tutti_client *client, void *arg)
@@ -413,7 +437,8 @@ int main(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } deeds[] = {{"together", together}, {"orders", orders}, {"turns", turns},
                  {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
-                 {"killed", killed},     {"jobs", jobs},     {"starving", starving}};
+                 {"killed", killed},     {"jobs", jobs},     {"idle", idle},
+                 {"starving", starving}};
     for (size_t i = 0; argc > 1 && i < sizeof deeds / sizeof *deeds; i++)
         if (strcmp(argv[1], deeds[i].name) == 0) return deeds[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");

@@ -16,10 +16,12 @@ expect 0 go -n 2 "$clients" together 16 5
 # Also where messages go over the network library, if there is one.
 if TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
     TUTTI_WIRE=1 expect 0 go -n 2 "$clients" together 3 20
+    TUTTI_WIRE=1 expect 0 go -n 2 "$clients" idle
 else
     says err 'UCX'
 fi
 
+expect 0 go -n 2 "$clients" idle
 expect 0 go -n 3 "$clients" orders
 expect 0 go -n 2 "$clients" many
 says out '^a job has at most 16 clients that some rank has not finalized yet: finalize one first$'
