@@ -34,7 +34,7 @@ struct tutti_client {
     tutti_team *world;
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* of each context; NULL: none */
-    struct tt_far *far; /* NULL: the job is on one node */
+    struct tt_far *far;                       /* NULL: the job is on one node */
     struct tt_agree *agree;
 };
 

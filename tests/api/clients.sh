@@ -30,7 +30,7 @@ expect 0 go -n 2 "$clients" jobs
 # What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
-TUTTI_WINDOW=4K expect 0 go -n 2 "$clients" turns $turns
+TUTTI_WINDOW=4K expect 0 go --timeout 300 -n 2 "$clients" turns $turns
 [ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
 
 # One makes fewer: the others are told when it ends.
