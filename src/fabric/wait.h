@@ -91,6 +91,12 @@ static inline void tt_relax(void)
 #endif
 }
 
+/* It sleeps between looks, so that there is time for looking at more. */
+static inline bool tt_wait_is_long(const struct tt_wait *w)
+{
+    return w->announced || w->since_ns != 0;
+}
+
 /* Called each time the waiter has looked in vain; returns to have it look again. */
 void tt_wait_more(struct tt_wait *w);
 /* Called when it has what it waited for, or gives up. */

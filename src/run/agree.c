@@ -384,7 +384,7 @@ static void meet(struct meeting *m)
     while (go_on(m), !is_done(m)) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
-        tt_team_check(t, wait.announced);
+        tt_team_check(t, tt_wait_is_long(&wait));
     }
     tt_wait_done(&wait);
 }

@@ -311,7 +311,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
             tt_wait_more(&wait);
-            tt_team_check(t, wait.announced);
+            tt_team_check(t, tt_wait_is_long(&wait));
         }
         tt_wait_done(&wait);
     }

@@ -194,7 +194,7 @@ tutti_status tt_team_leave(struct tt_team *t)
     while (atomic_load(mine) < (uint32_t)t->near - 1 && t->broken == TUTTI_OK) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
-        tt_team_check(t, wait.announced);
+        tt_team_check(t, tt_wait_is_long(&wait));
     }
     tt_wait_done(&wait);
     return t->broken == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
