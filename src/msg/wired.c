@@ -105,7 +105,7 @@ static void lost(void *arg, tutti_status status)
     struct tt_peer *peer = arg;
     (void)status;
     struct tt_fabric *f = peer->owner->f;
-    tt_common_fail(f->job, f->common, peer->rank, TT_CAUSE_STATUS, TUTTI_ERR_PEER);
+    tt_common_fail(f->job, f->common, peer->rank, TT_CAUSE_LOST, 0);
 }
 
 static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *address,
