@@ -63,7 +63,8 @@ static tutti_status make_scratch(struct tt_exec *exec)
 
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
 {
-    struct tt_exec *exec = tt_calloc(1, exec_bytes(plan));
+    size_t more = team->remote ? sizeof(struct tt_abroad) : 0;
+    struct tt_exec *exec = tt_calloc(1, exec_bytes(plan) + more);
     if (!exec) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to run a plan");
         return NULL;
@@ -73,6 +74,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
     exec->plain = !exec->traced && !team->remote;
+    if (team->remote) exec->abroad = (struct tt_abroad *)((char *)exec + exec_bytes(plan));
     exec->looks = team->fabric->patience.spins > 0 ? 16 : 1;
     place_lanes(exec);
     if (make_scratch(exec) == TUTTI_OK) return exec;
@@ -124,7 +126,6 @@ static void begin_lanes(struct tt_exec *exec)
         struct tt_lane_run *lane = &exec->lane[i];
         tt_iter_begin(&lane->iter, plan, (int)i, lane->memory);
         lane->has_step = lane->ended = false;
-        lane->fetch = NULL;
     }
 }
 

@@ -24,11 +24,19 @@ struct tt_lane_run {
     int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
+/* Of an exec whose team has members on other nodes. */
+struct tt_transfer;
+struct tt_abroad {
+    struct tt_transfer *moving; /* under way */
+    tutti_region *region[3];    /* IN OUT TMP, while they are open to other nodes: from ... */
+    int64_t region_at[3];       /* ... this byte on */
+};
+
+enum { TT_FETCHED = TT_BUFFERS }; /* where operands are that had to be got */
+
 /* Bound to buffers; reused from start to start. The caller sets what stands above the line before
  * tt_exec_start and leaves it alone until the state is IDLE again.
  * Invariants: RUNNING means team->running[slot] == this. */
-enum { TT_FETCHED = TT_BUFFERS }; /* where operands are that had to be got */
-struct tt_transfer;
 struct tt_exec {
     struct tt_team *team;
     const struct tt_plan *plan;
@@ -48,13 +56,11 @@ struct tt_exec {
     uint32_t lanes_left;
     bool traced, plain; /* plain: its steps need nothing but to be done */
     struct tt_line *line;
-    tt_reduce_fn *reduce;       /* of the plan's type and operation; NULL for user-defined ones */
-    int64_t tmp_offset;         /* of TMP in the segment; -1: private */
-    struct tt_end *ends;        /* with messages under way */
-    struct tt_transfer *moving; /* to and from other nodes */
-    tutti_region *region[3];    /* IN OUT TMP, while they are open to other nodes: from ... */
-    int64_t region_at[3];       /* ... this byte on */
-    struct tt_exec *next;       /* in the queue */
+    tt_reduce_fn *reduce;     /* of the plan's type and operation; NULL for user-defined ones */
+    int64_t tmp_offset;       /* of TMP in the segment; -1: private */
+    struct tt_end *ends;      /* with messages under way */
+    struct tt_exec *next;     /* in the queue */
+    struct tt_abroad *abroad; /* NULL: the team is on one node */
     struct tt_lane_run lane[];
 };
 

@@ -78,9 +78,8 @@ bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes)
     if (t->broken != TUTTI_OK) return false;
     tutti_status status = tt_step_compare(x->exec, x->peer);
     if (status == TUTTI_OK)
-        status =
-            tt_fail(TUTTI_ERR_MISMATCH, "rank %d sends %lld bytes where rank %d expects %lld", x->peer,
-                    (long long)bytes, t->me, (long long)x->len);
+        status = tt_fail(TUTTI_ERR_MISMATCH, "rank %d sends %lld bytes where rank %d expects %lld",
+                         x->peer, (long long)bytes, t->me, (long long)x->len);
     tt_team_break(t, status);
     return false;
 }
@@ -339,8 +338,8 @@ void tt_far_release(struct tt_exec *exec)
 {
     for (uint32_t i = 0; i < exec->plan->lanes; i++) tt_far_fetched(exec, i);
     for (int b = TT_IN; b <= TT_TMP; b++) {
-        if (exec->region[b]) (void)tt_msg_region_free(exec->region[b]);
-        exec->region[b] = NULL;
+        if (exec->abroad->region[b]) (void)tt_msg_region_free(exec->abroad->region[b]);
+        exec->abroad->region[b] = NULL;
     }
 }
 
@@ -359,7 +358,7 @@ static void withdraw(struct tt_team *t, struct tt_transfer *x)
 bool tt_far_fail(struct tt_exec *exec)
 {
     bool writes = false;
-    for (struct tt_transfer *x = exec->moving, *after; x; x = after) {
+    for (struct tt_transfer *x = exec->abroad->moving, *after; x; x = after) {
         after = x->after;
         if (x->posted)
             withdraw(exec->team, x);
@@ -374,11 +373,11 @@ bool tt_far_fail(struct tt_exec *exec)
 
 void tt_far_forget(struct tt_exec *exec)
 {
-    while (exec->moving) {
-        if (exec->moving->posted)
-            withdraw(exec->team, exec->moving);
+    while (exec->abroad->moving) {
+        if (exec->abroad->moving->posted)
+            withdraw(exec->team, exec->abroad->moving);
         else
-            tt_transfer_unlist(exec->moving);
+            tt_transfer_unlist(exec->abroad->moving);
     }
     tt_far_release(exec);
 }
@@ -387,7 +386,7 @@ bool tt_far_waits_for(const struct tt_exec *exec, int rank)
 {
     const struct tt_team *t = exec->team;
     const struct tt_mirror *m = t->remote->mirror[rank];
-    for (const struct tt_transfer *x = exec->moving; x; x = x->after)
+    for (const struct tt_transfer *x = exec->abroad->moving; x; x = x->after)
         if (x->peer == rank) return true;
     return m && m->done != TT_FAR_LEFT && m->asked > exec->number &&
            exec->number >= m->done + t->slots;

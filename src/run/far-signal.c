@@ -153,10 +153,10 @@ static struct extent all_pieces(const struct tt_exec *exec, int b)
 /* The key of an opened buffer, which is registered as long as the execution lasts. */
 static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
 {
-    tutti_region **region = &exec->region[b];
+    tutti_region **region = &exec->abroad->region[b];
     if (!*region) {
         struct extent all = all_pieces(exec, b);
-        exec->region_at[b] = all.begin;
+        exec->abroad->region_at[b] = all.begin;
         TT_TRY(tt_msg_region(exec->team->far->msg, exec->buffer[b] + all.begin,
                              (size_t)(all.end - all.begin), region));
     }
@@ -170,7 +170,7 @@ static tutti_status open_buffer(struct tt_exec *exec, int rank, int b, struct tt
     o->bytes[b] = piece.end - piece.begin;
     if (!(exec->plan->opens & 1u << b) || o->bytes[b] == 0) return TUTTI_OK;
     TT_TRY(key_of(exec, b, &o->key[o->keys]));
-    o->offset[b] = piece.begin - exec->region_at[b];
+    o->offset[b] = piece.begin - exec->abroad->region_at[b];
     o->keyed |= 1u << b;
     o->keys++;
     return TUTTI_OK;

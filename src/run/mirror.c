@@ -56,9 +56,9 @@ void tt_transfer_list(struct tt_transfer *x, struct tt_exec *exec)
 {
     x->exec = exec;
     x->before = NULL;
-    x->after = exec->moving;
+    x->after = exec->abroad->moving;
     if (x->after) x->after->before = x;
-    exec->moving = x;
+    exec->abroad->moving = x;
 }
 
 void tt_transfer_unlist(struct tt_transfer *x)
@@ -68,7 +68,7 @@ void tt_transfer_unlist(struct tt_transfer *x)
     if (x->before)
         x->before->after = x->after;
     else
-        x->exec->moving = x->after;
+        x->exec->abroad->moving = x->after;
     x->exec = NULL;
 }
 

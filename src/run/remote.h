@@ -65,7 +65,7 @@ struct tt_arrivals {
     struct tt_arrival *first, **end;
 };
 
-/* Something started, with the memory that it moves. Listed in exec->moving while exec is not NULL. */
+/* Something started, with the memory that it moves. Listed in exec->abroad->moving while exec is not NULL. */
 struct tt_transfer {
     struct tt_far *far;
     struct tt_transfer *all, *next;     /* of the client's; of those spare, or posted */
