@@ -292,7 +292,8 @@ void tt_far_tell(struct tt_exec *exec)
 void tt_far_name(struct tt_exec *exec, struct tt_mirror *m)
 {
     bool told = m->named[exec->slot] == exec->number + 1 && !has_opening(exec, m);
-    if (!told && m->done != TT_FAR_LEFT) (void)signal_one(exec, m, TT_NO_LANE, 0);
+    if (told || m->done == TT_FAR_LEFT || tt_far_may_send(exec, m->rank, &m) != TUTTI_OK) return;
+    (void)signal_one(exec, m, TT_NO_LANE, 0);
 }
 
 static void tell_broken(struct tt_team *t, struct tt_mirror *m)

@@ -336,7 +336,7 @@ static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_mes
         tt_far_broke(t);
     else if (a->credit)
         credited(t, m, &a->packet.head);
-    else
+    else if (a->packet.head.number < tt_team_begun(t) + t->slots) /* no more was allowed */
         arrived(t, m, a, message, receive);
 }
 
@@ -361,7 +361,7 @@ static void take_message(tutti_context *context, const tutti_message *message,
     struct tt_team *t = team_of(far, a.packet.head.team);
     if (t)
         receive_for(t, &a, message, receive);
-    else if (a.packet.head.team >= far->next_id)
+    else if (a.packet.head.team >= far->next_id && a.packet.head.number < TT_SLOTS)
         keep_for_team(far, &a, message, receive);
 }
 

@@ -14,7 +14,7 @@
 #include "api/api.h"
 #include "run/remote.h"
 
-enum { CALLS = 3000, MANY = 40 };
+enum { CALLS = 1500, MANY = 40 };
 
 static void check(bool good, const tutti_team *team, const char *what)
 {

@@ -15,14 +15,13 @@ on() {
     done
 }
 how=$1
-on 2 '1*2' env
 on 3 '1*3' env
 on 8 4,2,1,1 env
-on 6 3,3 env
-on 6 1,5 env
 on 4 1,2,1 env TUTTI_EAGER=0
-on 3 2,1 env TUTTI_EAGER=1M
 if [ "$how" = processes ]; then
+    on 6 3,3 env
+    on 6 1,5 env
+    on 3 2,1 env TUTTI_EAGER=1M
     on 4 2,2 env TUTTI_CMA=0
     on 3 2,1 env TUTTI_WINDOW=1K
     on 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
