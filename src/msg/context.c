@@ -70,7 +70,7 @@ static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **
     c->index = index;
     c->signals = f->ops->signalling != NULL;
     c->failures = atomic_load(&f->job->failures);
-    c->peer = tt_calloc((size_t)f->size, sizeof *c->peer);
+    c->peer = tt_alloc_lines((size_t)f->size * sizeof *c->peer);
     tutti_status status =
         c->peer ? tt_wired_context(c) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
     if (status != TUTTI_OK)

@@ -225,8 +225,8 @@ tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
 /* An answer without data, for which a parcel was reserved. */
-void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_kind kind, uint64_t a,
-                    uint64_t b);
+void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
+                    uint64_t a, uint64_t b);
 /* Sends what waits and can go. Errors: those of making a ring or a link. */
 tutti_status tt_post_waiting(tutti_context *context);
 /* A parcel that is wholly sent, and that no wire reads any more. */
@@ -262,6 +262,8 @@ void tt_op_tell_ended(tutti_context *context);
 void tt_op_end_lost(tutti_context *context, struct tt_peer *peer);
 /* Its ACK has come. */
 void tt_op_answer(tutti_context *context, struct tt_op *op, tutti_status status);
+/* What belongs to a fence that will not be told of any more (onesided.c). */
+void tt_fence_drop(struct tt_op *op);
 /* Of a wire, before its ports are closed. */
 void tt_op_close_keys(tutti_context *context);
 void tt_op_close(tutti_context *context);

@@ -34,8 +34,10 @@ static tutti_status by_fabric(const struct transfer *t)
 static tutti_status by_messages(const struct transfer *t)
 {
     uint64_t region = t->key.region, offset = (uint64_t)t->offset;
-    struct tt_packet get = {.kind = TT_GET, .arg = {region, offset, (uint64_t)t->bytes, t->op->id}};
-    struct tt_packet put = {.kind = TT_PUT, .arg = {region, offset, t->op->id}, .data = t->here};
+    struct tt_packet get = {.kind = TT_PACKET_GET,
+                            .arg = {region, offset, (uint64_t)t->bytes, t->op->id}};
+    struct tt_packet put = {
+        .kind = TT_PACKET_PUT, .arg = {region, offset, t->op->id}, .data = t->here};
     if (t->put) TT_TRY(tt_post_packet(t->context, t->peer, &put, t->bytes, t->op, true));
     if (!t->put) TT_TRY(tt_post_packet(t->context, t->peer, &get, 0, NULL, false));
     return TUTTI_AGAIN;
@@ -116,13 +118,19 @@ static void passed(tutti_context *c, void *arg, tutti_status status)
     tt_free(fence);
 }
 
+void tt_fence_drop(struct tt_op *op)
+{
+    struct fence *fence = op->arg;
+    if (--fence->left == 0) tt_free(fence);
+}
+
 static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct fence *fence)
 {
     struct tt_op *op = tt_op_new(c, TT_OP_FENCE, peer);
     if (!op) return TUTTI_ERR_MEMORY;
     op->done = passed;
     op->arg = fence;
-    struct tt_packet p = {.kind = TT_FENCE, .arg = {op->id}};
+    struct tt_packet p = {.kind = TT_PACKET_FENCE, .arg = {op->id}};
     fence->left++;
     tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;

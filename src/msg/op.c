@@ -5,6 +5,8 @@
  * An id is (how many times the place was used) << 32 | place + 1: an answer that comes twice, late, or from somebody else finds
  * nothing.
  */
+#include <string.h>
+
 #include "msg/pull.h"
 
 enum {
@@ -14,8 +16,10 @@ enum {
 static bool grow(tutti_context *c)
 {
     int room = c->op_room ? 2 * c->op_room : 16;
-    struct tt_op **op = tt_realloc(c->op, (size_t)room * sizeof *op);
+    struct tt_op **op = tt_alloc_lines((size_t)room * sizeof *op);
     if (!op) return false;
+    if (c->ops) memcpy(op, c->op, (size_t)c->ops * sizeof *op);
+    tt_free(c->op);
     c->op = op;
     c->op_room = room;
     return true;
@@ -24,7 +28,7 @@ static bool grow(tutti_context *c)
 static struct tt_op *add(tutti_context *c)
 {
     if (c->ops == c->op_room && !grow(c)) return NULL;
-    struct tt_op *op = tt_alloc(sizeof *op);
+    struct tt_op *op = tt_alloc_lines(sizeof *op);
     if (!op) return NULL;
     *op = (struct tt_op){.id = (uint64_t)c->ops + 1};
     c->op[c->ops++] = op;
@@ -183,6 +187,7 @@ void tt_op_close_keys(tutti_context *c)
 void tt_op_close(tutti_context *c)
 {
     for (int i = 0; i < c->ops; i++) {
+        if (c->op[i]->kind == TT_OP_FENCE) tt_fence_drop(c->op[i]);
         tt_op_free(c, c->op[i]);
         tt_free(c->op[i]);
     }

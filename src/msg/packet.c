@@ -19,12 +19,13 @@ struct origin {
 static const struct {
     signed char args; /* -1: no such kind */
     bool message;     /* has a dispatch and may have a header */
-} kinds[TT_KINDS] = {
-    [TT_NOTHING] = {-1, false}, [TT_EAGER] = {0, true}, [TT_EAGER_TOLD] = {1, true},
-    [TT_RTS] = {3, true},       [TT_ACK] = {2, false},  [TT_PULL] = {4, false},
-    [TT_DATA] = {2, false},     [TT_GET] = {4, false},  [TT_PUT] = {3, false},
-    [TT_FENCE] = {1, false},    [TT_CARD] = {1, false}, [TT_CARD_IS] = {1, false},
-    [TT_BYE] = {0, false}};
+} kinds[TT_PACKET_KINDS] = {[TT_PACKET_NOTHING] = {-1, false},  [TT_PACKET_EAGER] = {0, true},
+                            [TT_PACKET_EAGER_TOLD] = {1, true}, [TT_PACKET_RTS] = {3, true},
+                            [TT_PACKET_ACK] = {2, false},       [TT_PACKET_PULL] = {4, false},
+                            [TT_PACKET_DATA] = {2, false},      [TT_PACKET_GET] = {4, false},
+                            [TT_PACKET_PUT] = {3, false},       [TT_PACKET_FENCE] = {1, false},
+                            [TT_PACKET_CARD] = {1, false},      [TT_PACKET_CARD_IS] = {1, false},
+                            [TT_PACKET_BYE] = {0, false}};
 
 _Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
 _Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");
@@ -32,7 +33,7 @@ _Static_assert(TT_BODY_MOST < 1 << 20, "that of the data has 20");
 _Static_assert(sizeof(struct origin) + 8 + TT_ARGS * 8 + TUTTI_HEADER_BYTES <= TT_WIRE_HEAD,
                "all but the data goes into a wire's head");
 
-int tt_packet_args(enum tt_kind kind)
+int tt_packet_args(enum tt_packet_kind kind)
 {
     return kinds[kind].args;
 }
@@ -40,7 +41,7 @@ int tt_packet_args(enum tt_kind kind)
 size_t tt_packet_length(uint64_t mark)
 {
     unsigned kind = tt_mark_kind(mark);
-    int args = kind < TT_KINDS && kinds[kind].args > 0 ? kinds[kind].args : 0;
+    int args = kind < TT_PACKET_KINDS && kinds[kind].args > 0 ? kinds[kind].args : 0;
     return tt_packet_front(args, tt_mark_header(mark)) + tt_mark_bytes(mark);
 }
 
@@ -56,8 +57,8 @@ char *tt_packet_write(const struct tt_packet *p, char *to)
 static bool read_mark(uint64_t mark, struct tt_packet *p)
 {
     unsigned kind = tt_mark_kind(mark);
-    if (kind >= TT_KINDS || kinds[kind].args < 0) return false;
-    p->kind = (enum tt_kind)kind;
+    if (kind >= TT_PACKET_KINDS || kinds[kind].args < 0) return false;
+    p->kind = (enum tt_packet_kind)kind;
     p->dispatch = (int)(mark >> 32 & 0xfff);
     p->header_bytes = tt_mark_header(mark);
     p->bytes = tt_mark_bytes(mark);

@@ -13,21 +13,21 @@
 #include "msg/msg.h"
 
 /* Ids name an operation (op.h) of the context that the packet goes to, or came from. */
-enum tt_kind {
-    TT_NOTHING,
-    TT_EAGER,      /* a message, whole */
-    TT_EAGER_TOLD, /* the same, to be acknowledged: id */
-    TT_RTS,  /* request to send a long one: id, bytes, address; the data are a wire's key, if any */
-    TT_ACK,  /* it is done: id, status */
-    TT_PULL, /* send me a part of a long message: id of the send, offset, bytes, id of mine */
-    TT_DATA, /* a part of what was asked for: id, offset */
-    TT_GET,  /* send me a part of a region: region, offset, bytes, id of mine */
-    TT_PUT,  /* put this into a region: region, offset, id to acknowledge or 0 */
-    TT_FENCE,   /* acknowledge when all before this is done: id */
-    TT_CARD,    /* where is your context of this number? it, and the asking one's address as data */
-    TT_CARD_IS, /* there: number, address as data */
-    TT_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
-    TT_KINDS
+enum tt_packet_kind {
+    TT_PACKET_NOTHING,
+    TT_PACKET_EAGER,      /* a message, whole */
+    TT_PACKET_EAGER_TOLD, /* the same, to be acknowledged: id */
+    TT_PACKET_RTS, /* request to send a long one: id, bytes, address; the data are a wire's key, if any */
+    TT_PACKET_ACK,  /* it is done: id, status */
+    TT_PACKET_PULL, /* send me a part of a long message: id of the send, offset, bytes, id of mine */
+    TT_PACKET_DATA,  /* a part of what was asked for: id, offset */
+    TT_PACKET_GET,   /* send me a part of a region: region, offset, bytes, id of mine */
+    TT_PACKET_PUT,   /* put this into a region: region, offset, id to acknowledge or 0 */
+    TT_PACKET_FENCE, /* acknowledge when all before this is done: id */
+    TT_PACKET_CARD, /* where is your context of this number? it, and the asking one's address as data */
+    TT_PACKET_CARD_IS, /* there: number, address as data */
+    TT_PACKET_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
+    TT_PACKET_KINDS
 };
 
 enum {
@@ -36,7 +36,7 @@ enum {
 };
 
 struct tt_packet {
-    enum tt_kind kind;
+    enum tt_packet_kind kind;
     int dispatch;
     uint64_t arg[TT_ARGS];
     const void *header;
@@ -45,7 +45,7 @@ struct tt_packet {
     size_t bytes;
 };
 
-int tt_packet_args(enum tt_kind kind);
+int tt_packet_args(enum tt_packet_kind kind);
 
 /* Bytes of args and header, the latter rounded up. */
 static inline size_t tt_packet_front(int args, size_t header_bytes)

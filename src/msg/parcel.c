@@ -9,7 +9,7 @@
 
 static bool add(tutti_context *c)
 {
-    struct tt_parcel *p = tt_alloc(sizeof *p);
+    struct tt_parcel *p = tt_alloc_lines(sizeof *p);
     if (!p) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
         return false;

@@ -51,7 +51,7 @@ static tutti_status put_out(tutti_context *c, struct tt_peer *peer, const struct
 
 static bool may_go_now(const struct tt_peer *peer, const struct tt_packet *p)
 {
-    return !peer->waiting.first && (p->kind != TT_FENCE || peer->wire_puts == 0);
+    return !peer->waiting.first && (p->kind != TT_PACKET_FENCE || peer->wire_puts == 0);
 }
 
 tutti_status tt_post_now(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
@@ -111,7 +111,7 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
     struct tt_packet piece = parcel->packet;
     piece.bytes = (size_t)tt_min(parcel->left, (int64_t)tt_post_most(c, peer));
     bool last = (int64_t)piece.bytes == parcel->left;
-    if (piece.kind == TT_PUT && !last) piece.arg[2] = 0;
+    if (piece.kind == TT_PACKET_PUT && !last) piece.arg[2] = 0;
     TT_TRY(peer->shares ? put_out(c, peer, &piece) : tt_wired_send(c, peer, &piece, parcel));
     parcel->left -= (int64_t)piece.bytes;
     if (piece.bytes) parcel->packet.data = (const char *)parcel->packet.data + piece.bytes;
@@ -122,7 +122,7 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
 /* A fence goes when the network has put what was put before it. */
 static bool may_go(const struct tt_peer *peer, const struct tt_parcel *parcel)
 {
-    return parcel->packet.kind != TT_FENCE || peer->wire_puts == 0;
+    return parcel->packet.kind != TT_PACKET_FENCE || peer->wire_puts == 0;
 }
 
 void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
@@ -188,7 +188,7 @@ tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct
     return status;
 }
 
-void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_kind kind, uint64_t a,
+void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind kind, uint64_t a,
                     uint64_t b)
 {
     struct tt_packet p = {.kind = kind, .arg = {a, b}};

@@ -157,7 +157,7 @@ static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct
                                int64_t begin)
 {
     tutti_status status = TUTTI_ERR_UNSUPPORTED;
-    struct tt_packet p = {.kind = TT_PULL,
+    struct tt_packet p = {.kind = TT_PACKET_PULL,
                           .arg = {r->id, (uint64_t)begin, (uint64_t)op->bytes, op->id}};
     if (r->key_bytes)
         status = tt_wired_move(c, op, r->data, r->key_bytes, r->address + (uint64_t)begin, op->to);
@@ -194,6 +194,13 @@ void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
     tt_receive_unref(r);
 }
 
+/* An address in the segment that is none: whoever told it is broken. */
+static bool is_wild(const struct tt_fabric *f, tt_address from, int64_t bytes)
+{
+    uint64_t offset = from & ~TT_ADDRESS_IN_SEGMENT;
+    return from & TT_ADDRESS_IN_SEGMENT && offset > (uint64_t)(f->segment->bytes - bytes);
+}
+
 static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
 {
     const void *near = tt_fabric_reach(f, from);
@@ -218,6 +225,8 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
 {
     struct tt_fabric *f = c->f;
     tt_address from = r->address + (uint64_t)begin;
+    if (bytes > f->segment->bytes || is_wild(f, from, bytes))
+        return tt_fail(TUTTI_ERR_ARG, "rank %d told an address that is none", r->peer->rank);
     const void *near = reach(f, r, from);
     if (near) {
         memcpy(r->to + begin, near, (size_t)bytes);

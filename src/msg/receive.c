@@ -17,7 +17,7 @@ bool tt_receive_reserve(tutti_context *c)
 {
     if (tt_likely(c->spare && c->spare_data)) return true;
     if (!c->spare) c->spare = tt_alloc_lines(sizeof *c->spare);
-    if (!c->spare_data) c->spare_data = tt_alloc(tt_ring_most(c->msg->ring_bytes));
+    if (!c->spare_data) c->spare_data = tt_alloc_lines(tt_ring_most(c->msg->ring_bytes));
     if (c->spare && c->spare_data) return true;
     (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that may be put off");
     return false;
@@ -51,7 +51,7 @@ static void pass_fences(tutti_context *c, struct tt_peer *peer)
         if (peer->oldest && peer->oldest->number <= fence->number) return;
         uint64_t id = fence->packet.arg[0];
         tt_parcel_give(c, tt_parcel_first(&peer->fences));
-        tt_post_answer(c, peer, TT_ACK, id, TUTTI_OK);
+        tt_post_answer(c, peer, TT_PACKET_ACK, id, TUTTI_OK);
     }
 }
 
@@ -70,7 +70,7 @@ static void close_one(tutti_context *c, struct tt_peer *peer, struct tt_open *op
 void tt_receive_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 {
     if (!peer->oldest) {
-        tt_post_answer(c, peer, TT_ACK, id, TUTTI_OK);
+        tt_post_answer(c, peer, TT_PACKET_ACK, id, TUTTI_OK);
         return;
     }
     struct tt_parcel *fence = tt_parcel_take(c);
@@ -106,25 +106,28 @@ static tutti_status fit(const tutti_receive *into, const struct tt_layout *layou
 }
 
 /* The last element may have come in part: what is missing of it stays as it is. */
-static void unpack(const struct tt_layout *l, const char *packed, char *to, int64_t bytes)
+static tutti_status unpack(const struct tt_layout *l, const char *packed, char *to, int64_t bytes)
 {
     int64_t whole = bytes / l->packed, rest = bytes % l->packed;
-    tt_layout_unpack(l, packed, to, whole);
     char *one = rest ? tt_alloc((size_t)l->packed) : NULL;
-    if (!one) return;
+    if (rest && !one)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for an element of %lld bytes",
+                       (long long)l->packed);
+    tt_layout_unpack(l, packed, to, whole);
+    if (!one) return TUTTI_OK;
     tt_layout_pack(l, one, to + whole * l->extent, 1);
     memcpy(one, packed + whole * l->packed, (size_t)rest);
     tt_layout_unpack(l, one, to + whole * l->extent, 1);
     tt_free(one);
+    return TUTTI_OK;
 }
 
-static void place(const struct tt_layout *layout, const tutti_receive *into, const void *data,
-                  int64_t bytes)
+static tutti_status place(const struct tt_layout *layout, const tutti_receive *into,
+                          const void *data, int64_t bytes)
 {
-    if (layout->solid)
-        memcpy(into->to, data, (size_t)bytes);
-    else
-        unpack(layout, data, into->to, bytes);
+    if (!layout->solid) return unpack(layout, data, into->to, bytes);
+    memcpy(into->to, data, (size_t)bytes);
+    return TUTTI_OK;
 }
 
 /* Of a message whose payload is here. */
@@ -134,7 +137,7 @@ static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t
     const struct tt_layout *layout = tt_layout_find(into->type);
     if (!into->to) return TUTTI_OK;
     TT_TRY(fit(into, layout, bytes, &take));
-    if (take > 0) place(layout, into, data, take);
+    if (take > 0) TT_TRY(place(layout, into, data, take));
     return take < bytes ? TUTTI_ERR_TRUNCATED : TUTTI_OK;
 }
 
@@ -152,7 +155,7 @@ static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     tell(c, &r->into, status);
     c->events++;
-    if (r->id) tt_post_answer(c, r->peer, TT_ACK, r->id, (uint64_t)status);
+    if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);
     close_one(c, r->peer, &r->open);
     tt_receive_unref(r);
 }
@@ -161,7 +164,7 @@ void tt_receive_ready(tutti_context *c, struct tutti_pending *r)
 {
     tutti_status status = (tutti_status)atomic_load(&r->status);
     tt_pull_end(c, r);
-    if (status == TUTTI_OK && r->packed) unpack(r->layout, r->packed, r->into.to, r->take);
+    if (status == TUTTI_OK && r->packed) status = unpack(r->layout, r->packed, r->into.to, r->take);
     if (status == TUTTI_OK && r->take < r->bytes) status = TUTTI_ERR_TRUNCATED;
     end(c, r, status);
 }
@@ -241,7 +244,7 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     r->peer = peer;
     r->bytes = (int64_t)p->bytes;
     r->is_long = false;
-    r->id = p->kind == TT_EAGER_TOLD ? p->arg[0] : 0;
+    r->id = p->kind == TT_PACKET_EAGER_TOLD ? p->arg[0] : 0;
     call(c, p, r, &into);
     if (tt_unlikely(into.put_off)) {
         keep_payload(c, r, p);
@@ -249,7 +252,8 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     }
     tutti_status status = into.to ? copy_in(&into, p->data, r->bytes) : TUTTI_OK;
     if (into.done) tell(c, &into, status);
-    if (p->kind == TT_EAGER_TOLD) tt_post_answer(c, peer, TT_ACK, p->arg[0], (uint64_t)status);
+    if (p->kind == TT_PACKET_EAGER_TOLD)
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
     if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_take_fault(c, status);
 }
 
@@ -307,7 +311,8 @@ static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct 
                              "a message from context %d of rank %d has dispatch %d, which nobody "
                              "registered here",
                              peer->context, peer->rank, p->dispatch));
-    if (p->kind != TT_EAGER) tt_post_answer(c, peer, TT_ACK, p->arg[0], TUTTI_ERR_ARG);
+    if (p->kind != TT_PACKET_EAGER)
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], TUTTI_ERR_ARG);
 }
 
 static void renew(tutti_context *c)
@@ -326,7 +331,7 @@ void tt_receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_p
     renew(c);
     if (tt_unlikely(!c->msg->handler[p->dispatch].fn))
         handle_nobodys(c, peer, p);
-    else if (tt_likely(p->kind != TT_RTS))
+    else if (tt_likely(p->kind != TT_PACKET_RTS))
         handle_short(c, peer, p);
     else
         handle_long(c, peer, p);
@@ -338,7 +343,7 @@ static tutti_status receive_short(tutti_context *c, struct tutti_pending *r,
                                   const tutti_receive *into)
 {
     tutti_status status = copy_in(into, r->data, r->bytes);
-    if (status == TUTTI_ERR_ARG) return status;
+    if (status == TUTTI_ERR_ARG || status == TUTTI_ERR_MEMORY) return status; /* nothing was done */
     r->into = *into;
     end(c, r, status);
     return TUTTI_OK;

@@ -32,14 +32,14 @@ struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)
 
 static int64_t ring_bytes(int64_t cells, int64_t bulk)
 {
-    return (int64_t)sizeof(struct tt_ring) + cells * (int64_t)sizeof(struct tt_cell) + bulk;
+    return (int64_t)sizeof(struct tt_msg_ring) + cells * (int64_t)sizeof(struct tt_cell) + bulk;
 }
 
 tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out)
 {
     int64_t cells = bytes / BULK_A_CELL, offset;
     TT_TRY(tt_arena_alloc(&f->arena, ring_bytes(cells, bytes), &offset));
-    struct tt_ring *ring = tt_fabric_at(f, offset);
+    struct tt_msg_ring *ring = tt_fabric_at(f, offset);
     ring->rank = f->me;
     ring->context = context;
     ring->cells = (int32_t)cells;
@@ -74,8 +74,8 @@ static bool is_power(int64_t n)
 
 bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in)
 {
-    if (!within(f, offset, sizeof(struct tt_ring))) return false;
-    struct tt_ring *ring = tt_fabric_at(f, offset);
+    if (!within(f, offset, sizeof(struct tt_msg_ring))) return false;
+    struct tt_msg_ring *ring = tt_fabric_at(f, offset);
     int32_t cells = ring->cells, bulk = ring->bulk;
     if (!is_power(cells) || !is_power(bulk) || bulk < TT_LINE ||
         !within(f, offset, ring_bytes(cells, bulk)) || ring->rank < 0 || ring->rank >= f->size ||

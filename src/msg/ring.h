@@ -35,7 +35,7 @@ struct tt_cell {
 };
 
 /* In the writer's arena, followed by the cells and the bulk. Both sizes are powers of two. */
-struct tt_ring {
+struct tt_msg_ring {
     _Alignas(TT_LINE) int64_t next; /* that was announced before; 0: none */
     int32_t rank, context;          /* the writer */
     int32_t cells, bulk;            /* how many; bytes */
@@ -57,7 +57,7 @@ struct tt_mail {
 
 /* The writer's end. Invariants: position <= limit, the first cell that may not be written; bulk_at likewise. */
 struct tt_out {
-    struct tt_ring *ring; /* NULL: none yet */
+    struct tt_msg_ring *ring; /* NULL: none yet */
     struct tt_cell *cell;
     char *bulk;
     uint32_t cells, cells_log2, bulk_bytes;
@@ -70,7 +70,7 @@ struct tt_in {
     uint32_t cells, cells_log2, bulk_bytes;
     uint64_t position, told, bulk_at, bulk_told;
     char *bulk;
-    struct tt_ring *ring;
+    struct tt_msg_ring *ring;
 };
 
 /* ---- Making and finding ---- */

@@ -75,7 +75,7 @@ static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const t
                                  int64_t bytes)
 {
     struct tt_packet p = packet_of(send);
-    p.kind = TT_EAGER;
+    p.kind = TT_PACKET_EAGER;
     p.bytes = (size_t)bytes;
     if (!peer->shares || (send->sent && c->depth > 0)) return TUTTI_AGAIN;
     TT_TRY(tt_post_now(c, peer, &p));
@@ -96,7 +96,7 @@ static tutti_status send_told(tutti_context *c, struct tt_peer *peer, const tutt
     if (!op) return TUTTI_ERR_MEMORY;
     op->packed = packed;
     if (packed) p.data = packed;
-    p.kind = send->delivered ? TT_EAGER_TOLD : TT_EAGER;
+    p.kind = send->delivered ? TT_PACKET_EAGER_TOLD : TT_PACKET_EAGER;
     p.arg[0] = op->id;
     p.bytes = (size_t)bytes;
     tutti_status status = tt_post_packet(c, peer, &p, bytes, op, true);
@@ -136,7 +136,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     op->packed = packed;
     op->data = packed ? packed : send->data;
     op->bytes = bytes;
-    p.kind = TT_RTS;
+    p.kind = TT_PACKET_RTS;
     p.data = NULL;
     p.arg[0] = op->id;
     p.arg[1] = (uint64_t)bytes;
@@ -195,7 +195,7 @@ tutti_status tt_msg_immediate(tutti_context *c, tutti_endpoint *to, int dispatch
                               size_t bytes)
 {
     struct tt_peer *peer = NULL;
-    struct tt_packet p = {.kind = TT_EAGER,
+    struct tt_packet p = {.kind = TT_PACKET_EAGER,
                           .dispatch = dispatch,
                           .header = header,
                           .header_bytes = header_bytes,

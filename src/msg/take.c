@@ -13,8 +13,10 @@ void tt_take_fault(tutti_context *c, tutti_status status)
     if (c->status == TUTTI_OK) c->status = status;
 }
 
+/* What a rank that died had sent before may answer what has ended since. */
 static void broken(tutti_context *c, const struct tt_peer *peer, const char *what)
 {
+    if (peer->gone) return;
     tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "context %d of rank %d sent %s", peer->context,
                              peer->rank, what));
 }
@@ -32,12 +34,12 @@ static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_pac
 static void stream(tutti_context *c, struct tt_peer *peer, uint64_t id, const char *from,
                    int64_t bytes, struct tt_op *op)
 {
-    struct tt_packet p = {.kind = TT_DATA, .arg = {id, 0}, .data = from};
+    struct tt_packet p = {.kind = TT_PACKET_DATA, .arg = {id, 0}, .data = from};
     if (op) op->flows++;
     tutti_status status = tt_post_packet(c, peer, &p, bytes, op, true);
     if (status == TUTTI_OK) return;
     if (op) op->flows--;
-    tt_post_answer(c, peer, TT_ACK, id, (uint64_t)status);
+    tt_post_answer(c, peer, TT_PACKET_ACK, id, (uint64_t)status);
 }
 
 static bool is_part(uint64_t offset, uint64_t bytes, int64_t whole)
@@ -49,7 +51,7 @@ static void take_pull(tutti_context *c, struct tt_peer *peer, const struct tt_pa
 {
     struct tt_op *op = tt_op_find(c, p->arg[0], peer);
     if (!op || op->kind != TT_OP_LONG || op->answered || !is_part(p->arg[1], p->arg[2], op->bytes))
-        tt_post_answer(c, peer, TT_ACK, p->arg[3], TUTTI_ERR_ARG);
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
     else
         stream(c, peer, p->arg[3], op->data + p->arg[1], (int64_t)p->arg[2], op);
 }
@@ -73,14 +75,14 @@ static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     if (from)
         stream(c, peer, p->arg[3], from, (int64_t)p->arg[2], NULL);
     else
-        tt_post_answer(c, peer, TT_ACK, p->arg[3], TUTTI_ERR_ARG);
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
 }
 
 static void take_put(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     char *to = tt_region_find(c->msg, p->arg[0], p->arg[1], p->bytes);
     if (to && p->bytes) memcpy(to, p->data, p->bytes);
-    if (p->arg[2]) tt_post_answer(c, peer, TT_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
+    if (p->arg[2]) tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
 }
 
 tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
@@ -88,20 +90,20 @@ tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     if (tt_unlikely(!tt_parcel_reserve(c) || !tt_receive_reserve(c))) return TUTTI_ERR_MEMORY;
     c->events++;
     switch (p->kind) {
-    case TT_EAGER:
-    case TT_EAGER_TOLD:
-    case TT_RTS: tt_receive_packet(c, peer, p); break;
-    case TT_ACK: take_ack(c, peer, p); break;
-    case TT_PULL: take_pull(c, peer, p); break;
-    case TT_DATA: take_data(c, peer, p); break;
-    case TT_GET: take_get(c, peer, p); break;
-    case TT_PUT: take_put(c, peer, p); break;
-    case TT_FENCE: tt_receive_fence(c, peer, p->arg[0]); break;
-    case TT_CARD: tt_wired_card(c, peer, p); break;
-    case TT_CARD_IS: tt_wired_card_is(c, peer, p); break;
-    case TT_BYE: tt_wired_bye(c, peer); break;
-    case TT_NOTHING:
-    case TT_KINDS: break;
+    case TT_PACKET_EAGER:
+    case TT_PACKET_EAGER_TOLD:
+    case TT_PACKET_RTS: tt_receive_packet(c, peer, p); break;
+    case TT_PACKET_ACK: take_ack(c, peer, p); break;
+    case TT_PACKET_PULL: take_pull(c, peer, p); break;
+    case TT_PACKET_DATA: take_data(c, peer, p); break;
+    case TT_PACKET_GET: take_get(c, peer, p); break;
+    case TT_PACKET_PUT: take_put(c, peer, p); break;
+    case TT_PACKET_FENCE: tt_receive_fence(c, peer, p->arg[0]); break;
+    case TT_PACKET_CARD: tt_wired_card(c, peer, p); break;
+    case TT_PACKET_CARD_IS: tt_wired_card_is(c, peer, p); break;
+    case TT_PACKET_BYE: tt_wired_bye(c, peer); break;
+    case TT_PACKET_NOTHING:
+    case TT_PACKET_KINDS: break;
     }
     return TUTTI_OK;
 }

@@ -138,7 +138,8 @@ static tutti_status link_first(tutti_context *c, struct tt_peer *peer)
 /* AGAIN: the rank's context 0 has been asked. */
 static tutti_status link_other(tutti_context *c, struct tt_peer *peer)
 {
-    struct tt_packet p = {.kind = TT_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
+    struct tt_packet p = {
+        .kind = TT_PACKET_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
     struct tt_peer *first = tt_peer_of(c, peer->rank, 0);
     if (!first) return TUTTI_ERR_MEMORY;
     if (peer->asked) return TUTTI_AGAIN;
@@ -163,7 +164,7 @@ static bool answer_card(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 {
     const tutti_context *asked = tt_msg_context(c->msg, (int)wanted);
     if (!asked) return false;
-    struct tt_packet p = {.kind = TT_CARD_IS, .arg = {wanted}, .data = asked->address};
+    struct tt_packet p = {.kind = TT_PACKET_CARD_IS, .arg = {wanted}, .data = asked->address};
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)asked->address_bytes, NULL, false);
     if (status != TUTTI_OK) tt_take_fault(c, status);
     return true;
@@ -326,7 +327,7 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_op *op, const void *key, 
 static void say_goodbye(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->shares || peer->gone) return;
-    (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_BYE}, 0, NULL, false);
+    (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
 static void is_leaving(tutti_context *c, struct tt_peer *peer)

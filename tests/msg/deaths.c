@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank dies in the middle of messages (run by deaths.sh): whatever the others have under way with it ends with PEER, what they
+ * send to it later is refused with PEER, and they go on with each other.
+ *
+ *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message comes; most are LENGTH bytes long
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "lib.h"
+
+enum { STREAM = 1, AGAIN = 2, PAST = 3, WINDOW = 8, DOOMED = 1, AFTERWARDS = 20 };
+
+static struct {
+    int64_t length;
+    int after, came;
+    int64_t heard_ns; /* of the one that dies, the last time */
+    int under_way, ok, peer;
+    int again, past;
+    char memory[1 << 20];
+} all;
+
+static void ended(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    (void)arg;
+    check(status == TUTTI_OK || status == TUTTI_ERR_PEER, "%d", (int)status);
+    all.under_way--;
+    if (status == TUTTI_OK)
+        all.ok++;
+    else
+        all.peer++;
+}
+
+static void on_stream(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                      void *arg)
+{
+    struct rank *r = arg;
+    (void)context;
+    if (m->rank == DOOMED) all.heard_ns = tt_clock_ns();
+    if (all.past == r->p - 1 && ++all.came == all.after && r->me == DOOMED) raise(SIGKILL);
+    *receive = (tutti_receive){all.memory, m->bytes, TUTTI_U8, NULL, NULL, 0};
+}
+
+static void on_again(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                     void *arg)
+{
+    (void)context;
+    (void)m;
+    (void)receive;
+    (void)arg;
+    all.again++;
+}
+
+/* A rank is past the meeting, which shall not be disturbed. */
+static void on_past(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    (void)context;
+    (void)m;
+    (void)receive;
+    (void)arg;
+    all.past++;
+}
+
+static tutti_status send_to(struct rank *r, int rank, int dispatch, int64_t bytes)
+{
+    static char data[1 << 20];
+    tutti_send send = {.to = endpoint(r, rank, 0),
+                       .dispatch = dispatch,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = ended};
+    tutti_status status = tutti_message_send(r->context[0], &send);
+    if (status == TUTTI_OK) all.under_way++;
+    return status;
+}
+
+/* Until the death is known. */
+static void stream(struct rank *r)
+{
+    for (int i = 0; all.peer == 0; i++) {
+        tutti_status status = TUTTI_OK;
+        int to = i % r->p;
+        if (to != r->me && all.under_way < WINDOW * r->p)
+            status = send_to(r, to, STREAM, i % 4 ? all.length : 8);
+        if (status == TUTTI_ERR_PEER) break;
+        check(status == TUTTI_OK, "%d", (int)status);
+        advance(r);
+    }
+}
+
+static void go_on(struct rank *r)
+{
+    int others = r->p - 2;
+    check(send_to(r, DOOMED, STREAM, 8) == TUTTI_ERR_PEER, "sent to a dead rank");
+    check(strstr(tutti_error(), "rank 1 died: signal 9"), "it is not said of what");
+    for (int i = 0; i < AFTERWARDS; i++)
+        for (int to = 0; to < r->p; to++)
+            if (to != DOOMED && to != r->me) must(send_to(r, to, AGAIN, i));
+    while (all.under_way > 0 || all.again < others * AFTERWARDS) advance(r);
+    printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
+}
+
+static void live(struct rank *r)
+{
+    all.heard_ns = tt_clock_ns();
+    must(tutti_dispatch(r->client, STREAM, on_stream, r));
+    must(tutti_dispatch(r->client, AGAIN, on_again, r));
+    must(tutti_dispatch(r->client, PAST, on_past, r));
+    meet(r);
+    if (r->me != DOOMED) must(send_to(r, DOOMED, PAST, 0));
+    r->expected = TUTTI_ERR_PEER; /* what the world's team says then */
+    stream(r);
+    int64_t late_ms = (tt_clock_ns() - all.heard_ns) / 1000000;
+    printf("rank %d: told after %lld ms\n", r->me, (long long)late_ms);
+    go_on(r);
+}
+
+int main(int argc, char **argv)
+{
+    check(argc == 3, "%d arguments", argc);
+    all.length = atoll(argv[1]);
+    all.after = atoi(argv[2]);
+    check(all.length <= (int64_t)sizeof all.memory, "%lld", (long long)all.length);
+    return run_ranks(1, argv, 1, live);
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# kill -9 of a rank in the middle of messages, short and long, by whatever way they go.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../trouble/lib.sh"
+deaths=$TUTTI_BUILD/tests/msg-deaths
+
+# The job's exit code is the dead rank's; a second is promised, a loaded machine gets three.
+survived() {
+    expect 137 tutti run -n 3 --timeout 60 "$deaths" "$@"
+    [ "$(lines out '^rank [02]: [0-9]+ done, [0-9]+ not$')" -eq 2 ] || fail "$*: who survived did not go on"
+    slow=$(sed -nE 's/^rank .* told after ([0-9]+) ms.*/\1/p' out | awk '$1 >= 3000' | wc -l)
+    [ "$slow" -eq 0 ] || fail "$*: told late"
+}
+
+for after in 1 5 500; do
+    for length in 8 5000 300000; do
+        survived $length $after
+        TUTTI_CMA=0 survived $length $after
+        TUTTI_READ_COST=1 survived $length $after
+    done
+    TUTTI_RING=4K survived 1000 $after
+done
+nothing_left "$TUTTI_TEST"

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Two contexts of a process, each with messages to and from its own counterpart, write no common cache line: all memory
+ * that a context writes for them is listed, and compared with the other's.
+ */
+#include "lib.h"
+#include "msg/pull.h"
+
+enum { MESSAGE = 1, ROUNDS = 300, MOST = 200000 };
+
+struct lines {
+    uintptr_t line[MOST];
+    int n;
+};
+
+static void ended(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    ++*(int *)arg;
+}
+
+static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    static char memory[1 << 18];
+    (void)context;
+    if (!m->data) *receive = (tutti_receive){memory, m->bytes, TUTTI_U8, NULL, NULL, 0};
+    ++*(int *)arg;
+}
+
+/* ---- What a context writes ---- */
+
+static void add(struct lines *lines, const void *memory, size_t bytes)
+{
+    uintptr_t first = (uintptr_t)memory / TT_LINE, last = ((uintptr_t)memory + bytes - 1) / TT_LINE;
+    for (uintptr_t line = first; bytes > 0 && line <= last; line++) {
+        check(lines->n < MOST, "too many");
+        lines->line[lines->n++] = line;
+    }
+}
+
+/* A ring's writer writes all of it but the reader's line. */
+static void add_written_ring(struct lines *lines, const struct tt_out *out)
+{
+    if (!out->ring) return;
+    add(lines, out->ring, offsetof(struct tt_msg_ring, read_cells));
+    add(lines, out->cell, (size_t)out->cells * sizeof *out->cell);
+    add(lines, out->bulk, out->bulk_bytes);
+}
+
+static void add_peer(struct lines *lines, const struct tt_peer *peer)
+{
+    add(lines, peer, sizeof *peer);
+    add_written_ring(lines, &peer->out);
+    for (const struct tt_open *open = peer->oldest; open; open = open->next)
+        add(lines, open, sizeof(struct tutti_pending));
+}
+
+static void add_context(struct lines *lines, const tutti_context *c)
+{
+    size_t owners = offsetof(tutti_context, inlet);
+    add(lines, (const char *)c + owners, sizeof *c - owners);
+    add(lines, c->inlet, (size_t)c->inlet_room * sizeof *c->inlet);
+    for (int i = 0; i < c->inlets; i++)
+        add(lines, &c->inlet[i].in.ring->read_cells, 2 * sizeof c->inlet[i].in.ring->read_cells);
+    add(lines, c->peer, (size_t)c->f->size * sizeof *c->peer);
+    for (int r = 0; r < c->f->size; r++)
+        for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
+            add_peer(lines, peer);
+    add(lines, c->op, (size_t)c->op_room * sizeof *c->op);
+    for (int i = 0; i < c->ops; i++) add(lines, c->op[i], sizeof *c->op[i]);
+    for (const struct tt_parcel *p = c->parcel; p; p = p->next) add(lines, p, sizeof *p);
+    add(lines, c->spare, sizeof *c->spare);
+    add(lines, c->spare_data, tt_ring_most(c->msg->ring_bytes));
+    add(lines, c->mail, sizeof *c->mail);
+    add(lines, &c->posted, sizeof c->posted);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void compare(struct rank *r)
+{
+    static struct lines one, other;
+    one.n = other.n = 0;
+    add_context(&one, r->context[0]);
+    add_context(&other, r->context[1]);
+    qsort(other.line, (size_t)other.n, sizeof *other.line, by_number);
+    check(one.n > 500 && other.n > 500, "%d %d", one.n, other.n);
+    for (int i = 0; i < one.n; i++)
+        check(!bsearch(&one.line[i], other.line, (size_t)other.n, sizeof *other.line, by_number),
+              "both write line %#zx", (size_t)one.line[i]);
+    /* Nor does any of it lie where both only read. */
+    const struct tt_msg *msg = r->context[0]->msg;
+    one.n = 0;
+    add(&one, msg, offsetof(struct tt_msg, regions_made));
+    add(&one, r->context[0], offsetof(tutti_context, posted));
+    add(&one, r->context[1], offsetof(tutti_context, posted));
+    for (int i = 0; i < one.n; i++)
+        check(!bsearch(&one.line[i], other.line, (size_t)other.n, sizeof *other.line, by_number),
+              "what is read lies in line %#zx, which is written", (size_t)one.line[i]);
+}
+
+/* Lengths of every kind, some of which have to wait. */
+static void converse(struct rank *r)
+{
+    static char data[1 << 18];
+    int came = 0, told = 0, sent = 0;
+    int64_t lengths[] = {8, 0, 100, 7000, 40, 100000};
+    must(tutti_dispatch(r->client, MESSAGE, on_message, &came));
+    meet(r);
+    for (int i = 0; i < ROUNDS; i++)
+        for (int c = 0; c < 2; c++) {
+            tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, c),
+                               .dispatch = MESSAGE,
+                               .data = data,
+                               .count = lengths[i % 6],
+                               .type = TUTTI_U8,
+                               .sent = i % 2 ? ended : NULL,
+                               .delivered = i % 2 ? NULL : ended,
+                               .arg = &told};
+            must(tutti_message_send(r->context[c], &send));
+            sent++;
+        }
+    until(r, &came, sent);
+    until(r, &told, sent);
+    meet(r);
+    compare(r);
+    meet(r);
+}
+
+int main(int argc, char **argv)
+{
+    setenv("TUTTI_RING", "16K", 1);
+    return run_ranks(argc, argv, 2, converse);
+}
