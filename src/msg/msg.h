@@ -22,7 +22,6 @@ enum tt_dispatch_id {
     TT_DISPATCH_CREDIT,
     TT_DISPATCH_BROKEN,
     TT_DISPATCH_AGREE, /* run/agree.c */
-    TT_DISPATCH_CARD,
     TT_DISPATCH_MORE, /* free */
     TT_DISPATCHES = TUTTI_DISPATCHES + 16
 };

@@ -10,6 +10,8 @@
 static tutti_status gone(const tutti_context *c, int rank)
 {
     char text[160];
+    if (tt_common_state(c->f->job, c->f->common, rank) == TT_RANK_LEFT)
+        return tt_fail(TUTTI_ERR_PEER, "rank %d has left", rank);
     return tt_fail(TUTTI_ERR_PEER, "%s",
                    tt_common_cause_text(c->f->job, c->f->common, rank, text, sizeof text));
 }

@@ -20,13 +20,18 @@ static void ended(tutti_context *context, void *arg, tutti_status status)
     ++*(int *)arg;
 }
 
+struct come {
+    int n;
+    char memory[1 << 18];
+};
+
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
-    static char memory[1 << 18];
+    struct come *come = arg;
     (void)context;
-    if (!m->data) *receive = (tutti_receive){memory, m->bytes, TUTTI_U8, NULL, NULL, 0};
-    ++*(int *)arg;
+    if (!m->data) *receive = (tutti_receive){come->memory, m->bytes, TUTTI_U8, NULL, NULL, 0};
+    come->n++;
 }
 
 /* ---- What a context writes ---- */
@@ -83,35 +88,39 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void have_none_in_common(const struct lines *one, struct lines *other, const char *what)
+{
+    qsort(other->line, (size_t)other->n, sizeof *other->line, by_number);
+    for (int i = 0; i < one->n; i++)
+        check(
+            !bsearch(&one->line[i], other->line, (size_t)other->n, sizeof *other->line, by_number),
+            "%s: line %#zx", what, (size_t)one->line[i]);
+}
+
 static void compare(struct rank *r)
 {
-    static struct lines one, other;
-    one.n = other.n = 0;
-    add_context(&one, r->context[0]);
-    add_context(&other, r->context[1]);
-    qsort(other.line, (size_t)other.n, sizeof *other.line, by_number);
-    check(one.n > 500 && other.n > 500, "%d %d", one.n, other.n);
-    for (int i = 0; i < one.n; i++)
-        check(!bsearch(&one.line[i], other.line, (size_t)other.n, sizeof *other.line, by_number),
-              "both write line %#zx", (size_t)one.line[i]);
-    /* Nor does any of it lie where both only read. */
+    struct lines *one = calloc(1, sizeof *one), *other = calloc(1, sizeof *other);
     const struct tt_msg *msg = r->context[0]->msg;
-    one.n = 0;
-    add(&one, msg, offsetof(struct tt_msg, regions_made));
-    add(&one, r->context[0], offsetof(tutti_context, posted));
-    add(&one, r->context[1], offsetof(tutti_context, posted));
-    for (int i = 0; i < one.n; i++)
-        check(!bsearch(&one.line[i], other.line, (size_t)other.n, sizeof *other.line, by_number),
-              "what is read lies in line %#zx, which is written", (size_t)one.line[i]);
+    add_context(one, r->context[0]);
+    add_context(other, r->context[1]);
+    check(one->n > 500 && other->n > 500, "%d %d", one->n, other->n);
+    have_none_in_common(one, other, "both write");
+    one->n = 0;
+    add(one, msg, offsetof(struct tt_msg, regions_made));
+    for (int i = 0; i < 2; i++) add(one, r->context[i], offsetof(tutti_context, posted));
+    have_none_in_common(one, other, "both read, and one writes");
+    free(one);
+    free(other);
 }
 
 /* Lengths of every kind, some of which have to wait. */
 static void converse(struct rank *r)
 {
     static char data[1 << 18];
-    int came = 0, told = 0, sent = 0;
+    int told = 0, sent = 0;
+    struct come *come = calloc(1, sizeof *come);
     int64_t lengths[] = {8, 0, 100, 7000, 40, 100000};
-    must(tutti_dispatch(r->client, MESSAGE, on_message, &came));
+    must(tutti_dispatch(r->client, MESSAGE, on_message, come));
     meet(r);
     for (int i = 0; i < ROUNDS; i++)
         for (int c = 0; c < 2; c++) {
@@ -126,11 +135,12 @@ static void converse(struct rank *r)
             must(tutti_message_send(r->context[c], &send));
             sent++;
         }
-    until(r, &came, sent);
+    until(r, &come->n, sent);
     until(r, &told, sent);
     meet(r);
     compare(r);
     meet(r);
+    free(come);
 }
 
 int main(int argc, char **argv)
