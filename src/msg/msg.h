@@ -22,7 +22,7 @@ enum tt_dispatch_id {
     TT_DISPATCH_CREDIT,
     TT_DISPATCH_BROKEN,
     TT_DISPATCH_AGREE, /* run/agree.c */
-    TT_DISPATCH_MORE, /* free */
+    TT_DISPATCH_MORE,  /* free */
     TT_DISPATCHES = TUTTI_DISPATCHES + 16
 };
 
