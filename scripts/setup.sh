@@ -33,6 +33,9 @@ libsimgrid-dev      pkg-config --exists simgrid
 graphviz            command -v dot
 chromium            command -v chromium
 chromium-driver     command -v chromedriver
+libpmix-dev         pkg-config --exists pmix
+openmpi-bin         command -v mpirun
+iproute2            command -v ip
 python3-selenium    /usr/bin/python3 -c 'import selenium'
 LIST
 }

@@ -24,6 +24,9 @@ int tt_sim_main(int argc, char **argv);
 int tt_draw_main(int argc, char **argv);
 /* A rank of a benchmark, started by `tutti bench` only. */
 int tt_bench_rank_main(int argc, char **argv);
+/* Says which launchers are here and how each would start the program on these hosts; returns `run`'s code for
+ * usage. ranks: 0 for none said. */
+int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv);
 
 /* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
  * option's name, and exits. */

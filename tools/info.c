@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "boot/pmix.h"
 #include "command.h"
 #include "fabric/fabric.h"
 #include "fabric/wire.h"
@@ -109,6 +110,15 @@ static void say_ucx(void)
         line("ucx", "not here: %s", tutti_error());
 }
 
+static void say_launchers(void)
+{
+    const char *version;
+    if (tt_pmix_version(&version) == TUTTI_OK)
+        line("PMIx", "there (%s): jobs may be started by mpirun, prun, srun", version);
+    else
+        line("PMIx", "not here: %s", tutti_error());
+}
+
 static void say_transports(void)
 {
     char size[24];
@@ -117,6 +127,7 @@ static void say_transports(void)
     line("thread", "between threads of one process, by plain loads");
     say_memory();
     say_cma();
+    say_launchers();
     say_ucx();
     line("window", "%s bytes for each rank in each of %d slots",
          tt_print_size(size, tt_team_window()), TT_SLOTS);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run`: only the reading of arguments; the work is in boot/launch.h.
+ * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several machines another
+ * launcher's.
  */
 #include <string.h>
 
 #include "boot/launch.h"
 #include "command.h"
 
-enum { OPTION_TIMEOUT = 256, OPTION_TAG, OPTION_BIND, OPTION_ON_FAILURE };
+enum { OPTION_TIMEOUT = 256, OPTION_TAG, OPTION_BIND, OPTION_ON_FAILURE, OPTION_HOSTS };
 
 static const struct argp_option options[] = {
     {"ranks", 'n', "N", 0, "how many processes (default: as many as there are cores)", 0},
@@ -16,6 +17,8 @@ static const struct argp_option options[] = {
     {"bind", OPTION_BIND, "core|none", 0, "rank i on the i-th core only (default: none)", 0},
     {"on-failure", OPTION_ON_FAILURE, "end|continue", 0,
      "what becomes of the others when a rank fails (default: end, after 1 s)", 0},
+    {"hosts", OPTION_HOSTS, "HOST,...", 0, "say which launcher starts ranks on several machines",
+     0},
     {0},
 };
 
@@ -27,9 +30,15 @@ static bool second_of(const struct argp_state *state, const char *option, const 
     return strcmp(text, second) == 0;
 }
 
+struct arguments {
+    struct tt_launch_options launch;
+    const char *hosts;
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct tt_launch_options *o = state->input;
+    struct arguments *a = state->input;
+    struct tt_launch_options *o = &a->launch;
     switch (key) {
     case 'n': o->ranks = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
     case OPTION_TIMEOUT: o->timeout_ns = tt_arg_seconds(state, "--timeout", arg); return 0;
@@ -37,6 +46,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_BIND: o->bind = !second_of(state, "--bind", arg, "core", "none"); return 0;
     case OPTION_ON_FAILURE:
         o->go_on = second_of(state, "--on-failure", arg, "end", "continue");
+        return 0;
+    case OPTION_HOSTS:
+        if (!*arg || strpbrk(arg, " \t\n'\"\\$`&|;<>()*?"))
+            argp_error(state, "--hosts: '%s' is no list of names with commas between", arg);
+        a->hosts = arg;
         return 0;
     case ARGP_KEY_ARG: /* the program: what follows is its own */
         o->argv = state->argv + state->next - 1;
@@ -60,8 +74,9 @@ int tt_run_main(int argc, char **argv)
             "Other codes: 124 timeout, 125 tutti itself could not, 126 PROGRAM cannot be run, 127 "
             "there is no such PROGRAM.",
     };
-    struct tt_launch_options o = {0};
+    struct arguments a = {0};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-    return tt_launch(&o);
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    if (a.hosts) return tt_run_elsewhere(a.hosts, a.launch.ranks, a.launch.argv);
+    return tt_launch(&a.launch);
 }

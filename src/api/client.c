@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "boot/watch.h"
 #include "plan/network.h"
 
 /* ---- Joining ---- */
@@ -37,6 +38,7 @@ static void destroy(tutti_client *client)
     tt_msg_close(client->msg);
     tt_far_close(client->far);
     tt_agree_close(client->agree);
+    tt_watch_close(&client->fabric);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);

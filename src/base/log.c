@@ -60,7 +60,7 @@ static void write_line(const char *kind, const char *format, va_list args)
 {
     char line[LINE_SIZE];
     const size_t room = sizeof line - 1;
-    const char *rank = tt_setting("TUTTI_JOB") ? tt_setting("TUTTI_RANK") : NULL;
+    const char *rank = tt_setting(tt_setting("TUTTI_JOB") ? "TUTTI_RANK" : "PMIX_RANK");
     size_t used = rank ? (size_t)snprintf(line, 64, "tutti: [rank %.20s] %s", rank, kind)
                        : (size_t)snprintf(line, 64, "tutti: %s", kind);
     int length = vsnprintf(line + used, room - used, format, args);

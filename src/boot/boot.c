@@ -2,7 +2,8 @@
  *
  * Joining a client in two rounds on two counters of what its ranks share. Round one: everyone is there, its pid and
  * probe word are told. Round two: everyone has tried to read all probe words, and said so if it
- * could not; so after it all ranks know alike whether buffers can be read directly.
+ * could not; so after it all ranks know alike whether buffers can be read directly. On several machines that
+ * is done on each, then they agree (machines.h).
  */
 #include "boot/boot.h"
 
@@ -13,6 +14,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "boot/machines.h"
+#include "boot/pmix.h"
+#include "boot/watch.h"
 
 static uint64_t probe_word = TT_JOB_MAGIC;
 
@@ -90,22 +95,34 @@ static tutti_status make_store(void)
     return status;
 }
 
-static tutti_status take_place(void)
+/* The memory that the launcher's descriptor names, or that the ranks of this machine make. */
+static tutti_status map_first(void)
 {
     int64_t fd, size;
+    if (!tt_setting("TUTTI_JOB")) {
+        TT_TRY(tt_machines_attach(&launched.segment, &launched.rank));
+        return same_version(tt_segment_page(&launched.segment), launched.rank);
+    }
     TT_TRY(name_place(&fd, &size));
     TT_TRY(tt_segment_attach(&launched.segment, (int)fd, launched.rank));
-    tutti_status status = fits(tt_segment_page(&launched.segment), size, launched.rank);
+    return fits(tt_segment_page(&launched.segment), size, launched.rank);
+}
+
+static tutti_status take_place(void)
+{
+    tutti_status status = map_first();
+    if (status != TUTTI_OK && !launched.segment.base) return status;
     if (status == TUTTI_OK) status = be_first(tt_segment_page(&launched.segment));
     if (status == TUTTI_OK) status = make_store();
     if (status == TUTTI_OK) {
         launched.pid = getpid();
         return TUTTI_OK;
     }
-    tt_segment_close(&launched.segment);
     launched.refused = status;
     snprintf(launched.refused_text, sizeof launched.refused_text, "%s", tutti_error());
-    return status;
+    tt_machines_leave(status);
+    tt_segment_close(&launched.segment);
+    return tt_fail(status, "%s", launched.refused_text);
 }
 
 static tutti_status map_again(void)
@@ -115,14 +132,16 @@ static tutti_status map_again(void)
     if (launched.pid != getpid())
         return tt_fail(TUTTI_ERR_ARG, "this process is a child of the one that joined the job: "
                                       "start it by execve, or join in the parent");
-    return launched.segment.base
-               ? TUTTI_OK
-               : tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
+    if (launched.segment.base) return TUTTI_OK;
+    TT_TRY(tt_machines_return());
+    return tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
 }
 
 static void unmap(void)
 {
-    if (launched.users == 0 && launched.segment.base) tt_segment_unmap(&launched.segment);
+    if (launched.users > 0 || !launched.segment.base) return;
+    tt_machines_leave(TUTTI_OK);
+    tt_segment_unmap(&launched.segment);
 }
 
 static tutti_status attach_launched(struct tt_seat *seat)
@@ -164,7 +183,7 @@ static tutti_status boot_alone(struct tt_seat *seat)
 tutti_status tt_boot_attach(struct tt_seat *seat)
 {
     pthread_mutex_lock(&launched.lock);
-    bool alone = !launched.pid && !tt_setting("TUTTI_JOB");
+    bool alone = !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
     tutti_status status = alone ? TUTTI_OK : attach_launched(seat);
     pthread_mutex_unlock(&launched.lock);
     return alone ? boot_alone(seat) : status;
@@ -181,19 +200,31 @@ static int find_failed(const struct tt_fabric *f, uint32_t *seen)
     return tt_common_first_failed(f->job, f->common);
 }
 
+/* Where no launcher of ours sees it, a rank that dies before all have come is seen here. */
+static void watch_locals(struct tt_fabric *f)
+{
+    for (int r = 0; f->watch && r < f->size; r++)
+        if (tt_fabric_shares(f, r)) tt_watch(f, r);
+    tt_watch_look(f);
+}
+
+/* To all of this machine. */
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
     struct tt_wait wait;
     char text[160];
     int failed = -1;
+    const uint32_t all = (uint32_t)f->job->arenas;
     uint32_t seen = 0; /* nothing ever failed, and nobody left */
     atomic_fetch_add(counter, 1);
     tt_fabric_signalled(f, NULL, -1);
     tt_wait_begin(&wait, &f->patience, f->job, f->me);
-    while (atomic_load(counter) < (uint32_t)f->size && (failed = find_failed(f, &seen)) < 0)
+    while (atomic_load(counter) < all && (failed = find_failed(f, &seen)) < 0) {
         tt_wait_more(&wait);
+        if (wait.announced) watch_locals(f);
+    }
     tt_wait_done(&wait);
-    if (atomic_load(counter) >= (uint32_t)f->size) return TUTTI_OK;
+    if (atomic_load(counter) >= all) return TUTTI_OK;
     tt_common_cause_text(f->job, f->common, failed, text, sizeof text);
     return tt_fail(TUTTI_ERR_PEER, "%s", text);
 }
@@ -245,45 +276,69 @@ static tutti_status come(struct tt_fabric *f)
 static void try_all(struct tt_fabric *f)
 {
     bool refused = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0;
-    if (f->me == 0) atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cma_cost());
-    for (int r = 0; r < f->size && !refused && !f->mapped; r++) refused = !tt_cma_works(f->job, r);
+    if (f->job->rank[f->me].arena == 0)
+        atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cma_cost());
+    for (int r = 0; r < f->size && !refused && !f->mapped; r++)
+        refused = tt_fabric_shares(f, r) && !tt_cma_works(f->job, r);
     if (refused) atomic_store(&f->common->no_cma, 1);
 }
 
-tutti_status tt_boot_meet(struct tt_fabric *f)
+static tutti_status meet_here(struct tt_fabric *f)
 {
     TT_TRY(come(f));
     try_all(f);
     TT_TRY(count_to_all(f, &f->common->ready));
     f->cores = tt_common_cores(f->common);
     f->read_cost = atomic_load(&f->common->read_cost);
-    f->patience = tt_patience_for(f->size, f->cores);
+    f->patience = tt_patience_for(f->job->arenas, f->cores);
     f->direct = f->mapped || !atomic_load(&f->common->no_cma);
     f->fences = atomic_load(&f->job->fences);
-    if (f->me != 0 || !tt_log_on(TT_LOG_boot)) return TUTTI_OK;
-    tt_log("%d ranks on %d cores", f->size, f->cores);
+    return TUTTI_OK;
+}
+
+static void log_job(const struct tt_fabric *f)
+{
+    if (f->job->nodes > 1)
+        tt_log("%d ranks on %d machines with %d cores", f->size, f->job->nodes, f->cores);
+    else
+        tt_log("%d ranks on %d cores", f->size, f->cores);
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     else
         tt_log("reading 64 KiB of another rank costs %d cop%s", f->read_cost,
                f->read_cost == 1 ? "y" : "ies");
-    return TUTTI_OK;
 }
 
-/* ---- Between machines: a job that this launches is on one, where nobody needs to be told ---- */
+tutti_status tt_boot_meet(struct tt_fabric *f)
+{
+    bool launched_otherwise = tt_machines_has(f->job);
+    tutti_status here = launched_otherwise ? tt_watch_open(f) : TUTTI_OK;
+    if (here == TUTTI_OK) here = meet_here(f);
+    if (f->job->nodes > 1) here = tt_machines_agree(f, here, tt_watch_port(f));
+    if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
+    return here;
+}
 
 tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes)
 {
-    (void)f;
-    (void)address;
-    (void)bytes;
-    return TUTTI_OK;
+    return tt_machines_has(f->job) ? tt_machines_tell(f, address, bytes) : TUTTI_OK;
 }
 
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes)
 {
-    (void)f;
-    (void)address;
-    (void)bytes;
-    return tt_fail(TUTTI_ERR_BOOT, "nobody has told where rank %d is", rank);
+    struct tt_card card;
+    char text[160];
+    struct tt_pmix_reply *reply = tt_machines_ask_card(f, rank);
+    if (reply)
+        (void)tt_pmix_answered(reply,
+                               tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000));
+    tutti_status status = tt_machines_end_card(reply, rank, &card);
+    if (status != TUTTI_OK && tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED)
+        return tt_fail(TUTTI_ERR_PEER, "%s",
+                       tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
+    if (status != TUTTI_OK)
+        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card", rank);
+    memcpy(address, card.wire, card.wire_bytes);
+    *bytes = card.wire_bytes;
+    return TUTTI_OK;
 }

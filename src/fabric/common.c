@@ -178,6 +178,7 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
 {
     const struct tt_fate *fate = tt_common_fate(job, common, rank);
     int code = atomic_load(&fate->code);
+    const char *host = job->rank[rank].host, *on = host[0] ? " on " : "";
     switch ((enum tt_cause)atomic_load(&fate->cause)) {
     case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
     case TT_CAUSE_SIGNAL:
@@ -193,6 +194,13 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
                  tt_setting_alike_name((enum tt_alike)code));
         break;
     case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached any more", rank); break;
+    case TT_CAUSE_GONE:
+        snprintf(buffer, n, "rank %d%s%s is gone: its process ended", rank, on, host);
+        break;
+    case TT_CAUSE_SILENT:
+        snprintf(buffer, n, "rank %d%s%s cannot be reached: no answer for %d s", rank, on, host,
+                 code);
+        break;
     case TT_CAUSE_LEFT:
         snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
         break;

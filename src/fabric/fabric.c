@@ -35,6 +35,20 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
     return job->threads ? &tt_fabric_thread : &tt_fabric_shm;
 }
 
+/* The machines that the job is on; where it is one, those that it is said to behave as. */
+static tutti_status map_nodes(struct tt_fabric *f)
+{
+    if (f->job->nodes == 1) return tt_fabric_nodes(f->size, &f->node, &f->nodes);
+    if (tt_setting("TUTTI_NODES"))
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this one is on %d",
+                       f->job->nodes);
+    f->node = tt_alloc((size_t)f->size * sizeof *f->node);
+    if (!f->node) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the nodes of %d ranks", f->size);
+    for (int r = 0; r < f->size; r++) f->node[r] = f->job->rank[r].node;
+    f->nodes = f->job->nodes;
+    return TUTTI_OK;
+}
+
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
 {
     struct tt_job_page *job = tt_segment_page(&seat->segment);
@@ -50,9 +64,9 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .direct = true,
                             .cores = tt_usable_cores(),
                             .eager_most = tt_setting_alike(TT_ALIKE_EAGER)};
-    f->patience = tt_patience_for(job->size, f->cores);
+    f->patience = tt_patience_for(job->arenas, f->cores);
     tt_wait_register(job);
-    tutti_status status = tt_fabric_nodes(f->size, &f->node, &f->nodes);
+    tutti_status status = map_nodes(f);
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
     if (status == TUTTI_OK) status = tt_trace_wrap(f);

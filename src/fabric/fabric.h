@@ -22,6 +22,7 @@ typedef uint64_t tt_address;
 #define TT_ADDRESS_IN_SEGMENT (1ull << 63)
 
 struct tt_fabric;
+struct tt_watch; /* boot/watch.h */
 
 /* A thing done, for a trace. */
 struct tt_deed {
@@ -72,6 +73,7 @@ struct tt_fabric {
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
     struct tt_patience patience;
     struct tt_arena arena;
+    struct tt_watch *watch; /* of the peers' processes; NULL: the launcher watches them */
 };
 
 /* Readies f for the rank that has this seat, which it uses but does not own. The fabric is

@@ -33,9 +33,9 @@ static int64_t page_bytes(int size)
     return tt_round_up(common_at(size) + TT_CLIENTS * common_bytes(size), 4096);
 }
 
-static int64_t whole_bytes(int size, int64_t arena)
+static int64_t whole_bytes(int size, int arenas, int64_t arena)
 {
-    return page_bytes(size) + size * arena;
+    return page_bytes(size) + arenas * arena;
 }
 
 static void *map(int fd, int64_t bytes)
@@ -44,7 +44,26 @@ static void *map(int fd, int64_t bytes)
     return mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 }
 
-static void fill_page(const struct tt_segment *s, int size, bool threads, int64_t arena)
+/* Who is where: node == NULL: all here. */
+struct places {
+    const int *node;
+    int nodes, me, arenas;
+};
+
+static void place_ranks(struct tt_job_page *job, const struct places *w)
+{
+    int arenas = 0;
+    job->nodes = w->nodes;
+    job->arenas = w->arenas;
+    for (int r = 0; r < job->size; r++) {
+        bool here = !w->node || w->node[r] == w->node[w->me];
+        job->rank[r].node = w->node ? w->node[r] : 0;
+        job->rank[r].arena = here ? arenas++ : -1;
+    }
+}
+
+static void fill_page(const struct tt_segment *s, int size, bool threads, int64_t arena,
+                      const struct places *w)
 {
     struct tt_job_page *job = tt_segment_page(s);
     job->size = size;
@@ -54,7 +73,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, int64_
     job->arena_bytes = arena;
     job->common_at = common_at(size);
     job->common_bytes = common_bytes(size);
-    for (int r = 0; r < size; r++) job->rank[r].arena = r;
+    place_ranks(job, w);
     snprintf(job->version, sizeof job->version, "%s", tutti_version());
     job->magic = TT_JOB_MAGIC;
 }
@@ -65,10 +84,10 @@ static int open_memory(void)
 }
 
 /* The largest arenas that the limits on address space and file size allow. */
-static bool map_largest(struct tt_segment *s, int size, int64_t *arena)
+static bool map_largest(struct tt_segment *s, int size, int arenas, int64_t *arena)
 {
     for (*arena = ARENA_MOST; *arena >= ARENA_LEAST; *arena /= 2) {
-        s->bytes = whole_bytes(size, *arena);
+        s->bytes = whole_bytes(size, arenas, *arena);
         if (s->fd >= 0 && ftruncate(s->fd, s->bytes) != 0) continue;
         void *base = map(s->fd, s->bytes);
         if (base != MAP_FAILED) {
@@ -79,7 +98,7 @@ static bool map_largest(struct tt_segment *s, int size, int64_t *arena)
     return false;
 }
 
-tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
+static tutti_status create(struct tt_segment *s, int size, bool threads, const struct places *w)
 {
     int64_t arena = 0;
     *s = (struct tt_segment){.fd = threads ? -1 : open_memory()};
@@ -87,10 +106,10 @@ tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
         return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
                                                                 : TUTTI_ERR_SYSTEM,
                              "cannot make the job's shared memory (memfd_create)");
-    if (!map_largest(s, size, &arena)) {
+    if (!map_largest(s, size, w->arenas, &arena)) {
         tutti_status status =
             tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
-                          (long long)s->bytes, size);
+                          (long long)s->bytes, w->arenas);
         if (s->fd >= 0) close(s->fd);
         return status;
     }
@@ -99,8 +118,22 @@ tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
         tt_segment_close(s);
         return status;
     }
-    fill_page(s, size, threads, arena);
+    fill_page(s, size, threads, arena, w);
     return TUTTI_OK;
+}
+
+tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
+{
+    const struct places here = {.nodes = 1, .arenas = size};
+    return create(s, size, threads, &here);
+}
+
+tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
+                                  int me)
+{
+    struct places w = {.node = node, .nodes = nodes, .me = me};
+    for (int r = 0; r < size; r++) w.arenas += node[r] == node[me];
+    return create(s, size, false, &w);
 }
 
 /* Whether the page says what a job of this library's layout says. */
@@ -108,7 +141,8 @@ static tutti_status check_page(const struct tt_job_page *job, int64_t bytes)
 {
     if (job->magic != TT_JOB_MAGIC)
         return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
-    if (job->size < 1 || whole_bytes(job->size, job->arena_bytes) != bytes ||
+    if (job->size < 1 || job->arenas < 1 || job->arenas > job->size ||
+        whole_bytes(job->size, job->arenas, job->arena_bytes) != bytes ||
         job->common_at != common_at(job->size))
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
     return TUTTI_OK;
@@ -163,5 +197,6 @@ void tt_segment_close(struct tt_segment *s)
 int64_t tt_segment_arena(const struct tt_segment *s, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(s);
-    return job->page_bytes + job->rank[rank].arena * job->arena_bytes;
+    int arena = job->rank[rank].arena;
+    return arena < 0 ? -1 : job->page_bytes + arena * job->arena_bytes;
 }

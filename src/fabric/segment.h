@@ -21,6 +21,7 @@
 
 #define TT_JOB_MAGIC 0x0069747475745401u
 #define TT_JOB_CPUS 1024 /* processors beyond are not counted */
+#define TT_JOB_HOST 64   /* bytes of a machine's name, with the 0 at its end; cut off beyond */
 
 enum { TT_CLIENTS = 16 }; /* of a job at once; one counts until every rank has finalized it */
 
@@ -37,14 +38,16 @@ enum tt_cause {
     TT_CAUSE_STATUS,
     TT_CAUSE_LEFT,
     TT_CAUSE_ALIKE,
-    TT_CAUSE_LOST /* its machine cannot be reached */
+    TT_CAUSE_LOST,  /* its machine cannot be reached */
+    TT_CAUSE_GONE,  /* its process is not there any more; nobody knows how it ended */
+    TT_CAUSE_SILENT /* nothing came from its machine in time */
 };
 
 /* What becomes of a rank. cause, code and order are set before state becomes FAILED; the first cause stays. Of two that
  * failed the one with the lower order did first. */
 struct tt_fate {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
-    _Atomic int32_t code;          /* signal number, exit code, tutti_status or tt_alike */
+    _Atomic int32_t code;          /* signal number, exit code, tutti_status, tt_alike, seconds */
     _Atomic uint32_t order;        /* from 1 */
 };
 
@@ -64,8 +67,10 @@ struct tt_job_rank {
     _Atomic uint32_t clients;              /* that it is in: came to, and has not left */
     _Atomic int32_t pid;
     int32_t arena;
+    int32_t node;           /* the machine that it is on, from 0 in the order of ranks */
     _Atomic uint64_t probe; /* address of a word holding TT_JOB_MAGIC, to try reading it */
     char version[24];       /* of the library in that rank */
+    char host[TT_JOB_HOST]; /* the machine's name; empty where there is only one */
 };
 
 /* One rank in one client. Where its block of the world team lies, and its post box (msg/ring.h; 0: none yet), is told before it
@@ -95,6 +100,8 @@ struct tt_job_page {
     char version[24]; /* of the library that made the job */
     int32_t size;     /* of the job */
     int32_t threads;  /* the ranks are threads of one process */
+    int32_t arenas;   /* ranks on this machine */
+    int32_t nodes;    /* machines that the job is on */
     int64_t page_bytes, arena_bytes;
     int64_t stamp;                   /* when it was made: no two of a machine have the same */
     int64_t common_at, common_bytes; /* where the clients' lie, and how long one is */
@@ -124,6 +131,10 @@ static inline struct tt_job_page *tt_segment_page(const struct tt_segment *s)
 /* Makes and maps the memory of a job of `size` ranks, its page filled in. Of processes: a memfd,
  * close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each saying what the system refused. */
 tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
+/* The same of a job on several machines, of which this one is node[me] and gets arenas for its own ranks
+ * only. node[r] < nodes. */
+tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
+                                  int me);
 /* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT (which
  * the others are told). Takes the descriptor over, and sets close-on-exec. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
@@ -131,7 +142,8 @@ void tt_segment_close(struct tt_segment *s);
 /* Keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);
 
-int64_t tt_segment_arena(const struct tt_segment *s, int rank); /* offset of its first byte */
+/* Offset of its first byte; -1: it is not in this segment. */
+int64_t tt_segment_arena(const struct tt_segment *s, int rank);
 
 /* A rank's process has ended, however, or cannot go on: it fails in all clients that it has not left, and will come to no
  * other. Wakes all sleepers. By the rank itself, by the launcher that saw it end, or by a peer that found it gone;

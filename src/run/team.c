@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boot/watch.h"
 #include "run/exec.h"
 #include "run/remote.h"
 
@@ -344,14 +345,29 @@ void tt_team_revoke(struct tt_team *t, int by)
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
+/* Those that are waited for; whoever waits long and runs nothing waits for all to leave. */
+static void watch_others(struct tt_team *t)
+{
+    bool any = t->queue != NULL;
+    for (int s = 0; s < TT_SLOTS; s++) any = any || t->running[s];
+    for (int r = 0; r < t->map.p; r++) {
+        bool waits = !any || (t->queue && tt_exec_waits_for(t->queue, r));
+        for (int s = 0; s < TT_SLOTS && !waits; s++)
+            waits = t->running[s] && tt_exec_waits_for(t->running[s], r);
+        if (waits) tt_watch(t->fabric, t->job_rank[r]);
+    }
+    tt_watch_look(t->fabric);
+}
+
 void tt_team_check(struct tt_team *t, bool long_wait)
 {
+    if (++t->looks % LOOKS_TO_COMPARE == 0) long_wait = true;
+    if (tt_unlikely(long_wait && t->fabric->watch)) watch_others(t);
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {
         t->failures = failures;
         look_for_failed(t);
     }
-    if (++t->looks % LOOKS_TO_COMPARE == 0) long_wait = true;
     for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {
         if (t->running[s] && t->left) look_for_left(t, t->running[s]);
         if (t->running[s] && long_wait) look_for_others(t, t->running[s]);

@@ -73,6 +73,18 @@ expect 125 tutti run
 says err 'which program'
 expect 125 tutti run --no-such-option true
 
+# Several machines are another launcher's: which, and how, with the program's words as a shell wants them.
+mkdir launchers
+for name in mpirun prun; do printf '#!/bin/sh\n' >launchers/$name && chmod +x launchers/$name; done
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 -n 6 ./app 'a b' "it's"
+says err "^    mpirun --host h1,h2 -n 6 --map-by slot ./app 'a b' 'it'\\\\''s'\$"
+says err '^    prun --host h1,h2 -n 6 --map-by slot ./app '
+[ "$(lines err srun)" -eq 0 ] || fail 'names a launcher that is not there'
+expect 125 env PATH=/nowhere "$TUTTI_BUILD/bin/tutti" run --hosts=h1 ./app
+says err 'none of mpirun, srun, prun: install one'
+expect 125 tutti run --hosts 'h1;reboot' ./app
+says err 'is no list of names'
+
 # A limit on processes is told, and nothing is left. Root has none.
 uid=$((100000 + $$)) # nobody else's, other runs of this test included
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then

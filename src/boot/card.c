@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cards and terms as bytes: a tag, then fields of fixed order, numbers with the lowest byte first. What is
+ * of changing length has its length before it.
+ */
+#include "boot/card.h"
+
+#include <string.h>
+
+#define CARD_TAG 0x31435454u  /* "TTC1" */
+#define TERMS_TAG 0x31545454u /* "TTT1" */
+
+/* ---- Writing: the sizes above are what can come at most ---- */
+
+static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) *at++ = (uint8_t)(value >> 8 * i);
+    return at;
+}
+
+static uint8_t *put_bytes(uint8_t *at, const void *from, size_t n)
+{
+    memcpy(at, from, n);
+    return at + n;
+}
+
+size_t tt_card_write(const struct tt_card *card, uint8_t *to)
+{
+    uint8_t *at = put(to, CARD_TAG, 4);
+    at = put(at, card->port, 2);
+    at = put(at, card->addresses, 1);
+    at = put_bytes(at, card->address, (size_t)card->addresses * 16);
+    at = put(at, card->wire_bytes, 2);
+    at = put_bytes(at, card->wire, card->wire_bytes);
+    return (size_t)(at - to);
+}
+
+size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
+{
+    size_t why = strnlen(terms->why, sizeof terms->why - 1);
+    uint8_t *at = put(to, TERMS_TAG, 4);
+    at = put_bytes(at, terms->version, sizeof terms->version);
+    at = put(at, (uint32_t)terms->status, 4);
+    at = put(at, (uint32_t)terms->cores, 4);
+    at = put(at, (uint32_t)terms->direct, 4);
+    at = put(at, (uint32_t)terms->read_cost, 4);
+    for (int i = 0; i < TT_ALIKES; i++) at = put(at, (uint64_t)terms->alike[i], 8);
+    at = put(at, why, 1);
+    at = put_bytes(at, terms->why, why);
+    return (size_t)(at - to);
+}
+
+/* ---- Reading ---- */
+
+struct reader {
+    const uint8_t *at;
+    size_t left;
+    bool good; /* so far: what is read after it is not is 0 */
+};
+
+static const uint8_t *take(struct reader *r, size_t n)
+{
+    const uint8_t *at = r->at;
+    r->good = r->good && n <= r->left;
+    if (!r->good) return NULL;
+    r->at += n;
+    r->left -= n;
+    return at;
+}
+
+static uint64_t get(struct reader *r, int bytes)
+{
+    uint64_t value = 0;
+    const uint8_t *at = take(r, (size_t)bytes);
+    for (int i = 0; at && i < bytes; i++) value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
+static void get_bytes(struct reader *r, void *to, size_t n, size_t room)
+{
+    r->good = r->good && n <= room;
+    const uint8_t *at = take(r, n);
+    if (at) memcpy(to, at, n);
+}
+
+static bool ends(const struct reader *r)
+{
+    return r->good && r->left == 0;
+}
+
+bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n)
+{
+    struct tt_card c = {0};
+    struct reader r = {bytes, n, true};
+    r.good = get(&r, 4) == CARD_TAG;
+    c.port = (uint16_t)get(&r, 2);
+    c.addresses = (uint8_t)get(&r, 1);
+    get_bytes(&r, c.address, (size_t)c.addresses * 16, sizeof c.address);
+    c.wire_bytes = (uint16_t)get(&r, 2);
+    get_bytes(&r, c.wire, c.wire_bytes, sizeof c.wire);
+    if (!ends(&r)) return false;
+    *card = c;
+    return true;
+}
+
+static bool is_text(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && text[i]; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) return false;
+    return true;
+}
+
+/* A text's room is filled with 0, so that equal terms are equal bytes. */
+static bool is_padded(const char *text, size_t n)
+{
+    size_t length = strnlen(text, n);
+    for (size_t i = length; i < n; i++)
+        if (text[i]) return false;
+    return length < n;
+}
+
+bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
+{
+    struct tt_terms t = {0};
+    struct reader r = {bytes, n, true};
+    r.good = get(&r, 4) == TERMS_TAG;
+    get_bytes(&r, t.version, sizeof t.version, sizeof t.version);
+    t.status = (int32_t)get(&r, 4);
+    t.cores = (int32_t)get(&r, 4);
+    t.direct = (int32_t)get(&r, 4);
+    t.read_cost = (int32_t)get(&r, 4);
+    for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = (int64_t)get(&r, 8);
+    size_t why = get(&r, 1);
+    get_bytes(&r, t.why, why, sizeof t.why - 1);
+    if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||
+        !is_text(t.version, sizeof t.version) || !is_text(t.why, sizeof t.why) || t.cores < 1)
+        return false;
+    *terms = t;
+    return true;
+}

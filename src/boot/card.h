@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What ranks on different machines tell each other at the start, as bytes. Reading is pure, and refuses
+ * whatever was not written so: it comes from another machine.
+ */
+#ifndef TT_CARD_H
+#define TT_CARD_H
+
+#include "base/base.h"
+#include "fabric/wire.h"
+
+enum {
+    TT_CARD_ADDRESSES = 16,
+    TT_CARD_BYTES = 16 + 16 * TT_CARD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
+    TT_TERMS_BYTES = 256 + 8 * TT_ALIKES,
+    TT_TERMS_WHY = 160
+};
+
+/* A rank's business card: where it can be reached. */
+struct tt_card {
+    uint16_t port; /* that it listens on, to be watched */
+    uint8_t addresses;
+    uint8_t address[TT_CARD_ADDRESSES][16]; /* of its machine: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    uint16_t wire_bytes;
+    uint8_t wire[TT_WIRE_ADDRESS]; /* the message layer's */
+};
+
+/* What a machine's ranks agreed on, to be compared with the others. */
+struct tt_terms {
+    char version[24];
+    int32_t status; /* a tutti_status: why they cannot go on */
+    int32_t cores;  /* that they may use together */
+    int32_t direct; /* they can read each other's memory */
+    int32_t read_cost;
+    int64_t alike[TT_ALIKES];
+    char why[TT_TERMS_WHY]; /* of status, in words */
+};
+
+/* Bytes written; `to` holds TT_CARD_BYTES or TT_TERMS_BYTES. */
+size_t tt_card_write(const struct tt_card *card, uint8_t *to);
+size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to);
+/* False, with nothing set, unless all n bytes are one such card, or such terms. */
+bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n);
+bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Joining by PMIx. The lowest rank of each machine makes the segment of its ranks and hands it to them
+ * (share.h); what is private to that machine goes through PMIx in its local scope. Then tt_boot_meet's
+ * two rounds, on each machine; then the machines:
+ *
+ *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a fence brings
+ *            all terms to all ranks, O(machines) bytes. All compare all, so all come to the same verdict.
+ *   cards    each rank puts its own; a second fence, which carries nothing, says that all are there. They
+ *            are fetched one by one, by whoever wants one.
+ *
+ * A rank that fails before the first fence still comes to it, so that no machine waits for another in vain; one
+ * that died is waited for no longer than TUTTI_BOOT_TIMEOUT.
+ */
+#include "boot/machines.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "boot/pmix.h"
+#include "boot/share.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* This process in such a job. A job is joined once, so that is one. */
+struct member {
+    int rank, size;
+    int nodes, first; /* first: the lowest rank of this machine */
+    int *node;
+    bool agreed; /* came to the first fence */
+};
+
+/* NEVER: not in such a job; OUT: in one, without a client. Changed under the lock of boot.c. */
+enum stage { NEVER, IN, OUT };
+
+static struct {
+    pthread_mutex_t lock; /* of told */
+    _Atomic enum stage stage;
+    struct member member;
+    struct address *told;
+} joined = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What a client told, until its card is shown. */
+struct address {
+    const struct tt_fabric *fabric;
+    struct address *next;
+    size_t bytes;
+    uint8_t wire[TT_WIRE_ADDRESS];
+};
+
+int tt_machines_peer_timeout(void)
+{
+    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600);
+}
+
+int tt_machines_boot_timeout(void)
+{
+    return (int)tt_setting_int("TUTTI_BOOT_TIMEOUT", 300, 1, 86400);
+}
+
+static int64_t boot_deadline(void)
+{
+    return tt_clock_ns() + tt_machines_boot_timeout() * SECOND;
+}
+
+/* What is told for each client has keys of its own. */
+static char *key_of(char key[TT_PMIX_KEY], int client, const char *what)
+{
+    snprintf(key, TT_PMIX_KEY, "tutti.%d.%s", client, what);
+    return key;
+}
+
+bool tt_machines_has(const struct tt_job_page *job)
+{
+    return joined.stage == IN && !job->threads;
+}
+
+static void set_stage(enum stage stage)
+{
+    atomic_store(&joined.stage, stage);
+}
+
+/* ---- Who is where ---- */
+
+/* By the name that the launcher has for the machine of each rank, known to the local server. */
+static tutti_status host_of(int rank, char host[TT_JOB_HOST])
+{
+    char text[256];
+    size_t n = 0;
+    struct tt_pmix_reply *reply = tt_pmix_ask(rank, "pmix.hname");
+    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
+    TT_TRY(tt_pmix_end(reply, text, sizeof text, &n));
+    if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the machine of rank %d", rank);
+    memset(host, 0, TT_JOB_HOST);
+    memcpy(host, text, (size_t)tt_min((int64_t)n, TT_JOB_HOST - 1));
+    return TUTTI_OK;
+}
+
+/* Machines are numbered in the order of their lowest ranks; `leader` has these. */
+static int number_of(int rank, char (*host)[TT_JOB_HOST], const int *leader, int nodes)
+{
+    int n = 0;
+    while (n < nodes && strcmp(host[leader[n]], host[rank]) != 0) n++;
+    return n;
+}
+
+static tutti_status place(struct member *m, char (*host)[TT_JOB_HOST], int *leader)
+{
+    for (int r = 0; r < m->size; r++) {
+        TT_TRY(host_of(r, host[r]));
+        int last = m->nodes ? m->node[r - 1] : 0; /* most often the same as the rank before */
+        bool same = m->nodes && strcmp(host[leader[last]], host[r]) == 0;
+        m->node[r] = same ? last : number_of(r, host, leader, m->nodes);
+        if (m->node[r] == m->nodes) leader[m->nodes++] = r;
+    }
+    m->first = leader[m->node[m->rank]];
+    return TUTTI_OK;
+}
+
+/* ---- The segment ---- */
+
+/* Whoever waits at the door is told what keeps it shut. */
+static void refuse_door(void)
+{
+    char text[TT_TERMS_WHY];
+    int n = snprintf(text, sizeof text, "!%s", tutti_error());
+    (void)tt_pmix_put(TT_PMIX_LOCAL, "tutti.door", text,
+                      (size_t)tt_min(n, (int64_t)sizeof text - 1));
+}
+
+static int locals_of(const struct member *m)
+{
+    int n = 0;
+    for (int r = 0; r < m->size; r++) n += m->node[r] == m->node[m->rank];
+    return n;
+}
+
+/* The process is noted before the rank itself can, so that its death is seen. */
+static tutti_status hand_out(const struct member *m, struct tt_share *share,
+                             const struct tt_segment *segment)
+{
+    struct tt_job_page *job = tt_segment_page(segment);
+    int64_t until = boot_deadline();
+    TT_TRY(tt_pmix_put(TT_PMIX_LOCAL, "tutti.door", share->name, strlen(share->name)));
+    for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
+        pid_t pid = 0;
+        tutti_status status = tt_share_give(share, segment->fd, until, &rank, &pid);
+        if (status != TUTTI_OK)
+            return tt_fail(status, "only %d of this machine's %d ranks came within %d s", i, n,
+                           tt_machines_boot_timeout());
+        if (rank < m->size && m->node[rank] == m->node[m->rank])
+            atomic_store(&job->rank[rank].pid, (int32_t)pid);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status make(const struct member *m, char (*host)[TT_JOB_HOST],
+                         struct tt_segment *segment)
+{
+    struct tt_share share;
+    TT_TRY(tt_segment_create_on(segment, m->size, m->node, m->nodes, m->rank));
+    for (int r = 0; r < m->size; r++)
+        memcpy(tt_segment_page(segment)->rank[r].host, host[r], TT_JOB_HOST);
+    tutti_status status = tt_share_open(&share);
+    if (status == TUTTI_OK) {
+        status = hand_out(m, &share, segment);
+        tt_share_close(&share);
+    }
+    if (status != TUTTI_OK) tt_segment_close(segment);
+    return status;
+}
+
+static tutti_status fetch(const struct member *m, struct tt_segment *segment)
+{
+    char name[TT_TERMS_WHY + 1] = "";
+    size_t n = 0;
+    int fd;
+    struct tt_pmix_reply *reply = tt_pmix_ask(m->first, "tutti.door");
+    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
+    TT_TRY(tt_pmix_end(reply, name, sizeof name - 1, &n));
+    if (name[0] == '!')
+        return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
+                       m->first, name + 1);
+    if (n >= TT_SHARE_NAME) return tt_fail(TUTTI_ERR_BOOT, "rank %d told nonsense", m->first);
+    TT_TRY(tt_share_take(name, m->rank, boot_deadline(), &fd));
+    return tt_segment_attach(segment, fd, m->rank);
+}
+
+static tutti_status get_segment(const struct member *m, char (*host)[TT_JOB_HOST],
+                                struct tt_segment *segment)
+{
+    if (m->rank != m->first) return fetch(m, segment);
+    tutti_status status = make(m, host, segment);
+    if (status != TUTTI_OK) refuse_door();
+    return status;
+}
+
+static tutti_status same_size(const struct member *m, const struct tt_job_page *job)
+{
+    if (job->size == m->size && job->nodes == m->nodes) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "the memory that rank %d offers is of another job", m->first);
+}
+
+/* ---- Joining and leaving ---- */
+
+static tutti_status fence(bool collect)
+{
+    struct tt_pmix_reply *reply = tt_pmix_fence(collect);
+    if (reply && !tt_pmix_answered(reply, boot_deadline())) {
+        (void)tt_pmix_end(reply, NULL, 0, NULL);
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
+                       tt_machines_boot_timeout());
+    }
+    return tt_pmix_end(reply, NULL, 0, NULL);
+}
+
+/* This machine's terms, by its lowest rank; then all come together. */
+static tutti_status exchange(struct member *m, int client, const struct tt_terms *terms)
+{
+    char key[TT_PMIX_KEY];
+    uint8_t bytes[TT_TERMS_BYTES];
+    m->agreed = true;
+    if (m->rank == m->first) {
+        size_t n = tt_terms_write(terms, bytes);
+        TT_TRY(tt_pmix_put(TT_PMIX_ALL, key_of(key, client, "terms"), bytes, n));
+    }
+    return fence(true);
+}
+
+/* Of a rank that cannot go on: the other machines shall not wait for it. */
+static void come_in_vain(struct member *m, tutti_status status)
+{
+    struct tt_terms terms = {.status = (int32_t)status, .cores = 1};
+    if (m->agreed || m->nodes < 2) return;
+    snprintf(terms.version, sizeof terms.version, "%s", tutti_version());
+    snprintf(terms.why, sizeof terms.why, "rank %d cannot go on: %.120s", m->rank,
+             tutti_status_text(status));
+    (void)exchange(m, 0, &terms);
+}
+
+static tutti_status join(struct member *m, struct tt_segment *segment)
+{
+    char(*host)[TT_JOB_HOST] = tt_alloc((size_t)m->size * sizeof *host);
+    int *leader = tt_alloc((size_t)m->size * sizeof *leader);
+    m->node = tt_alloc((size_t)m->size * sizeof *m->node);
+    tutti_status status = host && leader && m->node
+                              ? place(m, host, leader)
+                              : tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", m->size);
+    if (status == TUTTI_OK) status = get_segment(m, host, segment);
+    if (status == TUTTI_OK) {
+        status = same_size(m, tt_segment_page(segment));
+        if (status != TUTTI_OK) tt_segment_close(segment);
+    }
+    tt_free(leader);
+    tt_free(host);
+    return status;
+}
+
+/* The cause is kept over coming in vain, which may fail too. */
+static tutti_status give_up(struct member *m, tutti_status status)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s", tutti_error());
+    come_in_vain(m, status);
+    tt_pmix_close();
+    tt_free(m->node);
+    m->node = NULL;
+    return tt_fail(status, "%s", text);
+}
+
+tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
+{
+    struct member *m = &joined.member;
+    *m = (struct member){0};
+    TT_TRY(tt_pmix_open(&m->rank, &m->size));
+    *rank = m->rank;
+    tutti_status status = join(m, segment);
+    if (status != TUTTI_OK) return give_up(m, status);
+    set_stage(IN);
+    return TUTTI_OK;
+}
+
+void tt_machines_leave(tutti_status status)
+{
+    if (joined.stage != IN) return;
+    come_in_vain(&joined.member, status == TUTTI_OK ? TUTTI_ERR_BOOT : status);
+    set_stage(OUT);
+    tt_pmix_close();
+}
+
+tutti_status tt_machines_return(void)
+{
+    int rank, size;
+    if (joined.stage != OUT) return TUTTI_OK;
+    TT_TRY(tt_pmix_open(&rank, &size));
+    set_stage(IN);
+    return TUTTI_OK;
+}
+
+/* ---- Agreeing ---- */
+
+static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
+{
+    struct tt_terms t = {
+        .status = (int32_t)here, .cores = f->cores, .direct = f->direct, .read_cost = f->read_cost};
+    snprintf(t.version, sizeof t.version, "%s", tutti_version());
+    for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = tt_setting_alike((enum tt_alike)i);
+    if (here != TUTTI_OK) {
+        int r = tt_common_first_failed(f->job, f->common);
+        if (r >= 0)
+            tt_common_cause_text(f->job, f->common, r, t.why, sizeof t.why);
+        else
+            snprintf(t.why, sizeof t.why, "rank %d cannot go on: %.120s", f->me,
+                     tutti_status_text(here));
+    }
+    return t;
+}
+
+static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
+{
+    char key[TT_PMIX_KEY];
+    uint8_t bytes[TT_TERMS_BYTES];
+    size_t n = 0;
+    struct tt_pmix_reply *reply = tt_pmix_ask(leader, key_of(key, client, "terms"));
+    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
+    TT_TRY(tt_pmix_end(reply, bytes, sizeof bytes, &n));
+    if (tt_terms_read(terms, bytes, n)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_VERSION,
+                   "rank %d says what version %s does not understand: is another version there?",
+                   leader, tutti_version());
+}
+
+static tutti_status differs(enum tt_alike which, int64_t mine, int64_t theirs, const char *host)
+{
+    char here[24], there[24];
+    const char *name = tt_setting_alike_name(which), *text = tt_setting(name);
+    if (tt_setting_alike_is_text(which))
+        return tt_fail(TUTTI_ERR_MISMATCH,
+                       "%s is '%.200s' here and something else on %s: it must be the same on all "
+                       "ranks",
+                       name, text ? text : "", host);
+    return tt_fail(TUTTI_ERR_MISMATCH,
+                   "%s is %s here and %s on %s: it must be the same on all ranks", name,
+                   tt_print_size(here, mine), tt_print_size(there, theirs), host);
+}
+
+static tutti_status compare(const struct tt_terms *mine, const struct tt_terms *theirs,
+                            const char *host)
+{
+    if (strcmp(mine->version, theirs->version) != 0)
+        return tt_fail(TUTTI_ERR_VERSION, "this rank is linked to version %s, those on %s to %s",
+                       mine->version, host, theirs->version);
+    if (theirs->status != TUTTI_OK) return tt_fail(TUTTI_ERR_PEER, "%s", theirs->why);
+    for (int i = 0; i < TT_ALIKES; i++)
+        if (mine->alike[i] != theirs->alike[i])
+            return differs((enum tt_alike)i, mine->alike[i], theirs->alike[i], host);
+    return TUTTI_OK;
+}
+
+/* The lowest rank of a machine; ranks[r].node ascends at these. */
+static int leader_of(const struct tt_job_page *job, int node)
+{
+    int r = 0;
+    while (job->rank[r].node != node) r++;
+    return r;
+}
+
+static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine)
+{
+    struct tt_terms theirs;
+    f->cores = 0;
+    for (int node = 0; node < f->job->nodes; node++) {
+        int leader = leader_of(f->job, node);
+        TT_TRY(terms_from(f->client, leader, &theirs));
+        TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
+        f->cores += theirs.cores;
+        f->direct = f->direct && theirs.direct;
+        if (node == 0) f->read_cost = theirs.read_cost;
+    }
+    return TUTTI_OK;
+}
+
+static void come_all(const struct tt_fabric *f)
+{
+    for (int r = 0; r < f->size; r++) {
+        uint32_t absent = TT_RANK_ABSENT;
+        atomic_compare_exchange_strong(&f->common->rank[r].fate.state, &absent, TT_RANK_JOINED);
+    }
+}
+
+/* What the client told, if it did; taken out. */
+static struct address *take_told(const struct tt_fabric *f)
+{
+    pthread_mutex_lock(&joined.lock);
+    struct address **at = &joined.told, *a;
+    while (*at && (*at)->fabric != f) at = &(*at)->next;
+    a = *at;
+    if (a) *at = a->next;
+    pthread_mutex_unlock(&joined.lock);
+    return a;
+}
+
+static tutti_status show_card(const struct tt_fabric *f, uint16_t port)
+{
+    char key[TT_PMIX_KEY];
+    uint8_t bytes[TT_CARD_BYTES];
+    struct tt_card card = {.port = port};
+    struct address *told = take_told(f);
+    card.addresses = (uint8_t)tt_machines_addresses(card.address);
+    if (told) {
+        card.wire_bytes = (uint16_t)told->bytes;
+        memcpy(card.wire, told->wire, told->bytes);
+        tt_free(told);
+    }
+    size_t n = tt_card_write(&card, bytes);
+    return tt_pmix_put(TT_PMIX_REMOTE, key_of(key, f->client, "card"), bytes, n);
+}
+
+/* Tells why this machine's ranks cannot go on, and keeps the cause. */
+static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struct tt_terms *terms)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s", tutti_error());
+    (void)exchange(&joined.member, f->client, terms);
+    tt_free(take_told(f));
+    return tt_fail(status, "%s", text);
+}
+
+tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status, uint16_t port)
+{
+    struct tt_terms mine = terms_of(f, status);
+    if (status != TUTTI_OK) return refuse(f, status, &mine);
+    TT_TRY(exchange(&joined.member, f->client, &mine));
+    TT_TRY(compare_all(f, &mine));
+    come_all(f);
+    TT_TRY(show_card(f, port));
+    return fence(false);
+}
+
+/* ---- Cards ---- */
+
+tutti_status tt_machines_tell(struct tt_fabric *f, const void *wire, size_t bytes)
+{
+    struct address *a = tt_calloc(1, sizeof *a);
+    if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an address");
+    if (bytes > sizeof a->wire) {
+        tt_free(a);
+        return tt_fail(TUTTI_ERR_LIMIT, "an address of %zu bytes, more than %d", bytes,
+                       TT_WIRE_ADDRESS);
+    }
+    *a = (struct address){.fabric = f, .bytes = bytes};
+    memcpy(a->wire, wire, bytes);
+    pthread_mutex_lock(&joined.lock);
+    a->next = joined.told;
+    joined.told = a;
+    pthread_mutex_unlock(&joined.lock);
+    return TUTTI_OK;
+}
+
+struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank)
+{
+    char key[TT_PMIX_KEY];
+    if (!tt_machines_has(f->job)) return NULL;
+    if (tt_log_on(TT_LOG_boot)) tt_log("asks for the card of rank %d", rank);
+    return tt_pmix_ask(rank, key_of(key, f->client, "card"));
+}
+
+tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct tt_card *card)
+{
+    uint8_t bytes[TT_CARD_BYTES];
+    size_t n = 0;
+    TT_TRY(tt_pmix_end(reply, bytes, sizeof bytes, &n));
+    if (tt_card_read(card, bytes, n)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "the card of rank %d is nonsense: %zu bytes", rank, n);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A job that a launcher with PMIx started, on one machine or on several: where its memory comes from, and
+ * how the machines agree.
+ *
+ *     machine 0: ranks 0-3          machine 1: ranks 4-5
+ *     +---------------------+       +---------------------+
+ *     | segment, made by 0  |       | segment, made by 4  |     on each: counters in the job's page
+ *     +---------------------+       +---------------------+
+ *               \___________ PMIx ___________/                  terms, a fence, cards when wanted
+ */
+#ifndef TT_MACHINES_H
+#define TT_MACHINES_H
+
+#include "boot/card.h"
+#include "fabric/fabric.h"
+
+/* As tt_boot_attach, of such a job. */
+tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
+/* The last client of this process ends: the server is left. status: why it cannot go on, which those machines are told
+ * that wait for it. In another job nothing. */
+void tt_machines_leave(tutti_status status);
+/* There is another client after all. Errors: BOOT. */
+tutti_status tt_machines_return(void);
+/* Whether this process is in such a job, whose memory this is. */
+bool tt_machines_has(const struct tt_job_page *job);
+
+/* What this rank can be reached by: told with the card when the machines agree. */
+tutti_status tt_machines_tell(struct tt_fabric *f, const void *wire, size_t bytes);
+/* Collective over a job on several machines, whose ranks have met on each, with `status` as outcome: compares the
+ * terms, settles f->direct, read_cost and cores for all of them, and tells this rank's card, with `port` and
+ * the machine's addresses. Errors: BOOT, VERSION, MISMATCH, PEER (ranks of another machine cannot go on). */
+tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status, uint16_t port);
+
+/* The card of a rank: asked for, and read when it came. */
+struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank);
+tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct tt_card *card);
+
+/* Addresses of this machine's interfaces that are up, loopback only where there is no other; how many. */
+int tt_machines_addresses(uint8_t address[TT_CARD_ADDRESSES][16]);
+
+/* Seconds that a machine or a server may be silent: TUTTI_PEER_TIMEOUT; and that all ranks have for coming:
+ * TUTTI_BOOT_TIMEOUT. */
+int tt_machines_peer_timeout(void);
+int tt_machines_boot_timeout(void);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * PMIx, by the functions of its client library that answer later: each is given a reply that two own,
+ * who asked and the library's thread that answers, so that either may let go first. The waiting, and how
+ * long, is then ours: servers differ in which of PMIx's own bounds they heed.
+ */
+#include "boot/pmix.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool tt_pmix_there(void)
+{
+    return tt_setting("PMIX_NAMESPACE") && tt_setting("PMIX_RANK") &&
+           tt_setting_int("TUTTI_PMIX", 1, 0, 1) == 1;
+}
+
+#ifdef TT_PMIX
+#include <dlfcn.h>
+#include <pmix.h>
+
+#define LIBRARY "libpmix.so.2"
+enum { MAJOR_LEAST = 3 };
+
+/* ---- The library ---- */
+
+#define PMIX_FUNCTIONS(X)                                                                          \
+    X(Init) X(Finalize) X(Put) X(Commit) X(Get_nb) X(Fence_nb) X(Error_string) X(Get_version)
+
+static struct {
+#define MEMBER(name) __typeof__(PMIx_##name) *name;
+    PMIX_FUNCTIONS(MEMBER)
+#undef MEMBER
+} pmix;
+
+static struct {
+    pthread_mutex_t lock;
+    bool loaded;
+    int opened;
+    int size;
+    pmix_proc_t me;
+} session = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static tutti_status without(const char *what, const char *why)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "%s (%s), so ranks started by mpirun, prun or srun cannot meet: install libpmix "
+                   "(Debian: libpmix2); `tutti run` works without it, and TUTTI_PMIX=0 makes each "
+                   "process a job of one",
+                   what, why);
+}
+
+static const char *find_functions(void *library)
+{
+#define FIND(name)                                                                                 \
+    *(void **)&pmix.name = dlsym(library, "PMIx_" #name);                                          \
+    if (!pmix.name) return "it has no PMIx_" #name;
+    PMIX_FUNCTIONS(FIND)
+#undef FIND
+    return NULL;
+}
+
+/* "OpenPMIx 4.2.2 (PMIx Standard: ...)": the first number. */
+static int major_of(const char *text)
+{
+    const char *digit = strpbrk(text, "0123456789");
+    return digit ? atoi(digit) : 0;
+}
+
+/* Loaded for good: it has threads of its own. Its plug-ins want to see its symbols. */
+static tutti_status load_locked(void)
+{
+    if (session.loaded) return TUTTI_OK;
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (!library) return without("PMIx cannot be loaded", dlerror());
+    const char *lacks = find_functions(library);
+    if (lacks) return without(LIBRARY " is too old", lacks);
+    if (major_of(pmix.Get_version()) < MAJOR_LEAST)
+        return without(LIBRARY " is too old", pmix.Get_version());
+    session.loaded = true;
+    return TUTTI_OK;
+}
+
+tutti_status tt_pmix_version(const char **text)
+{
+    pthread_mutex_lock(&session.lock);
+    tutti_status status = load_locked();
+    if (status == TUTTI_OK) *text = pmix.Get_version();
+    pthread_mutex_unlock(&session.lock);
+    return status;
+}
+
+/* ---- Replies ---- */
+
+struct tt_pmix_reply {
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    int owners;
+    bool done;
+    pmix_status_t status;
+    void *bytes;
+    size_t n;
+    /* What the library may look at until it has answered. */
+    char key[TT_PMIX_KEY];
+    pmix_proc_t who;
+};
+
+static struct tt_pmix_reply *reply_new(int owners)
+{
+    pthread_condattr_t monotonic;
+    struct tt_pmix_reply *r = tt_calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->owners = owners;
+    r->status = PMIX_ERROR;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->came, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return r;
+}
+
+static void let_go(struct tt_pmix_reply *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool last = --r->owners == 0;
+    pthread_mutex_unlock(&r->lock);
+    if (!last) return;
+    pthread_cond_destroy(&r->came);
+    pthread_mutex_destroy(&r->lock);
+    tt_free(r->bytes);
+    tt_free(r);
+}
+
+static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    r->bytes = n ? tt_alloc(n) : NULL;
+    if (r->bytes) memcpy(r->bytes, bytes, n);
+    r->n = n;
+    r->status = n && !r->bytes ? PMIX_ERR_NOMEM : status;
+    r->done = true;
+    pthread_cond_broadcast(&r->came);
+    pthread_mutex_unlock(&r->lock);
+    let_go(r);
+}
+
+static void got(pmix_status_t status, pmix_value_t *value, void *arg)
+{
+    struct tt_pmix_reply *r = arg;
+    if (status != PMIX_SUCCESS || !value)
+        answered(r, status == PMIX_SUCCESS ? PMIX_ERROR : status, NULL, 0);
+    else if (value->type == PMIX_BYTE_OBJECT && value->data.bo.bytes)
+        answered(r, status, value->data.bo.bytes, value->data.bo.size);
+    else if (value->type == PMIX_STRING && value->data.string)
+        answered(r, status, value->data.string, strlen(value->data.string));
+    else if (value->type == PMIX_UINT32)
+        answered(r, status, &value->data.uint32, sizeof value->data.uint32);
+    else
+        answered(r, PMIX_ERR_TYPE_MISMATCH, NULL, 0);
+}
+
+static void fenced(pmix_status_t status, void *arg)
+{
+    answered(arg, status, NULL, 0);
+}
+
+/* What the library did not take, or did at once, it does not answer. */
+static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status)
+{
+    if (status == PMIX_SUCCESS) return r;
+    answered(r, status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, NULL, 0);
+    return r;
+}
+
+struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
+{
+    struct tt_pmix_reply *r = reply_new(2);
+    if (!r) return NULL;
+    memcpy(&r->who, &session.me, sizeof r->who);
+    r->who.rank = rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank;
+    snprintf(r->key, sizeof r->key, "%s", key);
+    return begun(r, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
+}
+
+struct tt_pmix_reply *tt_pmix_fence(bool collect)
+{
+    static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,
+                                    .value = {.type = PMIX_BOOL, .data.flag = true}};
+    struct tt_pmix_reply *r = reply_new(2);
+    return r ? begun(r, pmix.Fence_nb(NULL, 0, &all, collect, fenced, r)) : NULL;
+}
+
+bool tt_pmix_answered(struct tt_pmix_reply *r, int64_t until_ns)
+{
+    const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+    int late = until_ns <= 0;
+    pthread_mutex_lock(&r->lock);
+    while (!r->done && !late) late = pthread_cond_timedwait(&r->came, &r->lock, &until);
+    bool done = r->done;
+    pthread_mutex_unlock(&r->lock);
+    return done;
+}
+
+static tutti_status outcome(const struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
+{
+    if (!r->done) return tt_fail(TUTTI_ERR_BOOT, "the PMIx server does not answer");
+    if (r->status != PMIX_SUCCESS)
+        return tt_fail(TUTTI_ERR_BOOT, "PMIx: %s", pmix.Error_string(r->status));
+    if (r->n > room)
+        return tt_fail(TUTTI_ERR_BOOT, "PMIx gave %zu bytes for %s, more than %zu", r->n, r->key,
+                       room);
+    if (r->n) memcpy(bytes, r->bytes, r->n);
+    if (n) *n = r->n;
+    return TUTTI_OK;
+}
+
+tutti_status tt_pmix_end(struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
+{
+    if (!r) return tt_fail(TUTTI_ERR_BOOT, "PMIx could not be asked");
+    pthread_mutex_lock(&r->lock);
+    tutti_status status = outcome(r, bytes, room, n);
+    pthread_mutex_unlock(&r->lock);
+    let_go(r);
+    return status;
+}
+
+tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n)
+{
+    static const pmix_scope_t scopes[] = {
+        [TT_PMIX_LOCAL] = PMIX_LOCAL, [TT_PMIX_REMOTE] = PMIX_REMOTE, [TT_PMIX_ALL] = PMIX_GLOBAL};
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {(char *)bytes, n}};
+    pmix_status_t status = pmix.Put(scopes[scope], key, &value);
+    if (status == PMIX_SUCCESS) status = pmix.Commit();
+    if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "cannot tell the other ranks of %s: PMIx: %s", key,
+                   pmix.Error_string(status));
+}
+
+/* ---- The session ---- */
+
+static tutti_status job_size(int *size)
+{
+    uint32_t n = 0;
+    struct tt_pmix_reply *reply = tt_pmix_ask(-1, PMIX_JOB_SIZE);
+    if (reply) (void)tt_pmix_answered(reply, tt_clock_ns() + INT64_C(60) * 1000000000);
+    TT_TRY(tt_pmix_end(reply, &n, sizeof n, NULL));
+    if (n < 1 || n > INT32_MAX || session.me.rank >= n)
+        return tt_fail(TUTTI_ERR_BOOT, "PMIx says that rank %u is in a job of %u", session.me.rank,
+                       n);
+    *size = (int)n;
+    return TUTTI_OK;
+}
+
+static tutti_status open_locked(void)
+{
+    TT_TRY(load_locked());
+    pmix_status_t status = pmix.Init(&session.me, NULL, 0);
+    if (status != PMIX_SUCCESS)
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "the PMIx server that the environment names is not to be reached (%s); "
+                       "TUTTI_PMIX=0 makes this process a job of one",
+                       pmix.Error_string(status));
+    tutti_status sized = job_size(&session.size);
+    if (sized != TUTTI_OK) pmix.Finalize(NULL, 0);
+    return sized;
+}
+
+tutti_status tt_pmix_open(int *rank, int *size)
+{
+    pthread_mutex_lock(&session.lock);
+    tutti_status status = session.opened ? TUTTI_OK : open_locked();
+    if (status == TUTTI_OK) session.opened++;
+    *rank = (int)session.me.rank;
+    *size = session.size;
+    pthread_mutex_unlock(&session.lock);
+    return status;
+}
+
+void tt_pmix_close(void)
+{
+    pthread_mutex_lock(&session.lock);
+    if (--session.opened == 0) pmix.Finalize(NULL, 0);
+    pthread_mutex_unlock(&session.lock);
+}
+
+#else
+
+/* Built where there was no libpmix. */
+static tutti_status not_built(void)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "this library was built without PMIx (Debian: libpmix-dev), so ranks started by "
+                   "mpirun, prun or srun cannot meet; `tutti run` works, and TUTTI_PMIX=0 makes "
+                   "each process a job of one");
+}
+
+tutti_status tt_pmix_version(const char **text)
+{
+    *text = NULL;
+    return not_built();
+}
+
+tutti_status tt_pmix_open(int *rank, int *size)
+{
+    *rank = *size = 0;
+    return not_built();
+}
+
+void tt_pmix_close(void)
+{
+}
+
+tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n)
+{
+    (void)scope, (void)key, (void)bytes, (void)n;
+    return not_built();
+}
+
+struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
+{
+    (void)rank, (void)key;
+    return NULL;
+}
+
+struct tt_pmix_reply *tt_pmix_fence(bool collect)
+{
+    (void)collect;
+    return NULL;
+}
+
+bool tt_pmix_answered(struct tt_pmix_reply *reply, int64_t until_ns)
+{
+    (void)reply, (void)until_ns;
+    return true;
+}
+
+tutti_status tt_pmix_end(struct tt_pmix_reply *reply, void *bytes, size_t room, size_t *n)
+{
+    (void)reply, (void)bytes, (void)room, (void)n;
+    return not_built();
+}
+#endif

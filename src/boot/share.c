@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who wants the descriptor says its rank in one packet; the answer is one packet with the descriptor
+ * beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) come whole, and of another length than these they are
+ * refused.
+ */
+#include "boot/share.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define GREETING 0x6572616873745454u
+
+struct greeting {
+    uint64_t word;
+    int64_t rank;
+};
+
+/* Room for one descriptor, aligned as the kernel wants it. */
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+enum { PATIENCE_MS = 1000 }; /* with one who came */
+
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+    size_t n = strnlen(name, TT_SHARE_NAME - 1);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(address->sun_path + 1, name, n); /* the 0 before it makes it abstract */
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+}
+
+static bool draw_name(char name[TT_SHARE_NAME])
+{
+    uint64_t drawn[2];
+    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return false;
+    snprintf(name, TT_SHARE_NAME, "tutti-%016llx%016llx", (unsigned long long)drawn[0],
+             (unsigned long long)drawn[1]);
+    return true;
+}
+
+tutti_status tt_share_open(struct tt_share *share)
+{
+    struct sockaddr_un address;
+    share->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (share->fd < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
+    bool named = draw_name(share->name);
+    socklen_t n = address_of(share->name, &address);
+    if (named && bind(share->fd, (struct sockaddr *)&address, n) == 0 &&
+        listen(share->fd, SOMAXCONN) == 0)
+        return TUTTI_OK;
+    tutti_status status = tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot listen on a socket");
+    tt_share_close(share);
+    return status;
+}
+
+void tt_share_close(struct tt_share *share)
+{
+    if (share->fd >= 0) close(share->fd);
+    share->fd = -1;
+}
+
+static bool is_mine(int fd, pid_t *pid)
+{
+    struct ucred who;
+    socklen_t n = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 || n != sizeof who) return false;
+    *pid = who.pid;
+    return who.uid == geteuid();
+}
+
+static bool comes(int fd, short what, int64_t until_ns)
+{
+    struct pollfd p = {.fd = fd, .events = what};
+    int64_t ms;
+    int n;
+    do {
+        ms = tt_max(0, (until_ns - tt_clock_ns() + 999999) / 1000000);
+        n = poll(&p, 1, (int)tt_min(ms, 1000000));
+    } while ((n < 0 && errno == EINTR) || (n == 0 && ms > 1000000));
+    return n > 0;
+}
+
+/* ---- The side that gives ---- */
+
+static bool hand_over(int to, int fd)
+{
+    struct greeting hello = {GREETING, 0};
+    struct iovec data = {&hello, sizeof hello};
+    union control control = {0};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    control.header = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof hello;
+}
+
+/* A byte more than a greeting has, so that a longer one is seen. */
+static bool is_greeted(int from, int *rank)
+{
+    char bytes[sizeof(struct greeting) + 1];
+    struct greeting hello;
+    if (!comes(from, POLLIN, tt_clock_ns() + INT64_C(1000000) * PATIENCE_MS)) return false;
+    if (recv(from, bytes, sizeof bytes, MSG_DONTWAIT) != sizeof hello) return false;
+    memcpy(&hello, bytes, sizeof hello);
+    *rank = (int)hello.rank;
+    return hello.word == GREETING && hello.rank >= 0 && hello.rank <= INT32_MAX;
+}
+
+tutti_status tt_share_give(struct tt_share *share, int fd, int64_t until_ns, int *rank, pid_t *pid)
+{
+    while (comes(share->fd, POLLIN, until_ns)) {
+        int to = accept4(share->fd, NULL, NULL, SOCK_CLOEXEC);
+        if (to < 0) continue;
+        bool given = is_mine(to, pid) && is_greeted(to, rank) && hand_over(to, fd);
+        close(to);
+        if (given) return TUTTI_OK;
+    }
+    return tt_fail(TUTTI_ERR_BOOT, "nobody came for the job's memory");
+}
+
+/* ---- The side that takes ---- */
+
+/* Descriptors that came are ours, also those that nobody asked for: the padding has room for a second. */
+static int only_descriptor(struct msghdr *message)
+{
+    int fds[2] = {-1, -1};
+    struct cmsghdr *c = CMSG_FIRSTHDR(message);
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) return -1;
+    size_t n = c->cmsg_len - CMSG_LEN(0);
+    memcpy(fds, CMSG_DATA(c), n < sizeof fds ? n : sizeof fds);
+    if (n == sizeof fds[0] && !(message->msg_flags & (MSG_CTRUNC | MSG_TRUNC))) return fds[0];
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0) close(fds[i]);
+    return -1;
+}
+
+static int receive(int from)
+{
+    struct greeting hello = {0};
+    struct iovec data = {&hello, sizeof hello};
+    union control control = {0};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    int fd = n < 0 ? -1 : only_descriptor(&message);
+    if (fd < 0 || (n == sizeof hello && hello.word == GREETING)) return fd;
+    close(fd);
+    return -1;
+}
+
+static tutti_status fetch(int door, int rank, int64_t until_ns, int *fd)
+{
+    struct greeting hello = {GREETING, rank};
+    pid_t pid;
+    if (!is_mine(door, &pid))
+        return tt_fail(TUTTI_ERR_BOOT, "the job's memory is offered by another user: refused");
+    if (send(door, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+        return tt_fail_errno(TUTTI_ERR_BOOT, "cannot ask for the job's memory");
+    *fd = comes(door, POLLIN, until_ns) ? receive(door) : -1;
+    return *fd >= 0 ? TUTTI_OK : tt_fail(TUTTI_ERR_BOOT, "the job's memory was not handed over");
+}
+
+tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fd)
+{
+    struct sockaddr_un address;
+    socklen_t n = address_of(name, &address);
+    int door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (door < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
+    tutti_status status =
+        connect(door, (struct sockaddr *)&address, n) == 0
+            ? fetch(door, rank, until_ns, fd)
+            : tt_fail_errno(TUTTI_ERR_BOOT,
+                            "cannot reach the rank that has the job's memory, though the launcher "
+                            "says that it is on this machine");
+    close(door);
+    return status;
+}

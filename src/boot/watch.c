@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What becomes of one that is watched:
+ *
+ *   ASKED       its card is wanted      --- nothing within the time: silent ---> DONE, failed
+ *   CONNECTING  begun, again each second --- neither up nor refused in time ---> DONE, failed
+ *   UP          connected, or its process is there
+ *   ENDED       connection or process ended; a second later whoever still waits for it decides
+ *   DONE        nothing more is looked at
+ *
+ * That a connection was refused or reset may mean that the rank left in order just before; and what it sent may
+ * still be under way. So an end alone is no failure: it is one if the rank is waited for when all that can come has
+ * come (tt_watch was called a second after). Silence is one at once.
+ */
+#include "boot/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "boot/machines.h"
+#include "boot/pmix.h"
+#include "boot/watch-net.h"
+
+#define MS INT64_C(1000000)
+#define LOOK_EVERY (50 * MS)
+#define RETRY_EVERY (1000 * MS)
+#define UNDER_WAY (1000 * MS) /* what was sent before a connection ended has come after this */
+
+enum state { ASKED, CONNECTING, UP, ENDED, DONE };
+
+struct peer {
+    int rank;
+    enum state state;
+    enum tt_cause cause; /* of ENDED */
+    int64_t since_ns;    /* of the state; of CONNECTING: of ASKED before it */
+    int64_t retry_ns;
+    _Atomic int64_t wanted_ns; /* when it was last waited for */
+    struct tt_pmix_reply *reply;
+    struct tt_card card;
+    int fds[TT_CARD_ADDRESSES],
+        n;             /* CONNECTING: all; UP: one, or none of a process without pidfd */
+    struct peer *next; /* of those not DONE */
+};
+
+/* `lock` is held to begin a watch and to look; entries of `peer` are set once. */
+struct tt_watch {
+    pthread_mutex_t lock;
+    int timeout_s, listener;
+    uint16_t port;
+    _Atomic int64_t look_ns; /* the next */
+    struct peer *active;
+    struct peer *_Atomic peer[];
+};
+
+/* ---- One that is watched ---- */
+
+static void hang_up(struct peer *p)
+{
+    for (int i = 0; i < p->n; i++) close(p->fds[i]);
+    p->n = 0;
+    if (p->reply) (void)tt_pmix_end(p->reply, NULL, 0, NULL);
+    p->reply = NULL;
+}
+
+static void end(struct peer *p, enum tt_cause cause)
+{
+    hang_up(p);
+    p->state = ENDED;
+    p->cause = cause;
+    p->since_ns = tt_clock_ns();
+}
+
+static void silent(struct tt_fabric *f, struct peer *p)
+{
+    hang_up(p);
+    p->state = DONE;
+    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, f->watch->timeout_s);
+}
+
+static bool in_time(const struct tt_fabric *f, const struct peer *p)
+{
+    return tt_clock_ns() - p->since_ns < f->watch->timeout_s * 1000 * MS;
+}
+
+static void try_connecting(struct tt_fabric *f, struct peer *p)
+{
+    p->n = tt_connect_begin(&p->card, f->watch->timeout_s, p->fds);
+    p->retry_ns = tt_clock_ns() + RETRY_EVERY;
+}
+
+/* A server that knows of no card knows that the process ended before it made one, or after. */
+static void look_for_card(struct tt_fabric *f, struct peer *p)
+{
+    if (p->reply && !tt_pmix_answered(p->reply, 0)) {
+        if (!in_time(f, p)) silent(f, p);
+        return;
+    }
+    tutti_status status = tt_machines_end_card(p->reply, p->rank, &p->card);
+    p->reply = NULL;
+    if (status != TUTTI_OK) {
+        end(p, TT_CAUSE_GONE);
+        return;
+    }
+    p->state = CONNECTING;
+    try_connecting(f, p);
+}
+
+static void look_at_connecting(struct tt_fabric *f, struct peer *p)
+{
+    switch (tt_connect_look(p->fds, &p->n)) {
+    case TT_CONNECT_UP: p->state = UP; return;
+    case TT_CONNECT_REFUSED: end(p, TT_CAUSE_GONE); return;
+    case TT_CONNECT_UNDER_WAY: break;
+    case TT_CONNECT_UNREACHABLE:
+        if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
+        break;
+    }
+    if (!in_time(f, p)) silent(f, p);
+}
+
+static bool is_here(const struct tt_fabric *f, const struct peer *p)
+{
+    return tt_fabric_shares(f, p->rank);
+}
+
+static bool process_ended(const struct tt_fabric *f, const struct peer *p)
+{
+    struct pollfd poll_one = {.fd = p->fds[0], .events = POLLIN};
+    if (p->n > 0) return poll(&poll_one, 1, 0) > 0;
+    return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
+}
+
+/* What a process of this machine gave is in memory: no time is given to it. */
+static void look_at_process(struct tt_fabric *f, struct peer *p)
+{
+    if (!process_ended(f, p)) return;
+    hang_up(p);
+    p->state = DONE;
+    tt_job_fail(f->job, p->rank, TT_CAUSE_GONE, 0);
+}
+
+static void look_at_line(struct tt_fabric *f, struct peer *p)
+{
+    switch (tt_line_look(p->fds[0])) {
+    case TT_LINE_UP: return;
+    case TT_LINE_ENDED: end(p, TT_CAUSE_LEFT); return;
+    case TT_LINE_RESET: end(p, TT_CAUSE_GONE); return;
+    case TT_LINE_SILENT: silent(f, p); return;
+    }
+}
+
+static void judge(struct tt_fabric *f, struct peer *p)
+{
+    if (atomic_load(&p->wanted_ns) < p->since_ns + UNDER_WAY) return;
+    p->state = DONE;
+    if (p->cause == TT_CAUSE_LEFT)
+        tt_common_miss(f->job, f->common, p->rank);
+    else
+        tt_job_fail(f->job, p->rank, p->cause, 0);
+}
+
+static void look_at(struct tt_fabric *f, struct peer *p)
+{
+    enum tt_rank_state state = tt_common_state(f->job, f->common, p->rank);
+    if (state == TT_RANK_LEFT || state == TT_RANK_FAILED) {
+        hang_up(p);
+        p->state = DONE;
+    }
+    switch (p->state) {
+    case ASKED: look_for_card(f, p); break;
+    case CONNECTING: look_at_connecting(f, p); break;
+    case UP:
+        if (is_here(f, p))
+            look_at_process(f, p);
+        else
+            look_at_line(f, p);
+        break;
+    case ENDED: judge(f, p); break;
+    case DONE: break;
+    }
+}
+
+/* ---- All of them ---- */
+
+void tt_watch_look(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
+    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    for (struct peer **at = &w->active; *at;) {
+        look_at(f, *at);
+        if ((*at)->state == DONE)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+    atomic_store_explicit(&w->look_ns, tt_clock_ns() + LOOK_EVERY, memory_order_relaxed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A process that has not said its number is looked for again later. */
+static bool watch_process(struct tt_fabric *f, struct peer *p)
+{
+    pid_t pid = atomic_load(&f->job->rank[p->rank].pid);
+    if (pid <= 0) return false;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd >= 0) p->fds[p->n++] = fd;
+    p->state = UP;
+    return true;
+}
+
+/* Without memory it is tried again at the next call. */
+static void begin_locked(struct tt_fabric *f, int rank)
+{
+    struct tt_watch *w = f->watch;
+    struct peer *p = atomic_load(&w->peer[rank]) ? NULL : tt_calloc(1, sizeof *p);
+    if (!p) return;
+    p->rank = rank;
+    p->since_ns = tt_clock_ns();
+    atomic_store(&p->wanted_ns, p->since_ns);
+    if (!is_here(f, p))
+        p->reply = tt_machines_ask_card(f, rank);
+    else if (!watch_process(f, p)) {
+        tt_free(p);
+        return;
+    }
+    p->next = w->active;
+    w->active = p;
+    atomic_store(&w->peer[rank], p);
+}
+
+void tt_watch(struct tt_fabric *f, int rank)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || rank == f->me) return;
+    struct peer *p = atomic_load_explicit(&w->peer[rank], memory_order_acquire);
+    if (p) {
+        atomic_store_explicit(&p->wanted_ns, tt_clock_ns(), memory_order_relaxed);
+        return;
+    }
+    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    begin_locked(f, rank);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- Beginning and end ---- */
+
+tutti_status tt_watch_open(struct tt_fabric *f)
+{
+    struct tt_watch *w = tt_calloc(1, sizeof *w + (size_t)f->size * sizeof w->peer[0]);
+    if (!w) return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
+    w->timeout_s = tt_machines_peer_timeout();
+    w->listener = -1;
+    tutti_status status = f->job->nodes > 1 ? tt_listener_open(&w->listener, &w->port) : TUTTI_OK;
+    if (status != TUTTI_OK) {
+        tt_free(w);
+        return status;
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    f->watch = w;
+    return TUTTI_OK;
+}
+
+uint16_t tt_watch_port(const struct tt_fabric *f)
+{
+    return f->watch ? f->watch->port : 0;
+}
+
+void tt_watch_close(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w) return;
+    f->watch = NULL;
+    if (w->listener >= 0) tt_listener_close(w->listener);
+    for (int r = 0; r < f->size; r++) {
+        struct peer *p = atomic_load(&w->peer[r]);
+        if (p) hang_up(p);
+        tt_free(p);
+    }
+    pthread_mutex_destroy(&w->lock);
+    tt_free(w);
+}

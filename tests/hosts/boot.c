@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank that only boots, under a launcher with PMIx, and tells on stdout what it sees. What it is asked
+ * for is its first argument:
+ *
+ *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": who shares its memory, tried by writing there
+ *   cards       the cards of all ranks elsewhere; each must be what that rank told
+ *   ring        only the next one's
+ *   watch WHOM  all others wait for rank WHOM, which says so and then sleeps for long: the test kills it, or
+ *               cuts its machine off. "rank 0: after 8123 ms: rank 6 on h3 cannot be reached: ..."
+ *   left WHOM   all others wait for rank WHOM, which leaves in order
+ *   join        nothing else
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "boot/boot.h"
+#include "boot/pmix.h"
+#include "boot/watch.h"
+#include "fabric/wire.h"
+
+enum {
+    ADDRESS = 700,
+    UNUSED = 512
+}; /* UNUSED: bytes into a rank's arena, where nothing is allocated here */
+
+static struct tt_seat seat;
+static struct tt_fabric fabric;
+
+static void leave(void)
+{
+    tt_common_leave(fabric.job, fabric.common, fabric.me);
+    tt_watch_close(&fabric);
+    tt_fabric_close(&fabric);
+    tt_boot_detach(&seat);
+}
+
+static void must(tutti_status status, const char *what)
+{
+    if (status == TUTTI_OK) return;
+    printf("rank %d: %s: %s\n", fabric.me, what, tutti_error());
+    fflush(stdout);
+    if (fabric.job) {
+        tt_common_fail(fabric.job, fabric.common, fabric.me, TT_CAUSE_STATUS, (int)status);
+        leave();
+    }
+    exit(1);
+}
+
+static void fill(uint8_t address[ADDRESS], int rank)
+{
+    for (int i = 0; i < ADDRESS; i++) address[i] = (uint8_t)(rank * 31 + i);
+}
+
+static void join(void)
+{
+    uint8_t address[ADDRESS];
+    must(tt_boot_attach(&seat), "attach");
+    must(tt_fabric_init(&fabric, &seat), "init");
+    fill(address, seat.rank);
+    must(tt_boot_tell(&fabric, address, sizeof address), "tell");
+    must(tt_boot_meet(&fabric), "meet");
+}
+
+/* ---- What is asked for ---- */
+
+static _Atomic int64_t *word_of(int rank)
+{
+    return tt_fabric_at(&fabric, tt_segment_arena(&seat.segment, rank) + UNUSED);
+}
+
+/* Each leaves its mark in its own arena, and finds those of just the ranks of its machine. */
+static void places(void)
+{
+    char text[256] = "";
+    int here = 0;
+    int64_t offset;
+    must(tt_arena_alloc(&fabric.arena, 4096, &offset), "arena");
+    atomic_store(word_of(fabric.me), 1000 + fabric.me);
+    for (int r = 0; r < fabric.size; r++) {
+        if (!tt_fabric_shares(&fabric, r)) continue;
+        for (int ms = 0; ms < 10000 && atomic_load(word_of(r)) != 1000 + r; ms++) usleep(1000);
+        if (atomic_load(word_of(r)) != 1000 + r) continue;
+        here++;
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %d", r);
+    }
+    printf("rank %d: node %d of %d on %s, %d here:%s\n", fabric.me,
+           fabric.node ? fabric.node[fabric.me] : 0, fabric.nodes, fabric.job->rank[fabric.me].host,
+           here, text);
+}
+
+static void fetch(int rank)
+{
+    uint8_t told[TT_WIRE_ADDRESS], wanted[ADDRESS];
+    size_t n = 0;
+    must(tt_boot_address(&fabric, rank, told, &n), "address");
+    fill(wanted, rank);
+    printf("rank %d: card of %d %s\n", fabric.me, rank,
+           n == ADDRESS && memcmp(told, wanted, n) == 0 ? "good" : "WRONG");
+}
+
+/* A card is there as long as its rank is. */
+static void stay(void)
+{
+    struct tt_pmix_reply *reply = tt_pmix_fence(false);
+    if (reply) (void)tt_pmix_answered(reply, tt_clock_ns() + INT64_C(30000000000));
+    must(tt_pmix_end(reply, NULL, 0, NULL), "fence");
+}
+
+static void cards(void)
+{
+    for (int r = 0; r < fabric.size; r++)
+        if (!tt_fabric_shares(&fabric, r)) fetch(r);
+    stay();
+}
+
+static void ring(void)
+{
+    int next = (fabric.me + 1) % fabric.size;
+    if (!tt_fabric_shares(&fabric, next)) fetch(next);
+    stay();
+}
+
+static void watch(int whom)
+{
+    char text[160];
+    int64_t begin = tt_clock_ns();
+    if (whom == fabric.me) {
+        usleep(3000000); /* the others are connected */
+        printf("rank %d: pid %d sleeps\n", whom, (int)getpid());
+        fflush(stdout);
+        sleep(120);
+        return;
+    }
+    while (tt_common_state(fabric.job, fabric.common, whom) != TT_RANK_FAILED &&
+           tt_clock_ns() - begin < 60000000000) {
+        tt_watch(&fabric, whom);
+        tt_watch_look(&fabric);
+        usleep(20000);
+    }
+    printf("rank %d: after %lld ms: %s\n", fabric.me,
+           (long long)((tt_clock_ns() - begin) / 1000000),
+           tt_common_cause_text(fabric.job, fabric.common, whom, text, sizeof text));
+}
+
+static void left(int whom)
+{
+    if (whom == fabric.me)
+        usleep(1000000);
+    else
+        watch(whom);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "join";
+    int whom = argc > 2 ? atoi(argv[2]) : -1;
+    join();
+    if (strcmp(what, "places") == 0) places();
+    if (strcmp(what, "cards") == 0) cards();
+    if (strcmp(what, "ring") == 0) ring();
+    if (strcmp(what, "watch") == 0) watch(whom);
+    if (strcmp(what, "left") == 0) left(whom);
+    fflush(stdout);
+    leave();
+    return 0;
+}

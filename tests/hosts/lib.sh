@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several hosts on one machine. A script that sources this runs, from then on, in namespaces of its own
+# (network, mounts, names, processes): all that it makes there vanishes with it, however it ends.
+#
+#     hosts 4,2,1,1           makes h1 .. h4 with so many slots, each a network namespace with an
+#                             address, a name, processes and a /dev/shm of its own, joined by a bridge
+#     on_hosts PROGRAM...     runs 8 ranks there under mpirun; this script stands outside, on the bridge
+#     in_host h3 COMMAND...   one command, as if by ssh
+#     cut h3, mend h3         sets its link down, and up again
+#
+# Nothing of the memory of one host can be reached from another: no segment, no process, no socket with
+# a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying so.
+
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+
+command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
+command -v ip >/dev/null || skip 'no ip (iproute2)'
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
+
+if [ -z "${TUTTI_HOSTS_INSIDE-}" ]; then
+    spaces=(unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc)
+    [ "$(id -u)" -eq 0 ] || spaces+=(--user --map-root-user)
+    "${spaces[@]}" true 2>/dev/null || skip 'namespaces are not permitted here'
+    "${spaces[@]}" ip link add probe type bridge 2>/dev/null || skip 'bridges are not permitted in namespaces here'
+    TUTTI_HOSTS_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
+fi
+
+# Where it is mounted nobody else sees it; what is under it outside is hidden from the test.
+work=/mnt
+case $TUTTI_BUILD in /mnt/*) work=/media ;; esac
+mount -t tmpfs tmpfs "$work"
+mkdir "$work/tmp"
+export TMPDIR=$work/tmp
+cd "$work" || exit 1
+
+fail() {
+    echo "FAILED: $*" >&2
+    for file in out err; do
+        if [ -s $file ]; then sed "s/^/$file: /" $file >&2; fi
+    done
+    exit 1
+}
+
+# How many lines of out match.
+lines() {
+    grep -cE "$1" out || true
+}
+
+host_count=0
+
+in_host() {
+    local pid
+    pid=$(cat "$work/$1.pid")
+    shift
+    nsenter -t "$pid" --net --uts --ipc --mount --pid -- "$@"
+}
+
+# One host: a process that holds its namespaces, and a cable to the bridge.
+add_host() {
+    local name=$1 slots=$2 number=$3 holder pid=''
+    # shellcheck disable=SC2016
+    unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc sh -c \
+        'hostname "$1"; mount -t tmpfs tmpfs /dev/shm; exec sleep infinity' sh "$name" &
+    holder=$!
+    until [ -n "$pid" ] && [ "$(nsenter -t "$pid" --uts hostname)" = "$name" ]; do
+        sleep 0.02
+        pid=$(cat "/proc/$holder/task/$holder/children")
+        pid=${pid%% *}
+    done
+    # shellcheck disable=SC2016
+    until nsenter -t "$pid" --mount --pid sh -c '[ -z "$(ls -A /dev/shm)" ]'; do sleep 0.02; done
+    echo "$pid" >"$work/$name.pid"
+    ip link add "to-$name" type veth peer name eth0 netns "$pid"
+    ip link set "to-$name" master bridge up
+    in_host "$name" ip address add "10.77.0.$number/24" dev eth0
+    in_host "$name" ip link set eth0 up
+    in_host "$name" ip link set lo up
+    echo "10.77.0.$number $name" >>"$work/names"
+    echo "$name slots=$slots" >>"$work/hostfile"
+}
+
+hosts() {
+    local slots
+    ip link set lo up
+    ip link add bridge type bridge
+    ip address add 10.77.0.254/24 dev bridge
+    ip link set bridge up
+    printf '127.0.0.1 localhost\n10.77.0.254 outside\n' >"$work/names"
+    hostname outside
+    mount --bind "$work/names" /etc/hosts
+    for slots in ${1//,/ }; do
+        host_count=$((host_count + 1))
+        add_host "h$host_count" "$slots" "$host_count"
+    done
+    cat >"$work/enter" <<END
+#!/bin/sh
+# What mpirun calls instead of ssh: HOST COMMAND...
+host=\$1
+shift
+exec nsenter -t "\$(cat "$work/\$host.pid")" --net --uts --ipc --mount --pid -- sh -c "\$*"
+END
+    chmod +x "$work/enter"
+}
+
+on_hosts() {
+    mpirun --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
+        --mca plm_rsh_agent "$work/enter" --mca oob_tcp_if_include 10.77.0.0/24 \
+        --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
+}
+
+# The same, of ranks some of which fail or die: until n lines of out match, at most so many seconds. mpirun
+# itself does not notice that all have ended, so it is ended then.
+#     until_lines N PATTERN SECONDS COMMAND...
+until_lines() {
+    local n=$1 pattern=$2 deadline=$((SECONDS + $3))
+    shift 3
+    on_hosts "$@" >out 2>err &
+    mpirun=$!
+    wait_lines "$n" "$pattern" "$deadline"
+    end_mpirun
+}
+wait_lines() {
+    until [ "$(lines "$2")" -ge "$1" ]; do
+        [ "$SECONDS" -lt "$3" ] || fail "not $1 lines like: $2"
+        sleep 0.05
+    done
+}
+end_mpirun() {
+    local rank
+    for rank in $(pgrep -P "$mpirun"); do kill -9 "$rank" 2>/dev/null || true; done
+    kill -9 "$mpirun" 2>/dev/null || true
+    wait "$mpirun" 2>/dev/null || true
+}
+
+cut() {
+    ip link set "to-$1" down
+}
+
+mend() {
+    ip link set "to-$1" up
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Any program of Tutti under Open MPI's mpirun on this machine: it joins by PMIx. And what is said where
+# that cannot be.
+set -eu
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
+tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
+# What the library of another project keeps until the end is not our leak.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+
+mkdir "$work/temporary"
+export TMPDIR=$work/temporary
+boot=$TUTTI_BUILD/tests/hosts-boot
+start() {
+    mpirun --allow-run-as-root --oversubscribe "$@"
+}
+
+expect 0 start -n 4 "$TUTTI_BUILD/bin/hello"
+[ "$(lines out '^rank [0-3] of 4: the sum of all ranks is 6$')" -eq 4 ] || fail 'hello'
+expect 0 start -n 1 "$TUTTI_BUILD/bin/hello"
+says out '^rank 0 of 1: the sum of all ranks is 0$'
+
+expect 0 start -n 4 "$boot" places
+for r in 0 1 2 3; do says out "^rank $r: node 0 of 1 on [^ ]+, 4 here: 0 1 2 3\$"; done
+
+# All collectives by all algorithms, as under `tutti run`.
+expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
+says out '^4 ranks: [0-9]+ cases$'
+TUTTI_CMA=0 expect 0 start -n 3 "$TUTTI_BUILD/tests/test-run-conform-threads"
+
+# Ranks that disagree are told as by `tutti run`. (Where mpirun ends no others when a rank fails, it exits
+# with 0.)
+# shellcheck disable=SC2016
+expect 0 start -n 3 --mca orte_enable_recovery 1 sh -c \
+    'if [ "$PMIX_RANK" = 1 ]; then export TUTTI_SLICE=2K; fi; exec "$1" join' sh "$boot"
+says out '^rank [0-2]: meet: TUTTI_SLICE is (0|2K) here and (0|2K) on another rank: it must be the same on all$'
+
+# A rank that is killed: the others are told, without a launcher of ours, and go on.
+watch() {
+    start -n 4 --mca orte_enable_recovery 1 "$boot" watch 2 >out 2>err &
+    local mpirun=$! pid=''
+    until pid=$(sed -nE 's/^rank 2: pid ([0-9]+) sleeps$/\1/p' out) && [ -n "$pid" ]; do sleep 0.1; done
+    kill -9 "$pid"
+    wait $mpirun || true
+}
+watch
+for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
+
+# The server that the environment names is not there; and PMIx is not wanted.
+expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$boot" join
+says out '^rank 0: attach: .*the PMIx server that the environment names is not to be reached'
+expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join
+
+# Nothing is left behind.
+[ -z "$(find "$TMPDIR" -type f -o -type s)" ] || fail "files are left: $(find "$TMPDIR")"
