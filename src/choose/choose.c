@@ -79,6 +79,8 @@ static const struct spread_row spread[] = {
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, true, false},
     {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, false, false},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, false, false},
+    {&tt_allreduce_composed, 0, ANY, 2, true, false},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, true, true},
     {&tt_allreduce_composed, 0, ANY, ANY_RANKS, true, false},
     {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, false, false},
     {&tt_allreduce_halving, 0, ANY, ANY_RANKS, false, false},

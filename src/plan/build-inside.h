@@ -29,6 +29,15 @@ struct tt_builder {
     const char *error;
 };
 
+/* ---- build-part.c: what is the part's, as the team's ---- */
+
+/* A rank; not of TT_ALL, TT_SET and TT_SELF. */
+static inline int tt_build_rank(const struct tt_builder *b, int rank)
+{
+    return b->part && rank >= 0 ? b->part->member[rank] : rank;
+}
+struct tt_range tt_build_range(const struct tt_builder *b, struct tt_range r);
+
 static inline struct tt_shape shape_of(const struct tt_builder *b, struct tt_range r)
 {
     return r.shape ? ((const struct tt_shape *)b->shapes.data)[r.shape] : (struct tt_shape){0};

@@ -119,36 +119,6 @@ void tt_builder_fail(struct tt_builder *b, const char *why)
     b->error = why;
 }
 
-/* ---- Parts ---- */
-
-void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part)
-{
-    tt_assert(!b->part);
-    b->part = part;
-    b->part_tmp = b->scratch;
-}
-
-void tt_subteam_end(struct tt_builder *b)
-{
-    b->part = NULL;
-}
-
-/* The team's rank; not of TT_ALL, TT_SET and TT_SELF. */
-static int team_rank(const struct tt_builder *b, int rank)
-{
-    return b->part && rank >= 0 ? b->part->member[rank] : rank;
-}
-
-static struct tt_range team_range(const struct tt_builder *b, struct tt_range r)
-{
-    if (!b->part) return r;
-    const struct tt_range *at = &b->part->at[r.buf];
-    r.rank = team_rank(b, r.rank);
-    r.off += r.buf == TT_TMP ? b->part_tmp : at->off;
-    r.buf = at->buf;
-    return r;
-}
-
 /* ---- Steps ---- */
 
 static struct tt_step *last_step(struct tt_builder *b)
@@ -173,7 +143,7 @@ static void step(struct tt_builder *b, const struct tt_step *s)
 /* Notes that X@r of the range is this rank's own where r is me, and how much of WIN is used. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
-    r = team_range(b, r);
+    r = tt_build_range(b, r);
     if (r.rank == b->plan.me) r.rank = TT_SELF;
     if (r.buf == TT_WIN && r.rank == TT_SELF && r.shape == 0)
         b->plan.win_bytes = tt_max(b->plan.win_bytes, r.off + len);
@@ -212,8 +182,10 @@ static bool loop_is_open(const struct tt_builder *b, uint32_t loop)
 static tt_started start(struct tt_builder *b, enum tt_kind kind, int peer, const struct tt_range *r,
                         uint32_t n, int64_t len)
 {
-    struct tt_step s = {
-        .kind = (uint8_t)kind, .peer = team_rank(b, peer), .value = lane(b)->starts, .len = len};
+    struct tt_step s = {.kind = (uint8_t)kind,
+                        .peer = tt_build_rank(b, peer),
+                        .value = lane(b)->starts,
+                        .len = len};
     if (!ranged(b, s, r, n)) return DROPPED;
     return started(b);
 }
@@ -263,7 +235,7 @@ void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint3
     b->last_dropped = true;
     if (n == 0 || b->dead || !append(b, &b->ranks, ranks, n)) return;
     int32_t *set = (int32_t *)b->ranks.data + s.first;
-    for (uint32_t i = 0; i < n; i++) set[i] = team_rank(b, set[i]);
+    for (uint32_t i = 0; i < n; i++) set[i] = tt_build_rank(b, set[i]);
     step(b, &s);
 }
 
@@ -293,13 +265,13 @@ void tt_signal(struct tt_builder *b, int peer, uint32_t value)
     }
     if (peer == TT_ALL && b->plan.p == 1) return;
     step(b, &(struct tt_step){
-                .kind = TT_SIGNAL, .peer = team_rank(b, peer), .value = b->value_base + value});
+                .kind = TT_SIGNAL, .peer = tt_build_rank(b, peer), .value = b->value_base + value});
 }
 
 void tt_await_lane(struct tt_builder *b, int writer, int writers_lane, uint32_t value)
 {
     step(b, &(struct tt_step){.kind = TT_AWAIT,
-                              .peer = team_rank(b, writer),
+                              .peer = tt_build_rank(b, writer),
                               .sub = (uint8_t)writers_lane,
                               .value = b->value_base + value});
 }

@@ -270,6 +270,11 @@ static void maps_are_spread(void **state)
     assert_int_equal(map.nodes, 4);
     assert_int_equal(map.p, 9);
     assert_int_equal(map.cores, 3);
+    problem = problem_of("barrier/p9@nodes:4,2*2,1+dealt");
+    tt_problem_map(&problem, &map, node);
+    static const int dealt[] = {0, 1, 2, 3, 0, 1, 2, 0, 0};
+    assert_memory_equal(node, dealt, sizeof dealt);
+    assert_int_equal(map.nodes, 4);
     problem = problem_of("barrier/p9");
     tt_problem_map(&problem, &map, node);
     assert_true(tt_map_one_node(&map));

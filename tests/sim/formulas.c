@@ -244,10 +244,11 @@ static void full_trees(void **state)
     }
 }
 
-/* By shared memory or puts; or along trees drawn by a hash. */
+/* By shared memory or puts; along trees drawn by a hash; or over nodes that are not alike. */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
     static const char *const names[] = {"flat", "direct", "window", "exchange", "forward"};
+    if (strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0) return true;
     for (int i = 0; i < 5 && a->coll != TT_COLL_barrier; i++)
         if (strcmp(a->name, names[i]) == 0) return true;
     return false;

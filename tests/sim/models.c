@@ -71,6 +71,33 @@ static void reducing_and_copying_take_their_time(void **state)
     assert_int_equal(paper(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
+/* Ranks 0 and 1 on one node, 2 and 3 on the other: a message within one does not know the network. */
+static void messages_within_a_node_are_near(void **state)
+{
+    (void)state;
+    struct tt_model model = paper_simple;
+    model.near_ts_ps = 11;
+    model.near_tw_ps = 3;
+    assert_int_equal(paper("bcast/u8/1000/p2@nodes:1,1", "binomial", &model).time_ps,
+                     TS + 1000 * BYTE);
+    int64_t far = TS + 1000 * BYTE, near = 11 + 3 * 1000;
+    assert_int_equal(paper("bcast/u8/1000/p4@nodes:2,2", "binomial", &model).time_ps, far + near);
+    assert_int_equal(paper("bcast/u8/1000/p4@nodes:2,2+dealt", "binomial", &model).time_ps,
+                     far + near);
+}
+
+/* Two messages leave a node: at once, or one after the other where its ranks share the port. */
+static void ranks_of_a_node_may_share_its_port(void **state)
+{
+    (void)state;
+    struct tt_model model = paper_simple;
+    static const char problem[] = "allreduce/f64/sum/800/p4@nodes:2,2+dealt";
+    int64_t one = TS + 800 * BYTE;
+    assert_int_equal(paper(problem, "doubling", &model).time_ps, one);
+    model.node_ports = true;
+    assert_int_equal(paper(problem, "doubling", &model).time_ps, 2 * one);
+}
+
 /* A reduction along the links of a tree: each carries every byte once; with units in the adapters the processors' time
  * for it is gone. */
 static void adapters_reduce(void **state)
@@ -133,6 +160,8 @@ int main(void)
         cmocka_unit_test(loggp_engages_the_processor),
         cmocka_unit_test(links_are_waited_for),
         cmocka_unit_test(reducing_and_copying_take_their_time),
+        cmocka_unit_test(messages_within_a_node_are_near),
+        cmocka_unit_test(ranks_of_a_node_may_share_its_port),
         cmocka_unit_test(adapters_reduce),
         cmocka_unit_test(the_same_again_gives_the_same),
         cmocka_unit_test(who_waits_for_ever_is_named),

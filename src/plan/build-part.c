@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A part of the team, for which an algorithm builds as if it were all: only ranks, and where buffers begin, are changed
+ * on the way into the plan.
+ */
+#include "plan/build-inside.h"
+
+void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part)
+{
+    tt_assert(!b->part);
+    b->part = part;
+    b->part_tmp = b->scratch;
+}
+
+void tt_subteam_end(struct tt_builder *b)
+{
+    b->part = NULL;
+}
+
+struct tt_range tt_build_range(const struct tt_builder *b, struct tt_range r)
+{
+    if (!b->part) return r;
+    const struct tt_range *at = &b->part->at[r.buf];
+    r.rank = tt_build_rank(b, r.rank);
+    r.off += r.buf == TT_TMP ? b->part_tmp : at->off;
+    r.buf = at->buf;
+    return r;
+}

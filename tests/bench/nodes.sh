@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What minds nodes is worth it in simulations: a barrier and a small allreduce on any map, everything where ranks are dealt
+# out over nodes that share a port, a long bcast by the logical tree where each rank has a port of its own.
+set -euo pipefail
+"$TUTTI_SOURCE/bench/nodes" | python3 -c '
+import sys
+ports, rows = None, {}
+for line in sys.stdin:
+    cells = [cell.strip() for cell in line.strip().split("|")[1:-1]]
+    if cells and cells[0].startswith("--ports"):
+        ports = cells[0].split()[1]
+    elif cells and cells[0].startswith("`"):
+        names = ["logical", "composed", "logical/best", "composed/best", "logical/usual", "composed/usual"]
+        rows[ports, cells[0].strip("`")] = dict(zip(names, [float(c) for c in cells[1:3] + cells[5:]]))
+assert len(rows) == 72, len(rows)
+for (ports, problem), row in rows.items():
+    if problem.startswith("barrier") or (ports == "node" and problem.endswith("dealt")):
+        assert row["composed/best"] < 1, (ports, problem, row)
+    if problem.startswith("bcast/u8/1M") and ports == "one":
+        assert row["logical/best"] < 0.9, (ports, problem, row)
+    if problem.startswith("allreduce/f64/sum/8/") and ports == "node":
+        assert row["composed/usual"] < 0.6, (ports, problem, row)
+'
