@@ -21,11 +21,6 @@ static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const str
     return a;
 }
 
-static bool spans(const struct tt_algorithm *a)
-{
-    return strcmp(a->name, "composed") == 0 || strcmp(a->name, "logical") == 0;
-}
-
 static void something_applies(void **state)
 {
     (void)state;
@@ -52,7 +47,8 @@ static void small_ones_mind_nodes(void **state)
     for (int coll = 0; coll < TT_COLLS; coll++) {
         bool counts = coll == TT_COLL_alltoallv || coll == TT_COLL_allgatherv;
         const struct tt_algorithm *a = chosen((enum tt_coll)coll, 1, &map);
-        if (!counts && !spans(a)) fail_msg("%s %s", tt_coll_name((enum tt_coll)coll), a->name);
+        if (!counts && !plans_span_nodes(a))
+            fail_msg("%s %s", tt_coll_name((enum tt_coll)coll), a->name);
     }
 }
 
@@ -64,9 +60,9 @@ static void dealt_out_ranks_need_it_more(void **state)
     map.nodes = 2;
     map.node = node;
     for (int64_t n = 1; n < 1 << 20; n *= 32) {
-        assert_true(spans(chosen(TT_COLL_allgather, n, &map)));
-        assert_true(spans(chosen(TT_COLL_allreduce, n, &map)));
-        assert_true(spans(chosen(TT_COLL_bcast, n, &map)));
+        assert_true(plans_span_nodes(chosen(TT_COLL_allgather, n, &map)));
+        assert_true(plans_span_nodes(chosen(TT_COLL_allreduce, n, &map)));
+        assert_true(plans_span_nodes(chosen(TT_COLL_bcast, n, &map)));
     }
 }
 

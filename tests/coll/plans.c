@@ -127,6 +127,11 @@ void plans_free(struct plans *all)
     tt_free(all->room);
 }
 
+bool plans_span_nodes(const struct tt_algorithm *algorithm)
+{
+    return strcmp(algorithm->name, "logical") == 0 || strcmp(algorithm->name, "composed") == 0;
+}
+
 bool plans_exchanges(const struct tt_algorithm *algorithm)
 {
     bool gathers = algorithm->coll == TT_COLL_gather && !strcmp(algorithm->name, "binomial");

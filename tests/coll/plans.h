@@ -43,6 +43,8 @@ bool plans_need_network(const struct tt_algorithm *algorithm);
 bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
                 const struct tt_problem *problem, const struct tt_map *map);
 void plans_free(struct plans *all);
+/* Whether it does one thing within a node and another between nodes. */
+bool plans_span_nodes(const struct tt_algorithm *algorithm);
 /* Whether the radix is the number of those who exchange at once, any power of two. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
 /* Fails where a rank's plan is not counted as the algorithm says of that rank, if it does. */

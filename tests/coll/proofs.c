@@ -4,7 +4,6 @@
  * three, in place and not, commuting or not, with windows large and tiny, with direct access or
  * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from here.)
  */
-#include <string.h>
 
 #include "brief.h"
 #include "plan/prove.h"
@@ -96,12 +95,6 @@ static void sizes(const struct tt_algorithm *a, struct tt_map *map, int root, bo
     }
 }
 
-/* Whether it does one thing within a node and another between nodes. */
-static bool spans_nodes(const struct tt_algorithm *a)
-{
-    return strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0;
-}
-
 static void maps(const struct tt_algorithm *a, int p)
 {
     int roots = tt_coll_has_root(a->coll) ? p : 1;
@@ -116,7 +109,8 @@ static void maps(const struct tt_algorithm *a, int p)
     for (int which = 0; which < PLANS_NODES; which++) {
         map = plans_nodes(p, which, node);
         map.win_bytes = which % 2 ? 500 : map.win_bytes;
-        for (int root = 0; root < roots; root += 1 + p / 4) sizes(a, &map, root, spans_nodes(a));
+        for (int root = 0; root < roots; root += 1 + p / 4)
+            sizes(a, &map, root, plans_span_nodes(a));
     }
 }
 
@@ -153,7 +147,7 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     prover = tt_prover_new();
     assert_non_null(prover);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-        for (int p = 5; p <= brief(17, 9) && spans_nodes(*a); p += 4) long_ones(*a, p);
+        for (int p = 5; p <= brief(17, 9) && plans_span_nodes(*a); p += 4) long_ones(*a, p);
     tt_prover_free(prover);
 }
 
