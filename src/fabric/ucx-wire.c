@@ -14,7 +14,7 @@
 
 int64_t tt_ucx_patience_ms(void)
 {
-    return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 86400) * 1000;
+    return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600) * 1000;
 }
 
 /* In the environment, where UCX looks for the settings of its transports whenever it creates a worker: those that are

@@ -175,7 +175,7 @@ tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to
 /* Its inside, or NULL with the reason told (ARG). */
 const void *tt_ucx_unframe(const char *what, const void *from, size_t n);
 
-/* How long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to a day. */
+/* How long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
 int64_t tt_ucx_patience_ms(void);
 
 /* ---- ucx-socket.c ---- */

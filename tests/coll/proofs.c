@@ -4,7 +4,6 @@
  * three, in place and not, commuting or not, with windows large and tiny, with direct access or
  * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from here.)
  */
-
 #include "brief.h"
 #include "plan/prove.h"
 #include "plans.h"

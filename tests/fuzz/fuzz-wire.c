@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets of the wire, while deliveries are allowed or not. Any bytes are taken or refused, with nothing read beyond
+ * them. Well-formed ones, in any order, are delivered whole, once, in the order of their link's numbers, as far as none
+ * of them is missing.
+ */
+#include "fabric/ucx-order.h"
+#include "fuzz.h"
+
+enum { LINKS = 4, NUMBERS = 16 };
+
+struct play {
+    struct tt_order *order, *junk;
+    uint32_t next[LINKS];
+    uint32_t sums[LINKS][NUMBERS]; /* of the data of accepted packets; 0: none */
+};
+
+static uint32_t sum_of(const void *data, size_t size)
+{
+    uint32_t sum = 7;
+    for (size_t i = 0; i < size; i++) sum = sum * 31 + ((const uint8_t *)data)[i] + 1;
+    return sum | 1;
+}
+
+/* All bytes are looked at, so that the sanitizer sees any that are not there. */
+static void arrive_junk(void *arg, const void *head, size_t head_bytes, const void *data,
+                        size_t data_bytes)
+{
+    (void)arg;
+    fuzz_check(head_bytes <= TT_WIRE_HEAD, "a head of %zu bytes", head_bytes);
+    fuzz_check(sum_of(head, head_bytes) && sum_of(data, data_bytes), "no sum");
+}
+
+static void arrive(void *arg, const void *head, size_t head_bytes, const void *data,
+                   size_t data_bytes)
+{
+    struct play *play = arg;
+    uint8_t where[2];
+    fuzz_check(head_bytes == sizeof where, "a head of %zu bytes", head_bytes);
+    memcpy(where, head, sizeof where);
+    uint32_t next = play->next[where[0]]++;
+    fuzz_check(where[1] == next, "number %u of link %u instead of %u", where[1], where[0], next);
+    fuzz_check(play->sums[where[0]][next] == sum_of(data, data_bytes), "other data");
+}
+
+/* In memory of exactly their size. */
+static tutti_status take(struct tt_order *order, const uint8_t *head, size_t head_bytes,
+                         const uint8_t *data, size_t data_bytes)
+{
+    uint8_t *own_head = malloc(head_bytes + !head_bytes);
+    uint8_t *own_data = malloc(data_bytes + !data_bytes);
+    if (!own_head || !own_data) abort();
+    memcpy(own_head, head, head_bytes);
+    memcpy(own_data, data, data_bytes);
+    tutti_status status = tt_order_take(order, own_head, head_bytes, own_data, data_bytes);
+    fuzz_check(status == TUTTI_OK || (status == TUTTI_ERR_ARG && tutti_error()[0]), "status %d",
+               (int)status);
+    free(own_head);
+    free(own_data);
+    return status;
+}
+
+/* A packet of link `link`, its data beside the head or inside with it. A number that was there before is refused. */
+static void take_good(struct play *play, uint8_t link, uint8_t number, bool inside,
+                      const uint8_t *data, size_t n)
+{
+    struct {
+        struct tt_packet_head packet;
+        uint8_t where[2], data[255];
+    } sent = {.packet = {.origin = link, .number = number, .head_bytes = 2, .form = TT_PACKET_FORM},
+              .where = {link, number}};
+    uint32_t *sum = &play->sums[link][number];
+    bool known = *sum != 0;
+    if (!known) *sum = sum_of(data, n);
+    if (inside) memcpy(sent.data, data, n);
+    size_t head_bytes = sizeof sent.packet + 2 + (inside ? n : 0);
+    tutti_status status =
+        take(play->order, (const uint8_t *)&sent, head_bytes, data, inside ? 0 : n);
+    fuzz_check(status == (known ? TUTTI_ERR_ARG : TUTTI_OK), "number %u of link %u: %s", number,
+               link, tutti_error());
+}
+
+/* What to do, a link, a number, a length; then as many bytes. */
+static size_t step(struct play *play, const uint8_t *at, size_t left)
+{
+    size_t n = tt_min(at[3], (int64_t)left - 4);
+    if (at[0] & 1) tt_order_open(play->order, at[0] & 2);
+    if (at[0] & 4)
+        take(play->junk, at + 4, n, at, at[1] % 4);
+    else
+        take_good(play, at[1] % LINKS, at[2] % NUMBERS, at[0] & 8, at + 4, n);
+    return 4 + n;
+}
+
+static void nobody_waits(const struct play *play)
+{
+    for (int link = 0; link < LINKS; link++) {
+        uint32_t next = play->next[link];
+        fuzz_check(next == NUMBERS || play->sums[link][next] == 0, "number %u of link %d waits",
+                   next, link);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct play play = {0};
+    play.order = tt_order_create(arrive, &play);
+    play.junk = tt_order_create(arrive_junk, NULL);
+    if (!play.order || !play.junk) abort();
+    tt_order_open(play.junk, true);
+    for (size_t i = 0; i + 4 <= size;) i += step(&play, data + i, size - i);
+    tt_order_open(play.order, true);
+    tt_order_open(play.order, false);
+    tt_order_open(play.junk, false);
+    nobody_waits(&play);
+    tt_order_free(play.order);
+    tt_order_free(play.junk);
+    return 0;
+}
