@@ -5,7 +5,7 @@
  *
  *     fabric-wire-lost                   a peer is killed, never was, goes by itself; a link is closed in the midst
  *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side stops for a while;
- *                                      then `ip` cuts it in HERE, while nothing is under way, and while all is
+ *                                      then `ip` cuts it in HERE, before, while nothing, and while all is under way
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -158,6 +158,35 @@ static void a_peer_killed_while_idle_is_told(void **state)
     assert_true(pair_play(play_killed_idle, 1, NULL));
 }
 
+/* ---- Somebody else says that the peer is gone ---- */
+
+/* It does not advance, and so tells nothing by itself. */
+static void play_failed(struct side *side)
+{
+    struct work work;
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, &work);
+    pair_sync(side);
+    if (side->me == 1) {
+        pair_wait(side);
+        kill(getpid(), SIGKILL);
+    }
+    work_begin(side, &work);
+    must(left(&work) > 0);
+    side->ops->link_fail(side->link);
+    must(side->lost == 0); /* only advance tells */
+    all_is_told(side, &work);
+    pair_tell(side);
+    work_close(side, &work);
+    pair_close(side);
+}
+
+static void a_link_can_be_failed(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_failed, 1, NULL));
+}
+
 /* ---- The other's port is gone before anything is sent to it ---- */
 
 static void play_gone(struct side *side)
@@ -289,10 +318,10 @@ static void what_was_sent_before_closing_comes(void **state)
 
 static char *const *networks;
 
-static void cut_cable(const char *state)
+static void ip(const char *words)
 {
     char command[200];
-    snprintf(command, sizeof command, "ip -n %s link set cable %s", networks[0], state);
+    snprintf(command, sizeof command, "ip -n %s %s", networks[0], words);
     must(system(command) == 0);
 }
 
@@ -317,12 +346,12 @@ static void play_cut_idle(struct side *side)
     tally_wait(side, &tally);
     while (came == 0) side->ops->port_advance(side->port);
     pair_sync(side);
-    if (side->me == 0) cut_cable("down");
+    if (side->me == 0) ip("link set cable down");
     notice(side, "idle");
     pair_close(side);
     pair_tell(side);
     pair_wait(side);
-    if (side->me == 0) cut_cable("up");
+    if (side->me == 0) ip("link set cable up");
 }
 
 /* All is under way, from one to the other. */
@@ -335,7 +364,7 @@ static void play_cut_busy(struct side *side)
     if (side->me == 0) {
         work_begin(side, &work);
         for (int i = 0; i < 20; i++) side->ops->port_advance(side->port);
-        cut_cable("down");
+        ip("link set cable down");
         must(left(&work) > 0);
     }
     notice(side, "busy");
@@ -344,6 +373,27 @@ static void play_cut_busy(struct side *side)
     pair_close(side);
     pair_tell(side);
     pair_wait(side);
+}
+
+/* What is sent to the other (wire-cut.sh gives it this address) goes nowhere, before anything was connected. */
+#define NOWHERE "10.77.0.2 lladdr 02:00:00:00:00:99 dev cable"
+
+static void play_cut_before(struct side *side)
+{
+    struct tally tally = {0};
+    pair_open(side, ignore_packet, NULL);
+    pair_sync(side);
+    if (side->me == 0) ip("neigh replace " NOWHERE " nud permanent");
+    pair_sync(side);
+    pair_link(side);
+    tally_begun(&tally, side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &tally));
+    notice(side, "before");
+    tally_wait(side, &tally);
+    must(tally.over == 1);
+    pair_close(side);
+    pair_tell(side);
+    pair_wait(side);
+    if (side->me == 0) ip("neigh del " NOWHERE);
 }
 
 /* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent than sockets hold, is
@@ -376,11 +426,13 @@ static void play_stopped(struct side *side)
 
 static int with_networks(char **names)
 {
+    pair_fn *plays[] = {play_stopped, play_cut_idle, play_cut_before, play_cut_busy};
     networks = names;
-    bool well = pair_play(play_stopped, -1, networks) && pair_play(play_cut_idle, -1, networks);
-    if (!well) return 1;
-    sleep(2); /* the interface is running again */
-    return pair_play(play_cut_busy, -1, networks) ? 0 : 1;
+    for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
+        if (!pair_play(plays[i], -1, names)) return 1;
+        sleep(2); /* the interface is running again */
+    }
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -388,6 +440,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_peer_is_told),
         cmocka_unit_test(a_peer_killed_while_idle_is_told),
+        cmocka_unit_test(a_link_can_be_failed),
         cmocka_unit_test(a_port_that_is_gone_is_told),
         cmocka_unit_test(closing_a_link_ends_what_is_under_way),
         cmocka_unit_test(closing_a_port_gives_up_what_is_under_way),

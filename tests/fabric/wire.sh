@@ -4,12 +4,14 @@
 # wire.sh PROGRAM TRANSPORTS: a test of the wire over what UCX is told to use.
 #     tcp      sockets only
 #     sm       shared memory, which UCX offers to whoever wants to be told of peers' deaths only when asked
+#     late     sockets, and each packet, get and put begins a little later
 #     choice   what UCX chooses by itself
 set -euo pipefail
 
 unset "${!UCX_@}" TUTTI_UCX
 case $2 in
 tcp) export UCX_TLS=tcp,self ;;
+late) export UCX_TLS=tcp,self TUTTI_FAULT=delay=20,seed=3 ;;
 sm) export UCX_TLS=sm,self UCX_POSIX_ERROR_HANDLING=y UCX_SYSV_ERROR_HANDLING=y ;;
 choice) ;;
 *) exit 2 ;;
