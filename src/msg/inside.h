@@ -139,6 +139,7 @@ struct tt_msg {
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
     struct tt_wire *wire;
     bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
+    bool keys;   /* it reaches into memory by itself */
     struct tt_shared_pulls pulls;
 };
 

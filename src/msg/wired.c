@@ -19,8 +19,9 @@
 #include "msg/region.h"
 
 enum {
-    MOST = 64 << 10,  /* bytes of data of a packet: as many as a socket takes at a time */
-    PARTING_MS = 1000 /* what taking leave may last */
+    SOFTWARE_KEY = 8 + 9 + 6, /* bytes of a key, at most, that no network card is behind */
+    MOST = 64 << 10,          /* bytes of data of a packet: as many as a socket takes at a time */
+    PARTING_MS = 1000         /* what taking leave may last */
 };
 
 /* ---- A client's ---- */
@@ -28,6 +29,20 @@ enum {
 static bool is_far(const struct tt_msg *msg, int rank)
 {
     return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
+}
+
+/* Whether a key holds more than the frame (8 bytes), the library's own (9), and a byte for each of a few transports
+ * that need none. Without, the library at the other end does gets and puts in software, with a way there and back for every few
+ * kilobytes; by messages the same takes half the time of the processors. */
+static bool are_worth_it(struct tt_msg *msg)
+{
+    struct tt_wire_region *region;
+    char key[TT_WIRE_KEY];
+    size_t bytes = sizeof key;
+    if (msg->ops->map(msg->wire, msg, sizeof *msg, &region) != TUTTI_OK) return false;
+    bool packed = msg->ops->pack(region, key, &bytes) == TUTTI_OK;
+    msg->ops->unmap(region);
+    return packed && bytes > SOFTWARE_KEY;
 }
 
 tutti_status tt_wired_open(struct tt_msg *msg)
@@ -38,6 +53,8 @@ tutti_status tt_wired_open(struct tt_msg *msg)
     if (!wanted) return TUTTI_OK;
     TT_TRY(tt_wire_ucx.open(&msg->wire));
     msg->ops = &tt_wire_ucx;
+    int64_t asked = tt_setting_int("TUTTI_REMOTE_KEYS", -1, 0, 1);
+    msg->keys = asked < 0 ? are_worth_it(msg) : asked == 1;
     return TUTTI_OK;
 }
 
@@ -269,7 +286,7 @@ void tt_wired_advance(tutti_context *c)
 static bool map(struct tt_msg *msg, const void *memory, size_t bytes,
                 struct tt_wire_region **region)
 {
-    return msg->ops->map(msg->wire, (void *)memory, bytes, region) == TUTTI_OK;
+    return msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, region) == TUTTI_OK;
 }
 
 void tt_wired_map(struct tt_msg *msg, tutti_region *region)

@@ -10,5 +10,7 @@ export TUTTI_WIRE=1
 export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
 tutti run --timeout 100 -n 4 "$conform"
 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
-tutti run --timeout 100 -n 2 "$storm"
+TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
+TUTTI_REMOTE_KEYS=1 tutti run --timeout 100 -n 2 "$storm"
+TUTTI_REMOTE_KEYS=0 tutti run --timeout 100 -n 2 "$storm"
 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$storm"
