@@ -7,6 +7,7 @@
  *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side stops for a while;
  *                                      then `ip` cuts it in HERE, before, while nothing, and while all is under way
  */
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -325,11 +326,18 @@ static void ip(const char *words)
     must(system(command) == 0);
 }
 
+/* Asleep, until the port's descriptor says that there is something to do. */
+static void doze(struct side *side)
+{
+    struct pollfd wait = {.fd = side->ops->port_descriptor(side->port), .events = POLLIN};
+    if (side->ops->port_arm(side->port) == TUTTI_OK) must(poll(&wait, 1, -1) == 1);
+}
+
 static void notice(struct side *side, const char *when)
 {
     int64_t begin_ns = tt_clock_ns();
     while (side->lost == 0) {
-        if (side->ops->port_advance(side->port) == 0) usleep(1000);
+        if (side->ops->port_advance(side->port) == 0) doze(side);
     }
     must(side->why == TUTTI_ERR_PEER);
     printf("%s: side %d noticed the cut after %.1f s (TUTTI_PEER_TIMEOUT=%s)\n", when, side->me,
