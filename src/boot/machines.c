@@ -303,8 +303,11 @@ tutti_status tt_machines_return(void)
 
 static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
 {
-    struct tt_terms t = {
-        .status = (int32_t)here, .cores = f->cores, .direct = f->direct, .read_cost = f->read_cost};
+    struct tt_terms t = {.status = (int32_t)here,
+                         .cores = f->cores,
+                         .direct = f->direct,
+                         .read_cost = f->read_cost,
+                         .stamp = f->job->stamp};
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = tt_setting_alike((enum tt_alike)i);
     if (here != TUTTI_OK) {
@@ -367,6 +370,12 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
+/* One stamp for the whole job, that of machine 0: by one rank of each, before the second fence. */
+static void mark(struct tt_fabric *f, int64_t stamp)
+{
+    if (f->me == joined.member.first) f->job->stamp = stamp;
+}
+
 static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine)
 {
     struct tt_terms theirs;
@@ -377,7 +386,9 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         f->cores += theirs.cores;
         f->direct = f->direct && theirs.direct;
-        if (node == 0) f->read_cost = theirs.read_cost;
+        if (node > 0) continue;
+        f->read_cost = theirs.read_cost;
+        mark(f, theirs.stamp);
     }
     return TUTTI_OK;
 }

@@ -103,7 +103,8 @@ struct tt_job_page {
     int32_t arenas;   /* ranks on this machine */
     int32_t nodes;    /* machines that the job is on */
     int64_t page_bytes, arena_bytes;
-    int64_t stamp;                   /* when it was made: no two of a machine have the same */
+    int64_t
+        stamp; /* when it was made: no two of a machine have the same. On several: machine 0's */
     int64_t common_at, common_bytes; /* where the clients' lie, and how long one is */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
     _Atomic uint32_t order;         /* of those that failed, the last */
