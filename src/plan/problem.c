@@ -281,8 +281,8 @@ static void node_sizes(struct parser *to, const char *begin)
         to->in.at++;
         sum += nodes(to);
     } while (*to->in.at == ',');
-    if (tt_reader_take(&to->in, TT_DEALT) && *to->in.at)
-        tt_reader_wrong(&to->in, to->in.at, "expected the end");
+    if (!to->in.failed && *to->in.at && strcmp(to->in.at, TT_DEALT) != 0)
+        tt_reader_wrong(&to->in, to->in.at, "expected " TT_DEALT " or the end");
     if (!to->in.failed && sum != to->problem->p)
         tt_reader_wrong(&to->in, begin, "the nodes hold %" PRId64 " ranks of %d", sum,
                         to->problem->p);

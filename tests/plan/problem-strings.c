@@ -43,6 +43,7 @@ static const struct {
     {"gather/u8/3/p5/root=4/inplace=1", NULL},
     {"allgatherv/u8/64K/p64/skew=uniform", NULL},
     {"alltoall/i16/2/p64@nodes:4*16", NULL},
+    {"barrier/p9@nodes:4,2*2,1+dealt", NULL},
     {"alltoallv/u8/64K/p64/skew=zipf", NULL},
     {"alltoallv/u8/64K/p64/skew=zero/seed=3@nodes:32,8*3,4*2",
      "alltoallv/u8/64K/p64/seed=3/skew=zero@nodes:32,8*3,4*2"},
@@ -168,6 +169,8 @@ static const struct {
     {"barrier/p4@nodes:2*5", 19, "5 nodes of 4 ranks"},
     {"barrier/p4@nodes:2*9223372036854775807", 19, "9223372036854775807 nodes of 4 ranks"},
     {"barrier/p4@nodes:2*0,4", 19, "0 nodes of 4 ranks"},
+    {"barrier/p4@nodes:2,2+deal", 20, "expected +dealt or the end"},
+    {"barrier/p4@nodes:2,2+dealt,1", 20, "expected +dealt or the end"},
     {"barrier/p4@nodes:2,1", 11, "the nodes hold 3 ranks of 4"},
     {"barrier/p4@nodes:2*2,1", 11, "the nodes hold 5 ranks of 4"},
 };
