@@ -301,9 +301,9 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  *
  * Both calls are collective over the living members, on a healthy team as on a failed one, and are made in the same order by
  * all; they block until all those have come, or failed too, whatever dies meanwhile, and advance context 0 and the
- * client's teams. A member that leaves the job (tutti_finalize) without coming counts as failed. So does, for good, one
- * whose own call of any collective ended with MEMORY, LIMIT, SYSTEM or MISMATCH: the others were told that it cannot go
- * on; it cannot take part itself (PEER). The method and its proof are in src/run/accord.h; the calls are those of user-level
+ * client's teams. A member that leaves the job (tutti_finalize) without coming counts as failed. So does, for good and in all
+ * teams of the client, one whose own call of any collective ended with MEMORY, LIMIT, SYSTEM or MISMATCH: the others were told
+ * that it cannot go on; it cannot take part itself (PEER). The method and its proof are in src/run/accord.h; the calls are those of user-level
  * failure mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
 /* Agrees on *value: in, this rank's; out, the bitwise AND of all values given, among them those of all members that return OK (one

@@ -92,6 +92,12 @@ survive 4 0:20 1:30 2:40
 survive 4 1:25 2:25 3:25
 grep -qE '^trained: .* right, 1 rank$' out || die 'rank 0 is not the only one left'
 
+# Between nodes.
+for deaths in 0:10 2:30 '1:20 3:40'; do
+    # shellcheck disable=SC2086
+    TUTTI_NODES=2,2 survive 4 $deaths
+done
+
 # From outside, at any time: as a user would.
 for ((i = 0; i < 6; i++)); do
     rm -f model pids
