@@ -204,6 +204,13 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
+/* It has something to advance: tt_msg_is_idle. Any thread. */
+static inline void tt_context_used(tutti_context *c)
+{
+    if (!(atomic_load_explicit(&c->mail->news, memory_order_relaxed) & TT_MAIL_IN_USE))
+        atomic_fetch_or_explicit(&c->mail->news, TT_MAIL_IN_USE, memory_order_relaxed);
+}
+
 /* ---- Peers (peer.c) ---- */
 
 /* NULL: no memory. */

@@ -43,7 +43,7 @@ tutti_client *tt_msg_client(const tutti_context *context);
 tutti_status tt_msg_advance(tutti_context *context, int *events);
 /* What wakes who waits for this context besides its bell; NULL: nothing. */
 const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
-/* Nothing was ever sent to or from this context, so that there is nothing to advance: one load. */
+/* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is nothing to advance: one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);

@@ -106,6 +106,7 @@ void tt_op_end(tutti_context *c, struct tt_op *op, tutti_status status)
         return;
     }
     op->ended = true;
+    tt_context_used(c);
     op->next = c->ended;
     c->ended = op;
 }

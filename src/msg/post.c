@@ -64,6 +64,7 @@ tutti_status tt_post_now(tutti_context *c, struct tt_peer *peer, const struct tt
 static void list(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->listed) return;
+    tt_context_used(c);
     peer->listed = true;
     peer->next_waiting = c->waiting;
     c->waiting = peer;

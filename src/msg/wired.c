@@ -111,7 +111,7 @@ tutti_status tt_wired_context(tutti_context *c)
     TT_TRY(ops->port_open(c->msg->wire, arrive, c, &c->port));
     c->alarm = (struct tt_alarm){.descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
-    atomic_fetch_or(&c->mail->news, TT_MAIL_IN_USE); /* never idle */
+    tt_context_used(c); /* always: what comes over the network is not seen otherwise */
     return ops->port_address(c->port, c->address, &c->address_bytes);
 }
 

@@ -18,8 +18,7 @@
 /* The thread that advances the context may sleep, as any of this rank's may. */
 static void wake(tutti_context *context)
 {
-    if (!(atomic_load_explicit(&context->mail->news, memory_order_relaxed) & TT_MAIL_IN_USE))
-        atomic_fetch_or_explicit(&context->mail->news, TT_MAIL_IN_USE, memory_order_relaxed);
+    tt_context_used(context);
     tt_fabric_signalled_context(context->f, context->f->me, context->index);
 }
 
