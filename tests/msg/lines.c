@@ -39,7 +39,8 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
 static void add(struct lines *lines, const void *memory, size_t bytes)
 {
     uintptr_t first = (uintptr_t)memory / TT_LINE, last = ((uintptr_t)memory + bytes - 1) / TT_LINE;
-    for (uintptr_t line = first; bytes > 0 && line <= last; line++) {
+    if (!memory || bytes == 0) return;
+    for (uintptr_t line = first; line <= last; line++) {
         check(lines->n < MOST, "too many");
         lines->line[lines->n++] = line;
     }
