@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# All collectives by all algorithms, on four hosts with 4, 2, 1 and 1 ranks: shared memory within a host, TCP
+# between them. The programs are those that also run under `tutti run`, and compare each result.
+set -eu
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+hosts 4,2,1,1
+
+on_hosts "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'hello'
+[ "$(lines '^rank [0-7] of 8: the sum of all ranks is 28$')" -eq 8 ] || fail 'hello says something else'
+on_hosts "$TUTTI_BUILD/tests/test-run-conform-threads" >out 2>err || fail 'conform'
+[ "$(lines '^8 ranks: [0-9]{3,} cases$')" -eq 1 ] || fail 'conform did not say how many cases'
+cat out

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A host is cut off in mid-collective (its link set down), or a rank of it killed: every survivor gets
+# TUTTI_ERR_PEER within the configured time, and those on the host that is cut off too.
+set -eu
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+hosts 4,2,1,1
+timeout_s=4
+
+wait_files() {
+    local n=$1 pattern=$2 deadline=$((SECONDS + $3))
+    until [ "$(cat "$work"/told.* 2>/dev/null | grep -cE "$pattern")" -ge "$n" ]; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            grep -H . "$work"/told.* >out || true
+            fail "$coll of $bytes bytes: not $n ranks say: $pattern"
+        fi
+        sleep 0.05
+    done
+}
+
+begin() {
+    coll=$1 bytes=$2
+    rm -f "$work"/told.*
+    TUTTI_PEER_TIMEOUT=$timeout_s on_hosts -x TUTTI_PEER_TIMEOUT "$TUTTI_BUILD/tests/hosts-loop" "$coll" "$bytes" \
+        "$work/told" >out 2>err &
+    mpirun=$!
+    wait_files 8 '^runs$' 60
+}
+
+# So many were told; each within the configured time, with a margin of 2 s for a loaded machine.
+all_told() {
+    local n=$1 late
+    wait_files "$n" '^failed after [0-9]+ ms: a member of the team failed: ' $((timeout_s + 20))
+    late=$(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/told.* |
+        awk -v most=$((timeout_s * 1000 + 2000)) '$1 > most' | wc -l)
+    if [ "$late" -ne 0 ]; then
+        grep -H . "$work"/told.* >out
+        fail "$coll of $bytes bytes: $late ranks are told late"
+    fi
+    end_mpirun
+}
+
+for coll in allreduce alltoall bcast barrier; do
+    for bytes in 64 300000; do
+        begin $coll $bytes
+        cut h4
+        all_told 8
+        mend h4
+        echo "$coll of $bytes bytes: cut off, told: $(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/told.* | tr '\n' ' ')ms"
+    done
+done
+
+begin allreduce 64
+in_host h2 kill -9 "$(in_host h2 pgrep -n hosts-loop)"
+all_told 7
+echo "a rank of h2 killed, told: $(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/told.* | tr '\n' ' ')ms"
