@@ -51,7 +51,7 @@ struct address {
 
 int tt_machines_peer_timeout(void)
 {
-    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600);
+    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 86400);
 }
 
 int tt_machines_boot_timeout(void)

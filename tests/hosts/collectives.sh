@@ -11,6 +11,11 @@ hosts 4,2,1,1
 
 on_hosts "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'hello'
 [ "$(lines '^rank [0-7] of 8: the sum of all ranks is 28$')" -eq 8 ] || fail 'hello says something else'
+# A second client beside the first, and a third when all have left.
+on_hosts "$TUTTI_BUILD/tests/tools-rank" join-again >out 2>err || fail 'join-again'
+for said in 'living: done' 'sum 8' 'left: done'; do
+    [ "$(lines "^$said")" -eq 8 ] || fail "not all say: $said"
+done
 on_hosts "$TUTTI_BUILD/tests/test-run-conform-threads" >out 2>err || fail 'conform'
 [ "$(lines '^8 ranks: [0-9]{3,} cases$')" -eq 1 ] || fail 'conform did not say how many cases'
 cat out

@@ -45,7 +45,7 @@ all_told() {
 
 for coll in allreduce alltoall bcast barrier; do
     for bytes in 64 300000; do
-        begin $coll $bytes
+        begin "$coll" "$bytes"
         cut h4
         all_told 8
         mend h4

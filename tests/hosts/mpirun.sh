@@ -31,6 +31,12 @@ says out '^rank 0 of 1: the sum of all ranks is 0$'
 expect 0 start -n 4 "$boot" places
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 1 on [^ ]+, 4 here: 0 1 2 3\$"; done
 
+# A second client beside the first, and a third when all have left.
+expect 0 start -n 3 "$rank" join-again
+for said in 'living: done' 'sum 3' 'left: done'; do
+    [ "$(lines out "^$said")" -eq 3 ] || fail "not all say: $said"
+done
+
 # All collectives by all algorithms, as under `tutti run`.
 expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^4 ranks: [0-9]+ cases$'
