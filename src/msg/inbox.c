@@ -77,6 +77,15 @@ static tutti_status read_one(tutti_context *c, int i, uint64_t mark)
     return TUTTI_OK;
 }
 
+tutti_status tt_inbox_read_last(tutti_context *c)
+{
+    uint64_t mark;
+    for (int i = 0; i < c->inlets; i++)
+        while (c->inlet[i].peer->going && (mark = tt_in_look(&c->inlet[i].in)) != 0)
+            TT_TRY(read_one(c, i, mark));
+    return TUTTI_OK;
+}
+
 tutti_status tt_inbox_read(tutti_context *c)
 {
     uint64_t mark;

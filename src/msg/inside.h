@@ -94,6 +94,7 @@ struct tt_peer {
     struct tt_parcels waiting;
     int rank, context;
     bool shares; /* reached through shared memory */
+    bool going;  /* it has gone; what it sent before is handled first */
     bool gone;
     bool listed; /* among those with parcels */
     struct tt_peer *next_of_rank, *next_waiting;
@@ -217,6 +218,8 @@ static inline void tt_context_used(tutti_context *c)
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
 /* What is under way to ranks that are gone completes with PEER. */
 void tt_peer_look_for_lost(tutti_context *context);
+/* Those that it found, when all has been read that came from them. */
+void tt_peer_lose(tutti_context *context);
 void tt_peer_close(tutti_context *context, struct tt_peer *peer);
 /* Calls fn for each. */
 typedef void tt_peer_fn(tutti_context *context, struct tt_peer *peer);
@@ -289,6 +292,8 @@ void tt_take_fault(tutti_context *context, tutti_status status);
 tutti_status tt_inbox_adopt(tutti_context *context);
 /* Handles what is in them. Errors: MEMORY: what comes next waits in its ring. */
 tutti_status tt_inbox_read(tutti_context *context);
+/* All that is there from those that are going. */
+tutti_status tt_inbox_read_last(tutti_context *context);
 
 /* ---- Messages received (receive.c) ---- */
 

@@ -49,17 +49,27 @@ void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
 
 static void lose(tutti_context *c, struct tt_peer *peer)
 {
-    if (peer->gone || !is_gone(c, peer->rank)) return;
+    if (peer->gone || !peer->going) return;
     peer->gone = c->lost_some = true;
     tt_parcel_drop(c, &peer->waiting);
     tt_parcel_drop(c, &peer->fences);
     tt_op_end_lost(c, peer);
 }
 
+static void look_at(tutti_context *c, struct tt_peer *peer)
+{
+    peer->going = is_gone(c, peer->rank);
+}
+
+void tt_peer_lose(tutti_context *c)
+{
+    tt_peer_each(c, lose);
+}
+
 void tt_peer_look_for_lost(tutti_context *c)
 {
     c->failures = atomic_load(&c->f->job->failures);
-    tt_peer_each(c, lose);
+    tt_peer_each(c, look_at);
 }
 
 void tt_peer_close(tutti_context *c, struct tt_peer *peer)
