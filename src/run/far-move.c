@@ -16,7 +16,8 @@ static void failed(struct tt_transfer *x, tutti_status status)
     if (status != TUTTI_ERR_PEER)
         tt_team_break(t, tt_fail(status, "%lld bytes to or from rank %d could not be moved",
                                  (long long)x->len, who));
-    else if (tt_far_has_left(t, x->peer))
+    else if (tt_far_has_left(t, x->peer) ||
+             tt_common_state(t->fabric->job, t->fabric->common, who) == TT_RANK_LEFT)
         tt_common_miss(t->fabric->job, t->fabric->common, who);
     else
         tt_far_lost(t, x->peer);
