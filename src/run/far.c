@@ -463,6 +463,9 @@ static void say_good_bye(struct tt_far *far, struct tt_team *t)
         if (m->done != TT_FAR_LEFT) (void)tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
+/* Where somebody failed, others may take nothing any more: they are not waited for longer than this. */
+#define FLUSH_NS 500000000
+
 void tt_far_leave(struct tt_far *far)
 {
     struct tt_wait wait;
@@ -471,7 +474,9 @@ void tt_far_leave(struct tt_far *far)
     tt_arrivals_drop(far, &far->early);
     for (struct tt_team *t = far->teams; t; t = t->remote->next) say_good_bye(far, t);
     tt_wait_begin(&wait, &far->f->patience, far->f->job, far->f->me);
-    while (far->under_way > 0) {
+    int64_t end_ns = tt_clock_ns() + FLUSH_NS;
+    while (far->under_way > 0 &&
+           (tt_common_first_failed(far->f->job, far->f->common) < 0 || tt_clock_ns() < end_ns)) {
         (void)tt_msg_advance(far->context, &events);
         tt_wait_more(&wait);
     }
