@@ -34,6 +34,7 @@ tutti_status tutti_advance(tutti_context *context, int *events)
     if (tt_unlikely(!context)) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
     int n;
     tutti_status status = tt_msg_advance(context, &n);
+    if (tt_unlikely(status != TUTTI_OK)) tt_msg_told(context);
     if (tt_msg_index(context) == 0) {
         tutti_status teams = advance_teams(tt_msg_client(context), &n);
         if (status == TUTTI_OK) status = teams;

@@ -246,20 +246,18 @@ static tutti_status advance(tutti_context *c)
     return status;
 }
 
-static tutti_status take_status(tutti_context *c, tutti_status status)
-{
-    if (status == TUTTI_OK) status = c->status;
-    c->status = TUTTI_OK;
-    return status;
-}
-
 tutti_status tt_msg_advance(tutti_context *c, int *events)
 {
     tt_enter(c);
     c->events = 0;
     tutti_status status = advance(c);
-    if (tt_unlikely(status != TUTTI_OK || c->status != TUTTI_OK)) status = take_status(c, status);
+    if (tt_unlikely(status != TUTTI_OK)) tt_take_fault(c, status);
     *events = c->events;
     tt_leave(c);
-    return status;
+    return tt_likely(c->status == TUTTI_OK) ? TUTTI_OK : tt_fail(c->status, "%s", c->why);
+}
+
+void tt_msg_told(tutti_context *context)
+{
+    context->status = TUTTI_OK;
 }

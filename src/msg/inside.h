@@ -170,8 +170,9 @@ struct tutti_context {
     int pulling;             /* pieces asked for, not here yet */
     int depth;               /* of completion functions within each other */
     int events;
-    tutti_status status; /* of what nobody was told of */
-    struct tt_op **op;   /* the table */
+    tutti_status status; /* of what nobody was told of, and the text of the error */
+    char why[192];
+    struct tt_op **op; /* the table */
     struct tt_op *free_op;
     int ops, op_room;
     struct tt_parcel *parcel; /* free */

@@ -39,8 +39,10 @@ tutti_context *tt_msg_context(struct tt_msg *msg, int index);
 int tt_msg_index(const tutti_context *context);
 tutti_client *tt_msg_client(const tutti_context *context);
 
-/* As tutti_advance, but for teams. */
+/* As tutti_advance, but for teams; and an error is given again until tt_msg_told: collectives advance contexts too, and
+ * have nobody to tell of messages. */
 tutti_status tt_msg_advance(tutti_context *context, int *events);
+void tt_msg_told(tutti_context *context);
 /* What wakes who waits for this context besides its bell; NULL: nothing. */
 const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
 /* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is nothing to advance: one load. */

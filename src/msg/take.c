@@ -3,6 +3,7 @@
  * What comes, by its kind. Every number in a packet is checked here, or where it is used: ids by the table of operations,
  * offsets and lengths against what was asked for.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "msg/pull.h"
@@ -10,7 +11,9 @@
 
 void tt_take_fault(tutti_context *c, tutti_status status)
 {
-    if (c->status == TUTTI_OK) c->status = status;
+    if (c->status != TUTTI_OK) return;
+    c->status = status;
+    snprintf(c->why, sizeof c->why, "%s", tutti_error());
 }
 
 /* What a rank that died had sent before may answer what has ended since. */

@@ -7,7 +7,6 @@ set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
 export TUTTI_WIRE=1
-export LSAN_OPTIONS=suppressions=$TUTTI_SOURCE/tests/fabric/ucx.leaks:print_suppressions=0
 tutti run --timeout 100 -n 4 "$conform"
 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
 TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
