@@ -229,12 +229,15 @@ static tutti_status advance(tutti_context *c)
     tutti_status status = TUTTI_OK;
     if (tt_unlikely(atomic_load_explicit(&c->posted, memory_order_relaxed) != NULL))
         c->events += tt_work_do(c);
-    bool lost = atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) != c->failures;
-    if (tt_unlikely(lost)) tt_peer_look_for_lost(c);
+    if (tt_unlikely(atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) !=
+                    c->failures))
+        tt_peer_look_for_lost(c);
     uint64_t news = atomic_load_explicit(&c->mail->news, memory_order_relaxed);
     if (tt_unlikely((news & ~(uint64_t)TT_MAIL_IN_USE) || c->announced)) status = tt_inbox_adopt(c);
-    if (tt_unlikely(lost && status == TUTTI_OK)) status = tt_inbox_read_last(c);
-    if (tt_unlikely(lost)) tt_peer_lose(c);
+    if (tt_unlikely(c->losing && status == TUTTI_OK)) {
+        status = tt_inbox_read_last(c);
+        tt_peer_lose(c);
+    }
     if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
     if (tt_unlikely(tt_pull_wanted(c))) tt_pull_advance(c);

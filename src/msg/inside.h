@@ -185,6 +185,7 @@ struct tutti_context {
     size_t address_bytes;
     int cards,
         cards_seen; /* asked for and not told; contexts there were when they were last looked through */
+    bool losing;                /* some peers are going */
     bool lost_some;             /* whose links are to be closed */
     _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
     int users;
@@ -217,9 +218,10 @@ static inline void tt_context_used(tutti_context *c)
 
 /* NULL: no memory. */
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
-/* What is under way to ranks that are gone completes with PEER. */
+/* Notes which ranks are gone (context->losing). */
 void tt_peer_look_for_lost(tutti_context *context);
-/* Those that it found, when all has been read that came from them. */
+/* What is under way to these completes with PEER: when all has been read that came from them, among it the answers to what
+ * they took. */
 void tt_peer_lose(tutti_context *context);
 void tt_peer_close(tutti_context *context, struct tt_peer *peer);
 /* Calls fn for each. */

@@ -58,11 +58,13 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 
 static void look_at(tutti_context *c, struct tt_peer *peer)
 {
-    peer->going = is_gone(c, peer->rank);
+    if (peer->gone || !is_gone(c, peer->rank)) return;
+    peer->going = c->losing = true;
 }
 
 void tt_peer_lose(tutti_context *c)
 {
+    c->losing = false;
     tt_peer_each(c, lose);
 }
 

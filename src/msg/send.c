@@ -25,7 +25,7 @@ static inline tutti_status find(tutti_context *c, const tutti_endpoint *to, stru
         tt_peer_look_for_lost(c);
     *peer = tt_peer_of(c, to->rank, to->context);
     if (tt_unlikely(!*peer)) return TUTTI_ERR_MEMORY;
-    return tt_unlikely((*peer)->gone) ? gone(c, to->rank) : TUTTI_OK;
+    return tt_unlikely((*peer)->gone || (*peer)->going) ? gone(c, to->rank) : TUTTI_OK;
 }
 
 tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
