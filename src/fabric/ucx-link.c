@@ -22,6 +22,8 @@ void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why)
     link->failed = true;
     link->why = why;
     link->port->stirred = true;
+    if (tt_log_on(TT_LOG_fabric))
+        tt_log("UCX has given up a link: %s", tt_ucx.ucs_status_string(why));
 }
 
 static void peer_is_gone(void *arg, ucp_ep_h endpoint, ucs_status_t status)
