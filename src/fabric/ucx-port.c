@@ -120,11 +120,33 @@ static void linger(struct tt_port *port)
     }
 }
 
+struct left {
+    struct left *next;
+    struct tt_wire *wire;
+    ucp_worker_h worker;
+};
+
+/* UCX 1.13 stops at an assertion (ucp_request.c: wireup) when a worker is destroyed in which messages of a connection's
+ * set-up still wait, as they do after a peer was given up, or never took them. So such a worker is left as it is, and its
+ * sockets go with the process. They are kept in a list, so that whoever looks for lost memory finds them. */
+static void leave(struct tt_port *port)
+{
+    static _Atomic(struct left *) all;
+    struct left *left = tt_alloc(sizeof *left);
+    atomic_fetch_add(&port->wire->left, 1);
+    if (!left) return;
+    *left = (struct left){atomic_load(&all), port->wire, port->worker};
+    while (!atomic_compare_exchange_weak(&all, &left->next, left)) continue;
+}
+
 void tt_ucx_port_close(struct tt_port *port)
 {
     linger(port);
     tt_ucx_links_abandon(port);
-    tt_ucx.ucp_worker_destroy(port->worker);
+    if (port->failed || !tt_ring_empty(&port->links))
+        leave(port);
+    else
+        tt_ucx.ucp_worker_destroy(port->worker);
     tt_ucx_links_drop(port);
     tt_ucx_ops_done(port);
     tt_ucx_ops_free(port);

@@ -88,6 +88,7 @@ tutti_status tt_ucx_open(struct tt_wire **wire)
 
 void tt_ucx_close(struct tt_wire *wire)
 {
+    if (atomic_load(&wire->left) > 0) return;
     tt_ucx.ucp_cleanup(wire->context);
     tt_free(wire);
 }

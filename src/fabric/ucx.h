@@ -18,6 +18,7 @@
 #ifndef TT_UCX_H
 #define TT_UCX_H
 
+#include <stdatomic.h>
 #include <ucp/api/ucp.h>
 
 #include "fabric/ucx-order.h"
@@ -110,6 +111,7 @@ static inline void tt_ring_move(struct tt_ring *ring, struct tt_ring *item)
 
 struct tt_wire {
     ucp_context_h context;
+    _Atomic int left; /* workers that could not be destroyed */
     int64_t delay_us; /* TUTTI_FAULT=delay=US: each operation is begun so much later, at most */
 };
 
@@ -128,6 +130,7 @@ struct tt_port {
     struct tt_order *order;
     struct tt_ring links, idle, completed, chunks;
     unsigned advances;
+    bool failed; /* some link did */
     bool
         stirred; /* a link has something for the next advance: it failed, is to be flushed, or can be freed */
     struct tt_random random;
