@@ -366,6 +366,7 @@ void tt_team_check(struct tt_team *t, bool long_wait)
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {
         t->failures = failures;
+        tt_team_advance(t); /* what it gave before is there, and may be all that is waited for */
         look_for_failed(t);
     }
     for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {

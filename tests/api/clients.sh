@@ -13,8 +13,11 @@ for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
 TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
 expect 0 go -n 2 "$clients" together 16 5
 
-# Also where messages go over the network library, if there is one.
-if TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
+# Also where messages go over the network library, if there is one; but not under the thread sanitizer, which UCX is not
+# built for: it ends where UCX takes memory.
+if [ "$TUTTI_SANITIZE" = thread ]; then
+    echo 'not over the network library under the thread sanitizer'
+elif TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
     TUTTI_WIRE=1 expect 0 go -n 2 "$clients" together 3 20
     TUTTI_WIRE=1 expect 0 go -n 2 "$clients" idle
 else

@@ -146,7 +146,7 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     prover = tt_prover_new();
     assert_non_null(prover);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-        for (int p = 5; p <= brief(17, 9) && plans_span_nodes(*a); p += 4) long_ones(*a, p);
+        for (int p = 5; p <= brief(17, 5) && plans_span_nodes(*a); p += 4) long_ones(*a, p);
     tt_prover_free(prover);
 }
 
