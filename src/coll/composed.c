@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cutting the team of a call into nodes, and the parts of a stage; building and counting the stages one after the other.
+ */
 #include "coll/composed.h"
 
 static const char needs_memory[] = "finds no memory to look at the nodes";

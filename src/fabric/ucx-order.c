@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets that came too early wait here for those before them, by the link that they came over.
+ */
 #include "fabric/ucx-order.h"
 
 #include <string.h>

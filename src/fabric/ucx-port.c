@@ -120,7 +120,7 @@ static void linger(struct tt_port *port)
     }
 }
 
-/* LeakSanitizer stops where a thread of UCX is still there. */
+/* LeakSanitizer stops where a thread of UCX is still there: builds with it destroy every worker. */
 #if defined(__SANITIZE_ADDRESS__)
 #define KEEPS_WORKERS false
 #elif defined(__has_feature)
@@ -129,31 +129,20 @@ static void linger(struct tt_port *port)
 #define KEEPS_WORKERS true
 #endif
 
-struct left {
-    struct left *next;
-    struct tt_wire *wire;
-    ucp_worker_h worker;
-};
-
 /* UCX 1.13 stops at an assertion (ucp_request.c: wireup) when a worker is destroyed in which messages of a connection's
- * set-up still wait, as they do after a peer was given up, or never took them. So such a worker is left as it is, and its
- * sockets go with the process. They are kept in a list, so that whoever looks for lost memory finds them. */
-static void leave(struct tt_port *port)
+ * set-up still wait, as they do after a peer was given up, or never took them. So such a worker is left as it is: it, the
+ * context it belongs to (tt_ucx_close) and its sockets go with the process. */
+static bool must_be_left(const struct tt_port *port)
 {
-    static _Atomic(struct left *) all;
-    struct left *left = tt_alloc(sizeof *left);
-    atomic_fetch_add(&port->wire->left, 1);
-    if (!left) return;
-    *left = (struct left){atomic_load(&all), port->wire, port->worker};
-    while (!atomic_compare_exchange_weak(&all, &left->next, left)) continue;
+    return KEEPS_WORKERS && (port->failed || !tt_ring_empty(&port->links));
 }
 
 void tt_ucx_port_close(struct tt_port *port)
 {
     linger(port);
     tt_ucx_links_abandon(port);
-    if (KEEPS_WORKERS && (port->failed || !tt_ring_empty(&port->links)))
-        leave(port);
+    if (must_be_left(port))
+        atomic_fetch_add(&port->wire->left, 1);
     else
         tt_ucx.ucp_worker_destroy(port->worker);
     tt_ucx_links_drop(port);

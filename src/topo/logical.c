@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each node.
+ */
 #include "topo/logical.h"
 
 #include <stdlib.h>

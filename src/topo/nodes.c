@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ranks of each node: nodes are numbered as their first ranks come, then the ranks of each are listed.
+ */
 #include "topo/nodes.h"
 
 static int node_of(const struct tt_map *map, int r)
