@@ -57,7 +57,7 @@ class UcxTool(Partner):
     """ucx_perftest: a server and a client, which do one test after the other. `ends` are the commands that both begin
     with, and the server's address; else both are here, each on a processor of its own."""
     COUNTED = {"latency": "overall_lat", "bandwidth": "overall_bw"}
-    PAIR = ('tests=$1 port=$2 server=$3 client=$4; $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '
+    PAIR = ('tests=$1 port=$2 server=$3 client=$4; stdbuf -oL $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '
             'for _ in $(seq 1500); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
             '$client -b "$tests" -p "$port" -f -v; got=$?; kill $! 2>/dev/null; exit $got')
 
