@@ -8,7 +8,7 @@
 #include "port-mpi.h"
 
 static struct {
-    void *memory;
+    char *memory; /* the places */
     int bytes;
 } messages;
 
@@ -33,12 +33,14 @@ static inline void messages_pingpong(int64_t turns)
     }
 }
 
-static inline void messages_begin(MPI_Request *request)
+/* In one of the window's places. */
+static inline void messages_begin(int64_t place, MPI_Request *request)
 {
+    char *at = messages.memory + place * messages.bytes;
     if (port_rank() == 0) {
-        MPI_Isend(messages.memory, messages.bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, request);
+        MPI_Isend(at, messages.bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, request);
     } else {
-        MPI_Irecv(messages.memory, messages.bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, request);
+        MPI_Irecv(at, messages.bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, request);
     }
 }
 
@@ -49,8 +51,9 @@ static inline void messages_stream(int64_t count)
     char all = 0;
     for (int i = 0; i < MESSAGES_WINDOW; i++) window[i] = MPI_REQUEST_NULL;
     for (int64_t i = 0; i < count; i++) {
-        MPI_Wait(&window[i % MESSAGES_WINDOW], MPI_STATUS_IGNORE);
-        messages_begin(&window[i % MESSAGES_WINDOW]);
+        int64_t place = i % MESSAGES_WINDOW;
+        MPI_Wait(&window[place], MPI_STATUS_IGNORE);
+        messages_begin(place, &window[place]);
     }
     for (int i = 0; i < MESSAGES_WINDOW; i++) MPI_Wait(&window[i], MPI_STATUS_IGNORE);
     if (port_rank() == 1) MPI_Send(&all, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);

@@ -16,11 +16,11 @@ enum { MESSAGES_BALL, MESSAGES_DATA }; /* dispatch ids */
 static struct {
     tutti_context *context;
     tutti_endpoint *peer;
-    uint64_t turn;       /* of the last ball that came */
-    uint64_t thrown;     /* of the last that went */
-    int64_t begun, gone; /* messages of streams, of the sender */
-    int64_t come;        /* of the receiver */
-    void *memory;
+    uint64_t turn;             /* of the last ball that came */
+    uint64_t thrown;           /* of the last that went */
+    int64_t begun, gone;       /* messages of streams, of the sender */
+    int64_t met, come, wanted; /* of the receiver */
+    char *memory;              /* the places */
     int64_t bytes;
 } messages;
 
@@ -31,6 +31,12 @@ static inline void messages_on_ball(tutti_context *context, const tutti_message 
     (void)receive;
     (void)arg;
     memcpy(&messages.turn, message->data, sizeof messages.turn);
+}
+
+/* Of the i-th message of all streams. */
+static inline char *messages_at(int64_t i)
+{
+    return messages.memory + i % MESSAGES_WINDOW * messages.bytes;
 }
 
 static inline void messages_on_come(tutti_context *context, void *arg, tutti_status status)
@@ -47,7 +53,7 @@ static inline void messages_on_data(tutti_context *context, const tutti_message 
     (void)context;
     (void)message;
     (void)arg;
-    receive->to = messages.memory;
+    receive->to = messages_at(messages.met++);
     receive->count = messages.bytes;
     receive->type = TUTTI_U8;
     receive->done = messages_on_come;
@@ -110,7 +116,7 @@ static inline void messages_send(void)
 {
     tutti_send send = {.to = messages.peer,
                        .dispatch = MESSAGES_DATA,
-                       .data = messages.memory,
+                       .data = messages_at(messages.begun),
                        .count = messages.bytes,
                        .type = TUTTI_U8,
                        .sent = messages_on_gone};
@@ -127,8 +133,8 @@ static inline void messages_stream(int64_t count)
         while (messages.gone < messages.begun) messages_advance();
         messages_catch(++messages.thrown);
     } else {
-        int64_t all = messages.come + count;
-        while (messages.come < all) messages_advance();
+        messages.wanted += count; /* some may have come while this rank was in the barrier */
+        while (messages.come < messages.wanted) messages_advance();
         messages_throw();
     }
 }

@@ -8,7 +8,7 @@
 #include "msg/pull.h"
 
 /* Of the bulk of a ring; a quarter is the longest packet. Room for what is under way between two that run at the same time. */
-#define RING_DEFAULT (64 << 10)
+#define RING_DEFAULT (256 << 10)
 #define RING_LEAST (4 << 10)
 #define RING_MOST (1 << 20)
 
@@ -128,12 +128,14 @@ static int64_t ring_bytes(void)
     return bytes;
 }
 
+/* Where long messages go through the ring in any case, nothing is gained by announcing one that a packet holds. */
 static void set_sizes(struct tt_msg *msg)
 {
-    int64_t packet;
     msg->ring_bytes = ring_bytes();
-    packet = (int64_t)tt_ring_most(msg->ring_bytes) - TT_ARGS * 8 - TUTTI_HEADER_BYTES;
-    msg->eager_most = tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(msg->f->eager_most, packet));
+    int64_t packet = (int64_t)tt_ring_data_most(msg->ring_bytes), asked = msg->f->eager_most;
+    bool chosen = tt_setting(tt_setting_alike_name(TT_ALIKE_EAGER)) != NULL;
+    if (!chosen && tt_reads_dearly(msg->f)) asked = packet;
+    msg->eager_most = tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(asked, packet));
 }
 
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **made)

@@ -207,6 +207,13 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
+/* Whether two copies by way of a ring, made by two processors at the same time, are shorter than one made by the kernel. */
+static inline bool tt_reads_dearly(const struct tt_fabric *f)
+{
+    enum { DEAR = 2 }; /* copies that a reading costs: above */
+    return !f->direct || f->read_cost > DEAR;
+}
+
 /* It has something to advance: tt_msg_is_idle. Any thread. */
 static inline void tt_context_used(tutti_context *c)
 {

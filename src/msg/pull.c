@@ -13,7 +13,6 @@ enum {
     /* What a context woken for a portion costs, some microseconds, is to be a small part of what copying it does. */
     PORTION_LEAST = 128 << 10,
     PIECE_MOST = 1 << 20, /* between two looks at everything else */
-    READ_DEAR = 2, /* copies that a reading costs (tt_fabric.read_cost): above, it is avoided */
     ASKED_MOST = 4 /* pieces of a context that are on their way: enough to hide how long it is */
 };
 
@@ -214,7 +213,7 @@ static bool asks(const tutti_context *c, struct tutti_pending *r)
 {
     int asker = 0, me = c->index + 1;
     if (!c->f->direct) return true;
-    if (c->f->read_cost <= READ_DEAR) return false;
+    if (!tt_reads_dearly(c->f)) return false;
     return atomic_load_explicit(&r->asker, memory_order_relaxed) == me ||
            atomic_compare_exchange_strong(&r->asker, &asker, me);
 }

@@ -4,7 +4,7 @@
  */
 #include "msg/ring.h"
 
-enum { BULK_A_CELL = 512 }; /* bytes of bulk for each cell */
+enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk for each cell; how many at least */
 
 /* ---- Post boxes ---- */
 
@@ -37,7 +37,7 @@ static int64_t ring_bytes(int64_t cells, int64_t bulk)
 
 tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out)
 {
-    int64_t cells = bytes / BULK_A_CELL, offset;
+    int64_t cells = tt_max(CELLS_LEAST, bytes / BULK_A_CELL), offset;
     TT_TRY(tt_arena_alloc(&f->arena, ring_bytes(cells, bytes), &offset));
     struct tt_msg_ring *ring = tt_fabric_at(f, offset);
     ring->rank = f->me;
@@ -130,8 +130,8 @@ const void *tt_in_body(const struct tt_in *in, size_t n)
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 
-/* A quarter of a lap is told at once: then a writer for which a quarter of the bulk is the most that it writes never waits for
- * what is read but not told. */
+/* A quarter of a lap is told at once: then a writer that writes less than half of the bulk at a time never waits for what is
+ * read but not told. */
 bool tt_in_next(struct tt_in *in, size_t n)
 {
     in->position++;

@@ -90,10 +90,17 @@ bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in);
 
 /* ---- Writing ---- */
 
-/* The most bytes that may follow a mark: of ways of any state, so that each finds room once it is read. */
+/* The most bytes of data of a packet: an eighth, so that one is written while others are read. */
+static inline size_t tt_ring_data_most(int64_t bulk_bytes)
+{
+    return (size_t)bulk_bytes / 8;
+}
+
+/* The most bytes that may follow a mark: less than half of the bulk, so that whatever its state they find room once
+ * it is read. */
 static inline size_t tt_ring_most(int64_t bulk_bytes)
 {
-    return (size_t)bulk_bytes / 4;
+    return tt_ring_data_most(bulk_bytes) + TT_ARGS * 8 + TUTTI_HEADER_BYTES;
 }
 
 /* Looks how far the reader is. */
