@@ -9,17 +9,18 @@
 
 static struct {
     char *memory; /* the places */
-    int bytes;
+    int bytes, places;
 } messages;
 
 static inline void messages_open(void)
 {
 }
 
-static inline void messages_place(void *memory, int64_t bytes)
+static inline void messages_place(void *memory, int64_t bytes, int places)
 {
     messages.memory = memory;
     messages.bytes = (int)bytes;
+    messages.places = places;
 }
 
 static inline void messages_pingpong(int64_t turns)
@@ -33,10 +34,9 @@ static inline void messages_pingpong(int64_t turns)
     }
 }
 
-/* In one of the window's places. */
-static inline void messages_begin(int64_t place, MPI_Request *request)
+static inline void messages_begin(int64_t i, MPI_Request *request)
 {
-    char *at = messages.memory + place * messages.bytes;
+    char *at = messages.memory + i % messages.places * messages.bytes;
     if (port_rank() == 0) {
         MPI_Isend(at, messages.bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, request);
     } else {
@@ -51,9 +51,8 @@ static inline void messages_stream(int64_t count)
     char all = 0;
     for (int i = 0; i < MESSAGES_WINDOW; i++) window[i] = MPI_REQUEST_NULL;
     for (int64_t i = 0; i < count; i++) {
-        int64_t place = i % MESSAGES_WINDOW;
-        MPI_Wait(&window[place], MPI_STATUS_IGNORE);
-        messages_begin(place, &window[place]);
+        MPI_Wait(&window[i % MESSAGES_WINDOW], MPI_STATUS_IGNORE);
+        messages_begin(i, &window[i % MESSAGES_WINDOW]);
     }
     for (int i = 0; i < MESSAGES_WINDOW; i++) MPI_Wait(&window[i], MPI_STATUS_IGNORE);
     if (port_rank() == 1) MPI_Send(&all, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);

@@ -21,7 +21,7 @@ static struct {
     int64_t begun, gone;       /* messages of streams, of the sender */
     int64_t met, come, wanted; /* of the receiver */
     char *memory;              /* the places */
-    int64_t bytes;
+    int64_t bytes, places;
 } messages;
 
 static inline void messages_on_ball(tutti_context *context, const tutti_message *message,
@@ -36,7 +36,7 @@ static inline void messages_on_ball(tutti_context *context, const tutti_message 
 /* Of the i-th message of all streams. */
 static inline char *messages_at(int64_t i)
 {
-    return messages.memory + i % MESSAGES_WINDOW * messages.bytes;
+    return messages.memory + i % messages.places * messages.bytes;
 }
 
 static inline void messages_on_come(tutti_context *context, void *arg, tutti_status status)
@@ -76,10 +76,12 @@ static inline void messages_open(void)
 }
 
 /* Before the other rank may send. */
-static inline void messages_place(void *memory, int64_t bytes)
+static inline void messages_place(void *memory, int64_t bytes, int places)
 {
     messages.memory = memory;
     messages.bytes = bytes;
+    messages.places = places;
+    messages.begun = messages.gone = messages.met = 0;
 }
 
 static inline void messages_advance(void)

@@ -4,10 +4,11 @@
  *
  *   latency          one way, of a message of 8 bytes: half of a ping-pong
  *   bandwidth:BYTES  a stream of messages of so many bytes from rank 0 to rank 1, several under way; it ends when
- *                    rank 1 has told that all are there
+ *                    rank 1 has told that all are there. Those that are under way at once lie in places of their own and go
+ *                    to such, as a program's would
+ *   one-place:BYTES  the same, but all lie in one place and go to one, as in the tools that come with UCX and MPIs. Whoever
+ *                    moves several messages in turn then reads again and again what is in the cache
  *
- * Messages of a stream that are under way at once lie in places of their own and go to such, as a program's would. (Where all
- * have one place, as in the tools that come with UCX and MPIs, who moves sixteen of them in turn reads what is in the cache.)
  * What comes is compared with what was sent before it is timed. Rank 0 prints one line of JSON a figure: the median of its
  * batches.
  */
@@ -47,8 +48,7 @@ static int64_t calibrate(exchange_fn *exchange, double batch)
     }
 }
 
-/* Seconds a turn. */
-static double measure(exchange_fn *exchange, const struct options *options)
+static double seconds_a_turn(exchange_fn *exchange, const struct options *options)
 {
     double times[MAX_BATCHES];
     int64_t turns = calibrate(exchange, options->batch);
@@ -62,11 +62,11 @@ static void print_latency(double turn)
     if (port_rank() == 0) printf("{\"measure\": \"latency\", \"us\": %.4f}\n", 1e6 * turn / 2);
 }
 
-static void print_bandwidth(int64_t bytes, double turn)
+static void print_stream(const char *measure, int64_t bytes, double turn)
 {
     if (port_rank() != 0) return;
-    printf("{\"measure\": \"bandwidth\", \"bytes\": %lld, \"mib_per_s\": %.2f}\n", (long long)bytes,
-           (double)bytes / turn / (1 << 20));
+    printf("{\"measure\": \"%s\", \"bytes\": %lld, \"mib_per_s\": %.2f}\n", measure,
+           (long long)bytes, (double)bytes / turn / (1 << 20));
 }
 
 static char pattern(int64_t i)
@@ -75,43 +75,52 @@ static char pattern(int64_t i)
 }
 
 /* One message in each place, looked at byte by byte. */
-static void verify(char *memory, int64_t bytes)
+static void verify(char *memory, int64_t bytes, int places)
 {
     bool sends = port_rank() == 0;
-    for (int64_t i = 0; i < MESSAGES_WINDOW * bytes; i++) memory[i] = sends ? pattern(i) : 0;
-    messages_place(memory, bytes);
+    for (int64_t i = 0; i < places * bytes; i++) memory[i] = sends ? pattern(i) : 0;
+    messages_place(memory, bytes, places);
     port_barrier();
     messages_stream(MESSAGES_WINDOW);
-    for (int64_t i = 0; i < MESSAGES_WINDOW * bytes; i++) {
+    for (int64_t i = 0; i < places * bytes; i++) {
         if (memory[i] != pattern(i))
             die("a message of %lld bytes came wrong at byte %lld", (long long)bytes, (long long)i);
     }
 }
 
-static void measure_bandwidth(const char *list, const struct options *options)
+static void measure_streams(const char *measure, const char *list, int places,
+                            const struct options *options)
 {
     int64_t sizes[32];
     int n = parse_list(list, sizes, 32);
     for (int i = 0; i < n; i++) {
         if (sizes[i] < 1 || sizes[i] > MOST_BYTES) die("messages have 1 to 64M bytes");
-        char *memory = pages(MESSAGES_WINDOW * sizes[i]);
-        verify(memory, sizes[i]);
-        print_bandwidth(sizes[i], measure(messages_stream, options));
+        char *memory = pages(places * sizes[i]);
+        verify(memory, sizes[i], places);
+        print_stream(measure, sizes[i], seconds_a_turn(messages_stream, options));
         port_barrier();
-        munmap(memory, (size_t)(MESSAGES_WINDOW * sizes[i]));
+        munmap(memory, (size_t)(places * sizes[i]));
     }
+}
+
+/* What follows "name:"; NULL: the point is another one. */
+static const char *list_of(const char *point, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(point, name, n) == 0 && point[n] == ':' ? point + n + 1 : NULL;
 }
 
 static void measure_point(const char *point, const struct options *options)
 {
-    static const char bandwidth[] = "bandwidth:";
-    if (strcmp(point, "latency") == 0) {
-        print_latency(measure(messages_pingpong, options));
-    } else if (strncmp(point, bandwidth, strlen(bandwidth)) == 0) {
-        measure_bandwidth(point + strlen(bandwidth), options);
-    } else {
-        die("not latency or bandwidth:BYTES,...: %s", point);
-    }
+    const char *list;
+    if (strcmp(point, "latency") == 0)
+        print_latency(seconds_a_turn(messages_pingpong, options));
+    else if ((list = list_of(point, "bandwidth")) != NULL)
+        measure_streams("bandwidth", list, MESSAGES_WINDOW, options);
+    else if ((list = list_of(point, "one-place")) != NULL)
+        measure_streams("one-place", list, 1, options);
+    else
+        die("not latency, bandwidth:BYTES,... or one-place:BYTES,...: %s", point);
     fflush(stdout);
 }
 
@@ -127,7 +136,8 @@ static struct options parse_options(int argc, char **argv)
         }
     }
     if (!argv[optind] || options.batches < 1 || options.batches > MAX_BATCHES || options.batch <= 0)
-        die("usage: messages [-t seconds a batch] [-b batches, 1..%d] latency bandwidth:BYTES,...",
+        die("usage: messages [-t seconds a batch] [-b batches, 1..%d] latency "
+            "bandwidth:BYTES,... one-place:BYTES,...",
             MAX_BATCHES);
     return options;
 }

@@ -17,7 +17,7 @@ from harness.table import aligned, number
 
 def is_rate(measure):
     """All others are times, in microseconds."""
-    return measure == "bandwidth"
+    return measure in ("bandwidth", "one-place")
 
 
 class Campaign:
@@ -126,8 +126,9 @@ def target_of(row, bound):
     measure, size, best = row["measure"], report.size_text(row["bytes"]), row["best"]
     if measure == "latency":
         return report.target(f"latency of {size} bytes, one way, of the time of {best}", row["ratio"], bound)
-    if measure == "bandwidth":
-        return report.target(f"bandwidth at {size}, of that of {best}", row["ratio"], bound, at_least=True)
+    if is_rate(measure):
+        where = " from one place" if measure == "one-place" else ""
+        return report.target(f"bandwidth at {size}{where}, of that of {best}", row["ratio"], bound, at_least=True)
     return report.target(f"{measure} of {size}, times as fast as {best}", 1 / row["ratio"], bound, at_least=True)
 
 
@@ -143,7 +144,7 @@ def best_of(row, family):
 
 def name_of(row):
     size = report.size_text(row["bytes"])
-    names = {"latency": f"{size} bytes, one way, us", "bandwidth": f"{size}, MiB/s"}
+    names = {"latency": f"{size} bytes, one way, us", "bandwidth": f"{size}, MiB/s", "one-place": f"{size} from one place, MiB/s"}
     return names.get(row["measure"], f"{row['measure']} of {size}, us")
 
 

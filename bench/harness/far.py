@@ -28,7 +28,7 @@ class OnHosts(partners.Partner):
     def points(self, chosen):
         sizes = ",".join(map(str, chosen.sizes))
         if self.program == "messages":
-            return ["-t", str(chosen.batch), "-b", str(chosen.batches), "latency", f"bandwidth:{sizes}"]
+            return ["-t", str(chosen.batch), "-b", str(chosen.batches), "latency", f"one-place:{sizes}"]
         pool = str(4 * self.ranks * max(max(chosen.sizes), 4096))
         return ["-m", pool, "-t", str(chosen.batch), "-b", str(chosen.batches), *(f"{name}:{sizes}" for name in chosen.collectives)]
 

@@ -36,16 +36,16 @@ class Partner:
 
 
 class Loop(Partner):
-    """The program of bench/messages.c over the library."""
+    """The program of bench/messages.c over the library; `streams` are those of its measures that it is asked for."""
 
-    def __init__(self, peer, setting):
+    def __init__(self, peer, setting, streams=("bandwidth",)):
         super().__init__(peer.name, peer.title, setting[0])
-        self.peer, self.chosen_setting = peer, setting
+        self.peer, self.chosen_setting, self.streams = peer, setting, streams
 
     def measure(self, chosen, folder):
         points = ["latency"] if chosen.latency else []
         if chosen.sizes:
-            points.append("bandwidth:" + ",".join(map(str, chosen.sizes)))
+            points += [f"{stream}:" + ",".join(map(str, chosen.sizes)) for stream in self.streams]
         arguments = ["-t", str(chosen.batch), "-b", str(chosen.batches), *points]
         command = self.peer.command("messages", 2, self.chosen_setting, arguments)
         lines = self.run(command, self.chosen_setting[2], chosen, folder)
@@ -56,7 +56,7 @@ class Loop(Partner):
 class UcxTool(Partner):
     """ucx_perftest: a server and a client, which do one test after the other. `ends` are the commands that both begin
     with, and the server's address; else both are here, each on a processor of its own."""
-    COUNTED = {"latency": "overall_lat", "bandwidth": "overall_bw"}
+    COUNTED = {"latency": "overall_lat", "one-place": "overall_bw"}
     PAIR = ('tests=$1 port=$2 server=$3 client=$4; stdbuf -oL $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '
             'for _ in $(seq 1500); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
             '$client -b "$tests" -p "$port" -f -v; got=$?; kill $! 2>/dev/null; exit $got')
@@ -72,7 +72,7 @@ class UcxTool(Partner):
             yield f"latency-8 -t {self.kind}_lat -s 8 -n {max(1000, int(lasting * 1e6))} -w 1000"
         for size in chosen.sizes:
             count = max(2 * WINDOW, int(lasting * 4e9 / size))
-            yield f"bandwidth-{size} -t {self.kind}_bw -s {size} -n {count} -w {WINDOW} -O {WINDOW}"
+            yield f"one-place-{size} -t {self.kind}_bw -s {size} -n {count} -w {WINDOW} -O {WINDOW}"
 
     def measure(self, chosen, folder):
         path = os.path.join(folder, "ucx-tests")
@@ -89,7 +89,7 @@ class UcxTool(Partner):
             if "iterations" in cells:
                 header = cells
             elif header and len(cells) == len(header):
-                measure, _, size = cells[0].partition("-")
+                measure, _, size = cells[0].rpartition("-")
                 found[measure, int(size)] = float(dict(zip(header, cells))[self.COUNTED[measure]])
         return found
 
@@ -132,13 +132,13 @@ def missing_tool():
 
 def known(build):
     """{name: how to make its partners, what must be there, how it is called}"""
-    def loops(peer, settings):
-        return lambda: [Loop(peer, setting) for setting in settings]
+    def loops(peer, settings, *streams):
+        return lambda: [Loop(peer, setting, streams) for setting in settings]
     tutti, openmpi, mpich = peers.Tutti(build), peers.OpenMpi(), peers.Mpich()
-    return {"tutti": (loops(tutti, tutti.settings(2)[:1]), tutti),
+    return {"tutti": (loops(tutti, tutti.settings(2)[:1], "bandwidth", "one-place"), tutti),
             "ucx": (ucx_partners, None),
-            "openmpi": (loops(openmpi, openmpi_settings()), openmpi),
-            "mpich": (loops(mpich, mpich_settings()), mpich)}
+            "openmpi": (loops(openmpi, openmpi_settings(), "bandwidth"), openmpi),
+            "mpich": (loops(mpich, mpich_settings(), "bandwidth"), mpich)}
 
 
 def make(names, build, folder, say):

@@ -49,7 +49,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
 assert document["nodes"] == "2,1" and document["rate"] == "10gbit"
 stream, collectives = document["stream"], document["collectives"]
-for part, points in ((stream, {("latency", 8), ("bandwidth", 64 << 10)}), (collectives, {("allreduce", 8), ("alltoall", 8)})):
+for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (collectives, {("allreduce", 8), ("alltoall", 8)})):
     assert {(row["measure"], row["bytes"]) for row in part["points"]} == points, part["points"]
     for row in part["points"]:
         assert any(name.startswith("tutti: ") for name in row["values"]), row

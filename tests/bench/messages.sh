@@ -15,7 +15,8 @@ with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
 assert not document["failures"], document
 points = {(row["measure"], row["bytes"]): row for row in document["points"]}
-assert set(points) == {("latency", 8), ("bandwidth", 100 << 10), ("bandwidth", 1 << 20)}, points
+streams = {(stream, size) for stream in ("bandwidth", "one-place") for size in (100 << 10, 1 << 20)}
+assert set(points) == {("latency", 8)} | streams, points
 for row in points.values():
     (name, value), = row["values"].items()
     assert name.startswith("tutti: ") and value > 0 and row["runs"][name] == [value], row
@@ -56,7 +57,8 @@ python3 - "$work/two.json" <<'PYTHON'
 import json, statistics, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
-latency, bandwidth = document["points"]
+latency, own, bandwidth = document["points"]
+assert (own["measure"], bandwidth["measure"]) == ("bandwidth", "one-place") and "ratio" not in own, own
 assert len(latency["values"]) == 7 and latency["values"]["ucx: am, shared memory"] == 1e5, latency
 assert bandwidth["values"]["ucx: tag, default"] == 2 and bandwidth["values"]["ucx: tag, shared memory"] == 1
 assert latency["best"].endswith("default") and bandwidth["best"].endswith("default"), document["points"]
