@@ -87,6 +87,7 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
 #define TT_ALIKE_LIST(X)                                                                           \
     X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
+    X(RING, 256 << 10, 4 << 10, 1 << 20)                                                           \
     X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
     X(RADIX, 0, 2, 1024)                                                                           \
     X(NETWORK, 0, 0, 0)                                                                            \

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The addresses by which others may reach this machine, IPv4 written as IPv6 (::ffff:a.b.c.d).
+ * What others need to know of this machine: the addresses by which it may be reached, IPv4 written as IPv6
+ * (::ffff:a.b.c.d), and the kernel, for hosts that are containers of one machine share its processors.
  */
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "boot/machines.h"
 
@@ -41,4 +44,20 @@ int tt_machines_addresses(uint8_t address[TT_CARD_ADDRESSES][16])
     if (n == 0) n = collect(all, true, address);
     freeifaddrs(all);
     return n;
+}
+
+/* The first 64 bits of the random number that it was given when it started. */
+uint64_t tt_machines_kernel(void)
+{
+    unsigned high, middle, low;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file) return 0;
+    int got = fscanf(file, "%8x-%4x-%4x", &high, &middle, &low);
+    fclose(file);
+    return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
+}
+
+int tt_machines_cores(int told)
+{
+    return (int)tt_max(1, tt_min(told, sysconf(_SC_NPROCESSORS_ONLN)));
 }

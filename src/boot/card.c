@@ -45,6 +45,8 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
     at = put(at, (uint32_t)terms->direct, 4);
     at = put(at, (uint32_t)terms->read_cost, 4);
     at = put(at, (uint64_t)terms->stamp, 8);
+    at = put(at, terms->kernel, 8);
+    at = put(at, (uint32_t)terms->ranks, 4);
     for (int i = 0; i < TT_ALIKES; i++) at = put(at, (uint64_t)terms->alike[i], 8);
     at = put(at, why, 1);
     at = put_bytes(at, terms->why, why);
@@ -131,11 +133,14 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     t.direct = (int32_t)get(&r, 4);
     t.read_cost = (int32_t)get(&r, 4);
     t.stamp = (int64_t)get(&r, 8);
+    t.kernel = get(&r, 8);
+    t.ranks = (int32_t)get(&r, 4);
     for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = (int64_t)get(&r, 8);
     size_t why = get(&r, 1);
     get_bytes(&r, t.why, why, sizeof t.why - 1);
     if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||
-        !is_text(t.version, sizeof t.version) || !is_text(t.why, sizeof t.why) || t.cores < 1)
+        !is_text(t.version, sizeof t.version) || !is_text(t.why, sizeof t.why) || t.cores < 1 ||
+        t.ranks < 1)
         return false;
     *terms = t;
     return true;

@@ -12,7 +12,7 @@
 enum {
     TT_CARD_ADDRESSES = 16,
     TT_CARD_BYTES = 16 + 16 * TT_CARD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
-    TT_TERMS_BYTES = 264 + 8 * TT_ALIKES,
+    TT_TERMS_BYTES = 276 + 8 * TT_ALIKES,
     TT_TERMS_WHY = 160
 };
 
@@ -33,6 +33,9 @@ struct tt_terms {
     int32_t direct; /* they can read each other's memory */
     int32_t read_cost;
     int64_t stamp; /* of the job's page there */
+    uint64_t
+        kernel;    /* that it runs, this time: hosts of one kernel share processors; 0: not known */
+    int32_t ranks; /* there */
     int64_t alike[TT_ALIKES];
     char why[TT_TERMS_WHY]; /* of status, in words */
 };

@@ -307,7 +307,9 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .cores = f->cores,
                          .direct = f->direct,
                          .read_cost = f->read_cost,
-                         .stamp = f->job->stamp};
+                         .stamp = f->job->stamp,
+                         .kernel = tt_machines_kernel(),
+                         .ranks = f->job->arenas};
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = tt_setting_alike((enum tt_alike)i);
     if (here != TUTTI_OK) {
@@ -379,6 +381,7 @@ static void mark(struct tt_fabric *f, int64_t stamp)
 static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine)
 {
     struct tt_terms theirs;
+    int neighbours = 0, shared = 0; /* ranks on this kernel, and processors */
     f->cores = 0;
     for (int node = 0; node < f->job->nodes; node++) {
         int leader = leader_of(f->job, node);
@@ -386,10 +389,13 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         f->cores += theirs.cores;
         f->direct = f->direct && theirs.direct;
+        if (theirs.kernel == mine->kernel) neighbours += theirs.ranks;
+        if (theirs.kernel == mine->kernel) shared += theirs.cores;
         if (node > 0) continue;
         f->read_cost = theirs.read_cost;
         mark(f, theirs.stamp);
     }
+    if (mine->kernel) f->patience = tt_patience_for(neighbours, tt_machines_cores(shared));
     return TUTTI_OK;
 }
 

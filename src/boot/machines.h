@@ -38,6 +38,10 @@ tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct 
 
 /* Addresses of this machine's interfaces that are up, loopback only where there is no other; how many. */
 int tt_machines_addresses(uint8_t address[TT_CARD_ADDRESSES][16]);
+/* A number for the kernel that runs here, the same in all of its namespaces; 0: not known. */
+uint64_t tt_machines_kernel(void);
+/* How many processors hosts of one kernel use that told of so many: each of some for itself, or all of the same. */
+int tt_machines_cores(int told);
 
 /* Seconds that a machine or a server may be silent: TUTTI_PEER_TIMEOUT; and that all ranks have for coming:
  * TUTTI_BOOT_TIMEOUT. */

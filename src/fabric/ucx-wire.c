@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The context of UCX, and memory registered with it. The transports are UCX's choice and, by its variables UCX_..., the
- * user's. What is set here, unless the user has set it, is how soon a peer that answers no more is given up.
+ * user's. What is set here, unless the user has set it, is how soon a peer that answers no more is given up, and that a
+ * packet comes in one piece: pieces would be put together in memory of UCX's first.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,14 +18,18 @@ int64_t tt_ucx_patience_ms(void)
     return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600) * 1000;
 }
 
+enum { ROOM_FOR_HEADS = 4 << 10 }; /* ours and UCX's, of a packet */
+
 /* In the environment, where UCX looks for the settings of its transports whenever it creates a worker: those that are
  * given to ucp_config_modify it takes for unknown (1.13). UCX lets peers hear of it eight times within our patience. */
 static void settle_all(void)
 {
-    char interval[32];
+    char interval[32], segment[32];
     snprintf(interval, sizeof interval, "%lldms", (long long)tt_ucx_patience_ms() / 8);
     setenv("UCX_KEEPALIVE_INTERVAL", interval, 0);
     setenv("UCX_TCP_CONN_NB", "y", 0); /* or opening a link would wait for the peer */
+    snprintf(segment, sizeof segment, "%d", TT_WIRE_DATA + ROOM_FOR_HEADS);
+    setenv("UCX_TCP_RX_SEG_SIZE", segment, 0);
 }
 
 /* ---- The context ---- */

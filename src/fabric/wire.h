@@ -32,7 +32,10 @@ typedef void tt_wire_lost_fn(void *arg, tutti_status status);
 enum {
     TT_WIRE_ADDRESS = 1024, /* bytes of a port's address, at most */
     TT_WIRE_KEY = 448,      /* of a packed key */
-    TT_WIRE_HEAD = 256      /* of a packet's head */
+    TT_WIRE_HEAD = 256,     /* of a packet's head */
+    /* Of a packet's data, as a message layer should cut them: each packet costs both sides some calls of the system, and
+     * lies in a buffer of the receiver. */
+    TT_WIRE_DATA = 252 << 10
 };
 
 /* Starting functions return OK when all is done already (then `done` is not called), AGAIN when `done` will be called,

@@ -8,9 +8,6 @@
 #include "msg/pull.h"
 
 /* Of the bulk of a ring; a quarter is the longest packet. Room for what is under way between two that run at the same time. */
-#define RING_DEFAULT (256 << 10)
-#define RING_LEAST (4 << 10)
-#define RING_MOST (1 << 20)
 
 /* ---- One user at a time ---- */
 
@@ -120,22 +117,24 @@ bool tt_msg_is_idle(const tutti_context *context)
 
 /* ---- A client's ---- */
 
-static int64_t ring_bytes(void)
+/* The longest message that goes whole: what was asked for, or else this, of what a packet holds. */
+static int64_t whole(int64_t unasked, size_t packet)
 {
-    int64_t bytes = RING_LEAST,
-            asked = tt_setting_int("TUTTI_RING", RING_DEFAULT, RING_LEAST, RING_MOST);
-    while (bytes * 2 <= asked) bytes *= 2;
-    return bytes;
+    bool asked = tt_setting(tt_setting_alike_name(TT_ALIKE_EAGER)) != NULL;
+    int64_t most = asked ? tt_setting_alike(TT_ALIKE_EAGER) : unasked;
+    return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, (int64_t)packet));
 }
 
-/* Where long messages go through the ring in any case, nothing is gained by announcing one that a packet holds. */
+/* Where long messages go in packets in any case, nothing is gained by announcing one that a packet holds. */
 static void set_sizes(struct tt_msg *msg)
 {
-    msg->ring_bytes = ring_bytes();
-    int64_t packet = (int64_t)tt_ring_data_most(msg->ring_bytes), asked = msg->f->eager_most;
-    bool chosen = tt_setting(tt_setting_alike_name(TT_ALIKE_EAGER)) != NULL;
-    if (!chosen && tt_reads_dearly(msg->f)) asked = packet;
-    msg->eager_most = tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(asked, packet));
+    msg->ring_bytes = 1;
+    while (msg->ring_bytes * 2 <= tt_setting_alike(TT_ALIKE_RING)) msg->ring_bytes *= 2;
+    size_t packet = tt_ring_data_most(msg->ring_bytes);
+    int64_t read_over = tt_reads_dearly(msg->f) ? (int64_t)packet : msg->f->eager_most;
+    msg->eager_most = whole(read_over, packet);
+    msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
+    msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **made)

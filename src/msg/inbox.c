@@ -30,7 +30,7 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
 {
     struct tt_in in;
     *next = 0;
-    if (!tt_in_open(c->f, offset, &in)) {
+    if (!tt_in_open(c->f, offset, &in) || in.bulk_bytes != c->msg->ring_bytes) {
         tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken ring was announced"));
         return TUTTI_OK;
     }

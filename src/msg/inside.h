@@ -126,7 +126,9 @@ struct tt_msg {
     struct tt_fabric *f;
     tutti_client *client;
     struct tt_mail *mail;
-    int64_t ring_bytes, eager_most;
+    int64_t ring_bytes;
+    int64_t eager_most, wire_eager_most; /* bytes of a message that goes whole */
+    size_t packet_most;                  /* that may come with a packet */
     struct tt_handler {
         tutti_message_fn *fn;
         void *arg;

@@ -39,7 +39,7 @@ static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const stru
 
 size_t tt_post_most(const tutti_context *c, const struct tt_peer *peer)
 {
-    return peer->shares ? tt_ring_data_most(c->msg->ring_bytes) : tt_wired_most(c);
+    return peer->shares ? tt_ring_data_most(c->msg->ring_bytes) : TT_WIRE_DATA;
 }
 
 static tutti_status put_out(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)

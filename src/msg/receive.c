@@ -17,7 +17,7 @@ bool tt_receive_reserve(tutti_context *c)
 {
     if (tt_likely(c->spare && c->spare_data)) return true;
     if (!c->spare) c->spare = tt_alloc_lines(sizeof *c->spare);
-    if (!c->spare_data) c->spare_data = tt_alloc_lines(tt_ring_most(c->msg->ring_bytes));
+    if (!c->spare_data) c->spare_data = tt_alloc_lines(c->msg->packet_most);
     if (c->spare && c->spare_data) return true;
     (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that may be put off");
     return false;

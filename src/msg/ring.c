@@ -126,7 +126,7 @@ char *tt_out_bulk(struct tt_out *out, size_t n)
 const void *tt_in_body(const struct tt_in *in, size_t n)
 {
     if (tt_likely(n <= TT_CELL_BODY)) return in->cell[in->position & (in->cells - 1)].body;
-    if (n > in->bulk_bytes) return NULL;
+    if (n > tt_ring_most(in->bulk_bytes)) return NULL;
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 

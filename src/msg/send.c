@@ -72,6 +72,11 @@ static struct tt_op *op_of(tutti_context *c, const tutti_send *send, enum tt_op_
 
 /* ---- Short ones ---- */
 
+static inline int64_t eager_most(const tutti_context *c, const struct tt_peer *peer)
+{
+    return tt_likely(peer->shares) ? c->msg->eager_most : c->msg->wire_eager_most;
+}
+
 /* Nobody is to be told of a delivery: then, if it goes at once, nothing is left to remember. */
 static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                  int64_t bytes)
@@ -160,8 +165,8 @@ static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tu
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
                        (long long)bytes);
     tt_layout_pack(layout, packed, send->data, send->count);
-    tutti_status status = bytes > c->msg->eager_most ? send_long(c, peer, send, bytes, packed)
-                                                     : send_told(c, peer, send, bytes, packed);
+    tutti_status status = bytes > eager_most(c, peer) ? send_long(c, peer, send, bytes, packed)
+                                                      : send_told(c, peer, send, bytes, packed);
     if (status != TUTTI_OK) tt_free(packed);
     return status;
 }
@@ -177,7 +182,7 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     if (tt_likely(status == TUTTI_OK)) {
         if (tt_unlikely(!layout->solid && bytes > 0))
             status = send_packed(c, peer, send, layout, bytes);
-        else if (tt_likely(bytes <= c->msg->eager_most))
+        else if (tt_likely(bytes <= eager_most(c, peer)))
             status = send_short(c, peer, send, bytes);
         else
             status = send_long(c, peer, send, bytes, NULL);

@@ -20,7 +20,6 @@
 
 enum {
     SOFTWARE_KEY = 8 + 9 + 6, /* bytes of a key, at most, that no network card is behind */
-    MOST = 64 << 10,          /* bytes of data of a packet: as many as a socket takes at a time */
     PARTING_MS = 1000         /* what taking leave may last */
 };
 
@@ -80,7 +79,8 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     tutti_context *c = arg;
     struct tt_packet p;
     int rank, context;
-    if (!tt_packet_wire_read(head, head_bytes, data, data_bytes, c->f->size, &rank, &context, &p)) {
+    if (data_bytes > TT_WIRE_DATA ||
+        !tt_packet_wire_read(head, head_bytes, data, data_bytes, c->f->size, &rank, &context, &p)) {
         tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came over the network"));
         return;
     }
@@ -230,12 +230,6 @@ static void answer_cards(tutti_context *c, struct tt_peer *peer)
 }
 
 /* ---- Sending ---- */
-
-size_t tt_wired_most(const tutti_context *c)
-{
-    (void)c;
-    return MOST;
-}
 
 static void sent(void *arg, tutti_status status)
 {

@@ -22,8 +22,6 @@ void tt_wired_leave(tutti_context *context);
 void tt_wired_context_close(tutti_context *context);
 void tt_wired_advance(tutti_context *context);
 
-/* Bytes of data of a packet, at most. */
-size_t tt_wired_most(const tutti_context *context);
 /* Sends a piece of a parcel. AGAIN: nobody is connected yet. */
 tutti_status tt_wired_send(tutti_context *context, struct tt_peer *peer,
                            const struct tt_packet *packet, struct tt_parcel *parcel);
