@@ -21,35 +21,15 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
 
 static const struct tt_composition composition = {.stages = 3, .stage = stage};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_refuse(&composition, call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_count(&composition, call, map);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_phases(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composed_build(b, &composition, call, map, me, phase);
-}
-
 const struct tt_algorithm tt_barrier_composed = {
     .coll = TT_COLL_barrier,
     .name = "composed",
     .applies = "always",
     .cost = "2 t_s within a node, log2(nodes) t_s between",
     .source = "a barrier of nodes, of leaders, of nodes",
-    .refuse = refuse,
-    .count = count,
-    .build = build,
-    .phases = phases,
+    .refuse = tt_composed_refuse,
+    .count = tt_composed_count,
+    .build = tt_composed_build,
+    .phases = tt_composed_phases,
+    .composition = &composition,
 };

@@ -20,6 +20,8 @@ struct tt_costs {
     bool all_ports;
 };
 
+struct tt_composition;
+
 struct tt_algorithm {
     enum tt_coll coll;
     const char *name;    /* the word in the command, in wisdom, and in the file's name */
@@ -42,6 +44,8 @@ struct tt_algorithm {
                     const struct tt_costs *costs);
     /* How many phases there are, each built alone; NULL: 1. */
     int (*phases)(const struct tt_call *call, const struct tt_map *map);
+    /* Of a composed algorithm, whose functions are those of composed.h: its stages. Else NULL. */
+    const struct tt_composition *composition;
 };
 
 /* All there are. New ones go to the end: where nothing else decides, the first that applies is taken, and the

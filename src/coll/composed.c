@@ -102,6 +102,14 @@ void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_s
     stage->call.n = bytes / team->call->sz;
 }
 
+/* Of the one row of this collective that has one. */
+static const struct tt_composition *composition_of(const struct tt_call *call)
+{
+    const struct tt_algorithm *const *a = tt_algorithms;
+    while ((*a)->coll != call->coll || !(*a)->composition) a++;
+    return (*a)->composition;
+}
+
 /* As many on every rank: those of a node are of one phase. */
 static int stage_phases(const struct tt_stage *stage)
 {
@@ -116,9 +124,9 @@ static struct tt_stage stage_of(const struct tt_composition *how, const struct t
     return stage;
 }
 
-int tt_composed_phases(const struct tt_composition *how, const struct tt_call *call,
-                       const struct tt_map *map)
+int tt_composed_phases(const struct tt_call *call, const struct tt_map *map)
 {
+    const struct tt_composition *how = composition_of(call);
     struct tt_team team;
     int phases = 0;
     if (!team_of(&team, call, map)) return how->stages; /* building says so */
@@ -140,9 +148,10 @@ static void build_stage(struct tt_builder *b, const struct tt_team *team, struct
     tt_subteam_end(b);
 }
 
-void tt_composed_build(struct tt_builder *b, const struct tt_composition *how,
-                       const struct tt_call *call, const struct tt_map *map, int me, int phase)
+void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                       int me, int phase)
 {
+    const struct tt_composition *how = composition_of(call);
     struct tt_team team;
     if (!team_of(&team, call, map)) {
         tt_builder_fail(b, needs_memory);
@@ -170,9 +179,9 @@ static struct tt_count count_stage(const struct tt_team *team, const struct tt_s
     return c;
 }
 
-struct tt_count tt_composed_count(const struct tt_composition *how, const struct tt_call *call,
-                                  const struct tt_map *map)
+struct tt_count tt_composed_count(const struct tt_call *call, const struct tt_map *map)
 {
+    const struct tt_composition *how = composition_of(call);
     struct tt_team team;
     struct tt_count most = {0};
     if (!team_of(&team, call, map)) return most;
@@ -188,9 +197,9 @@ struct tt_count tt_composed_count(const struct tt_composition *how, const struct
     return most;
 }
 
-const char *tt_composed_refuse(const struct tt_composition *how, const struct tt_call *call,
-                               const struct tt_map *map)
+const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map)
 {
+    const struct tt_composition *how = composition_of(call);
     struct tt_team team;
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;

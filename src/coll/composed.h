@@ -37,7 +37,7 @@ struct tt_stage {
     struct tt_subteam part; /* p == 0: this rank has none */
 };
 
-/* A composed algorithm, but for its row. */
+/* What a row of a composed algorithm names beside the functions below. */
 struct tt_composition {
     int stages;
     void (*stage)(const struct tt_team *team, int me, int which, struct tt_stage *stage);
@@ -47,14 +47,12 @@ struct tt_composition {
     int64_t units; /* elements that half a window must hold */
 };
 
-const char *tt_composed_refuse(const struct tt_composition *how, const struct tt_call *call,
-                               const struct tt_map *map);
-struct tt_count tt_composed_count(const struct tt_composition *how, const struct tt_call *call,
-                                  const struct tt_map *map);
-int tt_composed_phases(const struct tt_composition *how, const struct tt_call *call,
-                       const struct tt_map *map);
-void tt_composed_build(struct tt_builder *b, const struct tt_composition *how,
-                       const struct tt_call *call, const struct tt_map *map, int me, int phase);
+/* The functions of every such row; of a collective there is at most one. */
+const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map);
+struct tt_count tt_composed_count(const struct tt_call *call, const struct tt_map *map);
+int tt_composed_phases(const struct tt_call *call, const struct tt_map *map);
+void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                       int me, int phase);
 
 /* ---- For the rows ---- */
 

@@ -38,35 +38,15 @@ static int64_t kept(const struct tt_team *team, int me)
 static const struct tt_composition composition = {
     .stages = 2, .stage = stage, .kept = kept, .units = 2};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_refuse(&composition, call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_count(&composition, call, map);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_phases(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composed_build(b, &composition, call, map, me, phase);
-}
-
 const struct tt_algorithm tt_reduce_composed = {
     .coll = TT_COLL_reduce,
     .name = "composed",
     .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + 2 t_w L between",
     .source = "windows within nodes, binomial or halving among leaders",
-    .refuse = refuse,
-    .count = count,
-    .build = build,
-    .phases = phases,
+    .refuse = tt_composed_refuse,
+    .count = tt_composed_count,
+    .build = tt_composed_build,
+    .phases = tt_composed_phases,
+    .composition = &composition,
 };

@@ -117,37 +117,17 @@ static int64_t kept(const struct tt_team *team, int me)
 static const struct tt_composition composition = {
     .stages = 3, .stage = stage, .kept = kept, .adjacent = true, .units = 2};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_refuse(&composition, call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_count(&composition, call, map);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composed_phases(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composed_build(b, &composition, call, map, me, phase);
-}
-
 const struct tt_algorithm tt_reduce_scatter_block_composed = {
     .coll = TT_COLL_reduce_scatter_block,
     .name = "composed",
     .applies = "windows within the nodes, nodes of adjacent ranks",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
-    .refuse = refuse,
-    .count = count,
-    .build = build,
-    .phases = phases,
+    .refuse = tt_composed_refuse,
+    .count = tt_composed_count,
+    .build = tt_composed_build,
+    .phases = tt_composed_phases,
+    .composition = &composition,
 };
 
 const struct tt_algorithm tt_reduce_scatter_composed = {
@@ -156,8 +136,9 @@ const struct tt_algorithm tt_reduce_scatter_composed = {
     .applies = "windows within the nodes, nodes of adjacent ranks",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
-    .refuse = refuse,
-    .count = count,
-    .build = build,
-    .phases = phases,
+    .refuse = tt_composed_refuse,
+    .count = tt_composed_count,
+    .build = tt_composed_build,
+    .phases = tt_composed_phases,
+    .composition = &composition,
 };
