@@ -52,11 +52,20 @@ static void work_open(struct side *side, struct work *work)
     work->there = other.at;
 }
 
-static void work_close(struct side *side, struct work *work)
+/* Both sides have met, and each knows the other's memory. */
+static void work_meet(struct side *side, struct work *work)
+{
+    pair_meet(side, ignore_packet, NULL);
+    work_open(side, work);
+    pair_sync(side);
+}
+
+static void work_part(struct side *side, struct work *work)
 {
     side->ops->key_close(work->key);
     side->ops->unmap(work->region);
     free(work->memory);
+    pair_close(side);
 }
 
 /* Sends, gets and puts of a MiB; they are longer than what sockets hold, so that they stay under way while the other
@@ -111,9 +120,7 @@ static void all_is_told(struct side *side, struct work *work)
 static void play_killed(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     if (side->me == 1) {
         pair_wait(side);
         for (int i = 0; i < 20; i++) side->ops->port_advance(side->port);
@@ -123,8 +130,7 @@ static void play_killed(struct side *side)
     pair_tell(side);
     all_is_told(side, &work);
     must(work.sends.failed + work.gets.failed + work.puts.failed > 0);
-    work_close(side, &work);
-    pair_close(side);
+    work_part(side, &work);
 }
 
 static void a_killed_peer_is_told(void **state)
@@ -138,8 +144,7 @@ static void a_killed_peer_is_told(void **state)
 static void play_killed_idle(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
+    work_meet(side, &work);
     char byte = 1;
     struct tally tally = {0};
     tally_begun(&tally,
@@ -149,8 +154,7 @@ static void play_killed_idle(struct side *side)
     if (side->me == 1) kill(getpid(), SIGKILL);
     while (side->lost == 0) side->ops->port_advance(side->port);
     nothing_goes(side, &work);
-    work_close(side, &work);
-    pair_close(side);
+    work_part(side, &work);
 }
 
 static void a_peer_killed_while_idle_is_told(void **state)
@@ -165,9 +169,7 @@ static void a_peer_killed_while_idle_is_told(void **state)
 static void play_failed(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     if (side->me == 1) {
         pair_wait(side);
         kill(getpid(), SIGKILL);
@@ -178,8 +180,7 @@ static void play_failed(struct side *side)
     must(side->lost == 0); /* only advance tells */
     all_is_told(side, &work);
     pair_tell(side);
-    work_close(side, &work);
-    pair_close(side);
+    work_part(side, &work);
 }
 
 static void a_link_can_be_failed(void **state)
@@ -224,9 +225,7 @@ static void a_port_that_is_gone_is_told(void **state)
 static void play_closed(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
         int before = left(&work);
@@ -257,9 +256,7 @@ static void closing_a_link_ends_what_is_under_way(void **state)
 static void play_abandoned(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     side->ops->key_close(work.key);
     if (side->me == 0) {
         for (int i = 0; i < MANY; i++)
@@ -366,9 +363,7 @@ static void play_cut_idle(struct side *side)
 static void play_cut_busy(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
         for (int i = 0; i < 20; i++) side->ops->port_advance(side->port);
@@ -377,8 +372,7 @@ static void play_cut_busy(struct side *side)
     }
     notice(side, "busy");
     if (side->me == 0) all_is_told(side, &work);
-    work_close(side, &work);
-    pair_close(side);
+    work_part(side, &work);
     pair_tell(side);
     pair_wait(side);
 }
@@ -409,9 +403,7 @@ static void play_cut_before(struct side *side)
 static void play_stopped(struct side *side)
 {
     struct work work;
-    pair_meet(side, ignore_packet, NULL);
-    work_open(side, &work);
-    pair_sync(side);
+    work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
         int64_t end_ns =
@@ -428,8 +420,7 @@ static void play_stopped(struct side *side)
     }
     pair_sync(side);
     must(work.sends.failed + work.gets.failed + work.puts.failed == 0);
-    work_close(side, &work);
-    pair_close(side);
+    work_part(side, &work);
 }
 
 static int with_networks(char **names)
