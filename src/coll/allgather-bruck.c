@@ -22,13 +22,6 @@ static int64_t run(const struct tt_call *call, int p, int first, int n)
     return bytes;
 }
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* Copies out of the scratch: a piece each, or what lies before and behind the end of OUT. */
 static int64_t copies_out(const struct tt_call *call, int p, int me)
 {
@@ -111,7 +104,7 @@ const struct tt_algorithm tt_allgather_bruck = {
     .applies = "always",
     .cost = "log2(p) t_s + (p-1) t_w L",
     .source = "Bruck et al. 1997",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
     .time = time_ps,
@@ -123,7 +116,7 @@ const struct tt_algorithm tt_allgatherv_bruck = {
     .applies = "always",
     .cost = "log2(p) t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "Bruck et al. 1997",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
 };

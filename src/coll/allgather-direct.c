@@ -11,12 +11,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return tt_refuse_direct(map);
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t p = map->p, total = 0, most = 0, least = tt_piece(call, 0).len, pieces = 0;
@@ -60,7 +54,7 @@ const struct tt_algorithm tt_allgather_direct = {
     .applies = "one node, direct access",
     .cost = "2 t_s + (p-1) t_w L",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct,
     .count = count,
     .build = build,
 };
@@ -71,7 +65,7 @@ const struct tt_algorithm tt_allgatherv_direct = {
     .applies = "one node, direct access",
     .cost = "2 t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct,
     .count = count,
     .build = build,
 };

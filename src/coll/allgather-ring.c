@@ -10,13 +10,6 @@
  */
 #include "coll/ring.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int p = map->p;
@@ -108,7 +101,7 @@ const struct tt_algorithm tt_allgather_ring = {
     .applies = "always",
     .cost = "(p-1) (t_s + t_w L)",
     .source = "ring",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,
@@ -121,7 +114,7 @@ const struct tt_algorithm tt_allgatherv_ring = {
     .applies = "always",
     .cost = "(p-1) t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "ring",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,

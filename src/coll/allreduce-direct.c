@@ -17,9 +17,8 @@
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
-    (void)call;
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_direct(map);
+    return tt_refuse_direct(call, map);
 }
 
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)

@@ -13,13 +13,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t q = tt_pow2_below(map->p), bytes = tt_call_bytes(call), folds = map->p > q;
@@ -134,7 +127,7 @@ const struct tt_algorithm tt_allreduce_doubling = {
     .applies = "always",
     .cost = "log2(p) (t_s + (t_w + gamma) L)",
     .source = "recursive doubling; Thakur, Rabenseifner, Gropp 2005",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,

@@ -18,13 +18,6 @@
  */
 #include "coll/halving.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* The step whose partners are those of round t of the collection. */
 static int step_of(const struct tt_halving *h, int t)
 {
@@ -109,13 +102,6 @@ static struct tt_count count_rank(const struct tt_call *call, const struct tt_ma
 {
     struct tt_halving h = tt_halving(call, map, me);
     return count_place(&h, tt_halving_is_direct(map));
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
-    return most;
 }
 
 /* ---- By direct access ---- */
@@ -252,8 +238,7 @@ const struct tt_algorithm tt_allreduce_halving = {
     .applies = "always",
     .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
     .source = "CN101206588, corrected",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,

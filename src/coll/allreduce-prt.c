@@ -14,15 +14,9 @@
 
 enum { SLICE = 64 << 10 };
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    (void)map;
-    return tt_refuse_radix(call);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_tree_allreduce_count(call, map, tt_tree_radix, SLICE);
+    return tt_tree_allreduce_count(call, map, me, tt_tree_radix, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -43,8 +37,8 @@ const struct tt_algorithm tt_allreduce_prt = {
     .applies = "always",
     .cost = "2 log2(p) t_s + max(2 gamma + 3 t_w, 6 t_w) L",
     .source = "prior art of CN101206588",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_radix,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = tt_tree_allreduce_phases,

@@ -22,9 +22,9 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_network(call, map);
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    return tt_tree_allreduce_count(call, map, tt_tree_network, SLICE);
+    return tt_tree_allreduce_count(call, map, me, tt_tree_network, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -46,7 +46,7 @@ const struct tt_algorithm tt_allreduce_tree = {
     .cost = "2 (depth + q) t_s + max(k gamma, (k + 1) t_w) L + k t_w L",
     .source = "CN101114273",
     .refuse = refuse,
-    .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = tt_tree_allreduce_phases,

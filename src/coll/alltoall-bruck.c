@@ -28,13 +28,6 @@ static int64_t blocks(const struct round *r)
     return r->groups * r->run + r->rest;
 }
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t p = map->p, m = tt_call_bytes(call);
@@ -103,7 +96,7 @@ const struct tt_algorithm tt_alltoall_bruck = {
     .applies = "always",
     .cost = "log2(p) (t_s + p/2 t_w m)",
     .source = "Bruck et al. 1997",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
     .time = time_ps,

@@ -13,12 +13,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return tt_refuse_direct(map);
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t p = map->p, m = tt_largest_block(call, map->p);
@@ -55,7 +49,7 @@ const struct tt_algorithm tt_alltoall_direct = {
     .applies = "one node, direct access",
     .cost = "2 t_s + p t_w m",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct,
     .count = count,
     .build = build,
 };
@@ -66,7 +60,7 @@ const struct tt_algorithm tt_alltoallv_flat = {
     .applies = "one node, direct access",
     .cost = "2 t_s + t_w (m_0 + ... + m_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct,
     .count = count,
     .build = build,
 };

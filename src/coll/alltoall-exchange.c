@@ -32,12 +32,6 @@ static int64_t chunk(const struct tt_call *call)
     return tt_max(tt_slice_bytes(call, CHUNK) / call->sz, 1) * call->sz;
 }
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return tt_refuse_direct(map);
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t p = map->p, m = tt_largest_block(call, map->p), total = 0, least = m;
@@ -89,7 +83,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         .applies = "one node, direct access",                                                      \
         .cost = "2 t_s + p (t_s + t_w m)",                                                         \
         .source = "CN101114273",                                                                   \
-        .refuse = refuse,                                                                          \
+        .refuse = tt_refuse_direct,                                                                \
         .count = count,                                                                            \
         .build = build,                                                                            \
     }

@@ -40,12 +40,6 @@ static void pack(struct tt_forward *f, int s, int v)
 
 static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return tt_forward_refuse(map);
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_forward_count(&ops, call, map);
@@ -64,7 +58,7 @@ const struct tt_algorithm tt_alltoall_forward = {
     .applies = "a network whose ranks are joined directly, also with holes; p <= 1024",
     .cost = "for each of its rounds: t_s + t_w m (most blocks that go over a link)",
     .source = "CN101114273, around holes",
-    .refuse = refuse,
+    .refuse = tt_forward_refuse,
     .count = count,
     .build = build,
 };

@@ -13,13 +13,6 @@
  */
 #include "coll/grid.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_grid grid = tt_grid(map);
@@ -47,7 +40,7 @@ const struct tt_algorithm tt_alltoall_mesh = {
     .applies = "always",
     .cost = "for each extent e: (e-1) (t_s + p/2 t_w m); on a square (sqrt(p)-1) (2 t_s + p t_w m)",
     .source = "Grama et al., section 4.5",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
     .time = time_ps,

@@ -11,13 +11,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t p = map->p, m = tt_largest_block(call, map->p);
@@ -74,7 +67,7 @@ const struct tt_algorithm tt_alltoall_pairwise = {
     .applies = "always",
     .cost = "(p-1) (t_s + t_w m)",
     .source = "Grama et al., section 4.5",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,
@@ -87,7 +80,7 @@ const struct tt_algorithm tt_alltoallv_pairwise = {
     .applies = "always",
     .cost = "(p-1) t_s + t_w (m_0 + ... + m_(p-1))",
     .source = "Grama et al., section 4.5",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,

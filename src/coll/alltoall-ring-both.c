@@ -10,13 +10,6 @@
  */
 #include "coll/line.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* How far each way goes, and of the farthest block how many bytes: all of it, or of p even a half. */
 struct reach {
     int n;
@@ -79,7 +72,7 @@ const struct tt_algorithm tt_alltoall_ring_both = {
     .applies = "always",
     .cost = "p odd: (p-1) t_s + (p^2-1)/4 t_w m; even: p t_s + p^2/4 t_w m; both ports: half",
     .source = "Grama et al., section 4.5, both ways round",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
     .time = time_ps,

@@ -11,13 +11,6 @@
  */
 #include "coll/line.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t m = tt_call_bytes(call);
@@ -50,7 +43,7 @@ const struct tt_algorithm tt_alltoall_ring = {
     .applies = "always",
     .cost = "(p-1) (t_s + p/2 t_w m)",
     .source = "Grama et al., section 4.5",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .build = build,
     .time = time_ps,

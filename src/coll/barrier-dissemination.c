@@ -10,23 +10,11 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return (struct tt_count){.steps = 2 * tt_log2_up(map->p)};
-}
-
 static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
+    (void)call;
     (void)me;
-    return count(call, map);
+    return (struct tt_count){.steps = 2 * tt_log2_up(map->p)};
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -55,8 +43,7 @@ const struct tt_algorithm tt_barrier_dissemination = {
     .applies = "always",
     .cost = "log2(p) t_s",
     .source = "Hensgen, Finkel, Manber 1988",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,

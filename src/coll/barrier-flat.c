@@ -10,23 +10,11 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return (struct tt_count){.steps = map->p};
-}
-
 static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
+    (void)call;
     (void)me;
-    return count(call, map);
+    return (struct tt_count){.steps = map->p};
 }
 
 /* On a network each rank sends p - 1 messages, and gets one from each other at a time. */
@@ -52,8 +40,7 @@ const struct tt_algorithm tt_barrier_flat = {
     .applies = "always",
     .cost = "t_s",
     .source = "flags in shared memory, one writer each",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,

@@ -11,13 +11,6 @@
  */
 #include "coll/tree.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     /* The root has the most children; nobody has more messages in and out. */
@@ -55,7 +48,7 @@ const struct tt_algorithm tt_bcast_binomial = {
     .applies = "always",
     .cost = "log2(p) (t_s + t_w L)",
     .source = "binomial tree",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .count = count,
     .count_rank = count_rank,
     .build = build,

@@ -9,12 +9,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    return tt_refuse_direct(map);
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = tt_call_bytes(call);
@@ -44,7 +38,7 @@ const struct tt_algorithm tt_bcast_direct = {
     .applies = "one node, direct access",
     .cost = "2 t_s + t_w L",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct,
     .count = count,
     .build = build,
 };

@@ -16,18 +16,9 @@
 
 enum { SLICE = 64 << 10 };
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    return tt_refuse_network(call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++)
-        tt_count_raise(&most,
-                       tt_tree_bcast_count(call, map, r, call->root, tt_tree_network, SLICE));
-    return most;
+    return tt_tree_bcast_count(call, map, me, call->root, tt_tree_network, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -49,8 +40,8 @@ const struct tt_algorithm tt_bcast_tree = {
     .applies = "always; meant for tree networks",
     .cost = "(depth + q) t_s + k t_w L",
     .source = "CN101114273",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_network,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

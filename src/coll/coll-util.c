@@ -17,8 +17,21 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
     return map->win_bytes < bytes ? tt_needs_window : NULL;
 }
 
-const char *tt_refuse_direct(const struct tt_map *map)
+const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map)
 {
+    (void)call;
+    (void)map;
+    return NULL;
+}
+
+const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
+}
+
+const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map)
+{
+    (void)call;
     if (map->p == 1) return NULL;
     if (!tt_map_one_node(map)) return map->rdma ? NULL : tt_needs_node;
     return map->direct ? NULL : tt_needs_direct;

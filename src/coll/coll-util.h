@@ -17,8 +17,11 @@ extern const char tt_needs_node[], tt_needs_direct[], tt_needs_window[], tt_need
     tt_needs_fewer[];
 /* NULL where every rank can read every other's WIN, and at least `bytes` of it. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
-/* NULL where every rank can read and write every other's opened buffers. */
-const char *tt_refuse_direct(const struct tt_map *map);
+/* For rows. NULL: always; where WIN holds the message, or an element in either half; where every rank can read and write
+ * every other's opened buffers. */
+const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
 
 /* ---- Blocks: n elements in k parts whose sizes differ by at most one ---- */
 

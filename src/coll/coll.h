@@ -31,7 +31,7 @@ struct tt_algorithm {
     /* NULL if it applies, else why not. Looks at no rank-local part of the call; any p >= 1. */
     const char *(*refuse)(const struct tt_call *call, const struct tt_map *map);
     /* The most any rank does, field by field, as formulas for p > 1 and n > 0; compared with the
-     * counted plans by the tests. */
+     * counted plans by the tests. NULL: the most of what `count_rank` says. */
     struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
     /* What rank `me` does, likewise. NULL where nobody needs it: plans of several parts (composed.h) are made of
      * algorithms that tell. */

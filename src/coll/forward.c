@@ -9,8 +9,9 @@ struct tt_forward_link {
     tt_started recv, send;
 };
 
-const char *tt_forward_refuse(const struct tt_map *map)
+const char *tt_forward_refuse(const struct tt_call *call, const struct tt_map *map)
 {
+    (void)call;
     return map->p == 1 ? NULL : tt_forest_refuse(map->net, map->p);
 }
 

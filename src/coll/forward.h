@@ -47,7 +47,7 @@ struct tt_forward_ops {
     void (*pack)(struct tt_forward *f, int s, int v);
 };
 
-const char *tt_forward_refuse(const struct tt_map *map);
+const char *tt_forward_refuse(const struct tt_call *call, const struct tt_map *map);
 void tt_forward_build(struct tt_builder *b, const struct tt_forward_ops *ops,
                       const struct tt_call *call, const struct tt_map *map, int me);
 /* By the same walk, of all ranks; zeros if there is no memory for it. */

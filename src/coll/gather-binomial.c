@@ -15,13 +15,6 @@
  */
 #include "coll/halving.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* What a rank does. */
 struct part {
     bool stands; /* for its place: the pair's other piece comes to it */
@@ -40,28 +33,19 @@ static struct part part(const struct tt_halving *h)
 
 /* ---- Costs ---- */
 
-static struct tt_count rank_count(const struct tt_halving *h)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    struct part a = part(h);
+    struct tt_halving h = tt_halving(call, map, me);
+    struct part a = part(&h);
     struct tt_count c = {0};
     struct tt_span list[TT_HALVING_SLICES];
-    bool copies = a.passes || (h->me == h->root && !h->call->in_place);
-    tt_halving_block_cut(h, a.stands ? h->mate : h->me, h->s, list);
-    if (h->mate >= 0) tt_flow_count(&c, h, a.stands ? NULL : list, a.stands ? list : NULL);
-    for (int i = 0; i < a.swaps; i++) tt_flow_swap_count(&c, h, &a.swap[i]);
-    c.copied += copies ? tt_call_bytes(h->call) : 0;
+    bool copies = a.passes || (me == h.root && !call->in_place);
+    tt_halving_block_cut(&h, a.stands ? h.mate : me, h.s, list);
+    if (h.mate >= 0) tt_flow_count(&c, &h, a.stands ? NULL : list, a.stands ? list : NULL);
+    for (int i = 0; i < a.swaps; i++) tt_flow_swap_count(&c, &h, &a.swap[i]);
+    c.copied += copies ? tt_call_bytes(call) : 0;
     c.steps += copies;
     return c;
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) {
-        struct tt_halving h = tt_halving(call, map, r);
-        tt_count_raise(&most, rank_count(&h));
-    }
-    return most;
 }
 
 /* ---- Plans ---- */
@@ -121,8 +105,8 @@ const struct tt_algorithm tt_gather_binomial = {
     .applies = "always",
     .cost = "log2(p) q t_s + (p-1) t_w L",
     .source = "the collection of CN101206588, corrected",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

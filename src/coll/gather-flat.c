@@ -11,11 +11,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
-}
-
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
@@ -73,7 +68,7 @@ const struct tt_algorithm tt_gather_flat = {
     .applies = "one node",
     .cost = "t_s + p t_w L",
     .source = "a buffer shared by all ranks of a node",
-    .refuse = refuse,
+    .refuse = tt_refuse_halves,
     .count = count,
     .count_rank = count_rank,
     .build = build,

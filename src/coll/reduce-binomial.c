@@ -15,23 +15,9 @@
 
 enum { SLICE = 64 << 10 };
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
     return tt_tree_reduce_count(call, map, me, tt_tree_binomial, SLICE);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
-    return most;
 }
 
 /* In one slice. The textbook reduces when each child's has come, log2(p) L gamma; here one pass over all children's, after
@@ -60,8 +46,7 @@ const struct tt_algorithm tt_reduce_binomial = {
     .applies = "always",
     .cost = "log2(p) (t_s + t_w L) + log2(p) (log2(p)+1)/2 gamma L",
     .source = "binomial tree",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,

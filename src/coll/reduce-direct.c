@@ -24,9 +24,8 @@ static struct tt_slices slices(const struct tt_call *call, int64_t bytes)
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
-    (void)call;
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_direct(map);
+    return tt_refuse_direct(call, map);
 }
 
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)

@@ -14,7 +14,7 @@
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
+    return tt_refuse_halves(call, map);
 }
 
 static struct tt_count count(const struct tt_call *call, const struct tt_map *map)

@@ -15,13 +15,6 @@
  */
 #include "coll/halving.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* ---- The gather by messages ---- */
 
 /* All that it does, in order; how many swaps. The root itself stands for its place. */
@@ -73,13 +66,6 @@ static struct tt_count count_rank(const struct tt_call *call, const struct tt_ma
 {
     struct tt_halving h = tt_halving(call, map, me);
     return tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
-    return most;
 }
 
 /* ---- Plans ---- */
@@ -139,8 +125,7 @@ const struct tt_algorithm tt_reduce_halving = {
     .applies = "always",
     .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
     .source = "CN101206588, corrected",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,

@@ -16,18 +16,9 @@
 
 enum { SLICE = 64 << 10 };
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    (void)map;
-    return tt_refuse_radix(call);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++)
-        tt_count_raise(&most, tt_tree_reduce_count(call, map, r, tt_tree_radix, SLICE));
-    return most;
+    return tt_tree_reduce_count(call, map, me, tt_tree_radix, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -49,8 +40,8 @@ const struct tt_algorithm tt_reduce_prt = {
     .applies = "always",
     .cost = "log2(p) t_s + max(2 gamma, 3 t_w) L",
     .source = "prior art of CN101206588",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_radix,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

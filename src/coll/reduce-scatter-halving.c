@@ -16,13 +16,6 @@
  */
 #include "coll/halving.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    (void)call;
-    (void)map;
-    return NULL;
-}
-
 /* The rank that ends the distribution with my block. */
 static int holder(const struct tt_halving *h)
 {
@@ -96,13 +89,6 @@ static struct tt_count count_rank(const struct tt_call *call, const struct tt_ma
 {
     struct tt_halving h = tt_halving(call, map, me);
     return tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(call, map, r));
-    return most;
 }
 
 /* ---- Plans ---- */
@@ -192,8 +178,7 @@ const struct tt_algorithm tt_reduce_scatter_block_halving = {
     .applies = "always",
     .cost = "log2(p) q t_s + (p-1) max(gamma, t_w) L",
     .source = "the distribution of CN101206588, corrected",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
     .time = time_ps,
@@ -205,8 +190,7 @@ const struct tt_algorithm tt_reduce_scatter_halving = {
     .applies = "always",
     .cost = "log2(p) q t_s + max(gamma, t_w) (L_0 + ... + L_(p-1))",
     .source = "the distribution of CN101206588, corrected",
-    .refuse = refuse,
-    .count = count,
+    .refuse = tt_refuse_never,
     .count_rank = count_rank,
     .build = build,
 };

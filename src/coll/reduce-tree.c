@@ -22,12 +22,9 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_network(call, map);
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
+static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
 {
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++)
-        tt_count_raise(&most, tt_tree_reduce_count(call, map, r, tt_tree_network, SLICE));
-    return most;
+    return tt_tree_reduce_count(call, map, me, tt_tree_network, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -50,7 +47,7 @@ const struct tt_algorithm tt_reduce_tree = {
     .cost = "(depth + q) t_s + max(k gamma, (k + 1) t_w) L",
     .source = "CN101114273",
     .refuse = refuse,
-    .count = count,
+    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

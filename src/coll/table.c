@@ -61,7 +61,11 @@ static struct tt_count count_alone(const struct tt_call *call)
 struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
                                    const struct tt_map *map)
 {
-    return is_alone(call, map) ? count_alone(call) : algorithm->count(call, map);
+    struct tt_count most = {0};
+    if (is_alone(call, map)) return count_alone(call);
+    if (algorithm->count) return algorithm->count(call, map);
+    for (int r = 0; r < map->p; r++) tt_count_raise(&most, algorithm->count_rank(call, map, r));
+    return most;
 }
 
 struct tt_count tt_algorithm_count_rank(const struct tt_algorithm *algorithm,

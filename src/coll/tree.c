@@ -25,8 +25,9 @@ static int radix(const struct tt_call *call)
     return call->radix > 0 ? call->radix : 2;
 }
 
-const char *tt_refuse_radix(const struct tt_call *call)
+const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map)
 {
+    (void)map;
     return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
 }
 
@@ -57,7 +58,7 @@ static bool has_tree(const struct tt_map *map)
 const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map)
 {
     bool wide = has_tree(map) && map->net->extent[0] >= TT_CHILDREN;
-    return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call);
+    return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call, map);
 }
 
 /* Breadth first: the children of 0 are 1, 2; of 1 they are 3, 4; ... */
@@ -270,15 +271,11 @@ void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const s
 }
 
 struct tt_count tt_tree_allreduce_count(const struct tt_call *call, const struct tt_map *map,
-                                        tt_tree_fn *shape, int64_t slice)
+                                        int me, tt_tree_fn *shape, int64_t slice)
 {
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) {
-        struct tt_count mine = tt_tree_reduce_count(call, map, r, shape, slice);
-        tt_count_add(&mine, tt_tree_bcast_count(call, map, r, 0, shape, slice));
-        tt_count_raise(&most, mine);
-    }
-    return most;
+    struct tt_count c = tt_tree_reduce_count(call, map, me, shape, slice);
+    tt_count_add(&c, tt_tree_bcast_count(call, map, me, 0, shape, slice));
+    return c;
 }
 
 int64_t tt_tree_allreduce_time_ps(const struct tt_call *call, const struct tt_map *map,

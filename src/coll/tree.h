@@ -24,7 +24,7 @@ typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_ma
                                   int me);
 tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_network;
 /* NULL, or why there is no such tree. */
-const char *tt_refuse_radix(const struct tt_call *call);
+const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map);
 
 /* Where the reduced slices of a rank are kept: OUT, or two slices of scratch where there is none. */
@@ -51,7 +51,7 @@ int tt_tree_allreduce_phases(const struct tt_call *call, const struct tt_map *ma
 void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase, tt_tree_fn *shape, int64_t slice);
 struct tt_count tt_tree_allreduce_count(const struct tt_call *call, const struct tt_map *map,
-                                        tt_tree_fn *shape, int64_t slice);
+                                        int me, tt_tree_fn *shape, int64_t slice);
 int64_t tt_tree_allreduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                   const struct tt_costs *c, tt_tree_fn *shape, int64_t slice);
 
