@@ -19,12 +19,17 @@
  * may (local), and whether it blocks. Where nothing is said: counts are elements, displacements
  * are elements, sizes are bytes; a function sets its output arguments only on TUTTI_OK; the library
  * keeps no pointer it was given after it returns.
+ *
+ * What calls return is in status.h, types and operations are in type.h; messages, for who wants them, in message.h.
  */
 #ifndef TUTTI_TUTTI_H
 #define TUTTI_TUTTI_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <tutti/status.h>
+#include <tutti/type.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,191 +40,9 @@ extern "C" {
 #define TUTTI_VERSION_PATCH 0
 #define TUTTI_VERSION "0.1.0"
 
-#if defined(__GNUC__)
-#define TUTTI_API __attribute__((visibility("default")))
-#define TUTTI_MUST_CHECK __attribute__((warn_unused_result))
-#else
-#define TUTTI_API
-#define TUTTI_MUST_CHECK
-#endif
-
 /* The version of the library that runs, as TUTTI_VERSION is that of the header. Local, any
  * thread, does not block; the text is static. */
 TUTTI_API const char *tutti_version(void);
-
-/* ---- Status -------------------------------------------------------------------------------- */
-
-/* What a call returns, grouped by what is broken by it. X(name, text). */
-#define TUTTI_STATUS_LIST(X)                                                                       \
-    X(OK, "done")                                                                                  \
-    X(AGAIN, "not complete yet: ask again")                                                        \
-    /* This call only; nothing was started, the next call works. */                                \
-    X(ERR_ARG, "an argument is wrong")                                                             \
-    X(ERR_TYPE, "the operation is not defined for this type")                                      \
-    X(ERR_UNSUPPORTED, "not supported here")                                                       \
-    X(ERR_MEMORY, "out of memory")                                                                 \
-    X(ERR_LIMIT, "a limit of the system or of the library is reached")                             \
-    X(ERR_TRUNCATED, "the message is longer than the memory it was to go to")                      \
-    /* The team: what was started on it ends so, and so does everything started later. */          \
-    X(ERR_PEER, "a member of the team failed")                                                     \
-    X(ERR_MISMATCH, "the calls of the ranks do not match")                                         \
-    /* The job: nothing works any more. */                                                         \
-    X(ERR_BOOT, "the ranks could not find each other")                                             \
-    X(ERR_VERSION, "the ranks run different versions of the library")                              \
-    X(ERR_SYSTEM, "the system refused")
-
-typedef enum tutti_status {
-#define TUTTI_STATUS_ENUM(name, text) TUTTI_##name,
-    TUTTI_STATUS_LIST(TUTTI_STATUS_ENUM)
-#undef TUTTI_STATUS_ENUM
-} tutti_status;
-
-/* The text of a status ("a member of the team failed"). Local, any thread; static text, never
- * NULL, also for numbers that are no status. */
-TUTTI_API const char *tutti_status_text(tutti_status status);
-
-/* What exactly went wrong in the calling thread's last call that returned an error, naming the
- * argument or the rank and the cause ("rank 3 died: signal 9 (Killed)"); "" if none did. Local; the
- * text belongs to the thread and lasts until its next failing call. */
-TUTTI_API const char *tutti_error(void);
-
-/* ---- Types and operations ------------------------------------------------------------------ */
-
-/* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
- * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. */
-#define TUTTI_TYPE_LIST(X)                                                                         \
-    X(I8, i8, 1)                                                                                   \
-    X(I16, i16, 2)                                                                                 \
-    X(I32, i32, 4)                                                                                 \
-    X(I64, i64, 8)                                                                                 \
-    X(U8, u8, 1)                                                                                   \
-    X(U16, u16, 2)                                                                                 \
-    X(U32, u32, 4)                                                                                 \
-    X(U64, u64, 8)                                                                                 \
-    X(F16, f16, 2)   /* IEEE binary16; accumulates in f32, rounded once per reduction step */      \
-    X(BF16, bf16, 2) /* upper half of an f32; accumulates likewise */                              \
-    X(F32, f32, 4)                                                                                 \
-    X(F64, f64, 8)                                                                                 \
-    X(C64, c64, 8)    /* complex of two f32 */                                                     \
-    X(C128, c128, 16) /* complex of two f64 */                                                     \
-    X(BOOL, bool, 1)                                                                               \
-    X(I32_I32, i32_i32, 8)                                                                         \
-    X(I64_I64, i64_i64, 16)                                                                        \
-    X(F32_I32, f32_i32, 8)                                                                         \
-    X(F64_I64, f64_i64, 16)
-
-typedef enum tutti_type {
-#define TUTTI_TYPE_ENUM(name, text, sz) TUTTI_##name,
-    TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
-#undef TUTTI_TYPE_ENUM
-        TUTTI_TYPES,              /* how many are basic; not a type */
-    TUTTI_TYPE_USER = 64,         /* derived ones are numbered from here ... */
-    TUTTI_TYPE_USER_END = 1 << 28 /* ... to below this */
-} tutti_type;
-
-/* Bytes of one element (of a derived one: of its basic elements, without gaps); 0 for a number that
- * is no type. Local, any thread. */
-TUTTI_API size_t tutti_type_size(tutti_type type);
-
-/* Bytes from one element to the next in a user's buffer, which for a basic type is its size; 0 for
- * a number that is no type. Local, any thread. */
-TUTTI_API int64_t tutti_type_extent(tutti_type type);
-
-/* ---- Derived types ----
- *
- * A derived type says where in the user's memory the basic elements of one of its elements lie. Any
- * collective takes it where it takes a basic type: counts and displacements are in elements of it,
- * and element i of a buffer begins i * extent bytes into it. Inputs are packed before the start
- * (the basic elements one behind the other, without gaps, in the order of the fields), and the
- * result is unpacked by the call that finds it complete: the blocking one, tutti_wait or tutti_test.
- * What lies between the fields is neither read nor written.
- *
- * Ranks may use different types in one call if they pack to the same sequence of basic types (a basic
- * type among them), and, for a user-defined operation, element by element. Where types differ so
- * from rank to rank is told as other calls that do not match are, but in alltoallv, whose ranks do
- * not know each other's counts, only if one rank's elements are all of one basic type.
- *
- * A built-in operation wants basic elements of one type, and combines each of them. A user-defined
- * one sees n elements of the derived type packed, tutti_type_size bytes each, so that a value in
- * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an element
- * has at most 64 KiB then (else ARG).
- *
- * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may interleave.
- * TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
-
-/* `count` elements of `type` in a row, from `offset` bytes into the element. */
-typedef struct tutti_field {
-    int64_t offset, count;
-    tutti_type type; /* basic, or derived */
-} tutti_field;
-
-/* Makes a type of fields[0..n-1], elements of which begin `extent` bytes after each other; the
- * fields may lie in any order and with gaps, but no two share a byte. An extent smaller than the
- * space that an element spans lets elements interleave: the columns of a row-major matrix are
- * elements { rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. Where
- * elements of an output then share bytes, the later one's are left there. The fields are copied; types
- * in them may be freed afterwards. Errors: ARG (null, n < 1, no elements, negative, overlapping or
- * more than 2^40 bytes, no such type), LIMIT (4096 exist, or 32 nested), MEMORY. Local, any thread. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
-                                                          int64_t extent, tutti_type *type);
-
-/* `count` blocks of `block` elements of `base`, each beginning `stride` elements after the one
- * before it; the extent is that of (count - 1) * stride + block elements. Errors: as above; ARG:
- * count or block < 1, stride < block. Local, any thread. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
-                                                          int64_t stride, tutti_type base,
-                                                          tutti_type *type);
-
-/* Forgets a derived type, which no call in flight and no live plan may use. Errors: ARG (not a live
- * derived type). Local, any thread. */
-TUTTI_API tutti_status tutti_type_free(tutti_type type);
-
-/* Reduction operations. Defined for:
- *   sum prod                numbers (integers wrap around), complex included
- *   min max                 real numbers; with a NaN among the operands the result is a NaN
- *   land lor lxor           integers and bool: 0 is false, the result is 0 or 1
- *   band bor bxor           integers
- *   minloc maxloc           pairs: the least (greatest) value; of equals the lowest index
- * User-defined operations come from tutti_op_create. */
-#define TUTTI_OP_LIST(X)                                                                           \
-    X(SUM, sum)                                                                                    \
-    X(PROD, prod)                                                                                  \
-    X(MIN, min)                                                                                    \
-    X(MAX, max)                                                                                    \
-    X(LAND, land)                                                                                  \
-    X(LOR, lor)                                                                                    \
-    X(LXOR, lxor)                                                                                  \
-    X(BAND, band)                                                                                  \
-    X(BOR, bor)                                                                                    \
-    X(BXOR, bxor)                                                                                  \
-    X(MINLOC, minloc)                                                                              \
-    X(MAXLOC, maxloc)
-
-typedef enum tutti_op {
-#define TUTTI_OP_ENUM(name, text) TUTTI_##name,
-    TUTTI_OP_LIST(TUTTI_OP_ENUM)
-#undef TUTTI_OP_ENUM
-        TUTTI_OPS,          /* how many are built in; not an operation */
-    TUTTI_OP_USER = 64,     /* user-defined ones are numbered from here ... */
-    TUTTI_OP_USER_END = 256 /* ... to below this */
-} tutti_op;
-
-/* A user-defined operation: out[i] = left[i] op right[i] for i < n. It must be associative.
- * `left` holds the operands of lower ranks. `out` is the same pointer as `left` or as `right`, or
- * overlaps neither. It is called in any thread that calls into the library for the team, several
- * threads at once, and must not call the library. `arg` is the one given at creation. */
-typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
-                         void *arg);
-
-/* Makes an operation out of `fn`. `commutes` non-zero promises a op b = b op a; otherwise operands
- * are combined in rank order. All ranks must create their operations in the same order if they
- * use them in one collective. Errors: ARG (null), LIMIT (192 exist). Local, any thread. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
-                                                        tutti_op *op);
-
-/* Forgets a user-defined operation, which no call in flight and no live plan may use. Errors: ARG
- * (not a live user-defined operation). Local, any thread. */
-TUTTI_API tutti_status tutti_op_free(tutti_op op);
 
 /* ---- Clients ------------------------------------------------------------------------------- */
 

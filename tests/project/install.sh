@@ -43,6 +43,12 @@ runs "$work/cpp-shared"
     "${hwloc[@]}" -pthread -lm
 LD_LIBRARY_PATH='' runs "$work/c-static"
 
+# Each header stands on its own.
+for header in "$prefix"/include/tutti/*.h; do
+    "$CC" -std=c11 -Wall -Werror -fsyntax-only -x c "$header" -I "$prefix/include"
+    g++ -std=c++17 -Wall -Werror -fsyntax-only -x c++ "$header" -I "$prefix/include"
+done
+
 env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
