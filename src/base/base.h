@@ -98,9 +98,11 @@ enum tt_alike {
 #undef TT_ALIKE_ENUM
         TT_ALIKES
 };
-int64_t tt_setting_alike(enum tt_alike which); /* not negative; of a text: a hash */
-bool tt_setting_alike_is_text(enum tt_alike which);
+int64_t tt_setting_alike(enum tt_alike which);          /* not negative; of a text: a hash */
 const char *tt_setting_alike_name(enum tt_alike which); /* "TUTTI_WINDOW" */
+/* MISMATCH, saying so: it is `mine` here and `theirs` on "another rank" (where), but must be the same on "all" (all). */
+tutti_status tt_setting_differs(enum tt_alike which, int64_t mine, int64_t theirs,
+                                const char *where, const char *all);
 /* "1500", "64K", "4M": to *value; false unless the whole text up to `end` is one number. */
 bool tt_parse_size(const char *text, const char *end, int64_t *value);
 /* The other way: "64K", exact. buffer holds 24 bytes; returns buffer. */

@@ -92,7 +92,7 @@ const char *tt_setting_alike_name(enum tt_alike which)
     return alike[which].name;
 }
 
-bool tt_setting_alike_is_text(enum tt_alike which)
+static bool is_text(enum tt_alike which)
 {
     return alike[which].most == 0;
 }
@@ -107,7 +107,7 @@ static int64_t hash(const char *text)
 
 int64_t tt_setting_alike(enum tt_alike which)
 {
-    if (tt_setting_alike_is_text(which)) {
+    if (is_text(which)) {
         const char *text = tt_setting(alike[which].name);
         return text ? hash(text) : alike[which].fallback;
     }
@@ -155,4 +155,17 @@ char *tt_print_size(char *buffer, int64_t value)
     }
     snprintf(buffer, 24, "%" PRId64, value);
     return buffer;
+}
+
+tutti_status tt_setting_differs(enum tt_alike which, int64_t mine, int64_t theirs,
+                                const char *where, const char *all)
+{
+    char here[24], there[24];
+    const char *name = alike[which].name, *text = tt_setting(name);
+    if (is_text(which))
+        return tt_fail(TUTTI_ERR_MISMATCH,
+                       "%s is '%.200s' here and something else on %s: it must be the same on %s",
+                       name, text ? text : "", where, all);
+    return tt_fail(TUTTI_ERR_MISMATCH, "%s is %s here and %s on %s: it must be the same on %s",
+                   name, tt_print_size(here, mine), tt_print_size(there, theirs), where, all);
 }

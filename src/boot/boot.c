@@ -229,27 +229,13 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     return tt_fail(TUTTI_ERR_PEER, "%s", text);
 }
 
-static tutti_status tell_other(enum tt_alike which, int64_t mine, int64_t first)
-{
-    char here[24], there[24];
-    const char *name = tt_setting_alike_name(which), *text = tt_setting(name);
-    if (tt_setting_alike_is_text(which))
-        return tt_fail(TUTTI_ERR_MISMATCH,
-                       "%s is '%.200s' here and something else on another rank: it must be the "
-                       "same on all",
-                       name, text ? text : "");
-    return tt_fail(TUTTI_ERR_MISMATCH,
-                   "%s is %s here and %s on another rank: it must be the same on all", name,
-                   tt_print_size(here, mine), tt_print_size(there, first));
-}
-
 static tutti_status is_alike(struct tt_fabric *f, enum tt_alike which)
 {
     int64_t mine = tt_setting_alike(which), first = 0;
     if (atomic_compare_exchange_strong(&f->common->alike[which], &first, mine + 1)) return TUTTI_OK;
     if (first == mine + 1) return TUTTI_OK;
     tt_common_fail(f->job, f->common, f->me, TT_CAUSE_ALIKE, (int)which);
-    return tell_other(which, mine, first - 1);
+    return tt_setting_differs(which, mine, first - 1, "another rank", "all");
 }
 
 /* Before anything of another rank is used, whose place depends on them. */

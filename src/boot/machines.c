@@ -81,6 +81,14 @@ static void set_stage(enum stage stage)
     atomic_store(&joined.stage, stage);
 }
 
+/* What that rank has told under the key, `room` bytes of it at most; waits for it. */
+static tutti_status learn(int rank, const char *key, void *to, size_t room, size_t *n)
+{
+    struct tt_pmix_reply *reply = tt_pmix_ask(rank, key);
+    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
+    return tt_pmix_end(reply, to, room, n);
+}
+
 /* ---- Who is where ---- */
 
 /* By the name that the launcher has for the machine of each rank, known to the local server. */
@@ -88,9 +96,7 @@ static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
     size_t n = 0;
-    struct tt_pmix_reply *reply = tt_pmix_ask(rank, "pmix.hname");
-    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
-    TT_TRY(tt_pmix_end(reply, text, sizeof text, &n));
+    TT_TRY(learn(rank, "pmix.hname", text, sizeof text, &n));
     if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the machine of rank %d", rank);
     memset(host, 0, TT_JOB_HOST);
     memcpy(host, text, (size_t)tt_min((int64_t)n, TT_JOB_HOST - 1));
@@ -176,9 +182,7 @@ static tutti_status fetch(const struct member *m, struct tt_segment *segment)
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
     int fd;
-    struct tt_pmix_reply *reply = tt_pmix_ask(m->first, "tutti.door");
-    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
-    TT_TRY(tt_pmix_end(reply, name, sizeof name - 1, &n));
+    TT_TRY(learn(m->first, "tutti.door", name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
                        m->first, name + 1);
@@ -328,27 +332,11 @@ static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
     char key[TT_PMIX_KEY];
     uint8_t bytes[TT_TERMS_BYTES];
     size_t n = 0;
-    struct tt_pmix_reply *reply = tt_pmix_ask(leader, key_of(key, client, "terms"));
-    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
-    TT_TRY(tt_pmix_end(reply, bytes, sizeof bytes, &n));
+    TT_TRY(learn(leader, key_of(key, client, "terms"), bytes, sizeof bytes, &n));
     if (tt_terms_read(terms, bytes, n)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_VERSION,
                    "rank %d says what version %s does not understand: is another version there?",
                    leader, tutti_version());
-}
-
-static tutti_status differs(enum tt_alike which, int64_t mine, int64_t theirs, const char *host)
-{
-    char here[24], there[24];
-    const char *name = tt_setting_alike_name(which), *text = tt_setting(name);
-    if (tt_setting_alike_is_text(which))
-        return tt_fail(TUTTI_ERR_MISMATCH,
-                       "%s is '%.200s' here and something else on %s: it must be the same on all "
-                       "ranks",
-                       name, text ? text : "", host);
-    return tt_fail(TUTTI_ERR_MISMATCH,
-                   "%s is %s here and %s on %s: it must be the same on all ranks", name,
-                   tt_print_size(here, mine), tt_print_size(there, theirs), host);
 }
 
 static tutti_status compare(const struct tt_terms *mine, const struct tt_terms *theirs,
@@ -360,7 +348,8 @@ static tutti_status compare(const struct tt_terms *mine, const struct tt_terms *
     if (theirs->status != TUTTI_OK) return tt_fail(TUTTI_ERR_PEER, "%s", theirs->why);
     for (int i = 0; i < TT_ALIKES; i++)
         if (mine->alike[i] != theirs->alike[i])
-            return differs((enum tt_alike)i, mine->alike[i], theirs->alike[i], host);
+            return tt_setting_differs((enum tt_alike)i, mine->alike[i], theirs->alike[i], host,
+                                      "all ranks");
     return TUTTI_OK;
 }
 

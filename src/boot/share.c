@@ -30,6 +30,15 @@ union control {
 
 enum { PATIENCE_MS = 1000 }; /* with one who came */
 
+/* A greeting, and beside it room for a descriptor. */
+static struct msghdr message_of(struct iovec *greeting, union control *control)
+{
+    return (struct msghdr){.msg_iov = greeting,
+                           .msg_iovlen = 1,
+                           .msg_control = control->bytes,
+                           .msg_controllen = sizeof control->bytes};
+}
+
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t n = strnlen(name, TT_SHARE_NAME - 1);
@@ -96,10 +105,7 @@ static bool hand_over(int to, int fd)
     struct greeting hello = {GREETING, 0};
     struct iovec data = {&hello, sizeof hello};
     union control control = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+    struct msghdr message = message_of(&data, &control);
     control.header = (struct cmsghdr){
         .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
@@ -151,10 +157,7 @@ static int receive(int from)
     struct greeting hello = {0};
     struct iovec data = {&hello, sizeof hello};
     union control control = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
+    struct msghdr message = message_of(&data, &control);
     ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     int fd = n < 0 ? -1 : only_descriptor(&message);
     if (fd < 0 || (n == sizeof hello && hello.word == GREETING)) return fd;
