@@ -100,7 +100,7 @@ void tt_exec_free(struct tt_exec *exec)
 static bool all_have_ended(struct tt_team *t, uint64_t number)
 {
     uint64_t least = UINT64_MAX;
-    int last = (int)((number - 1) & (t->slots - 1));
+    int last = tt_team_slot(t, number - 1);
     for (int r = 0; r < t->map.p; r++) {
         if (tt_team_is_far(t, r)) continue;
         uint64_t done = atomic_load_explicit(&tt_team_line(t, r, last)->done, memory_order_acquire);
@@ -154,7 +154,7 @@ static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     exec->state = TT_EXEC_RUNNING;
-    exec->slot = (int)(exec->number & (t->slots - 1));
+    exec->slot = tt_team_slot(t, exec->number);
     exec->base = ((exec->number >> t->slots_log2) + 1) << 32;
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->buffer[TT_WIN] = (char *)exec->line->window;
@@ -165,7 +165,7 @@ static void run(struct tt_exec *exec)
     t->history = (t->history ^ (uint32_t)exec->shape) * 0x9e3779b1u;
     exec->mark = exec->base | t->history;
     atomic_store_explicit(&exec->line->shape, exec->mark, memory_order_release);
-    prefetch_to_write(tt_team_line(t, t->me, (int)((exec->number + 1) & (t->slots - 1))));
+    prefetch_to_write(tt_team_line(t, t->me, tt_team_slot(t, exec->number + 1)));
     if (tt_unlikely(t->remote != NULL)) tt_far_begin(exec);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What comes from other nodes: checked, held back until it is wanted, and stored where those who wait look for it.
+ * What comes from other nodes: checked, held back until it is wanted, and given to who stores it.
  */
 #include "run/far.h"
 
@@ -27,143 +27,16 @@ static struct tt_team *team_of(const struct tt_far *far, uint32_t id)
     return t;
 }
 
-/* ---- What is known of a member ---- */
+/* ---- Those that wait ---- */
 
-bool tt_far_has_left(const struct tt_team *t, int rank)
-{
-    const struct tt_mirror *m = t->remote->mirror[rank];
-    return m && m->done == TT_FAR_LEFT;
-}
-
-bool tt_far_has_opened(const struct tt_exec *exec, int rank)
-{
-    const struct tt_mirror *m = exec->team->remote->mirror[rank];
-    return m && m->opens[exec->slot] == exec->number + 1;
-}
-
-static void count_done(struct tt_mirror *m, uint64_t done)
-{
-    if (done > m->done) m->done = done;
-}
-
-/* The first word of an execution: what an older one opened in this slot is closed. */
-static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
-{
-    memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
-    memset(tt_team_segment(t, m->rank, slot, t->me), 0, sizeof(struct tt_segment_opening));
-    tt_free(m->opening[slot]);
-    m->opening[slot] = NULL;
-}
-
-static uint64_t base_of(const struct tt_team *t, uint64_t number)
-{
-    return ((number >> t->slots_log2) + 1) << 32;
-}
-
-/* What is called there, in an execution that has begun here. False: the slot belongs to a newer one already. */
-static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet)
-{
-    const struct tt_far_head *head = &packet->head;
-    int slot = (int)(head->number & (t->slots - 1));
-    struct tt_line *line = tt_team_line(t, m->rank, slot);
-    uint64_t mark = base_of(t, head->number) | head->history;
-    uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    const struct tt_exec *exec = t->running[slot];
-    if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
-    if (head->flags & TT_FAR_WHAT)
-        memcpy(tt_team_what(t, m->rank, slot), packet->what, sizeof packet->what);
-    if (known == mark) return true;
-    close_slot(t, m, slot);
-    atomic_store_explicit(&line->shape, mark, memory_order_release);
-    return true;
-}
-
-/* Whether both call the same; if not, the team breaks. An execution that has ended here is remembered by this rank's
- * own line. */
-static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
-{
-    int slot = (int)(number & (t->slots - 1));
-    uint64_t mine =
-        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
-    uint64_t theirs =
-        atomic_load_explicit(&tt_team_line(t, m->rank, slot)->shape, memory_order_relaxed);
-    if (mine == theirs || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
-    if (t->running[slot] && t->running[slot]->number == number) tt_far_name(t->running[slot], m);
-    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
-    return false;
-}
-
-/* ---- Openings ---- */
-
-static bool is_opening(const struct tt_far_opening *o, int64_t bytes)
-{
-    if (bytes < (int64_t)sizeof *o || o->keyed > 7 ||
-        o->keys != (uint32_t)__builtin_popcount(o->keyed))
-        return false;
-    for (int b = TT_IN; b <= TT_TMP; b++)
-        if (o->offset[b] < 0 || o->bytes[b] < 0 || o->offset[b] > INT64_MAX / 4 ||
-            o->bytes[b] > INT64_MAX / 4)
-            return false;
-    return bytes == (int64_t)(sizeof *o + o->keys * sizeof(tutti_key));
-}
-
-static tt_address address_of(const struct tt_far_opening *o, int b)
-{
-    return o->keyed & 1u << b ? TT_FAR_ADDRESS + (uint64_t)o->offset[b] : 0;
-}
-
-/* Takes it over. */
-static void open_there(struct tt_team *t, struct tt_mirror *m, uint64_t number,
-                       struct tt_far_opening *o)
-{
-    int slot = (int)(number & (t->slots - 1));
-    struct tt_opening *opening = tt_team_opening(t, m->rank, slot);
-    struct tt_segment_opening *segment = tt_team_segment(t, m->rank, slot, t->me);
-    for (int b = TT_IN; b <= TT_TMP; b++) {
-        opening->at[b] = address_of(o, b);
-        opening->bytes[b] = o->bytes[b];
-        if (b == TT_TMP) continue;
-        segment->at[b] = opening->at[b];
-        segment->bytes[b] = o->bytes[b];
-    }
-    tt_free(m->opening[slot]);
-    m->opening[slot] = o;
-    m->opens[slot] = number + 1;
-}
-
-/* ---- Messages whose execution has begun ---- */
-
-static void raise_there(struct tt_team *t, struct tt_mirror *m, const struct tt_far_head *head)
-{
-    int slot = (int)(head->number & (t->slots - 1));
-    _Atomic uint64_t *word = tt_team_signal(t, m->rank, slot, head->lane);
-    uint64_t value = base_of(t, head->number) + head->value;
-    if (value > atomic_load_explicit(word, memory_order_relaxed))
-        atomic_store_explicit(word, value, memory_order_release);
-}
-
-static void signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
-{
-    const struct tt_far_head *head = &a->packet.head;
-    const struct tt_exec *exec = t->running[head->number & (t->slots - 1)];
-    if (a->opening) open_there(t, m, head->number, a->opening);
-    a->opening = NULL;
-    if (head->lane != TT_NO_LANE) raise_there(t, m, head);
-    if (!exec || exec->number != head->number || !exec->plan->segments) return;
-    tutti_status status = tt_step_compare(exec, m->rank);
-    if (status != TUTTI_OK && t->broken == TUTTI_OK) tt_team_break(t, status);
-}
-
-/* True: it was taken over. */
+/* The execution has begun. True: the arrival was taken over. */
 static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
-    if (!note(t, m, &a->packet) || !agrees(t, m, a->packet.head.number)) return false;
+    if (!tt_far_admits(t, m, &a->packet)) return false;
     if (a->data) return tt_far_data(t, m, a);
-    signalled(t, m, a);
+    tt_far_signalled(t, m, a);
     return false;
 }
-
-/* ---- Those that wait ---- */
 
 /* Goes through what waits, up to what is not here yet: later ones may not overtake it. */
 static void look_through(struct tt_team *t, struct tt_mirror *m)
@@ -198,7 +71,7 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
     struct tt_team *t = a->team;
     (void)context;
     a->ready = true;
-    if (status != TUTTI_OK || !is_opening(a->opening, a->bytes)) {
+    if (status != TUTTI_OK || !tt_far_is_opening(a->opening, a->bytes)) {
         tt_free(a->opening);
         a->opening = NULL;
     }
@@ -210,8 +83,8 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
 
 /* ---- Messages that come ---- */
 
-/* Keeps a copy of what the message holds; false: no memory, or nothing to keep. */
-static bool keep(struct tt_arrival *a, const tutti_message *message, tutti_receive *receive)
+/* Takes over what the message holds; false: no memory, or not what it should be. */
+static bool take_payload(struct tt_arrival *a, const tutti_message *message, tutti_receive *receive)
 {
     a->ready = true;
     if (a->data) {
@@ -224,7 +97,7 @@ static bool keep(struct tt_arrival *a, const tutti_message *message, tutti_recei
     if (!a->opening) return false;
     if (message->data) {
         memcpy(a->opening, message->data, (size_t)message->bytes);
-        return is_opening(a->opening, message->bytes);
+        return tt_far_is_opening(a->opening, message->bytes);
     }
     a->ready = false;
     *receive = (tutti_receive){.to = a->opening,
@@ -235,26 +108,30 @@ static bool keep(struct tt_arrival *a, const tutti_message *message, tutti_recei
     return true;
 }
 
-/* A copy of the arrival to be kept in a list; NULL: the rank cannot go on. */
-static struct tt_arrival *kept(struct tt_far *far, const struct tt_arrival *a,
-                               const tutti_message *message, tutti_receive *receive)
+/* A copy of the arrival, with what the message holds, that lasts; NULL: the rank cannot go on. */
+static struct tt_arrival *copy_of(struct tt_far *far, const struct tt_arrival *a,
+                                  const tutti_message *message, tutti_receive *receive)
 {
     struct tt_arrival *copy = tt_alloc(sizeof *copy);
     if (copy) *copy = *a;
-    if (copy && keep(copy, message, receive)) return copy;
+    if (copy && take_payload(copy, message, receive)) return copy;
     if (copy) tt_free(copy->opening);
     tt_free(copy);
     tt_common_fail(far->f->job, far->f->common, far->f->me, TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
     return NULL;
 }
 
+static void append_early(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
+{
+    tt_arrivals_append(&m->early, a);
+    t->remote->early++;
+}
+
 static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
                       const tutti_message *message, tutti_receive *receive)
 {
-    struct tt_arrival *copy = kept(t->far, a, message, receive);
-    if (!copy) return;
-    tt_arrivals_append(&m->early, copy);
-    t->remote->early++;
+    struct tt_arrival *copy = copy_of(t->far, a, message, receive);
+    if (copy) append_early(t, m, copy);
 }
 
 /* Data, of an execution that has begun, whose recv waits for them already. */
@@ -269,6 +146,23 @@ static bool straight(struct tt_team *t, struct tt_mirror *m, const struct tt_arr
     return true;
 }
 
+static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
+                      const tutti_message *message, tutti_receive *receive)
+{
+    if (straight(t, m, a, receive)) return;
+    struct tt_arrival *copy = copy_of(t->far, a, message, receive);
+    if (copy && !tt_far_data(t, m, copy)) tt_arrival_free(t->far, copy);
+}
+
+static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
+                        const tutti_message *message, tutti_receive *receive)
+{
+    struct tt_arrival *copy = message->bytes > 0 ? copy_of(t->far, a, message, receive) : a;
+    if (!copy) return;
+    tt_far_signalled(t, m, copy);
+    if (copy != a) tt_free(copy);
+}
+
 /* In order: behind what waits for its payload nothing may go on. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const tutti_message *message, tutti_receive *receive)
@@ -277,26 +171,21 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
     bool blocked = m->early.first && !m->early.first->ready;
     bool whole = a->data || message->bytes == 0 || message->data;
     m->fresh = true;
-    count_done(m, head->number - head->behind);
+    tt_far_ended(m, head->number - head->behind);
     if (blocked || !whole || head->number >= tt_team_begun(t)) {
         hold_back(t, m, a, message, receive);
         return;
     }
-    if (!note(t, m, &a->packet) || !agrees(t, m, head->number)) return;
-    if (a->data && straight(t, m, a, receive)) return;
-    struct tt_arrival *copy = a;
-    if ((a->data || message->bytes > 0) && !(copy = kept(t->far, a, message, receive))) return;
-    if (a->data) {
-        if (!tt_far_data(t, m, copy)) tt_arrival_free(t->far, copy);
-        return;
-    }
-    signalled(t, m, copy);
-    if (copy != a) tt_free(copy);
+    if (!tt_far_admits(t, m, &a->packet)) return;
+    if (a->data)
+        data_came(t, m, a, message, receive);
+    else
+        signal_came(t, m, a, message, receive);
 }
 
 static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_far_head *head)
 {
-    count_done(m, head->number - head->behind);
+    tt_far_ended(m, head->number - head->behind);
     if (m->done == TT_FAR_LEFT) t->left = true;
     if (!(head->flags & TT_FAR_ASKS)) return;
     if (!m->wanted) t->remote->wanting++;
@@ -344,7 +233,7 @@ static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_mes
 static void keep_for_team(struct tt_far *far, struct tt_arrival *a, const tutti_message *message,
                           tutti_receive *receive)
 {
-    struct tt_arrival *copy = kept(far, a, message, receive);
+    struct tt_arrival *copy = copy_of(far, a, message, receive);
     if (copy) tt_arrivals_append(&far->early, copy);
 }
 
@@ -410,6 +299,22 @@ tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far 
     return status;
 }
 
+static void came_early(struct tt_far *far, struct tt_team *t, struct tt_arrival *a)
+{
+    const struct tt_far_head *head = &a->packet.head;
+    struct tt_mirror *m = sender(t, a->rank, head->from);
+    a->team = t;
+    a->dropped = !m;
+    if (m && !a->credit) {
+        m->fresh = true;
+        tt_far_ended(m, head->number - head->behind);
+        append_early(t, m, a);
+        return;
+    }
+    if (m) credited(t, m, head);
+    if (a->ready) tt_arrival_free(far, a);
+}
+
 /* What came for a team before it was made. */
 static void take_early(struct tt_far *far, struct tt_team *t)
 {
@@ -417,23 +322,10 @@ static void take_early(struct tt_far *far, struct tt_team *t)
     far->early = (struct tt_arrivals){NULL, NULL};
     for (struct tt_arrival *next; a; a = next) {
         next = a->next;
-        struct tt_mirror *m = NULL;
-        if (a->packet.head.team != t->remote->id) {
+        if (a->packet.head.team == t->remote->id)
+            came_early(far, t, a);
+        else
             tt_arrivals_append(&far->early, a);
-            continue;
-        }
-        m = sender(t, a->rank, a->packet.head.from);
-        a->team = t;
-        a->dropped = !m;
-        if (m && !a->credit) {
-            m->fresh = true;
-            count_done(m, a->packet.head.number - a->packet.head.behind);
-            tt_arrivals_append(&m->early, a);
-            t->remote->early++;
-            continue;
-        }
-        if (m) credited(t, m, &a->packet.head);
-        if (a->ready) tt_arrival_free(far, a);
     }
 }
 

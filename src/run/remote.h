@@ -163,6 +163,17 @@ void tt_far_credit(struct tt_team *t, struct tt_mirror *m);
 /* What is called in an execution under way, unless the member knows. */
 void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
 
+/* ---- What is known of a member (far-known.c) ---- */
+
+/* Notes what is called there, in an execution that has begun here. False: that is of no use any more, since the slot belongs to
+ * a newer one, or is not what this rank calls, and the team breaks. */
+bool tt_far_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet);
+/* Stores the signal where it is awaited, after the opening that it may bring, which is taken over. */
+void tt_far_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
+bool tt_far_is_opening(const struct tt_far_opening *o, int64_t bytes);
+/* Executions below `done` have. */
+void tt_far_ended(struct tt_mirror *m, uint64_t done);
+
 /* ---- Receiving (far.c, far-move.c) ---- */
 
 /* Data for an execution that has begun; true: the arrival was taken over. */

@@ -125,7 +125,7 @@ static tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, const stru
 /* The member's k-th call, while its slot says it; else NULL. */
 static const struct tt_what *what_of(const struct tt_team *t, int rank, uint64_t k)
 {
-    int slot = (int)(k & (t->slots - 1));
+    int slot = tt_team_slot(t, k);
     const struct tt_line *line = tt_team_line(t, rank, slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
     return mark >> 32 == (k >> t->slots_log2) + 1 ? tt_team_what(t, rank, slot) : NULL;
@@ -144,7 +144,7 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
     char theirs[96], mine[96];
     while (k < now && !differs(t, peer, k)) k++;
-    int slot = (int)(k & (t->slots - 1));
+    int slot = tt_team_slot(t, k);
     tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
     tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
     const char *does = k == now ? "calls" : "called";

@@ -180,6 +180,12 @@ static inline struct tt_line *tt_team_line(const struct tt_team *t, int rank, in
     return (struct tt_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
 }
 
+/* That an execution uses. */
+static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
+{
+    return (int)(number & (t->slots - 1));
+}
+
 static inline bool tt_team_is_far(const struct tt_team *t, int rank)
 {
     return t->view[rank].layout != &t->layout;
