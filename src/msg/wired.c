@@ -95,8 +95,8 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
 static bool arm(void *arg)
 {
     const tutti_context *c = arg;
-    return c->msg->ops->port_arm(c->port) !=
-           TUTTI_AGAIN; /* where it cannot be, the pauses are all there is */
+    /* Where it cannot be armed, the pauses are all there is. */
+    return c->msg->ops->port_arm(c->port) != TUTTI_AGAIN;
 }
 
 const struct tt_alarm *tt_msg_alarm(const tutti_context *c)
@@ -165,7 +165,7 @@ static tutti_status link_other(tutti_context *c, struct tt_peer *peer)
     return TUTTI_AGAIN;
 }
 
-static tutti_status connect(tutti_context *c, struct tt_peer *peer)
+static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
 {
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
     return peer->context == 0 ? link_first(c, peer) : link_other(c, peer);
@@ -194,8 +194,11 @@ void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packe
         return;
     }
     tutti_status status = link_to(c, peer, p->data, p->bytes);
-    if (status != TUTTI_OK) tt_take_fault(c, status);
-    if (status != TUTTI_OK || answer_card(c, peer, p->arg[0])) return;
+    if (status != TUTTI_OK) {
+        tt_take_fault(c, status);
+        return;
+    }
+    if (answer_card(c, peer, p->arg[0])) return;
     struct tt_parcel *card = tt_parcel_take(c); /* one was reserved */
     card->packet.arg[0] = p->arg[0];
     tt_parcel_append(&peer->cards, card);
@@ -205,12 +208,11 @@ void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packe
 void tt_wired_card_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
 {
     struct tt_peer *peer = is_address(p) ? tt_peer_of(c, first->rank, (int)p->arg[0]) : NULL;
-    tutti_status status = peer && c->port && peer->asked
-                              ? link_to(c, peer, p->data, p->bytes)
-                              : tt_fail(TUTTI_ERR_ARG,
-                                        "rank %d told an address that nobody asked "
-                                        "for",
-                                        first->rank);
+    bool asked = peer && c->port && peer->asked;
+    tutti_status status =
+        asked
+            ? link_to(c, peer, p->data, p->bytes)
+            : tt_fail(TUTTI_ERR_ARG, "rank %d told an address that nobody asked for", first->rank);
     if (status != TUTTI_OK) tt_take_fault(c, status);
 }
 
@@ -242,7 +244,7 @@ tutti_status tt_wired_send(tutti_context *c, struct tt_peer *peer, const struct 
                            struct tt_parcel *parcel)
 {
     char head[TT_WIRE_HEAD];
-    TT_TRY(connect(c, peer));
+    TT_TRY(link_up(c, peer));
     size_t n = tt_packet_wire_head(p, c->f->me, c->index, head);
     tutti_status status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, parcel);
     if (status == TUTTI_AGAIN) parcel->on_wire++;
@@ -303,7 +305,7 @@ static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_peer *first = peer;
     if (!peer->link && peer->context != 0) first = tt_peer_of(c, peer->rank, 0);
-    return first && connect(c, first) == TUTTI_OK ? first->link : NULL;
+    return first && link_up(c, first) == TUTTI_OK ? first->link : NULL;
 }
 
 static void moved(void *arg, tutti_status status)
@@ -341,7 +343,7 @@ static void say_goodbye(tutti_context *c, struct tt_peer *peer)
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
-static void is_leaving(tutti_context *c, struct tt_peer *peer)
+static void count_unsent(tutti_context *c, struct tt_peer *peer)
 {
     c->events += !peer->gone && peer->link && (peer->waiting.first || peer->wire_puts);
 }
@@ -356,7 +358,7 @@ void tt_wired_leave(tutti_context *c)
         tt_wired_advance(c);
         (void)tt_post_waiting(c);
         c->events = 0;
-        tt_peer_each(c, is_leaving);
+        tt_peer_each(c, count_unsent);
     } while (c->events && tt_clock_ns() < end);
 }
 
