@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "boot/machines.h"
@@ -310,20 +311,33 @@ tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes
     return tt_machines_has(f->job) ? tt_machines_tell(f, address, bytes) : TUTTI_OK;
 }
 
+/* Until it comes, or nothing did for as long as a peer may be silent. */
+static tutti_status await_card(struct tt_fabric *f, int rank, struct tt_card *card)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    const int64_t until = tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000);
+    for (;;) {
+        struct tt_pmix_reply *reply = tt_machines_ask_card(f, rank);
+        bool again = reply && tt_pmix_answered(reply, until) && tt_pmix_lacks(reply) &&
+                     tt_clock_ns() < until &&
+                     tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED;
+        tutti_status status = tt_machines_end_card(reply, rank, card);
+        if (!again) return status;
+        nanosleep(&pause, NULL);
+    }
+}
+
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes)
 {
     struct tt_card card;
     char text[160];
-    struct tt_pmix_reply *reply = tt_machines_ask_card(f, rank);
-    if (reply)
-        (void)tt_pmix_answered(reply,
-                               tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000));
-    tutti_status status = tt_machines_end_card(reply, rank, &card);
+    tutti_status status = await_card(f, rank, &card);
     if (status != TUTTI_OK && tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED)
         return tt_fail(TUTTI_ERR_PEER, "%s",
                        tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
     if (status != TUTTI_OK)
-        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card", rank);
+        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card (%s)", rank,
+                       tutti_error());
     memcpy(address, card.wire, card.wire_bytes);
     *bytes = card.wire_bytes;
     return TUTTI_OK;

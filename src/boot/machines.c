@@ -6,8 +6,9 @@
  *
  *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a fence brings
  *            all terms to all ranks, O(machines) bytes. All compare all, so all come to the same verdict.
- *   cards    each rank puts its own; a second fence, which carries nothing, says that all are there. They
- *            are fetched one by one, by whoever wants one.
+ *   cards    each rank puts its own, and they are fetched one by one, by whoever wants one. A second fence, which
+ *            carries nothing, says that all are there; but Slurm makes it one of each machine's ranks only, so a
+ *            card that is not there may be still to come, and is asked for again.
  *
  * A rank that fails before the first fence still comes to it, so that no machine waits for another in vain; one
  * that died is waited for no longer than TUTTI_BOOT_TIMEOUT.

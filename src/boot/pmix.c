@@ -205,6 +205,14 @@ bool tt_pmix_answered(struct tt_pmix_reply *r, int64_t until_ns)
     return done;
 }
 
+bool tt_pmix_lacks(struct tt_pmix_reply *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool lacks = r->done && r->status == PMIX_ERR_NOT_FOUND;
+    pthread_mutex_unlock(&r->lock);
+    return lacks;
+}
+
 static tutti_status outcome(const struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
 {
     if (!r->done) return tt_fail(TUTTI_ERR_BOOT, "the PMIx server does not answer");
@@ -336,6 +344,12 @@ bool tt_pmix_answered(struct tt_pmix_reply *reply, int64_t until_ns)
 {
     (void)reply, (void)until_ns;
     return true;
+}
+
+bool tt_pmix_lacks(struct tt_pmix_reply *reply)
+{
+    (void)reply;
+    return false;
 }
 
 tutti_status tt_pmix_end(struct tt_pmix_reply *reply, void *bytes, size_t room, size_t *n)

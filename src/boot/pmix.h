@@ -32,10 +32,13 @@ struct tt_pmix_reply;
 /* Asks for what `rank` put, or what the server knows of it ("pmix.hname"). NULL: no memory, or the server
  * is gone. */
 struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key);
-/* A barrier of all ranks of the job; `collect`: what was put for all is then at hand everywhere. */
+/* A barrier of all ranks of the job; `collect`: what was put for all is then at hand everywhere. One that does not collect
+ * is a barrier of each machine's ranks only, where the launcher (Slurm) takes it for that. */
 struct tt_pmix_reply *tt_pmix_fence(bool collect);
 /* Whether the answer came, waiting at most until then (tt_clock_ns; 0: not at all). */
 bool tt_pmix_answered(struct tt_pmix_reply *reply, int64_t until_ns);
+/* Whether the answer came and is that no such text was put, so far. */
+bool tt_pmix_lacks(struct tt_pmix_reply *reply);
 /* Ends it, with its answer if that came: *n bytes of it in bytes[room]; n may be NULL. Errors: BOOT (there is
  * no answer, or one that is too long). */
 tutti_status tt_pmix_end(struct tt_pmix_reply *reply, void *bytes, size_t room, size_t *n);

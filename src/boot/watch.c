@@ -2,7 +2,8 @@
  *
  * What becomes of one that is watched:
  *
- *   ASKED       its card is wanted      --- nothing within the time: silent ---> DONE, failed
+ *   ASKED       its card is wanted, again while there is none (machines.c)
+ *                                       --- nothing within the time: silent ---> DONE, failed
  *   CONNECTING  begun, again each second --- neither up nor refused in time ---> DONE, failed
  *   UP          connected, or its process is there
  *   ENDED       connection or process ended; a second later whoever still waits for it decides
@@ -92,10 +93,23 @@ static void try_connecting(struct tt_fabric *f, struct peer *p)
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
 }
 
-/* A server that knows of no card knows that the process ended before it made one, or after. */
+/* Whether there is nothing to go by yet: no answer, or the answer that there is no card. */
+static bool is_to_come(struct tt_fabric *f, struct peer *p)
+{
+    if (!p->reply) return false;
+    if (!tt_pmix_answered(p->reply, 0)) return true;
+    if (!tt_pmix_lacks(p->reply)) return false;
+    if (in_time(f, p)) {
+        hang_up(p);
+        p->reply = tt_machines_ask_card(f, p->rank);
+    }
+    return p->reply;
+}
+
+/* A server that cannot say whether there is a card knows that the process ended. */
 static void look_for_card(struct tt_fabric *f, struct peer *p)
 {
-    if (p->reply && !tt_pmix_answered(p->reply, 0)) {
+    if (is_to_come(f, p)) {
         if (!in_time(f, p)) silent(f, p);
         return;
     }
