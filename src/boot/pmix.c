@@ -12,17 +12,22 @@
 #include <string.h>
 #include <time.h>
 
+/* TUTTI_PMIX, which is 0, 1 or the library. */
+static bool is_set_to(const char *text)
+{
+    const char *set = tt_setting("TUTTI_PMIX");
+    return set && strcmp(set, text) == 0;
+}
+
 bool tt_pmix_there(void)
 {
-    return tt_setting("PMIX_NAMESPACE") && tt_setting("PMIX_RANK") &&
-           tt_setting_int("TUTTI_PMIX", 1, 0, 1) == 1;
+    return tt_setting("PMIX_NAMESPACE") && tt_setting("PMIX_RANK") && !is_set_to("0");
 }
 
 #ifdef TT_PMIX
 #include <dlfcn.h>
 #include <pmix.h>
 
-#define LIBRARY "libpmix.so.2"
 enum { MAJOR_LEAST = 3 };
 
 /* ---- The library ---- */
@@ -44,13 +49,19 @@ static struct {
     pmix_proc_t me;
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static const char *library_name(void)
+{
+    const char *set = tt_setting("TUTTI_PMIX");
+    return !set || is_set_to("0") || is_set_to("1") ? "libpmix.so.2" : set;
+}
+
 static tutti_status without(const char *what, const char *why)
 {
     return tt_fail(TUTTI_ERR_BOOT,
                    "%s (%s), so ranks started by mpirun, prun or srun cannot meet: install libpmix "
-                   "(Debian: libpmix2); `tutti run` works without it, and TUTTI_PMIX=0 makes each "
-                   "process a job of one",
-                   what, why);
+                   "of version %d or later (Debian: libpmix2), or say where it is by TUTTI_PMIX; "
+                   "`tutti run` works without it, and TUTTI_PMIX=0 makes each process a job of one",
+                   what, why, MAJOR_LEAST);
 }
 
 static const char *find_functions(void *library)
@@ -74,12 +85,12 @@ static int major_of(const char *text)
 static tutti_status load_locked(void)
 {
     if (session.loaded) return TUTTI_OK;
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    void *library = dlopen(library_name(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     if (!library) return without("PMIx cannot be loaded", dlerror());
     const char *lacks = find_functions(library);
-    if (lacks) return without(LIBRARY " is too old", lacks);
+    if (lacks) return without("PMIx's library is too old, or not PMIx's", lacks);
     if (major_of(pmix.Get_version()) < MAJOR_LEAST)
-        return without(LIBRARY " is too old", pmix.Get_version());
+        return without("PMIx's library is too old", pmix.Get_version());
     session.loaded = true;
     return TUTTI_OK;
 }

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A program that a launcher started, where PMIx's library is missing, too old, not all there, not PMIx's, or does not get
+# to its server, or was not there when Tutti was built: one line that says so and what to do, and what it says still works, does.
+set -eu
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+tests=$TUTTI_BUILD/tests
+hello=$TUTTI_BUILD/bin/hello
+unset "${!PMIX_@}" "${!SLURM_@}" TUTTI_PMIX
+# What the library of another project keeps until the end is not our leak.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+
+# As a launcher does whose server is gone.
+launched() {
+    env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$@"
+}
+one_line() {
+    [ "$(lines err)" -eq 1 ] || fail 'more than a line, or none'
+}
+
+# The library, and what is said of it.
+refused() {
+    local library=$1 pattern
+    shift
+    TUTTI_PMIX=$library expect 1 launched "$hello"
+    one_line
+    for pattern in "$@"; do says err "$pattern"; done
+    # `tutti run` works, and what it starts.
+    TUTTI_PMIX=$library expect 0 launched tutti run -n 2 "$hello"
+    [ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail "tutti run without $library"
+    # Who was not started by such a launcher does not look for it.
+    TUTTI_PMIX=$library expect 0 "$hello"
+    says out '^rank 0 of 1: '
+    [ ! -s "$work/err" ] || fail 'something is said where no launcher is'
+}
+without() {
+    refused "$@" 'so ranks started by mpirun, prun or srun cannot meet' '.tutti run. works without it' 'TUTTI_PMIX=0 '
+    TUTTI_PMIX=$1 expect 0 tutti info
+    says out '^  PMIx  *not here: '
+    shift
+    says out "$1"
+}
+
+expect 0 launched env TUTTI_PMIX=0 "$hello"
+says out '^rank 0 of 1: the sum of all ranks is 0$'
+
+expect 1 "$tests/hosts-without"
+says out 'built without PMIx \(Debian: libpmix-dev\), so ranks started by mpirun, prun or srun cannot meet'
+says out '.tutti run. works, and TUTTI_PMIX=0 makes each process a job of one$'
+
+if ! tutti info | grep -q 'PMIx.*built without'; then
+    without /nowhere/libpmix.so.2 'PMIx cannot be loaded \(/nowhere/libpmix.so.2: .*No such file' 'Debian: libpmix2'
+    without "$tests/libhosts-stub-old.so" "PMIx's library is too old \(OpenPMIx 2\.2\.5" 'of version 3 or later'
+    without "$tests/libhosts-stub-part.so" 'too old, or not PMIx.s \(it has no PMIx_Init\)'
+    without libm.so.6 'too old, or not PMIx.s \(it has no PMIx_Init\)'
+    refused "$tests/libhosts-stub-deaf.so" 'is not to be reached \(UNREACHABLE\)' 'TUTTI_PMIX=0 makes this process a job of one$'
+fi
+if tutti info | grep -q '^  PMIx  *there'; then
+    # PMIx's own words may be more.
+    expect 1 launched "$hello"
+    says err '^hello: .*the PMIx server that the environment names is not to be reached \(.*\); TUTTI_PMIX=0 makes'
+fi
