@@ -11,12 +11,15 @@
 #include "boot/pmix.h"
 #include "command.h"
 
+/* How many ranks a host takes: mpirun and prun want to be told, Slurm knows. `note` is a comment to a shell. */
 static const struct {
-    const char *name, *line; /* of the line: hosts, ranks */
+    const char *name, *before, *after, *note;
+    bool slots;
 } launchers[] = {
-    {"mpirun", "mpirun --host %s%s --map-by slot"},
-    {"srun", "srun --mpi=pmix --nodelist=%s%s"},
-    {"prun", "prun --host %s%s --map-by slot"},
+    {"mpirun", "mpirun --host ", " --map-by slot", "", true},
+    {"srun", "srun --mpi=pmix --nodelist=", "",
+     "    # of nodes of Slurm, where `srun --mpi=list` names pmix", false},
+    {"prun", "prun --host ", " --map-by slot", "", true},
 };
 enum { LAUNCHERS = sizeof launchers / sizeof launchers[0] };
 
@@ -51,14 +54,37 @@ static void print_word(const char *word)
     fputc('\'', stderr);
 }
 
-static void print_line(const char *line, const char *hosts, int ranks, char *const *argv)
+static int count(const char *hosts)
 {
-    char n[24] = "";
-    if (ranks) snprintf(n, sizeof n, " -n %d", ranks);
-    fputs("    ", stderr);
-    fprintf(stderr, line, hosts, n);
+    int n = 1;
+    for (; *hosts; hosts++) n += *hosts == ',';
+    return n;
+}
+
+/* "h1,h2" as "h1:3,h2:3"; one that has a number keeps it. */
+static void print_slots(const char *hosts, int slots)
+{
+    while (*hosts) {
+        int n = (int)strcspn(hosts, ",");
+        fprintf(stderr, "%.*s", n, hosts);
+        if (!memchr(hosts, ':', (size_t)n)) fprintf(stderr, ":%d", slots);
+        hosts += n;
+        if (*hosts) fputc(*hosts++, stderr);
+    }
+}
+
+static void print_line(int launcher, const char *hosts, int ranks, char *const *argv)
+{
+    int machines = count(hosts);
+    fprintf(stderr, "    %s", launchers[launcher].before);
+    if (ranks && launchers[launcher].slots)
+        print_slots(hosts, (ranks + machines - 1) / machines);
+    else
+        fputs(hosts, stderr);
+    if (ranks) fprintf(stderr, " -n %d", ranks);
+    fputs(launchers[launcher].after, stderr);
     for (; argv && *argv; argv++) print_word(*argv);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", launchers[launcher].note);
 }
 
 int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv)
@@ -70,12 +96,12 @@ int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv)
     for (int i = 0; i < LAUNCHERS; i++) {
         if (!is_in_path(launchers[i].name)) continue;
         found++;
-        print_line(launchers[i].line, hosts, ranks, argv);
+        print_line(i, hosts, ranks, argv);
     }
     if (!found)
         fprintf(stderr, "    none of mpirun, srun, prun: install one on all machines (Debian: "
                         "openmpi-bin), then\n");
-    if (!found) print_line(launchers[0].line, hosts, ranks, argv);
+    if (!found) print_line(0, hosts, ranks, argv);
     if (tt_pmix_version(&version) != TUTTI_OK) fprintf(stderr, "But %s\n", tutti_error());
     return TT_LAUNCH_REFUSED;
 }

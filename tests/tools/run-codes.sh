@@ -75,10 +75,16 @@ expect 125 tutti run --no-such-option true
 
 # Several machines are another launcher's: which, and how, with the program's words as a shell wants them.
 mkdir launchers
-for name in mpirun prun; do printf '#!/bin/sh\n' >launchers/$name && chmod +x launchers/$name; done
+for name in mpirun prun srun; do printf '#!/bin/sh\n' >launchers/$name && chmod +x launchers/$name; done
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 -n 6 ./app 'a b' "it's"
-says err "^    mpirun --host h1,h2 -n 6 --map-by slot ./app 'a b' 'it'\\\\''s'\$"
-says err '^    prun --host h1,h2 -n 6 --map-by slot ./app '
+says err "^    mpirun --host h1:3,h2:3 -n 6 --map-by slot ./app 'a b' 'it'\\\\''s'\$"
+says err '^    prun --host h1:3,h2:3 -n 6 --map-by slot ./app '
+says err "^    srun --mpi=pmix --nodelist=h1,h2 -n 6 ./app 'a b' .*    # of nodes of Slurm, where \`srun --mpi=list\` names pmix\$"
+rm launchers/srun
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2:4,h3 -n 7 ./app
+says err '^    mpirun --host h1:3,h2:4,h3:3 -n 7 --map-by slot ./app$'
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 ./app
+says err '^    mpirun --host h1,h2 --map-by slot ./app$'
 [ "$(lines err srun)" -eq 0 ] || fail 'names a launcher that is not there'
 expect 125 env PATH=/nowhere "$TUTTI_BUILD/bin/tutti" run --hosts=h1 ./app
 says err 'none of mpirun, srun, prun: install one'
