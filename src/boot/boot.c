@@ -166,16 +166,31 @@ void tt_boot_detach(struct tt_seat *seat)
     pthread_mutex_unlock(&launched.lock);
 }
 
+/* The first of several that srun started, and gave no PMIx. Each is a job of one. */
+static bool is_first_of_many(void)
+{
+    const char *tasks = tt_setting("SLURM_STEP_NUM_TASKS"), *me = tt_setting("SLURM_PROCID");
+    return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
+}
+
 /* Half of what a launcher sets is somebody's error: many jobs of one where one of many was wanted. */
+static void warn_alone(void)
+{
+    const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
+                      : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
+                                                 : NULL;
+    if (set) tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
+    if (!set && is_first_of_many() && !tt_setting("TUTTI_PMIX"))
+        tt_warn("srun started %s tasks without PMIx, so each is a job of one rank: use "
+                "srun --mpi=pmix, or TUTTI_PMIX=0 if that is meant",
+                tt_setting("SLURM_STEP_NUM_TASKS"));
+}
+
 static tutti_status boot_alone(struct tt_seat *seat)
 {
     struct tt_segment segment;
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
-                      : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
-                                                 : NULL;
-    if (set && !atomic_flag_test_and_set(&warned))
-        tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
+    if (!atomic_flag_test_and_set(&warned)) warn_alone();
     TT_TRY(tt_segment_create(&segment, 1, true));
     return tt_seat_take(seat, &segment, 0, 0);
 }
