@@ -10,6 +10,8 @@
 #     in_host h3 COMMAND...   one command, as if by ssh
 #     cut h3, mend h3         sets its link down, and up again
 #
+# With launcher=srun set before, only the hosts are made, and no mpirun is asked for (slurm.sh).
+#
 # Nothing of the memory of one host can be reached from another: no segment, no process, no socket with
 # a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying so.
 
@@ -18,9 +20,11 @@ skip() {
     exit 77
 }
 
-command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
 command -v ip >/dev/null || skip 'no ip (iproute2)'
-mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
+if [ "${launcher-mpirun}" = mpirun ]; then
+    command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
+    mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
+fi
 
 if [ -z "${TUTTI_HOSTS_INSIDE-}" ]; then
     spaces=(unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc)

@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A Slurm of the test's own, on two hosts of 4 and 2 ranks: its controller stands outside, on the bridge, a slurmd and a
+# munged on each host. Programs of Tutti join by PMIx as under mpirun: on one host, on both, in a
+# batch job; a rank that is killed and a host that is cut off are told to the others.
+set -eu
+# In a namespace of a user's, where root is the only one, it may not set its groups, which slurmctld insists on.
+if [ "$(id -u)" -ne 0 ]; then
+    echo "SKIPPED: Slurm's daemons want to be started by root"
+    exit 77
+fi
+# shellcheck disable=SC2034
+launcher=srun
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+for program in munged slurmctld slurmd srun sbatch; do
+    PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm)"
+done
+tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
+# What the library of another project keeps until the end is not our leak.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+export PATH=$PATH:/usr/sbin SLURM_CONF=$work/slurm.conf
+boot=$TUTTI_BUILD/tests/hosts-boot
+
+# ---- Slurm ----
+
+# Each host has a munged of its own, since one that has seen a credential refuses to see it again; its socket, and what
+# Slurm and PMIx make for a job, are in the host's own /dev/shm.
+write_configuration() {
+    cat >"$SLURM_CONF" <<END
+ClusterName=tutti
+SlurmctldHost=outside
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket=/dev/shm/munge.socket
+MailProg=/bin/true
+StateSaveLocation=$work/state
+SlurmdSpoolDir=$work/spool-%n
+TmpFS=/dev/shm
+SlurmctldPidFile=$work/slurmctld.pid
+SlurmdPidFile=$work/slurmd-%n.pid
+SlurmctldLogFile=$work/slurmctld.log
+SlurmdLogFile=$work/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SchedulerType=sched/builtin
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+NodeName=h1 NodeAddr=10.77.0.1 CPUs=4
+NodeName=h2 NodeAddr=10.77.0.2 CPUs=2
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+END
+    (umask 077 && dd if=/dev/urandom of="$work/munge.key" bs=128 count=1 2>dd.err)
+    mkdir "$work/state" "$work/spool-h1" "$work/spool-h2"
+}
+
+munge() {
+    "$@" munged --foreground --num-threads 2 --key-file "$work/munge.key" --socket /dev/shm/munge.socket \
+        --pid-file /dev/shm/munge.pid --log-file /dev/shm/munge.log --seed-file /dev/shm/munge.seed \
+        >>munged.log 2>&1 &
+}
+
+# Whatever keeps Slurm from starting here is not for this test to judge.
+cannot() {
+    tail -n 3 ./*.log out err 2>/dev/null || true
+    skip "$* (its last words are above)"
+}
+has_munge() {
+    [ "$("$@" sh -c 'ls /dev/shm/munge.socket' 2>/dev/null)" ]
+}
+controller_up() {
+    timeout 5 scontrol ping 2>&1 | grep -q 'is UP'
+}
+nodes_idle() {
+    [ "$(timeout 5 sinfo -h -N -o %t 2>err | grep -c idle)" -eq 2 ]
+}
+until_or_cannot() {
+    local deadline=$((SECONDS + 20))
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || cannot "Slurm does not start here: not $*"
+        sleep 0.05
+    done
+}
+# One after the other: who finds nobody to talk to tries again much later.
+start_slurm() {
+    local host
+    mount -t tmpfs tmpfs /dev/shm
+    hosts 4,2
+    write_configuration
+    for host in 'env' 'in_host h1' 'in_host h2'; do
+        # shellcheck disable=SC2086
+        munge $host
+        # shellcheck disable=SC2086
+        until_or_cannot has_munge $host
+    done
+    slurmctld -D -i >ctl.log 2>&1 &
+    until_or_cannot controller_up
+    for host in h1 h2; do in_host $host slurmd -D -N $host >$host.log 2>&1 & done
+    until_or_cannot nodes_idle
+    timeout 20 srun --mpi=pmix -N 2 -n 6 true >out 2>err || cannot "Slurm's PMIx plugin does not work here"
+}
+
+# ---- Jobs ----
+
+# At most a minute, whatever happens.
+start() {
+    timeout 60 srun --mpi=pmix "$@" >out 2>err || fail "srun $*"
+}
+says() {
+    grep -qE -- "$2" "$1" || fail "nothing in $1 is like $2"
+}
+sums() {
+    [ "$(lines "^rank [0-$(($1 - 1))] of $1: the sum of all ranks is $(($1 * ($1 - 1) / 2))\$")" -eq "$1" ] ||
+        fail "not the sums of $1 ranks"
+}
+
+start_slurm
+
+# Steps of one allocation, which need not wait for another to be cleared away.
+salloc --no-shell -N 2 -n 6 2>err || fail 'salloc'
+SLURM_JOB_ID=$(sed -nE 's/^salloc: Granted job allocation ([0-9]+)$/\1/p' err)
+export SLURM_JOB_ID
+
+start -N 1 -w h1 -n 4 "$TUTTI_BUILD/bin/hello"
+sums 4
+start -N 1 -n 1 "$TUTTI_BUILD/bin/hello"
+sums 1
+start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"
+sums 6
+
+# Who is where and shares memory with whom; the same in another order of ranks.
+start -N 2 -n 6 "$boot" places
+for r in 0 1 2 3; do says out "^rank $r: node 0 of 2 on h1, 4 here: 0 1 2 3\$"; done
+for r in 4 5; do says out "^rank $r: node 1 of 2 on h2, 2 here: 4 5\$"; done
+start -N 2 -n 4 --ntasks-per-node=2 -m cyclic "$boot" places
+for r in 0 2; do says out "^rank $r: node 0 of 2 on h1, 2 here: 0 2\$"; done
+for r in 1 3; do says out "^rank $r: node 1 of 2 on h2, 2 here: 1 3\$"; done
+
+# Cards: Slurm's second fence is no barrier of the hosts, so some are asked for before they are put. That is a matter of
+# a millisecond, hence some tries. Only those that are wanted are asked for.
+for _ in 1 2 3 4 5 6 7 8; do
+    start -N 2 -n 6 "$boot" cards
+    [ "$(lines '^rank [0-5]: card of [0-5] good$')" -eq 16 ] || fail 'not all cards are good'
+done
+TUTTI_LOG=boot start -N 2 -n 6 "$boot" join
+[ "$(grep -c 'asks for the card' err)" -eq 0 ] || fail 'cards that nobody wants are asked for'
+
+# A second client beside the first, and a third when all have left; all collectives by all algorithms.
+start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-again
+for said in 'living: done' 'sum 6' 'left: done'; do
+    [ "$(lines "^$said")" -eq 6 ] || fail "not all say: $said"
+done
+start -N 2 -n 3 "$TUTTI_BUILD/tests/test-run-conform-threads"
+says out '^3 ranks: [0-9]{3,} cases$'
+
+scancel "$SLURM_JOB_ID"
+unset SLURM_JOB_ID
+
+# Two jobs at once know nothing of each other.
+srun --mpi=pmix -w h1 -n 2 "$TUTTI_BUILD/bin/hello" >other 2>&1 &
+other=$!
+start -w h1 -n 2 "$TUTTI_BUILD/bin/hello"
+sums 2
+wait $other || fail 'the other of two jobs'
+mv other out
+sums 2
+
+# A batch job, whose script also starts ranks by itself, on its machine. A program that it starts bare is alone, and says nothing.
+cat >job.sh <<END
+#!/bin/bash
+srun --mpi=pmix "$TUTTI_BUILD/bin/hello"
+tutti run -n 5 "$TUTTI_BUILD/bin/hello"
+"$TUTTI_BUILD/bin/hello"
+END
+timeout 60 sbatch --wait -N 2 -n 6 -o out job.sh >submitted 2>err || fail 'sbatch'
+sums 6
+sums 5
+sums 1
+[ "$(lines .)" -eq 12 ] || fail 'a batch job says more'
+# What tutti proposes is what works; tasks that srun starts without PMIx are told.
+tutti run --hosts h1,h2 -n 6 "$TUTTI_BUILD/bin/hello" 2>proposed || true
+timeout 60 bash -c "$(grep '^ *srun ' proposed)" >out 2>err || fail "$(cat proposed)"
+sums 6
+timeout 60 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'
+[ "$(lines '^rank 0 of 1: ')" -eq 2 ] || fail 'two jobs of one'
+[ "$(grep -c 'srun started 2 tasks without PMIx.* use srun --mpi=pmix' err)" -eq 1 ] || fail 'not told that PMIx is missing'
+
+# ---- Trouble ----
+
+# In the background, each rank with a file of its own, since what is cut off cannot tell srun; and files are a shared disk.
+begin() {
+    rm -f said.*
+    # shellcheck disable=SC2016
+    srun --mpi=pmix --no-kill --kill-on-bad-exit=0 -N 2 -n 6 sh -c 'exec "$@" >said.$PMIX_RANK' sh "$@" >out 2>err &
+    job=$!
+}
+wait_said() {
+    local n=$1 pattern=$2 deadline=$((SECONDS + $3))
+    until [ "$(cat said.* 2>/dev/null | grep -cE "$pattern")" -ge "$n" ]; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            grep -H . said.* >out || true
+            fail "not $n lines like: $pattern"
+        fi
+        sleep 0.05
+    done
+}
+begin_watch() {
+    TUTTI_PEER_TIMEOUT=$1 begin "$boot" watch "$2"
+    wait_said 1 "^rank $2: pid [0-9]+ sleeps\$" 30
+}
+# That many ranks are told so, each within so many ms after it happened, before which the rank slept for 3 s.
+told() {
+    local n=$1 how=$2 most=$3
+    wait_said "$n" '^rank [0-5]: after ' 40
+    wait_said "$n" "^rank [0-5]: after [0-9]+ ms: $how\$" 0
+    sed -nE 's/^rank .* after ([0-9]+) ms: .*/\1/p' said.* |
+        awk -v most="$most" '$1 < 3000 || $1 > 3000 + most { late = 1 } END { exit late }' ||
+        fail "told too early, or later than after $most ms: $how"
+}
+
+# Settings that are not alike are told by the name of the host.
+# shellcheck disable=SC2016
+begin sh -c 'case $PMIX_RANK in 4 | 5) export TUTTI_RADIX=8 ;; esac; exec "$1" join' sh "$boot"
+must='it must be the same on all ranks$'
+wait_said 4 "^rank [0-3]: meet: TUTTI_RADIX is 0 here and 8 on h2: $must" 30
+wait_said 2 "^rank [45]: meet: TUTTI_RADIX is 8 here and 0 on h1: $must" 30
+wait $job && fail 'a job that could not begin ended well'
+
+# A rank is killed, of the other host for four, of the own for one: the others go on, and srun ends with them.
+begin_watch 10 4
+in_host h2 kill -9 "$(sed -nE 's/^rank 4: pid ([0-9]+) sleeps$/\1/p' said.4)"
+told 5 'rank 4 on h2 is gone: its process ended' 4000
+code=0
+wait $job || code=$?
+[ $code -eq 137 ] || fail "srun ended with $code"
+
+# A host is cut off: both sides are told. Slurm itself would wait for longer, so this is the last.
+begin_watch 4 5
+cut h2
+told 4 'rank 5 on h2 cannot be reached: no answer for 4 s' 5000
+echo "$(srun --version): one host and two, cards, collectives, a batch job, killed, cut off"
