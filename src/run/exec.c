@@ -165,7 +165,7 @@ static void run(struct tt_exec *exec)
     t->history = (t->history ^ (uint32_t)exec->shape) * 0x9e3779b1u;
     exec->mark = exec->base | t->history;
     atomic_store_explicit(&exec->line->shape, exec->mark, memory_order_release);
-    prefetch_to_write(tt_team_line(t, t->me, tt_team_slot(t, exec->number + 1)));
+    prefetch_to_write(tt_team_line(t, t->me, (int)((exec->number + 1) & (t->slots - 1))));
     if (tt_unlikely(t->remote != NULL)) tt_far_begin(exec);
 }
 
