@@ -20,6 +20,9 @@
 #include "boot/pmix.h"
 #include "boot/watch.h"
 
+#define ANSWER_NS INT64_C(50000000) /* of a server: mostly a few milliseconds */
+#define AGAIN_NS INT64_C(2000000)   /* to the next question, where the server knew no answer */
+
 static uint64_t probe_word = TT_JOB_MAGIC;
 
 static tutti_status setting_in(const char *name, int64_t least, int64_t most, int64_t *value)
@@ -326,34 +329,63 @@ tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes
     return tt_machines_has(f->job) ? tt_machines_tell(f, address, bytes) : TUTTI_OK;
 }
 
-/* Until it comes, or nothing did for as long as a peer may be silent. */
-static tutti_status await_card(struct tt_fabric *f, int rank, struct tt_card *card)
+/* ---- Addresses ---- */
+
+static void ask(const struct tt_fabric *f, int rank, struct tt_asked *asked)
 {
-    const struct timespec pause = {.tv_nsec = 2000000};
-    const int64_t until = tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000);
-    for (;;) {
-        struct tt_pmix_reply *reply = tt_machines_ask_card(f, rank);
-        bool again = reply && tt_pmix_answered(reply, until) && tt_pmix_lacks(reply) &&
-                     tt_clock_ns() < until &&
-                     tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED;
-        tutti_status status = tt_machines_end_card(reply, rank, card);
-        if (!again) return status;
-        nanosleep(&pause, NULL);
-    }
+    int64_t now = tt_clock_ns();
+    if (asked->until_ns == 0)
+        asked->until_ns = now + tt_machines_peer_timeout() * INT64_C(1000000000);
+    asked->again_ns = now + AGAIN_NS;
+    asked->reply = tt_machines_ask_card(f, rank);
+    if (asked->reply) (void)tt_pmix_answered(asked->reply, now + ANSWER_NS);
 }
 
-tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes)
+static tutti_status unreachable(const struct tt_fabric *f, int rank)
+{
+    char text[160];
+    if (tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED)
+        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card", rank);
+    return tt_fail(TUTTI_ERR_PEER, "%s",
+                   tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
+}
+
+/* Where the other machine is cut off the servers do not hear of each other either. */
+static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *asked)
+{
+    if (tt_clock_ns() < asked->until_ns) return TUTTI_AGAIN;
+    tt_boot_address_end(asked);
+    asked->refused = true;
+    tt_job_fail(f->job, rank, TT_CAUSE_SILENT, tt_machines_peer_timeout());
+    return unreachable(f, rank);
+}
+
+/* It is not there yet, and will be asked for again. */
+static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
+{
+    return asked->reply && tt_pmix_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
+           tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED;
+}
+
+tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
+                             size_t *bytes)
 {
     struct tt_card card;
-    char text[160];
-    tutti_status status = await_card(f, rank, &card);
-    if (status != TUTTI_OK && tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED)
-        return tt_fail(TUTTI_ERR_PEER, "%s",
-                       tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
-    if (status != TUTTI_OK)
-        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card (%s)", rank,
-                       tutti_error());
+    if (asked->refused) return unreachable(f, rank);
+    if (is_late(f, rank, asked) && tt_clock_ns() >= asked->again_ns) tt_boot_address_end(asked);
+    if (!asked->reply) ask(f, rank, asked);
+    if (asked->reply && !tt_pmix_answered(asked->reply, 0)) return wait_on(f, rank, asked);
+    if (is_late(f, rank, asked)) return TUTTI_AGAIN;
+    tutti_status status = tt_machines_end_card(asked->reply, rank, &card);
+    *asked = (struct tt_asked){.refused = status != TUTTI_OK};
+    if (status != TUTTI_OK) return unreachable(f, rank);
     memcpy(address, card.wire, card.wire_bytes);
     *bytes = card.wire_bytes;
     return TUTTI_OK;
+}
+
+void tt_boot_address_end(struct tt_asked *asked)
+{
+    if (asked->reply) (void)tt_pmix_end(asked->reply, NULL, 0, NULL);
+    asked->reply = NULL;
 }

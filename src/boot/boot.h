@@ -24,8 +24,19 @@ tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* What this rank's client can be reached by over the wire, told once, before tt_boot_meet. On one machine nothing. */
 tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes);
-/* The same of another rank, into address[TT_WIRE_ADDRESS]: asked for when first wanted, which may block for as long as the
- * job's server takes to answer. Errors: PEER, BOOT. */
-tutti_status tt_boot_address(struct tt_fabric *f, int rank, void *address, size_t *bytes);
+/* An address that is asked for; all 0 before. */
+struct tt_asked {
+    struct tt_pmix_reply *reply;
+    int64_t until_ns; /* the job's server answers before, or the rank's machine is cut off */
+    int64_t again_ns; /* when to ask again for what it does not know yet */
+    bool refused;
+};
+/* The same of another rank, into address[TT_WIRE_ADDRESS]: the first call asks the job's server, and gives it a moment to
+ * answer; those after it look whether it has. AGAIN: it has not. Errors: PEER (it does not know, or is silent for
+ * TUTTI_PEER_TIMEOUT: then the rank has failed). */
+tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
+                             size_t *bytes);
+/* What was asked is not wanted any more. */
+void tt_boot_address_end(struct tt_asked *asked);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 
+#include "boot/boot.h"
 #include "fabric/wire.h"
 #include "msg/ring.h"
 
@@ -106,7 +107,8 @@ struct tt_peer {
     tutti_context *owner;
     struct tt_link *link;
     int wire_puts;           /* under way */
-    bool asked;              /* for its address */
+    bool asked;              /* for the address of another context than 0 */
+    struct tt_asked address; /* that of context 0, as long as it is not there */
     struct tt_parcels cards; /* of contexts that it asked for and that are not there yet */
 };
 

@@ -79,5 +79,6 @@ void tt_peer_close(tutti_context *c, struct tt_peer *peer)
     tt_parcel_drop(c, &peer->waiting);
     tt_parcel_drop(c, &peer->fences);
     tt_parcel_drop(c, &peer->cards);
+    tt_boot_address_end(&peer->address);
     tt_free(peer);
 }

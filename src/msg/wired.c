@@ -15,7 +15,6 @@
 
 #include <string.h>
 
-#include "boot/boot.h"
 #include "msg/region.h"
 
 enum {
@@ -132,12 +131,13 @@ static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *
     return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
 }
 
-/* Where context 0 of a rank is. AGAIN: it is on this machine, and has not told yet. */
-static tutti_status address_of(tutti_context *c, int rank, char *address, size_t *bytes)
+/* Where context 0 of a rank is. AGAIN: that has not been told yet. */
+static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *address, size_t *bytes)
 {
     *bytes = TT_WIRE_ADDRESS;
-    if (!tt_fabric_shares(c->f, rank)) return tt_boot_address(c->f, rank, address, bytes);
-    const struct tt_mail *mail = tt_mail_of(c->f, rank);
+    if (!tt_fabric_shares(c->f, peer->rank))
+        return tt_boot_address(c->f, peer->rank, &peer->address, address, bytes);
+    const struct tt_mail *mail = tt_mail_of(c->f, peer->rank);
     *bytes = mail ? atomic_load(&mail->address_bytes) : 0;
     if (*bytes == 0 || *bytes > TT_WIRE_ADDRESS) return TUTTI_AGAIN;
     memcpy(address, mail->address, *bytes);
@@ -148,7 +148,7 @@ static tutti_status link_first(tutti_context *c, struct tt_peer *peer)
 {
     char address[TT_WIRE_ADDRESS];
     size_t bytes;
-    TT_TRY(address_of(c, peer->rank, address, &bytes));
+    TT_TRY(address_of(c, peer, address, &bytes));
     return link_to(c, peer, address, bytes);
 }
 

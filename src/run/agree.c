@@ -170,8 +170,8 @@ static void meet(struct meeting *m)
     while (go_on(m), !is_done(m)) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
-        tt_team_check(t, wait.announced);
-        if (wait.announced) probe(m);
+        tt_team_check(t, tt_wait_is_long(&wait));
+        if (tt_wait_is_long(&wait)) probe(m);
     }
     tt_wait_done(&wait);
 }

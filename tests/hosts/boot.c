@@ -95,7 +95,10 @@ static void fetch(int rank)
 {
     uint8_t told[TT_WIRE_ADDRESS], wanted[ADDRESS];
     size_t n = 0;
-    must(tt_boot_address(&fabric, rank, told, &n), "address");
+    struct tt_asked asked = {0};
+    tutti_status status;
+    while ((status = tt_boot_address(&fabric, rank, &asked, told, &n)) == TUTTI_AGAIN) usleep(1000);
+    must(status, "address");
     fill(wanted, rank);
     printf("rank %d: card of %d %s\n", fabric.me, rank,
            n == ADDRESS && memcmp(told, wanted, n) == 0 ? "good" : "WRONG");

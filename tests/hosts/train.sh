@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one is killed and then
+# another, or a host is cut off. Who is left agrees on it, goes on as a smaller team, and comes to the model of an
+# undisturbed run; so do those on the wrong side of a cut, who take the others for dead.
+#
+# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left for the next.
+#     train.sh [kill|cut-last|cut-first]
+set -eu
+if [ $# -eq 0 ]; then
+    for what in kill cut-last; do bash "$0" $what; done
+    exec bash "$0" cut-first
+fi
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+hosts 4,2,1,1
+train=$TUTTI_BUILD/bin/train
+size=(-n 300 -s 4000 -e 10)
+weights=490
+
+# As in the test of train on one machine: n terms below 1, added in another order in each of s steps, make two models
+# differ by less than rate * s * n * eps = 0.5 * 4000 * 300 * 2.3e-16 = 1.4e-10.
+tolerance=2e-10
+
+same_model() {
+    [ "$(wc -l <"$1")" -eq $weights ] || fail "$1 is no model"
+    paste "$1" reference | awk -v most=$tolerance '
+        { d = $1 - $2; if (d < 0) d = -d; if (!(d <= most)) bad = 1; if ($1 != 0) some = 1 }
+        END { exit bad || !some }' || fail "$1 is not the model of an undisturbed run"
+}
+
+# What a rank says is in said.RANK and err.RANK: on the wrong side of a cut it cannot tell mpirun.
+begin() {
+    # shellcheck disable=SC2016
+    TUTTI_PEER_TIMEOUT=3 on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
+        'echo $$ >"pid.$PMIX_RANK"; exec "$@" -o "model.$(hostname)" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' \
+        sh "$train" --resilient "${size[@]}" >out 2>err &
+    mpirun=$!
+    said 0 '^step .* 8 ranks$'
+}
+
+# That a rank says so, sooner or later.
+said() {
+    local deadline=$((SECONDS + 60))
+    until grep -qE "$2" "said.$1" 2>/dev/null; do
+        if [ "$SECONDS" -ge "$deadline" ]; then
+            tail -n 3 said.* err.* >out 2>&1 || true
+            fail "rank $1 does not say: $2"
+        fi
+        sleep 0.02
+    done
+}
+
+# By the lowest rank that is left, which writes the model on its host: who of so many failed, how many go on, to the end.
+ended() {
+    local lowest=$1 host=$2 failed=$3 left=$4
+    said "$lowest" "^trained: 9[0-9.]* % of 2000 unseen digits right, $left ranks?\$"
+    said "$lowest" "^failed: $failed: going on with $left ranks? from step [0-9]+\$"
+    same_model "model.$host"
+}
+
+"$train" -q "${size[@]}" -o reference
+begin
+case $1 in
+    kill)
+        in_host h3 kill -9 "$(cat pid.6)"
+        said 0 '^step .* 7 ranks$'
+        in_host h1 kill -9 "$(cat pid.0)"
+        ended 1 h1 '0 of 7' 6
+        said 0 '^failed: 6 of 8: going on with 7 ranks'
+        ;;
+    cut-last)
+        cut h4
+        ended 0 h1 '7 of 8' 7
+        ended 7 h4 '0 1 2 3 4 5 6 of 8' 1
+        ;;
+    cut-first)
+        cut h1
+        ended 4 h2 '0 1 2 3 of 8' 4
+        ended 0 h1 '4 5 6 7 of 8' 4
+        ;;
+esac
+if grep . err.*; then fail 'a rank complains'; fi
+end_mpirun
+echo "$1: $(grep -hE '^failed: ' said.* | tr '\n' ';')"
