@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabric/wait.h"
@@ -86,8 +87,8 @@ static bool launch(const struct tt_bench_case *c, int fd)
 bool tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result)
 {
     int fd = memfd_create("tutti-bench", 0);
-    bool good = fd >= 0 && ftruncate(fd, sizeof *result) == 0 && launch(c, fd) &&
-                pread(fd, result, sizeof *result, 0) == sizeof *result;
+    bool good = fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, sizeof *result) == 0 &&
+                launch(c, fd) && pread(fd, result, sizeof *result, 0) == sizeof *result;
     if (fd < 0) perror("tutti bench: memfd_create");
     if (fd >= 0) close(fd);
     return good;

@@ -78,9 +78,13 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, int64_
     job->magic = TT_JOB_MAGIC;
 }
 
+/* It is born open to all who come by a way to it (/proc/PID/fd); nobody else's should. */
 static int open_memory(void)
 {
-    return memfd_create("tutti", MFD_CLOEXEC);
+    int fd = memfd_create("tutti", MFD_CLOEXEC);
+    if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) == 0) return fd;
+    close(fd);
+    return -1;
 }
 
 /* The largest arenas that the limits on address space and file size allow. */

@@ -7,6 +7,7 @@
 #include "fabric/fabric.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,12 +111,21 @@ static void name_file(const struct trace *trace, const struct tt_fabric *f, char
         snprintf(path, n, "%s/client-%d-rank-%d.json", trace->dir, f->client, f->me);
 }
 
+/* What a job did is its user's affair: others do not read it unless they are let. */
+static FILE *open_own(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && !file) close(fd);
+    return file;
+}
+
 static void save(const struct trace *trace, const struct tt_fabric *f)
 {
     char path[PATH_MAX + 64];
     int rank = f->me;
     name_file(trace, f, path, sizeof path);
-    FILE *file = fopen(path, "we");
+    FILE *file = open_own(path);
     if (!file) {
         tt_warn("TUTTI_TRACE: cannot write %s: %s", path, strerror(errno));
         return;
@@ -141,7 +151,7 @@ static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
 /* Made if it is not there; false: it cannot be written to, errno tells why. */
 static bool find_folder(const char *dir, char absolute[PATH_MAX])
 {
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST) return false;
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST) return false;
     return realpath(dir, absolute) && access(absolute, W_OK | X_OK) == 0;
 }
 

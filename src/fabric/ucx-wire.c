@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The context of UCX, and memory registered with it. The transports are UCX's choice and, by its variables UCX_..., the
- * user's. What is set here, unless the user has set it, is how soon a peer that answers no more is given up, and that a
- * packet comes in one piece: pieces would be put together in memory of UCX's first.
+ * user's. What is set here, unless the user has set it, is how soon a peer that answers no more is given up, that a packet
+ * comes in one piece (pieces would be put together in memory of UCX's first), and that no memory is shared.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -50,6 +50,14 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
+/* UCX would open its shared memory, and then not use it: it offers no way over it to whoever wants to be told of peers'
+ * deaths, unless that is asked for. Its segments are open to the user's group; who asks for them has them so. */
+static bool wants_ucx_memory(void)
+{
+    return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||
+           getenv("UCX_SYSV_ERROR_HANDLING");
+}
+
 static tutti_status configure(struct tt_wire *wire)
 {
     ucp_config_t *config;
@@ -57,6 +65,7 @@ static tutti_status configure(struct tt_wire *wire)
     if (status != UCS_OK)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "UCX refuses the variables UCX_... (%s)",
                        tt_ucx.ucs_status_string(status));
+    if (!wants_ucx_memory()) (void)tt_ucx.ucp_config_modify(config, "TLS", "^posix,sysv");
     tutti_status created = create(wire, config);
     tt_ucx.ucp_config_release(config);
     return created;

@@ -32,6 +32,7 @@ enum { TT_UCX_MAJOR = 1, TT_UCX_MINOR = 12 };
     X(ucp_get_version)                                                                             \
     X(ucs_status_string)                                                                           \
     X(ucp_config_read)                                                                             \
+    X(ucp_config_modify)                                                                           \
     X(ucp_config_release)                                                                          \
     X(ucp_init_version)                                                                            \
     X(ucp_cleanup)                                                                                 \

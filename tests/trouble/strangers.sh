@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Another user of the machine gets at nothing of a job: its memory, descriptors, processes, sockets and traces are refused, and the job
+# goes on as if nobody had come. Needs root, to be somebody else.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+[ "$(id -u)" -eq 0 ] || skip 'not root, who alone can try as another user'
+getent passwd nobody >/dev/null || skip 'there is no user nobody'
+stranger=$TUTTI_BUILD/tests/trouble-stranger
+
+# What is not closed by whoever makes it is open here; and what is open is open to the stranger.
+umask 0
+chmod 755 "$work"
+echo >open
+"$stranger" files "$work/open" >out && fail 'the stranger does not even open what is open'
+grep -qx '2 attempts, 2 not refused' out || skip 'folders above the temporary one are closed to others'
+
+# refused LEAST WHAT...: so many attempts at least, each refused.
+refused() {
+    local least=$1
+    shift
+    expect 0 "$stranger" "$@"
+    [ "$(sed -nE 's/^([0-9]+) attempts, 0 not refused$/\1/p' out)" -ge "$least" ] || fail "too little was tried: $*"
+}
+
+# job N ENVIRONMENT... LAUNCHER...: ranks that run until they are told to stop; their numbers, and the launcher's.
+begin() {
+    local n=$1
+    shift
+    rm -f stop said
+    "$@" "$stranger" job "$work/stop" >said 2>wrong &
+    launcher=$!
+    started+=("$launcher")
+    wait_for has_lines said "$n"
+    mapfile -t ranks < <(sed -nE 's/^rank [0-9]+: pid ([0-9]+)$/\1/p' said)
+    [ "${#ranks[@]}" -eq "$n" ] || fail 'not all ranks run'
+}
+end() {
+    touch stop
+    wait "$launcher" || fail "the job was disturbed: $(cat wrong)"
+    [ "$(lines said '^rank [0-9]+: all sums are right$')" -eq "$1" ] || fail 'not all ranks ended well'
+}
+
+# No file or memory that a rank has open or mapped, and that is not from before it, is open to others.
+closed() {
+    local pid at kind
+    for pid; do
+        for at in "/proc/$pid"/fd/*; do
+            kind=$(readlink "$at") || continue
+            case $kind in /memfd:* | /dev/shm/* | "$work"/trace/*) ;; *) continue ;; esac
+            case $(stat -Lc %a "$at") in *00) ;; *) fail "open to others: $kind" ;; esac
+        done
+        sed -nE 's|.* (/dev/shm/[^ ]*)( .*)?$|\1|p' "/proc/$pid/maps" | sort -u >mapped
+        while read -r at; do
+            [ ! -e "$at" ] || case $(stat -c %a "$at") in *00) ;; *) fail "open to others: $at" ;; esac
+        done <mapped
+        awk -v pid="$pid" '$5 == pid && $3 % 100 != 0 { exit 1 }' /proc/sysvipc/shm || fail 'a System V segment is open to others'
+    done
+}
+
+# No port: who is on one machine only is not to be reached by the network.
+no_ports() {
+    local pid at inode
+    for pid; do
+        for at in "/proc/$pid"/fd/*; do
+            inode=$(readlink "$at" | sed -nE 's/^socket:\[([0-9]+)\]$/\1/p') || continue
+            [ -z "$inode" ] || ! grep -qE " $inode " /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 ||
+                fail 'a rank has a port'
+        done
+    done
+}
+
+begin 3 env TUTTI_TRACE="$work/trace" tutti run -n 3
+mapfile -t guard < <(pgrep -P "$launcher")
+refused 500 pids "$launcher" "${guard[@]}" "${ranks[@]}"
+closed "$launcher" "${guard[@]}" "${ranks[@]}"
+no_ports "${ranks[@]}"
+end 3
+[ "$(find trace -name 'rank-*.json' | wc -l)" -eq 3 ] || fail 'there are no traces'
+[ -z "$(find trace -perm /077)" ] || fail 'traces are open to others'
+refused 6 files "$work"/trace/rank-*.json
+chmod 755 trace # not even then
+refused 6 files "$work"/trace/rank-*.json
+
+# With the network's library, which makes memory and files of its own.
+if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
+    begin 3 env TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3
+    closed "${ranks[@]}"
+    refused 300 pids "${ranks[@]}"
+    if command -v ss >/dev/null; then
+        ports=()
+        for pid in "${ranks[@]}"; do
+            mapfile -t -O "${#ports[@]}" ports < <(ss -Hltnp | sed -nE "/pid=$pid,/s/^LISTEN +[0-9]+ +[0-9]+ +([0-9.]+:[0-9]+) .*/\\1/p")
+        done
+        refused 3 ports "${ports[@]}" "${ports[@]}"
+    fi
+    end 3
+fi
+
+# ---- Under another launcher: the memory is handed over a socket whose name all can see ----
+
+refused 1 offer
+if command -v mpirun >/dev/null && tutti info | grep -q '^  PMIx  *there'; then
+    # shellcheck disable=SC2016
+    begin_late() {
+        rm -f stop said go
+        mpirun --allow-run-as-root --oversubscribe -n 3 sh -c \
+            'until [ "$PMIX_RANK" = 0 ] || [ -e go ]; do sleep 0.02; done; exec "$@"' sh "$stranger" job "$work/stop" \
+            >said 2>wrong &
+        launcher=$!
+        started+=("$launcher")
+    }
+    begin_late
+    wait_for grep -q ' @tutti-' /proc/net/unix
+    refused 1 door
+    touch go
+    wait_for has_lines said 3
+    mapfile -t ranks < <(sed -nE 's/^rank [0-9]+: pid ([0-9]+)$/\1/p' said)
+    closed "${ranks[@]}"
+    refused 300 pids "${ranks[@]}"
+    end 3
+fi
+echo 'strangers: memory, processes, sockets and traces are refused'
