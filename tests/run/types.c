@@ -85,6 +85,7 @@ static void try_algorithm(struct rank *world, const struct tt_algorithm *a)
     no_error(tutti_barrier(world->team));
     force_choice(world, NULL);
     no_error(tutti_team_free(part.team));
+    no_error(tutti_barrier(world->team)); /* freeing waits for nobody on another node */
     world->cases = part.cases;
 }
 
@@ -263,7 +264,8 @@ int main(int argc, char **argv)
         ranks_are_threads = true;
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             no_error(tutti_threads(p, try_all, NULL));
-        try_mismatches();
+        /* Of two ranks: nodes of more do not fit. */
+        if (!getenv("TUTTI_NODES") || atoi(argv[3]) == 2) try_mismatches();
         return 0;
     }
     no_error(tutti_init(&client));
