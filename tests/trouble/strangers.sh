@@ -75,6 +75,7 @@ no_ports() {
     done
 }
 
+parts='memory, processes, traces'
 begin 3 env TUTTI_TRACE="$work/trace" tutti run -n 3
 mapfile -t guard < <(pgrep -P "$launcher")
 refused 500 pids "$launcher" "${guard[@]}" "${ranks[@]}"
@@ -98,14 +99,17 @@ if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>
             mapfile -t -O "${#ports[@]}" ports < <(ss -Hltnp | sed -nE "/pid=$pid,/s/^LISTEN +[0-9]+ +[0-9]+ +([0-9.]+:[0-9]+) .*/\\1/p")
         done
         refused 3 ports "${ports[@]}" "${ports[@]}"
+        parts+=', ports'
     fi
     end 3
+    parts+=', memory with a network'
 fi
 
 # ---- Under another launcher: the memory is handed over a socket whose name all can see ----
 
 refused 1 offer
-if command -v mpirun >/dev/null && tutti info | grep -q '^  PMIx  *there'; then
+tutti info >info
+if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' info; then
     # shellcheck disable=SC2016
     begin_late() {
         rm -f stop said go
@@ -124,5 +128,6 @@ if command -v mpirun >/dev/null && tutti info | grep -q '^  PMIx  *there'; then
     closed "${ranks[@]}"
     refused 300 pids "${ranks[@]}"
     end 3
+    parts+=', sockets under mpirun'
 fi
-echo 'strangers: memory, processes, sockets and traces are refused'
+echo "strangers refused: $parts"
