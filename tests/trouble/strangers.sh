@@ -108,8 +108,8 @@ fi
 # ---- Under another launcher: the memory is handed over a socket whose name all can see ----
 
 refused 1 offer
-tutti info >info
-if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' info; then
+tutti info >told
+if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' told; then
     # shellcheck disable=SC2016
     begin_late() {
         rm -f stop said go
