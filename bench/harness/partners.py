@@ -78,8 +78,17 @@ class UcxTool(Partner):
         path = os.path.join(folder, "ucx-tests")
         with open(path, "w", encoding="ascii") as file:
             file.write("\n".join(self.tests(chosen)) + "\n")
-        command = ["bash", "-c", self.PAIR, "pair", path, str(free_port()), *self.ends]
-        return self.read(self.run(command, self.environment, chosen, folder))
+        return self.read(self.lines(path, chosen, folder))
+
+    def lines(self, tests, chosen, folder, tries=2):
+        """The tool's ends do not always find each other on a busy machine: then they are started once more."""
+        command = ["bash", "-c", self.PAIR, "pair", tests, str(free_port()), *self.ends]
+        try:
+            return self.run(command, self.environment, chosen, folder)
+        except Stop:
+            if tries == 1:
+                raise
+            return self.lines(tests, chosen, folder, tries - 1)
 
     def read(self, lines):
         """The table: its first line names the columns but for the first, which is the test's name."""

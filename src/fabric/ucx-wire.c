@@ -13,12 +13,12 @@
 
 /* ---- Settings of UCX ---- */
 
+enum { ROOM_FOR_HEADS = 4 << 10 }; /* ours and UCX's, of a packet */
+
 int64_t tt_ucx_patience_ms(void)
 {
     return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600) * 1000;
 }
-
-enum { ROOM_FOR_HEADS = 4 << 10 }; /* ours and UCX's, of a packet */
 
 /* In the environment, where UCX looks for the settings of its transports whenever it creates a worker: those that are
  * given to ucp_config_modify it takes for unknown (1.13). UCX lets peers hear of it eight times within our patience. */

@@ -107,8 +107,8 @@ refused "messages: cannot write $work/none/x: No such file or directory" "${mess
 # The programs by themselves.
 bench=$TUTTI_BUILD/bench/bench-messages
 refused 'messages go between 2 ranks, not 1' "$bench" latency
-refused 'not latency or bandwidth:BYTES' tutti run -n 2 "$bench" speed
-refused 'messages have 1 to 256M bytes' tutti run -n 2 "$bench" bandwidth:0
+refused 'not latency, bandwidth:BYTES' tutti run -n 2 "$bench" speed
+refused 'messages have 1 to 64M bytes' tutti run -n 2 "$bench" bandwidth:0
 refused 'usage: messages' tutti run -n 2 "$bench"
 refused 'usage: messages-threads' "$bench-threads" rate 0 1
 refused 'usage: messages-threads' "$bench-threads" pull 1 1M 3
