@@ -54,16 +54,17 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int
 TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 
 /* Moves on whatever the context has under way, without blocking: messages in and out, posted work, and (context 0)
- * what was started on the client's teams. *events, if not NULL, gets the number of things that happened. Errors: those
- * of the teams advanced; of messages the first that could not be handled since the last call and that no completion
+ * what was started on the client's teams. *events, if not NULL, gets the number of things that happened. Errors: that which
+ * broke a team, once a team and only if no call on that team has told it (calls on it go on telling it); of messages the first that could not be handled since the last call and that no completion
  * function was there to be told of (a dispatch that nobody registered: ARG). One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
-/* The same for contexts[0..n-1] of one client, in turn: all of them, whatever becomes of one. Errors: the first; ARG. */
+/* The same for contexts[0..n-1] of one client, in turn: all of them, whatever becomes of one. Errors: the first (what another has to tell
+ * it tells the next time); ARG. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
 /* Advances the context as tutti_advance does, and blocks until that found something to do, until timeout_ms have passed
- * (negative: never; then AGAIN), or until some rank died or left. Spins, yields and sleeps as collectives do; what is posted
+ * (negative: never; then AGAIN), or until some rank died or left. A team that was broken and told before does not end it. Spins, yields and sleeps as collectives do; what is posted
  * by another thread wakes it too. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 

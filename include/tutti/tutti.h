@@ -122,6 +122,9 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  *
  * Who starts the program must let the others live when a rank dies: `tutti run --on-failure=continue`.
  *
+ * tutti_advance (message.h) tells of a team only once that it broke, and not at all after a call on the team has; so it goes on
+ * working for those that are left, while calls on the team go on telling it.
+ *
  * Both calls are collective over the living members, on a healthy team as on a failed one, and are made in the same order by
  * all; they block until all those have come, or failed too, whatever dies meanwhile, and advance context 0 and the
  * client's teams. A member that leaves the job (tutti_finalize) without coming counts as failed. So does, for good and in all

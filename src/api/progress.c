@@ -15,17 +15,29 @@
 
 /* ---- Without blocking ---- */
 
-/* What was started on the client's teams. */
-static tutti_status advance_teams(const tutti_client *client, int *events)
+/* What was started on the client's teams. Of those that are broken and have told nobody one tells it, where `status`, of
+ * what was advanced before, leaves room for that. Broken for good, it is no news after that: who waits for news would
+ * never sleep again, and a world team cannot be freed. */
+static tutti_status advance_teams(const tutti_client *client, tutti_status status, int *events)
 {
-    tutti_status status = TUTTI_OK;
     for (tutti_team *t = client->teams; t; t = t->next) {
         uint64_t before = t->run.my_done;
         if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
         tt_team_check(&t->run, false);
-        if (t->run.broken != TUTTI_OK) status = tt_team_error(&t->run);
+        if (status == TUTTI_OK && t->run.broken != TUTTI_OK && !t->run.reported)
+            status = tt_team_error(&t->run);
         *events += (int)(t->run.my_done - before);
     }
+    return status;
+}
+
+/* Returns `before`, the status of what was advanced before, if that is an error: then nothing is told here. */
+static tutti_status advance(tutti_context *context, tutti_status before, int *events)
+{
+    tutti_status status = tt_msg_advance(context, events);
+    if (tt_unlikely(status != TUTTI_OK) && before == TUTTI_OK) tt_msg_told(context);
+    if (before != TUTTI_OK) status = before;
+    if (tt_msg_index(context) == 0) status = advance_teams(tt_msg_client(context), status, events);
     return status;
 }
 
@@ -33,12 +45,7 @@ tutti_status tutti_advance(tutti_context *context, int *events)
 {
     if (tt_unlikely(!context)) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
     int n;
-    tutti_status status = tt_msg_advance(context, &n);
-    if (tt_unlikely(status != TUTTI_OK)) tt_msg_told(context);
-    if (tt_msg_index(context) == 0) {
-        tutti_status teams = advance_teams(tt_msg_client(context), &n);
-        if (status == TUTTI_OK) status = teams;
-    }
+    tutti_status status = advance(context, TUTTI_OK, &n);
     if (events) *events = n;
     return status;
 }
@@ -55,20 +62,23 @@ static tutti_status check_all(tutti_context *const *contexts, int n)
     return TUTTI_OK;
 }
 
-/* All are advanced, whatever becomes of one. */
+/* All are advanced, whatever becomes of one: its error is what is told, and that of another the next time. */
 tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events)
 {
     int sum = 0;
+    char text[192] = "";
     tutti_status first = TUTTI_OK;
     TT_TRY(check_all(contexts, n));
     for (int i = 0; i < n; i++) {
         int one = 0;
-        tutti_status status = tutti_advance(contexts[i], &one);
-        if (first == TUTTI_OK) first = status;
+        tutti_status status = advance(contexts[i], first, &one);
+        if (first == TUTTI_OK && status != TUTTI_OK)
+            snprintf(text, sizeof text, "%s", tutti_error());
+        first = status;
         sum += one;
     }
     if (events) *events = sum;
-    return first;
+    return first == TUTTI_OK ? TUTTI_OK : tt_fail(first, "%s", text);
 }
 
 /* ---- Blocking ---- */

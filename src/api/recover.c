@@ -46,7 +46,9 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
 tutti_status tutti_team_revoke(tutti_team *team)
 {
     if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
-    return tt_agree_revoke(team->client->agree, &team->run);
+    TT_TRY(tt_agree_revoke(team->client->agree, &team->run));
+    team->run.reported = true;
+    return TUTTI_OK;
 }
 
 /* ---- Agreement ---- */

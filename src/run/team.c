@@ -240,8 +240,9 @@ char *tt_what_text(const struct tt_what *w, char *buffer, size_t n)
 
 /* ---- Failure ---- */
 
-tutti_status tt_team_error(const struct tt_team *t)
+tutti_status tt_team_error(struct tt_team *t)
 {
+    t->reported = true;
     return tt_fail(t->broken, "%s", t->broken_text);
 }
 
@@ -336,6 +337,7 @@ void tt_team_give_up(struct tt_team *t)
     look_for_failed(t);
     set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
     t->given_up = true;
+    t->reported = true; /* by the agreement */
 }
 
 void tt_team_revoke(struct tt_team *t, int by)

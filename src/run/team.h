@@ -124,6 +124,7 @@ struct tt_team {
     uint32_t history;        /* fingerprint of all that has run */
     tutti_status broken;     /* not OK: nothing works on this team any more */
     char broken_text[192];
+    bool reported; /* a call on this team has told it, or tutti_advance has */
     bool given_up; /* broken, and this rank touches no other member's block any more */
     bool deserted; /* given up by all living members: nobody touches this rank's block */
     char *bounce;  /* for operands that cannot be loaded from */
@@ -171,8 +172,8 @@ void tt_team_check(struct tt_team *t, bool long_wait);
 /* The team does not work any more, because of what tutti_error() says. Told to the others unless
  * one of them is the cause. */
 void tt_team_break(struct tt_team *t, tutti_status status);
-/* The error again that broke the team. */
-tutti_status tt_team_error(const struct tt_team *t);
+/* The error again that broke the team, for who called: it is told now. */
+tutti_status tt_team_error(struct tt_team *t);
 
 static inline struct tt_line *tt_team_line(const struct tt_team *t, int rank, int slot)
 {

@@ -188,6 +188,53 @@ static void hasty_rank(tutti_client *client, void *arg)
     }
 }
 
+/* ---- What tutti_advance tells ---- */
+
+/* How many of so many advances of context 0 end with PEER; the others do with OK. */
+static int told(struct story *s, tutti_client *client, int advances)
+{
+    tutti_context *context = tutti_context_at(client, 0);
+    int n = 0;
+    for (int i = 0; i < advances; i++) {
+        tutti_status status = i % 2 ? tutti_advance(context, NULL)
+                                    : tutti_advance_all((tutti_context *[]){context}, 1, NULL);
+        check(status == TUTTI_OK || status == TUTTI_ERR_PEER, s, "advance");
+        n += status == TUTTI_ERR_PEER;
+    }
+    return n;
+}
+
+/* Nothing to do: it blocks as long as it was told to. */
+static void wait_in_vain(struct story *s, tutti_client *client)
+{
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < 100 && status == TUTTI_OK; i++)
+        status = tutti_advance_wait(tutti_context_at(client, 0), 20, NULL);
+    check(status == TUTTI_AGAIN, s, "wait beside a broken team");
+}
+
+/* The last rank leaves. The world tells it itself; of the other team, on which nobody calls anything, tutti_advance does, once. */
+static void told_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    int64_t one = 1;
+    tutti_team *world = tutti_world(client), *part, *rest;
+    check(tutti_team_split(world, 0, 0, &part) == TUTTI_OK, s, "split");
+    for (s->ready++; s->ready < s->p;) usleep(100);
+    if (tutti_rank(world) == s->p - 1) return;
+    check(tutti_barrier(world) == TUTTI_ERR_PEER, s, "the world");
+    check(told(s, client, 5) == 1, s, "told once, of the team that did not tell it");
+    check(tutti_barrier(part) == TUTTI_ERR_PEER, s, "which goes on telling it");
+    check(tutti_barrier(world) == TUTTI_ERR_PEER, s, "and so does the world");
+    check(tutti_team_shrink(world, &rest) == TUTTI_OK, s, "shrink");
+    check(tutti_barrier(rest) == TUTTI_OK, s, "barrier of what is left");
+    check(told(s, client, 20) == 0, s, "what was recovered from");
+    wait_in_vain(s, client);
+    check(tutti_team_agree(rest, &one, NULL) == TUTTI_OK, s, "agree"); /* on a revoked one too */
+    if (tutti_rank(rest) == 0) check(tutti_team_revoke(rest) == TUTTI_OK, s, "revoke");
+    if (tutti_rank(rest) == 0) check(told(s, client, 5) == 0, s, "what I revoked myself");
+}
+
 /* ---- A healthy team ---- */
 
 static void healthy_rank(tutti_client *client, void *arg)
@@ -307,6 +354,7 @@ int main(int argc, char **argv)
         if (only == 0 || only == 7) run_all(split_rank, 7);
         if (only == 0 || only == 4) run_all(square_rank, 4);
         if (only == 0 || only == 3) run_all(hasty_rank, 3);
+        if (only == 0 || only == 3) run_all(told_rank, 3);
         if (only == 0 || only == 7) run_all(peel_rank, 7);
         if (only == 0 || only == 3) run_all(mixed_rank, 3);
         if (only == 0 || only == 3) run_all(outcast_rank, 3);
