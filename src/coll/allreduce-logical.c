@@ -30,7 +30,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_allreduce_logical = {
     .coll = TT_COLL_allreduce,
     .name = "logical",
-    .applies = "windows within the nodes; order of operands: docs/hierarchy.md",
+    .applies = "windows within the nodes; in rank order: nodes of adjacent ranks",
     .cost = "(2 depth + q - 1) slots of a slice, as of reduce and bcast",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,

@@ -12,14 +12,13 @@ enum { SLICE = 32 << 10, FEW = 1024 };
 
 static const char needs_memory[] = "finds no memory to look at the nodes";
 static const char needs_adjacent[] =
-    "needs nodes of adjacent ranks, few enough for the largest node's ranks to take all others, "
-    "and a root there, where operands must stay in rank order";
+    "needs nodes of adjacent ranks where operands must stay in rank order";
 
 /* How the tree carries this call. */
 struct way {
     struct tt_logical tree;
     struct tt_slices s;
-    bool forwards;    /* operands to the global root, uncombined */
+    bool forwards;    /* operands of its children to the local root, uncombined */
     int slots;        /* slices side by side in a half of a window, up */
     int64_t up, down; /* in WIN */
 };
@@ -38,12 +37,6 @@ struct part {
 static int root_of(const struct tt_call *call)
 {
     return tt_coll_has_root(call->coll) ? call->root : -1;
-}
-
-/* Whether all operands can reach the global root as runs of adjacent ranks. */
-static bool keeps_order(const struct tt_logical *tree)
-{
-    return tree->nodes.adjacent && tree->levels <= 2 && tree->top == tree->global;
 }
 
 /* The largest slice for which WIN has room in `halves` parts. */
@@ -74,9 +67,8 @@ static void cut(const struct tt_call *call, const struct tt_map *map, unsigned w
 static const char *way_of(const struct tt_call *call, const struct tt_map *map, unsigned ways,
                           struct way *w)
 {
-    *w = (struct way){.slots = 1};
-    if (!tt_logical_of(map, root_of(call), &w->tree)) return needs_memory;
-    w->forwards = ways & TT_UP && !call->commutes;
+    *w = (struct way){.slots = 1, .forwards = ways & TT_UP && !call->commutes};
+    if (!tt_logical_of(map, root_of(call), w->forwards, &w->tree)) return needs_memory;
     if (w->forwards) w->slots += w->tree.most_children;
     if (ways) cut(call, map, ways, w);
     return NULL;
@@ -93,7 +85,7 @@ const char *tt_logical_refuse(const struct tt_call *call, const struct tt_map *m
         why = tt_needs_window;
     else if ((int64_t)largest * w.slots + TT_LOGICAL_CHILDREN + 1 > TT_OPERANDS)
         why = tt_needs_fewer;
-    else if (w.forwards && !keeps_order(&w.tree))
+    else if (w.forwards && !w.tree.nodes.adjacent)
         why = needs_adjacent;
     tt_logical_free(&w.tree);
     return why;
@@ -174,32 +166,44 @@ static void add_operand(struct operands *o, int first, struct tt_range range)
     o->range[at] = range;
 }
 
-/* A child's run begins with the first rank of its node. */
-static int first_of(const struct part *part, int rank)
+/* How many it sends up. */
+static int runs_of(const struct part *part, int rank)
 {
-    const struct tt_nodes *nodes = &part->way->tree.nodes;
-    return part->way->forwards ? tt_nodes_ranks(nodes, nodes->of[rank])[0] : rank;
+    return rank == part->way->tree.global ? part->way->tree.runs : 1;
+}
+
+static int first_of(const struct part *part, int rank, int run)
+{
+    return part->way->forwards ? tt_logical_first(&part->way->tree, rank, run) : rank;
 }
 
 /* This turn's slices of the children, in scratch. */
 static void receive(struct tt_builder *b, const struct part *part, struct operands *o)
 {
-    tt_started recv[TT_LOGICAL_CHILDREN + 1];
+    tt_started recv[TT_LOGICAL_CHILDREN + 2];
     const struct tt_slices *s = &part->way->s;
+    int n = 0;
     for (int c = 0; c < part->at.children; c++) {
-        struct tt_range to = tt_scratch(b, s->len);
-        recv[c] = tt_recv(b, part->at.child[c], to, s->len);
-        tail(b, part);
-        add_operand(o, first_of(part, part->at.child[c]), to);
+        int child = part->at.child[c];
+        for (int run = 0; run < runs_of(part, child); run++) {
+            struct tt_range to = tt_scratch(b, s->len);
+            recv[n++] = tt_recv(b, child, to, s->len);
+            tail(b, part);
+            add_operand(o, first_of(part, child, run), to);
+        }
     }
-    for (int c = 0; c < part->at.children; c++) tt_wait(b, recv[c]);
+    for (int i = 0; i < n; i++) tt_wait(b, recv[i]);
 }
 
-static void combine(struct tt_builder *b, const struct part *part, struct tt_range to,
-                    const struct operands *o)
+/* The operands whose ranks are below `end`, from the at-th on; returns where they end. */
+static int combine(struct tt_builder *b, const struct part *part, struct tt_range to,
+                   const struct operands *o, int at, int end)
 {
-    tt_combine(b, to, o->range, o->n, part->way->s.len);
+    int n = 0;
+    while (at + n < o->n && o->first[at + n] < end) n++;
+    tt_combine(b, to, o->range + at, n, part->way->s.len);
     tail(b, part);
+    return at + n;
 }
 
 static void copy(struct tt_builder *b, const struct part *part, struct tt_range to,
@@ -220,7 +224,7 @@ static void offer(struct tt_builder *b, const struct part *part, struct operands
             copy(b, part, up_window(b, part, TT_SELF, 1 + c), o->range[c]);
     } else {
         add_operand(o, part->me, in);
-        combine(b, part, up_window(b, part, TT_SELF, 0), o);
+        combine(b, part, up_window(b, part, TT_SELF, 0), o, 0, INT32_MAX);
     }
     tt_slice_signal(b, &w->s, part->at.local, 1, 1);
 }
@@ -235,22 +239,23 @@ static void add_windows(struct tt_builder *b, const struct part *part, struct op
         if (!part->way->forwards) continue;
         struct tt_logical_place at = tt_logical_place(&part->way->tree, r);
         for (int c = 0; c < at.children; c++)
-            add_operand(o, first_of(part, at.child[c]), up_window(b, part, r, 1 + c));
+            add_operand(o, first_of(part, at.child[c], 0), up_window(b, part, r, 1 + c));
     }
 }
 
-/* The local root: where its node's sum of this turn is; its own input if that is all there is. */
-static struct tt_range take(struct tt_builder *b, const struct part *part, struct operands *o,
-                            struct tt_range in, struct tt_range sum)
+/* The local root: the sum of this turn, of all below it, or of each run. */
+static void take(struct tt_builder *b, const struct part *part, struct operands *o,
+                 struct tt_range in, const struct tt_range *sum)
 {
+    bool two = runs_of(part, part->me) == 2;
     await_node(b, part, 0, 1, 0);
     add_windows(b, part, o);
-    if (o->n == 0) return in;
+    if (o->n == 0) return;
     add_operand(o, part->me, in);
-    combine(b, part, sum, o);
+    int at = combine(b, part, sum[0], o, 0, two ? first_of(part, part->me, 1) : INT32_MAX);
+    if (two) combine(b, part, sum[1], o, at, INT32_MAX);
     bool again = part->way->s.turns > 2 && part->others > 0;
     if (again || part->both) tell_node(b, part, again, part->both);
-    return sum;
 }
 
 /* A rank that is alone and has nothing below sends its input as it lies: what it tells itself is that the slice before has left. */
@@ -259,13 +264,16 @@ static bool sends_input(const struct part *part)
     return part->local && part->others == 0 && part->at.children == 0;
 }
 
-static void send_up(struct tt_builder *b, const struct part *part, struct tt_range from,
+static void send_up(struct tt_builder *b, const struct part *part, const struct tt_range *from,
                     tt_started *sent)
 {
     const struct tt_slices *s = &part->way->s;
-    *sent = tt_send(b, part->at.parent, from, s->len);
-    tail(b, part);
-    tt_wait_ago(b, *sent, s->turns > 1);
+    int runs = runs_of(part, part->me);
+    for (int i = 0; i < runs; i++) {
+        sent[i] = tt_send(b, part->at.parent, from[i], s->len);
+        tail(b, part);
+    }
+    for (int i = 0; i < runs; i++) tt_wait_ago(b, sent[i], s->turns > 1);
     if (!part->both || !sends_input(part)) return;
     tt_signal(b, part->me, s->turns > 1 ? 0 : 1);
     if (s->turns == 1) return;
@@ -273,11 +281,11 @@ static void send_up(struct tt_builder *b, const struct part *part, struct tt_ran
     tt_from(b, 1);
 }
 
-static void end_up(struct tt_builder *b, const struct part *part, tt_started sent)
+static void end_up(struct tt_builder *b, const struct part *part, const tt_started *sent)
 {
     const struct tt_slices *s = &part->way->s;
     if (!part->local || part->at.parent < 0 || s->turns == 1) return;
-    tt_wait_ago(b, sent, 1);
+    for (int i = 0; i < runs_of(part, part->me); i++) tt_wait_ago(b, sent[i], 1);
     if (part->both && sends_input(part)) tt_signal(b, part->me, s->turns);
 }
 
@@ -285,18 +293,20 @@ static void up(struct tt_builder *b, const struct part *part)
 {
     const struct tt_slices *s = &part->way->s;
     struct operands o = {.n = 0};
-    tt_started sent = 0;
-    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0)), sum = tt_slice(b, s, tt_own(TT_OUT, 0));
-    if (part->local && part->at.parent >= 0 && !sends_input(part))
-        sum = tt_half(b, s, tt_scratch(b, 2 * s->len));
+    tt_started sent[2] = {0};
+    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0)), sum[2];
+    bool passes = part->local && part->at.parent >= 0;
+    for (int i = 0; i < runs_of(part, part->me); i++)
+        sum[i] = sends_input(part) && passes ? in
+                 : passes                    ? tt_half(b, s, tt_scratch(b, 2 * s->len))
+                                             : tt_slice(b, s, tt_own(TT_OUT, 0));
     tt_slices_begin(b, s);
     receive(b, part, &o);
-    if (!part->local) {
+    if (part->local)
+        take(b, part, &o, in, sum);
+    else
         offer(b, part, &o, in);
-    } else {
-        sum = take(b, part, &o, in, sum);
-        if (part->at.parent >= 0) send_up(b, part, sum, &sent);
-    }
+    if (passes) send_up(b, part, sum, sent);
     tt_slices_end(b, s);
     end_up(b, part, sent);
 }
@@ -407,15 +417,24 @@ static int64_t windows(const struct part *part)
     return n;
 }
 
+/* Messages that a rank takes each turn. */
+static int64_t streams(const struct part *part)
+{
+    int64_t n = 0;
+    for (int c = 0; c < part->at.children; c++) n += runs_of(part, part->at.child[c]);
+    return n;
+}
+
 static struct tt_count take_count(const struct part *part, int64_t bytes)
 {
     int64_t q = part->way->s.turns, far = windows(part), combines = !sends_input(part);
-    int64_t tells = part->both || (q > 2 && part->others > 0), sends = part->at.parent >= 0;
+    int64_t tells = part->both || (q > 2 && part->others > 0), runs = runs_of(part, part->me);
+    int64_t sends = part->at.parent >= 0 ? runs : 0;
     return (struct tt_count){.sent = sends * bytes,
                              .received = far * bytes,
-                             .reduced = (far + part->at.children) * bytes,
+                             .reduced = (far + streams(part) - runs + 1) * bytes,
                              .messages = (far + sends) * q,
-                             .steps = (part->others + combines + tells + 2 * sends) * q};
+                             .steps = (part->others + combines * runs + tells + 2 * sends) * q};
 }
 
 static struct tt_count offer_count(const struct part *part, int64_t bytes)
@@ -432,8 +451,8 @@ static struct tt_count offer_count(const struct part *part, int64_t bytes)
 static struct tt_count up_count(const struct part *part, int64_t bytes)
 {
     struct tt_count c = part->local ? take_count(part, bytes) : offer_count(part, bytes);
-    c.received += part->at.children * bytes;
-    c.steps += 2 * part->at.children * part->way->s.turns;
+    c.received += streams(part) * bytes;
+    c.steps += 2 * streams(part) * part->way->s.turns;
     return c;
 }
 

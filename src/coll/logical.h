@@ -9,9 +9,11 @@
  * Each rank goes through all its slices in one loop, so that while a slice is reduced on one node the one before
  * it is between the nodes, and the one before that is reduced on the next: all stages are busy at once.
  *
- * Operands that must stay in rank order: where a node's ranks are adjacent its local root has a run of them; but the
- * runs of the nodes below a receiver are not next to the receiver's own operand. It hands them on uncombined, side by
- * side in its window, and the global root, which then has all of them, combines in rank order.
+ * Operands that must stay in rank order: the tree is made so that the nodes below each local root are a run (topo/logical.h),
+ * which it combines into one operand. Of that the runs below a receiver and its own operand are parts that do not lie next
+ * to each other; so it hands them on uncombined, side by side in its window, and its local root combines. Only what the global
+ * root has for a caller's root on a node between others is two runs, sent as two messages. Where the ranks of a node are not
+ * adjacent it is refused: nothing could be combined before all operands are at one rank, which is a gather.
  */
 #ifndef TT_COLL_LOGICAL_H
 #define TT_COLL_LOGICAL_H

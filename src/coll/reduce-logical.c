@@ -30,7 +30,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_reduce_logical = {
     .coll = TT_COLL_reduce,
     .name = "logical",
-    .applies = "windows within the nodes; order of operands: docs/hierarchy.md",
+    .applies = "windows within the nodes; in rank order: nodes of adjacent ranks",
     .cost = "(depth + q - 1) slots of a slice: t_s + k t_w L/q between nodes, n gamma L/q within",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each node.
+ * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each node. Level by level,
+ * large nodes first; or, in order, run by run.
  */
 #include "topo/logical.h"
 
@@ -61,6 +62,86 @@ static void add_level(struct tt_logical *tree, struct growth *g)
     g->receivers -= old;
 }
 
+static void spread(struct tt_logical *tree, struct growth *g)
+{
+    order_nodes(tree, g);
+    add_receivers(tree, g, tree->identified);
+    while (g->left > 0) add_level(tree, g);
+}
+
+/* ---- In order ---- */
+
+/* Nodes begin .. end - 1. */
+struct run {
+    int begin, end;
+};
+
+/* Into how many pieces of at most `most` nodes runs are cut. */
+static int pieces(const struct run *run, int runs, int most)
+{
+    int n = 0;
+    for (int i = 0; i < runs; i++) n += (run[i].end - run[i].begin + most - 1) / most;
+    return n;
+}
+
+static int head_of(const struct tt_logical *tree, struct run run)
+{
+    int middle = (run.begin + run.end) / 2, head = middle;
+    for (int k = run.begin; k < run.end; k++) {
+        int larger = tt_nodes_size(&tree->nodes, k) - tt_nodes_size(&tree->nodes, head);
+        if (larger > 0 || (larger == 0 && abs(k - middle) < abs(head - middle))) head = k;
+    }
+    return head;
+}
+
+static int receivers_of(const struct tt_logical *tree, int k)
+{
+    return (int)tt_max(1, tt_nodes_size(&tree->nodes, k) - 1);
+}
+
+/* The i-th. */
+static int receiver(const struct tt_logical *tree, int k, int i)
+{
+    const int *rank = tt_nodes_ranks(&tree->nodes, k);
+    bool alone = tt_nodes_size(&tree->nodes, k) == 1;
+    return rank[!alone && rank[i] >= tree->root[k] ? i + 1 : i];
+}
+
+/* Hangs up the runs on the receivers of node k. */
+static void hang(struct tt_logical *tree, int k, const struct run *run, int runs)
+{
+    int receivers = receivers_of(tree, k), most = 1, made = 0;
+    while (pieces(run, runs, most) > receivers * TT_LOGICAL_CHILDREN) most++;
+    for (int i = 0; i < runs; i++) {
+        int64_t n = run[i].end - run[i].begin, cuts = pieces(&run[i], 1, most);
+        for (int j = 0; j < cuts; j++) {
+            int begin = run[i].begin + (int)(n * j / cuts);
+            int end = run[i].begin + (int)(n * (j + 1) / cuts);
+            int head = head_of(tree, (struct run){begin, end});
+            tree->parent[head] = receiver(tree, k, made++ % receivers);
+            tree->level[head] = tree->level[k] + 1;
+            tree->levels = (int)tt_max(tree->levels, tree->level[head] + 1);
+            tree->begin[head] = begin;
+            hang(tree, head, (struct run[]){{begin, head}, {head + 1, end}}, 2);
+        }
+    }
+    tree->most_children = (int)tt_max(tree->most_children, (made + receivers - 1) / receivers);
+}
+
+/* All nodes but the identified one and that of `top`, which may be the same. */
+static void line_up(struct tt_logical *tree)
+{
+    int top = tree->nodes.of[tree->top], n = tree->nodes.n;
+    int first = (int)tt_min(top, tree->identified), second = (int)tt_max(top, tree->identified);
+    struct run run[] = {{0, first}, {first + 1, (int)tt_max(first + 1, second)}, {second + 1, n}};
+    bool handed = top != tree->identified;
+    tree->begin[tree->identified] = top == 0 && handed;
+    if (handed && top > 0 && top < n - 1) tree->runs = 2;
+    hang(tree, tree->identified, run, 3);
+}
+
+/* ---- The tree ---- */
+
 static void place_roots(struct tt_logical *tree, int root)
 {
     struct tt_nodes *nodes = &tree->nodes;
@@ -79,14 +160,15 @@ static void place_roots(struct tt_logical *tree, int root)
     tree->level[tree->identified] = !as_large;
     tree->levels = 1 + !as_large;
     tree->most_children = !as_large;
+    tree->runs = 1;
 }
 
-bool tt_logical_of(const struct tt_map *map, int root, struct tt_logical *tree)
+bool tt_logical_of(const struct tt_map *map, int root, bool in_order, struct tt_logical *tree)
 {
     *tree = (struct tt_logical){0};
     if (!tt_nodes_of(map, &tree->nodes)) return false;
     size_t n = (size_t)tree->nodes.n;
-    tree->root = tt_alloc(3 * n * sizeof(int));
+    tree->root = tt_alloc(4 * n * sizeof(int));
     struct growth g = {.order = tt_alloc(n * sizeof(uint64_t)),
                        .receiver = tt_alloc((size_t)map->p * sizeof(int))};
     int *receiver = g.receiver;
@@ -94,10 +176,12 @@ bool tt_logical_of(const struct tt_map *map, int root, struct tt_logical *tree)
     if (there_is_room) {
         tree->parent = tree->root + n;
         tree->level = tree->parent + n;
+        tree->begin = tree->level + n;
         place_roots(tree, root);
-        order_nodes(tree, &g);
-        add_receivers(tree, &g, tree->identified);
-        while (g.left > 0) add_level(tree, &g);
+        if (in_order)
+            line_up(tree);
+        else
+            spread(tree, &g);
     }
     tt_free(g.order);
     tt_free(receiver);
@@ -125,4 +209,11 @@ struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me)
         place.child[at] = tree->root[k];
     }
     return place;
+}
+
+int tt_logical_first(const struct tt_logical *tree, int local, int run)
+{
+    const int *of = tree->nodes.of;
+    int k = run == 0 ? tree->begin[of[local]] : of[tree->top] + 1;
+    return tt_nodes_ranks(&tree->nodes, k)[0];
 }

@@ -116,6 +116,38 @@ static int check_nodes(const struct tt_algorithm *a, int p)
     return done;
 }
 
+/* Operations that do not commute: operands go on uncombined, and a root may get two runs of them. */
+static int check_in_order(const struct tt_algorithm *a, int p)
+{
+    static const int64_t slices[] = {0, 8, 24};
+    int node[PLANS_RANKS], done = 0;
+    for (int which = 0; which < PLANS_NODES; which++) {
+        struct tt_map map = plans_nodes(p, which, node);
+        for (int i = 0; i < 9; i++) {
+            struct tt_problem problem = plans_problem(a->coll, p, i / 3 * (p + 3));
+            problem.call.op = TUTTI_OP_USER;
+            problem.call.commutes = false;
+            problem.call.slice = slices[i % 3];
+            for (int root = 0; root < (tt_coll_has_root(a->coll) ? p : 1); root += 1 + p / 5) {
+                problem.call.root = root;
+                done += check(a, &problem, &map);
+            }
+        }
+    }
+    return done;
+}
+
+static void formulas_hold_in_rank_order(void **state)
+{
+    (void)state;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if (!plans_span_nodes(*a) || !tt_coll_has_op((*a)->coll)) continue;
+        int done = 0;
+        for (int p = 2; p <= brief(33, 9); p += p < 9 ? 1 : 8) done += check_in_order(*a, p);
+        assert_true(done > 0);
+    }
+}
+
 static void formulas_hold_on_several_nodes(void **state)
 {
     (void)state;
@@ -212,6 +244,7 @@ int main(void)
         cmocka_unit_test(formulas_are_what_is_counted),
         cmocka_unit_test(formulas_hold_for_more_ranks),
         cmocka_unit_test(formulas_hold_on_several_nodes),
+        cmocka_unit_test(formulas_hold_in_rank_order),
         cmocka_unit_test(in_place_saves_a_copy_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),
     };

@@ -4,9 +4,12 @@
  * three, in place and not, commuting or not, with windows large and tiny, with direct access or
  * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from here.)
  */
+#include <string.h>
+
 #include "brief.h"
 #include "plan/prove.h"
 #include "plans.h"
+#include "topo/logical.h"
 
 static struct tt_prover *prover;
 static int proven; /* plans of the algorithm at hand */
@@ -150,6 +153,66 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     tt_prover_free(prover);
 }
 
+/* ---- Operands in rank order, on the logical tree ---- */
+
+/* The cases that are hard: more than two levels of nodes; a root between nodes that is not on the identified one. */
+struct hard {
+    int deep, cut;
+};
+
+static bool is_hard(const struct tt_map *map, int root, struct hard *hard)
+{
+    struct tt_logical tree;
+    assert_true(tt_logical_of(map, root, true, &tree));
+    bool adjacent = tree.nodes.adjacent;
+    hard->deep += adjacent && tree.levels > 2;
+    hard->cut += adjacent && tree.runs == 2;
+    tt_logical_free(&tree);
+    return adjacent;
+}
+
+/* Never refused. In place and not, in slices or not. */
+static void in_order(const struct tt_algorithm *a, const struct tt_map *map, int root)
+{
+    struct tt_problem problem = plans_problem(a->coll, map->p, 7);
+    problem.call.op = TUTTI_OP_USER;
+    problem.call.commutes = false;
+    if (root >= 0) problem.call.root = root;
+    for (int i = 0; i < 4; i++) {
+        int before = proven;
+        problem.call.slice = i < 2 ? 8 : 24;
+        problem.call.in_place = i % 2;
+        one(a, &problem, map);
+        if (proven != before + 1) fail_msg("%d ranks, root %d: refused", map->p, root);
+    }
+}
+
+static void tree_in_order(const struct tt_algorithm *a, int p, struct hard *hard)
+{
+    int node[PLANS_RANKS], rooted = tt_coll_has_root(a->coll);
+    for (int which = 0; which < PLANS_NODES; which++) {
+        struct tt_map map = plans_nodes(p, which, node);
+        for (int root = rooted - 1; root < (rooted ? p : 0); root += p < 10 ? 1 : p / 6)
+            if (is_hard(&map, root, hard)) in_order(a, &map, root);
+    }
+}
+
+static void the_logical_tree_keeps_any_order(void **state)
+{
+    (void)state;
+    struct hard hard = {0};
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        for (int p = 2; p <= brief(33, 17) && !strcmp((*a)->name, "logical"); p += p < 10 ? 1 : 4)
+            if (tt_coll_has_op((*a)->coll)) tree_in_order(*a, p, &hard);
+    print_message("%d deep, %d with a root between\n", hard.deep, hard.cut);
+    assert_true(hard.deep > 20 && hard.cut > 20);
+    tt_prover_free(prover);
+}
+
+/* ---- All ---- */
+
 static void every_algorithm_is_proven(void **state)
 {
     (void)state;
@@ -168,6 +231,7 @@ static void every_algorithm_is_proven(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_logical_tree_keeps_any_order),
         cmocka_unit_test(every_algorithm_is_proven),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
     };

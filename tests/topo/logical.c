@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The logical tree of random maps: the document's three properties, the bound on children, that they are spread evenly,
- * and that every rank hangs on the top.
+ * and that every rank hangs on the top; in order, that what lies below a local root is a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,27 +143,75 @@ static void everyone_hangs_on_the_top(const struct drawn *d, const struct tt_log
     }
 }
 
+/* Whether node k is below the local root of node `above`, or is it. */
+static bool is_below(const struct tt_logical *tree, int k, int above)
+{
+    while (k != above && tree->parent[k] >= 0) k = tree->nodes.of[tree->parent[k]];
+    return k == above;
+}
+
+/* The nodes below each local root are a run, from `begin` on; of the global root's there may be two, beside the top's node. */
+static void subtrees_are_runs(const struct tt_logical *tree)
+{
+    int top = tree->nodes.of[tree->top], home = tree->identified;
+    for (int above = 0; above < tree->nodes.n; above++) {
+        int first = -1, runs = 0, second = -1;
+        if (above == top && above != home) continue;
+        for (int k = 0; k < tree->nodes.n; k++) {
+            if (!is_below(tree, k, above) || (k > 0 && is_below(tree, k - 1, above))) continue;
+            if (runs++ == 0) first = k;
+            second = k;
+        }
+        int local = tree->root[above];
+        assert_int_equal(tree->begin[above], first);
+        assert_int_equal(tt_logical_first(tree, local, 0), tt_nodes_ranks(&tree->nodes, first)[0]);
+        assert_int_equal(runs, above == home ? tree->runs : 1);
+        if (runs == 2)
+            assert_int_equal(tt_logical_first(tree, local, 1),
+                             tt_nodes_ranks(&tree->nodes, second)[0]);
+    }
+}
+
+/* A run of n nodes is cut into runs of a third of the rest, or shorter ones; the first, which may be three, of half of it. */
+static void runs_are_not_deep(const struct tt_logical *tree)
+{
+    int levels = 1 + (tree->top != tree->global), n = (tree->nodes.n - levels + 1) / 2;
+    if (tree->nodes.n > levels) levels++;
+    for (; n > 1; n = (n - 1 + 2) / 3) levels++;
+    assert_in_range(tree->levels, 1, levels);
+}
+
+static void random_tree(const struct drawn *d, bool in_order, struct tt_logical *tree)
+{
+    assert_true(tt_logical_of(&d->map, d->root, in_order, tree));
+    first_property(d, tree);
+    second_property(d, tree);
+    third_property(d, tree);
+    children_are_few_and_even(d, tree);
+    everyone_hangs_on_the_top(d, tree);
+    if (in_order) subtrees_are_runs(tree);
+    if (in_order) runs_are_not_deep(tree);
+}
+
 static void random_maps(void **state)
 {
     (void)state;
     struct tt_random random;
     struct drawn d;
     tt_random_seed(&random, 20);
-    int deep = 0, handed = 0;
+    int deep = 0, handed = 0, cut = 0;
     for (int i = 0; i < MAPS; i++) {
         struct tt_logical tree;
         draw(&random, &d);
-        assert_true(tt_logical_of(&d.map, d.root, &tree));
-        first_property(&d, &tree);
-        second_property(&d, &tree);
-        third_property(&d, &tree);
-        children_are_few_and_even(&d, &tree);
-        everyone_hangs_on_the_top(&d, &tree);
+        random_tree(&d, true, &tree);
+        cut += tree.runs == 2;
+        tt_logical_free(&tree);
+        random_tree(&d, false, &tree);
         deep += tree.levels > 3;
         handed += tree.top != tree.global;
         tt_logical_free(&tree);
     }
-    assert_true(deep > 100 && handed > 1000); /* the open cases did come */
+    assert_true(deep > 100 && handed > 1000 && cut > 500); /* the open cases did come */
 }
 
 /* The picture of topo/logical.h. */
@@ -173,12 +221,12 @@ static void the_pictures_tree(void **state)
     int node[] = {0, 0, 0, 0, 1, 1, 2, 3};
     struct tt_map map = {.p = 8, .nodes = 4, .node = node};
     struct tt_logical tree;
-    assert_true(tt_logical_of(&map, -1, &tree));
+    assert_true(tt_logical_of(&map, -1, false, &tree));
     static const int parents[] = {-1, 0, 0, 0, 1, 4, 2, 3};
     for (int r = 0; r < 8; r++) assert_int_equal(tt_logical_place(&tree, r).parent, parents[r]);
     assert_int_equal(tree.levels, 2);
     tt_logical_free(&tree);
-    assert_true(tt_logical_of(&map, 6, &tree));
+    assert_true(tt_logical_of(&map, 6, false, &tree));
     assert_int_equal(tree.top, 6);
     assert_int_equal(tree.global, 0);
     assert_int_equal(tt_logical_place(&tree, 0).parent, 6);
@@ -194,7 +242,10 @@ static void nodes_of_one_rank(void **state)
     for (int p = 1, levels = 1; p <= 341; p = 4 * p + 1, levels++) {
         struct tt_map map = {.p = p, .nodes = 341, .node = node};
         struct tt_logical tree;
-        assert_true(tt_logical_of(&map, -1, &tree));
+        assert_true(tt_logical_of(&map, -1, false, &tree));
+        assert_int_equal(tree.levels, levels);
+        tt_logical_free(&tree);
+        assert_true(tt_logical_of(&map, -1, true, &tree));
         assert_int_equal(tree.levels, levels);
         tt_logical_free(&tree);
     }
