@@ -19,6 +19,7 @@ on 4 2,1,1 env
 if [ -z "$TUTTI_TEST_BRIEF" ]; then
     on 3 '1*3' env
     on 8 4,2,1,1 env
+    on 8 1,1,2,1,1,1,1 env
     on 4 1,2,1 env TUTTI_EAGER=0
 fi
 if [ "$how" = processes ] && [ -z "$TUTTI_TEST_BRIEF" ]; then
