@@ -54,13 +54,15 @@ static tutti_status create_endpoint(struct tt_link *link, const void *address)
 tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link)
 {
-    const void *inside = tt_ucx_unframe("the address of a worker", address, bytes);
+    uint64_t pass;
+    const void *inside = tt_ucx_address_read(address, bytes, &pass);
     if (!inside) return TUTTI_ERR_ARG;
     struct tt_link *opened = tt_calloc(1, sizeof *opened);
     if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a link");
     opened->port = port;
     opened->lost = lost;
     opened->arg = arg;
+    opened->pass = pass;
     opened->origin = tt_random_next(&port->random);
     tt_ring_init(&opened->under_way);
     tt_ring_init(&opened->unflushed);
@@ -215,7 +217,8 @@ void tt_ucx_links_drop(struct tt_port *port)
 tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes,
                              struct tt_wire_key **opened)
 {
-    const void *inside = tt_ucx_unframe("the key of registered memory", key, bytes);
+    if (!link->port->wire->reaches) return tt_ucx_no_reach();
+    const void *inside = tt_ucx_unframe("the key of registered memory", key, bytes, 1);
     if (!inside) return TUTTI_ERR_ARG;
     if (link->failed || link->closing)
         return tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");

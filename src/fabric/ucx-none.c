@@ -12,8 +12,9 @@ static tutti_status not_built(void)
                    "machine work without");
 }
 
-static tutti_status open_none(struct tt_wire **wire)
+static tutti_status open_none(bool reach, struct tt_wire **wire)
 {
+    (void)reach;
     (void)wire;
     return not_built();
 }

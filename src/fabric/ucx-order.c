@@ -23,18 +23,20 @@ struct origin {
 };
 
 struct tt_order {
+    uint64_t pass;
     tt_wire_arrive_fn *arrive;
     void *arg;
     struct origin **table; /* by id, which is random; a power of two, at most half full */
     size_t room, n;
     struct origin *latest; /* packets come in runs */
     struct origin *ready;  /* those whose first waiting packet has its turn */
+    uint64_t strangers;    /* packets without the pass */
     bool open, delivering, warned;
 };
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_ROOM = 16, TOLD_EACH = 1000 };
 
-struct tt_order *tt_order_create(tt_wire_arrive_fn *arrive, void *arg)
+struct tt_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg)
 {
     struct tt_order *order = tt_calloc(1, sizeof *order);
     struct origin **table = tt_calloc(FIRST_ROOM, sizeof *table);
@@ -43,7 +45,8 @@ struct tt_order *tt_order_create(tt_wire_arrive_fn *arrive, void *arg)
         tt_free(table);
         return NULL;
     }
-    *order = (struct tt_order){.arrive = arrive, .arg = arg, .table = table, .room = FIRST_ROOM};
+    *order = (struct tt_order){
+        .pass = pass, .arrive = arrive, .arg = arg, .table = table, .room = FIRST_ROOM};
     return order;
 }
 
@@ -212,6 +215,20 @@ bool tt_order_ready(const struct tt_order *order)
 
 /* ---- Packets ---- */
 
+__attribute__((cold, noinline)) static tutti_status stranger(struct tt_order *order)
+{
+    if (order->strangers++ % TOLD_EACH == 0 && tt_log_on(TT_LOG_fabric))
+        tt_log("a packet without this port's pass is dropped: its sender is not of the job (%llu "
+               "by now)",
+               (unsigned long long)order->strangers);
+    return tt_fail(TUTTI_ERR_ARG, "a packet came that has not this port's pass");
+}
+
+uint64_t tt_order_strangers(const struct tt_order *order)
+{
+    return order->strangers;
+}
+
 /* Apart from numbers: whether it can be one. */
 static const char *fault_of(const struct tt_packet_head *packet, size_t bytes, size_t data_bytes)
 {
@@ -226,8 +243,9 @@ tutti_status tt_order_take(struct tt_order *order, const void *head, size_t head
                            const void *data, size_t data_bytes)
 {
     struct tt_packet_head packet;
-    if (head_bytes < sizeof packet) return no_packet(order, "it has no head");
+    if (tt_unlikely(head_bytes < sizeof packet)) return stranger(order);
     memcpy(&packet, head, sizeof packet);
+    if (tt_unlikely(packet.pass != order->pass)) return stranger(order);
     const char *inside = (const char *)head + sizeof packet;
     size_t bytes = head_bytes - sizeof packet;
     const char *fault = fault_of(&packet, bytes, data_bytes);

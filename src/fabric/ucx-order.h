@@ -14,6 +14,8 @@
 /* In front of each packet's head, in the byte order of the machine: UCX joins only machines that share it. What follows
  * the head inside the same bytes is the data of a short packet, which has no other. */
 struct tt_packet_head {
+    uint64_t
+        pass; /* of the port it goes to, a random number: who does not know it is not of the job */
     uint64_t origin; /* the link it came over, a random number */
     uint32_t number; /* 0 for a link's first; goes round */
     uint16_t head_bytes;
@@ -24,15 +26,18 @@ enum { TT_PACKET_FORM = 0x7454 };
 struct tt_order;
 
 /* NULL when there is no memory. */
-struct tt_order *tt_order_create(tt_wire_arrive_fn *arrive, void *arg);
+struct tt_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg);
 void tt_order_free(struct tt_order *order);
-/* A packet: delivered if it is its turn, kept if it is early, refused (ARG) with a warning, the first time, if it
- * cannot be one of ours. MEMORY: it is lost, and with it all that would follow. */
+/* A packet: delivered if it is its turn, kept if it is early, refused (ARG) if it has not our pass, before anything else
+ * in it is looked at, or, with a warning the first time, if it cannot be one of ours. MEMORY: it is lost, and with it all that would follow. */
 tutti_status tt_order_take(struct tt_order *order, const void *head, size_t head_bytes,
                            const void *data, size_t data_bytes);
 /* Between `true` and `false` packets may be delivered. Before it closes, all whose turn it is are. Returns how many
  * those were. */
 int tt_order_open(struct tt_order *order, bool open);
+/* How many were refused for want of the pass: anybody may send such, so TUTTI_LOG=fabric tells of the first and of each
+ * thousandth. */
+uint64_t tt_order_strangers(const struct tt_order *order);
 /* Some wait for their turn that have it already. */
 bool tt_order_ready(const struct tt_order *order);
 

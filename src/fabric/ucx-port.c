@@ -75,14 +75,23 @@ static tutti_status create_worker(struct tt_port *port)
     return checked;
 }
 
-/* Links are told apart by random numbers: 64 bits, from the system, are not met twice. */
-static tutti_status seed(struct tt_port *port)
+/* Links are told apart by random numbers: 64 bits, from the system, are not met twice; nor is the pass guessed, which
+ * has its own, so that no number that is sent tells of it. */
+static tutti_status draw(struct tt_port *port)
 {
-    uint64_t bits;
-    if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
+    uint64_t bits[2];
+    if (getrandom(bits, sizeof bits, 0) != sizeof bits)
         return tt_fail_errno(TUTTI_ERR_SYSTEM, "no random number from the system");
-    tt_random_seed(&port->random, bits);
+    tt_random_seed(&port->random, bits[0]);
+    port->pass = bits[1];
     return TUTTI_OK;
+}
+
+static tutti_status begin_order(struct tt_port *port, tt_wire_arrive_fn *arrive, void *arg)
+{
+    TT_TRY(draw(port));
+    port->order = tt_order_create(port->pass, arrive, arg);
+    return port->order ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
 }
 
 tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
@@ -95,9 +104,7 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
     tt_ring_init(&opened->idle);
     tt_ring_init(&opened->completed);
     tt_ring_init(&opened->chunks);
-    opened->order = tt_order_create(arrive, arg);
-    tutti_status status =
-        opened->order ? seed(opened) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
+    tutti_status status = begin_order(opened, arrive, arg);
     if (status == TUTTI_OK) status = create_worker(opened);
     if (status == TUTTI_OK) {
         *port = opened;
@@ -152,7 +159,30 @@ void tt_ucx_port_close(struct tt_port *port)
     tt_free(port);
 }
 
-/* ---- Address ---- */
+/* ---- Address: the pass, and UCX's ---- */
+
+static tutti_status frame_address(const struct tt_port *port, const void *ucx, size_t n,
+                                  void *address, size_t *bytes)
+{
+    char *both = tt_alloc(sizeof port->pass + n);
+    if (!both) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an address");
+    memcpy(both, &port->pass, sizeof port->pass);
+    memcpy(both + sizeof port->pass, ucx, n);
+    tutti_status status =
+        tt_ucx_frame("the address of a worker (fewer UCX_NET_DEVICES or UCX_TLS "
+                     "make it smaller)",
+                     both, sizeof port->pass + n, address, TT_WIRE_ADDRESS, bytes);
+    tt_free(both);
+    return status;
+}
+
+const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass)
+{
+    const char *both = tt_ucx_unframe("the address of a worker", address, bytes, sizeof *pass + 1);
+    if (!both) return NULL;
+    memcpy(pass, both, sizeof *pass);
+    return both + sizeof *pass;
+}
 
 static tutti_status take_address(struct tt_port *port, uint32_t flags, void *address, size_t *bytes)
 {
@@ -161,10 +191,7 @@ static tutti_status take_address(struct tt_port *port, uint32_t flags, void *add
                               .address_flags = flags};
     ucs_status_t status = tt_ucx.ucp_worker_query(port->worker, &attr);
     if (status != UCS_OK) return tt_ucx_fail(status, "asking for a worker's address");
-    tutti_status framed =
-        tt_ucx_frame("the address of a worker (fewer UCX_NET_DEVICES or UCX_TLS "
-                     "make it smaller)",
-                     attr.address, attr.address_length, address, TT_WIRE_ADDRESS, bytes);
+    tutti_status framed = frame_address(port, attr.address, attr.address_length, address, bytes);
     tt_ucx.ucp_worker_release_address(port->worker, attr.address);
     return framed;
 }

@@ -144,7 +144,8 @@ static size_t fill_head(struct tt_ucx_op *op, const void *head, size_t head_byte
                         size_t inside)
 {
     struct tt_link *link = op->link;
-    struct tt_packet_head packet = {.origin = link->origin,
+    struct tt_packet_head packet = {.pass = link->pass,
+                                    .origin = link->origin,
                                     .number = link->number,
                                     .head_bytes = (uint16_t)head_bytes,
                                     .form = TT_PACKET_FORM};

@@ -38,7 +38,8 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
 {
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES |
                                          UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_NAME,
-                           .features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP,
+                           .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP |
+                                       (wire->reaches ? UCP_FEATURE_RMA : 0),
                            .mt_workers_shared = 1,
                            .name = "tutti"};
     ucs_status_t status =
@@ -84,13 +85,14 @@ static int64_t delay_wanted(void)
     return 0;
 }
 
-tutti_status tt_ucx_open(struct tt_wire **wire)
+tutti_status tt_ucx_open(bool reach, struct tt_wire **wire)
 {
     static pthread_once_t settled = PTHREAD_ONCE_INIT;
     TT_TRY(tt_ucx_load());
     pthread_once(&settled, settle_all);
     struct tt_wire *opened = tt_calloc(1, sizeof *opened);
     if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the network");
+    opened->reaches = reach;
     opened->delay_us = delay_wanted();
     tutti_status status = configure(opened);
     if (status == TUTTI_OK)
@@ -109,9 +111,15 @@ void tt_ucx_close(struct tt_wire *wire)
 
 /* ---- Registered memory ---- */
 
+tutti_status tt_ucx_no_reach(void)
+{
+    return tt_fail(TUTTI_ERR_UNSUPPORTED, "the network was opened for packets only");
+}
+
 tutti_status tt_ucx_map(struct tt_wire *wire, void *memory, size_t bytes,
                         struct tt_wire_region **region)
 {
+    if (!wire->reaches) return tt_ucx_no_reach();
     struct tt_wire_region *mapped = tt_calloc(1, sizeof *mapped);
     if (!mapped) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a region");
     ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
@@ -153,7 +161,7 @@ struct frame {
     uint32_t bytes, sum;
 };
 
-/* FNV-1a: for damage, not against malice; who may send to us is the same user. */
+/* FNV-1a: for damage, not against malice; only processes of the job send such bytes to each other. */
 static uint32_t sum_of(const void *from, size_t n)
 {
     uint32_t sum = 0x811c9dc5u;
@@ -174,10 +182,10 @@ tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to
     return TUTTI_OK;
 }
 
-const void *tt_ucx_unframe(const char *what, const void *from, size_t n)
+const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least)
 {
     struct frame frame;
-    if (n >= sizeof frame) {
+    if (n >= sizeof frame + least) {
         const char *inside = (const char *)from + sizeof frame;
         memcpy(&frame, from, sizeof frame);
         if (frame.bytes == n - sizeof frame && frame.sum == sum_of(inside, frame.bytes))

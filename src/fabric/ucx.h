@@ -113,6 +113,7 @@ static inline void tt_ring_move(struct tt_ring *ring, struct tt_ring *item)
 struct tt_wire {
     ucp_context_h context;
     _Atomic int left; /* workers that could not be destroyed */
+    bool reaches;     /* UCX reads and writes registered memory, here and there */
     int64_t delay_us; /* TUTTI_FAULT=delay=US: each operation is begun so much later, at most */
 };
 
@@ -129,6 +130,7 @@ struct tt_port {
     struct tt_wire *wire;
     ucp_worker_h worker;
     struct tt_order *order;
+    uint64_t pass; /* a packet without it is not for us: ucx-order.h */
     struct tt_ring links, idle, completed, chunks;
     unsigned advances;
     bool failed; /* some link did */
@@ -145,6 +147,7 @@ struct tt_link {
     tt_wire_lost_fn *lost;
     void *arg;
     uint64_t origin;  /* by which receivers tell links apart */
+    uint64_t pass;    /* the other port's */
     uint32_t number;  /* of the next packet */
     ucs_status_t why; /* it failed */
     ucs_status_t end; /* how the closing of the endpoint ended */
@@ -167,17 +170,19 @@ struct tt_ucx_op {
 };
 
 /* ---- ucx-wire.c ---- */
-tutti_status tt_ucx_open(struct tt_wire **wire);
+tutti_status tt_ucx_open(bool reach, struct tt_wire **wire);
 void tt_ucx_close(struct tt_wire *wire);
 tutti_status tt_ucx_map(struct tt_wire *wire, void *memory, size_t bytes,
                         struct tt_wire_region **region);
 void tt_ucx_unmap(struct tt_wire_region *region);
+/* UNSUPPORTED: the wire was opened for packets only. */
+__attribute__((cold)) tutti_status tt_ucx_no_reach(void);
 tutti_status tt_ucx_pack(struct tt_wire_region *region, void *key, size_t *bytes);
 /* What UCX packed, with its length and a check sum: UCX itself reads such bytes without asking how many there are. */
 tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
                           size_t *bytes);
-/* Its inside, or NULL with the reason told (ARG). */
-const void *tt_ucx_unframe(const char *what, const void *from, size_t n);
+/* Its inside, of `least` bytes or more, or NULL with the reason told (ARG). */
+const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least);
 
 /* How long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
 int64_t tt_ucx_patience_ms(void);
@@ -198,6 +203,8 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
                               struct tt_port **port);
 void tt_ucx_port_close(struct tt_port *port);
 tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
+/* What such an address holds: UCX's own, or NULL with the reason told (ARG), and the port's pass. */
+const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass);
 int tt_ucx_port_advance(struct tt_port *port);
 int tt_ucx_port_descriptor(struct tt_port *port);
 tutti_status tt_ucx_port_arm(struct tt_port *port);

@@ -7,6 +7,11 @@
  *   link   from a port to another one, which need not know of it
  *
  * Packets of a link arrive whole, once, and in the order of sending, or the link fails. Nothing here blocks.
+ *
+ * A port has a pass, a random number that is part of its address and of each packet to it; packets without it are dropped
+ * unread. So whoever is told addresses may send, and they are told to the processes of the job only. Nothing is encrypted:
+ * who can listen to the network learns passes too.
+ *
  * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_close), never one inside
  * another, and may begin and close whatever they like but advance and close the port. A link that failed completes
  * everything that was under way on it with PEER, once nobody reads or writes its buffers any more.
@@ -42,8 +47,11 @@ enum {
  * or an error (PEER, MEMORY, SYSTEM) with nothing started. Buffers are borrowed until then; `head` is copied. */
 struct tt_wire_ops {
     const char *name;
-    /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had. */
-    tutti_status (*open)(struct tt_wire **wire);
+    /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had. `reach`: registered
+     * memory is wanted. Where no network card is behind it the library reads and writes memory in software, then for
+     * anybody who reaches this process by the network and speaks the library's language; without `reach` it does not, and
+     * map and key_open return UNSUPPORTED. */
+    tutti_status (*open)(bool reach, struct tt_wire **wire);
     void (*close)(struct tt_wire *wire); /* its ports and regions are closed before */
 
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,

@@ -43,17 +43,41 @@ static bool are_worth_it(struct tt_msg *msg)
     return packed && bytes > SOFTWARE_KEY;
 }
 
+/* One rank of a job tells, once. */
+static void warn_of_software(const struct tt_msg *msg)
+{
+    static atomic_bool told;
+    if (msg->f->me == 0 && !atomic_exchange(&told, true))
+        tt_warn("TUTTI_REMOTE_KEYS=1 with no network card behind the keys: UCX reads and writes "
+                "memory in software then, for whoever connects to it, and may abort a rank when "
+                "another one dies");
+}
+
+/* With memory to be reached only where that is used: wire.h says why. */
+static tutti_status open_wire(struct tt_msg *msg)
+{
+    int64_t asked = tt_setting_int("TUTTI_REMOTE_KEYS", -1, 0, 1);
+    msg->keys = asked != 0;
+    TT_TRY(msg->ops->open(msg->keys, &msg->wire));
+    bool worth_it = msg->keys && are_worth_it(msg);
+    if (asked == 1 && !worth_it) warn_of_software(msg);
+    if (asked >= 0 || worth_it) return TUTTI_OK;
+    msg->ops->close(msg->wire);
+    msg->wire = NULL;
+    msg->keys = false;
+    return msg->ops->open(false, &msg->wire);
+}
+
 tutti_status tt_wired_open(struct tt_msg *msg)
 {
     bool wanted = false;
     msg->forced = tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads;
     for (int r = 0; r < msg->f->size && !wanted; r++) wanted = is_far(msg, r);
     if (!wanted) return TUTTI_OK;
-    TT_TRY(tt_wire_ucx.open(&msg->wire));
     msg->ops = &tt_wire_ucx;
-    int64_t asked = tt_setting_int("TUTTI_REMOTE_KEYS", -1, 0, 1);
-    msg->keys = asked < 0 ? are_worth_it(msg) : asked == 1;
-    return TUTTI_OK;
+    tutti_status status = open_wire(msg);
+    if (status != TUTTI_OK) msg->ops = NULL;
+    return status;
 }
 
 tutti_status tt_wired_tell(struct tt_msg *msg)

@@ -24,7 +24,7 @@ int main(void)
     struct tt_wire *wire;
     struct sigaction now;
     signal(SIGSEGV, crashed);
-    tutti_status status = tt_wire_ucx.open(&wire);
+    tutti_status status = tt_wire_ucx.open(false, &wire);
     if (status != TUTTI_OK) return no(status);
     status = tt_wire_ucx_version(&version);
     if (status != TUTTI_OK) return no(status);

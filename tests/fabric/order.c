@@ -12,6 +12,7 @@
 #include "fabric/ucx-order.h"
 
 enum { LINKS = 40, EACH = 200 };
+#define PASS UINT64_C(0x1234567890abcdef)
 
 struct inbox {
     struct tt_order *order;
@@ -47,7 +48,8 @@ static tutti_status take(struct inbox *inbox, int link, uint64_t number)
     struct letter letter = {link, number};
     size_t n = number % 7 * 3;
     bool inside = number % 2;
-    struct tt_packet_head packet = {.origin = 1000 + (uint64_t)link * 17,
+    struct tt_packet_head packet = {.pass = PASS,
+                                    .origin = 1000 + (uint64_t)link * 17,
                                     .number = (uint32_t)number,
                                     .head_bytes = sizeof letter,
                                     .form = TT_PACKET_FORM};
@@ -77,7 +79,7 @@ static void any_order_becomes_the_right_one(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct tt_random random;
         struct inbox inbox = {0};
-        inbox.order = tt_order_create(arrive, &inbox);
+        inbox.order = tt_order_create(PASS, arrive, &inbox);
         tt_random_seed(&random, seed);
         for (int i = 0; i < LINKS * EACH; i++)
             letters[i] = (struct letter){i % LINKS, (uint64_t)(i / LINKS)};
@@ -100,7 +102,7 @@ static void early_ones_wait_until_it_opens(void **state)
 {
     (void)state;
     struct inbox inbox = {0};
-    inbox.order = tt_order_create(arrive, &inbox);
+    inbox.order = tt_order_create(PASS, arrive, &inbox);
     assert_int_equal(take(&inbox, 3, 1), TUTTI_OK);
     assert_false(tt_order_ready(inbox.order));
     assert_int_equal(take(&inbox, 3, 0), TUTTI_OK);
@@ -123,12 +125,12 @@ static void what_is_no_packet_is_refused(void **state)
 {
     (void)state;
     struct inbox inbox = {0};
-    inbox.order = tt_order_create(arrive, &inbox);
+    inbox.order = tt_order_create(PASS, arrive, &inbox);
     tt_order_open(inbox.order, true);
     struct {
         struct tt_packet_head packet;
         char more[TT_WIRE_HEAD + 8];
-    } sent = {.packet = {.origin = 5, .form = TT_PACKET_FORM, .head_bytes = 9}};
+    } sent = {.packet = {.pass = PASS, .origin = 5, .form = TT_PACKET_FORM, .head_bytes = 9}};
     refused(inbox.order, &sent, sizeof sent.packet - 1, 0); /* cut off */
     refused(inbox.order, &sent, sizeof sent.packet + 8, 0); /* its head too */
     refused(inbox.order, &sent, sizeof sent.packet + 10, 4);
@@ -144,6 +146,27 @@ static void what_is_no_packet_is_refused(void **state)
     tt_order_free(inbox.order);
 }
 
+/* Whatever else is in it, not so much as a link is remembered. */
+static void without_the_pass_nobody_is_heard(void **state)
+{
+    (void)state;
+    struct inbox inbox = {0};
+    struct tt_packet_head packet = {.origin = 1000, .number = 1, .form = TT_PACKET_FORM};
+    inbox.order = tt_order_create(PASS, arrive, &inbox);
+    tt_order_open(inbox.order, true);
+    for (int bit = 0; bit < 64; bit++) {
+        packet.pass = PASS ^ UINT64_C(1) << bit;
+        refused(inbox.order, &packet, sizeof packet, 4);
+        assert_non_null(strstr(tutti_error(), "pass"));
+    }
+    for (size_t n = 0; n < sizeof packet; n++) refused(inbox.order, &packet, n, 0);
+    assert_int_equal(tt_order_strangers(inbox.order), 64 + sizeof packet);
+    assert_int_equal(inbox.came, 0);
+    for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 0, i), TUTTI_OK);
+    assert_int_equal(inbox.came, 2); /* number 1 of that link had not come before */
+    tt_order_free(inbox.order);
+}
+
 /* Wherever memory ends, a packet is either kept or told to be lost. */
 static void memory_may_end(void **state)
 {
@@ -151,7 +174,7 @@ static void memory_may_end(void **state)
     for (int64_t i = 0; i < 20; i++) {
         struct inbox inbox = {0};
         tt_memory_fail_at(i);
-        inbox.order = tt_order_create(arrive, &inbox);
+        inbox.order = tt_order_create(PASS, arrive, &inbox);
         int lost = 0;
         for (int link = 0; link < 12 && inbox.order; link++) {
             tutti_status status = take(&inbox, link, 0);
@@ -174,6 +197,7 @@ int main(void)
         cmocka_unit_test(any_order_becomes_the_right_one),
         cmocka_unit_test(early_ones_wait_until_it_opens),
         cmocka_unit_test(what_is_no_packet_is_refused),
+        cmocka_unit_test(without_the_pass_nobody_is_heard),
         cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

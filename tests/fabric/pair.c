@@ -81,7 +81,7 @@ static void link_lost(void *arg, tutti_status status)
 
 void pair_open(struct side *side, tt_wire_arrive_fn *arrive, void *arg)
 {
-    must(side->ops->open(&side->wire) == TUTTI_OK);
+    must(side->ops->open(true, &side->wire) == TUTTI_OK);
     must(side->ops->port_open(side->wire, arrive, arg, &side->port) == TUTTI_OK);
 }
 

@@ -304,7 +304,7 @@ static void play_threads(struct side *side)
 {
     struct fellow fellows[THREADS];
     pthread_t threads[THREADS];
-    must(side->ops->open(&side->wire) == TUTTI_OK);
+    must(side->ops->open(true, &side->wire) == TUTTI_OK);
     for (int i = 0; i < THREADS; i++) {
         fellows[i] = (struct fellow){.side = *side, .index = i};
         struct side *own = &fellows[i].side;

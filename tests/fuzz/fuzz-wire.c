@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Packets of the wire, while deliveries are allowed or not. Any bytes are taken or refused, with nothing read beyond
- * them. Well-formed ones, in any order, are delivered whole, once, in the order of their link's numbers, as far as none
+ * them; refused if the pass is not before them. Well-formed ones, in any order, are delivered whole, once, in the order of their link's numbers, as far as none
  * of them is missing.
  */
 #include "fabric/ucx-order.h"
 #include "fuzz.h"
 
 enum { LINKS = 4, NUMBERS = 16 };
+#define PASS UINT64_C(0x8796a5b4c3d2e1f0)
 
 struct play {
     struct tt_order *order, *junk;
@@ -67,7 +68,11 @@ static void take_good(struct play *play, uint8_t link, uint8_t number, bool insi
     struct {
         struct tt_packet_head packet;
         uint8_t where[2], data[255];
-    } sent = {.packet = {.origin = link, .number = number, .head_bytes = 2, .form = TT_PACKET_FORM},
+    } sent = {.packet = {.pass = PASS,
+                         .origin = link,
+                         .number = number,
+                         .head_bytes = 2,
+                         .form = TT_PACKET_FORM},
               .where = {link, number}};
     uint32_t *sum = &play->sums[link][number];
     bool known = *sum != 0;
@@ -80,13 +85,28 @@ static void take_good(struct play *play, uint8_t link, uint8_t number, bool insi
                link, tutti_error());
 }
 
+/* Any bytes, behind the pass or not. */
+static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t n, size_t beside)
+{
+    uint8_t head[sizeof(uint64_t) + 255];
+    uint64_t number = PASS, strangers = tt_order_strangers(play->junk);
+    if (pass) memcpy(head, &number, sizeof number);
+    size_t before = pass ? sizeof number : 0;
+    memcpy(head + before, bytes, n);
+    bool known =
+        before + n >= sizeof(struct tt_packet_head) && memcmp(head, &number, sizeof number) == 0;
+    tutti_status status = take(play->junk, head, before + n, bytes, beside);
+    fuzz_check(known || status == TUTTI_ERR_ARG, "a stranger's: %d", (int)status);
+    fuzz_check(tt_order_strangers(play->junk) == strangers + !known, "%s", "miscounted");
+}
+
 /* What to do, a link, a number, a length; then as many bytes. */
 static size_t step(struct play *play, const uint8_t *at, size_t left)
 {
     size_t n = tt_min(at[3], (int64_t)left - 4);
     if (at[0] & 1) tt_order_open(play->order, at[0] & 2);
     if (at[0] & 4)
-        take(play->junk, at + 4, n, at, at[1] % 4);
+        take_junk(play, !(at[0] & 16), at + 4, n, at[1] % 4);
     else
         take_good(play, at[1] % LINKS, at[2] % NUMBERS, at[0] & 8, at + 4, n);
     return 4 + n;
@@ -104,8 +124,8 @@ static void nobody_waits(const struct play *play)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct play play = {0};
-    play.order = tt_order_create(arrive, &play);
-    play.junk = tt_order_create(arrive_junk, NULL);
+    play.order = tt_order_create(PASS, arrive, &play);
+    play.junk = tt_order_create(PASS, arrive_junk, NULL);
     if (!play.order || !play.junk) abort();
     tt_order_open(play.junk, true);
     for (size_t i = 0; i + 4 <= size;) i += step(&play, data + i, size - i);
