@@ -40,10 +40,7 @@ static tutti_status create_endpoint(struct tt_link *link, const void *address)
                               .address = address,
                               .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                               .err_handler = {.cb = peer_is_gone, .arg = link}};
-    struct tt_ucx_fds before;
-    tt_ucx_fds_now(&before);
     ucs_status_t status = tt_ucx.ucp_ep_create(link->port->worker, &params, &link->endpoint);
-    tt_ucx_fds_mark(&before);
     if (status == UCS_OK) return TUTTI_OK;
     if (status == UCS_ERR_UNREACHABLE)
         return tt_fail(TUTTI_ERR_PEER, "UCX finds no network that both this process and the other "

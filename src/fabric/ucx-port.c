@@ -60,17 +60,21 @@ static tutti_status check_worker(struct tt_port *port)
     return TUTTI_OK;
 }
 
+static tutti_status find_descriptor(struct tt_port *port)
+{
+    ucs_status_t status = tt_ucx.ucp_worker_get_efd(port->worker, &port->descriptor);
+    return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "asking for a worker's descriptor");
+}
+
 static tutti_status create_worker(struct tt_port *port)
 {
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-    struct tt_ucx_fds before;
-    tt_ucx_fds_now(&before);
     ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
-    tt_ucx_fds_mark(&before);
     if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
     tutti_status checked = check_worker(port);
     if (checked == TUTTI_OK) checked = listen_for_packets(port);
+    if (checked == TUTTI_OK) checked = find_descriptor(port);
     if (checked != TUTTI_OK) tt_ucx.ucp_worker_destroy(port->worker);
     return checked;
 }
@@ -156,6 +160,7 @@ void tt_ucx_port_close(struct tt_port *port)
     tt_ucx_ops_done(port);
     tt_ucx_ops_free(port);
     tt_order_free(port->order);
+    tt_free(port->watch.stuck);
     tt_free(port);
 }
 
@@ -212,17 +217,13 @@ int tt_ucx_port_advance(struct tt_port *port)
     n += (int)tt_ucx.ucp_worker_progress(port->worker);
     n += tt_order_open(port->order, false);
     if (!tt_ring_empty(&port->completed)) n += tt_ucx_ops_done(port);
-    if (n == 0 || ++port->advances % BUSY == 0) tt_ucx_watch();
+    if (n == 0 || ++port->advances % BUSY == 0) tt_ucx_watch(port);
     return n;
 }
 
 int tt_ucx_port_descriptor(struct tt_port *port)
 {
-    int descriptor;
-    ucs_status_t status = tt_ucx.ucp_worker_get_efd(port->worker, &descriptor);
-    if (status == UCS_OK) return descriptor;
-    (void)tt_ucx_fail(status, "asking for a worker's descriptor");
-    return -1;
+    return port->descriptor;
 }
 
 tutti_status tt_ucx_port_arm(struct tt_port *port)

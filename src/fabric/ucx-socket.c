@@ -5,54 +5,61 @@
  * UCX's own keepalive messages mostly are; these TCP repeats for a quarter of an hour (seen with UCX 1.13). The option
  * TCP_USER_TIMEOUT would end that, but also cut off a peer that lives and merely does not read for as long.
  *
- * So the sockets of UCX are looked at now and then. One that has repeated what is on its way, or asked after it or after
- * the peer, and has had no answer since the last look, is stuck; one that is stuck for half of TUTTI_PEER_TIMEOUT is shut
- * down, which UCX takes for what it is. A peer that does not read has a kernel that answers.
+ * So the sockets of a port's worker are looked at now and then. One that has repeated what is on its way, or asked after
+ * it or after the peer, and has had no answer since the last look, is stuck; one that is stuck for half of
+ * TUTTI_PEER_TIMEOUT is shut down, which UCX takes for what it is. A peer that does not read has a kernel that answers.
  *
- * UCX does not tell which sockets are its own. Those that appear while it creates a worker or an endpoint get a mark,
- * a TCP_USER_TIMEOUT of weeks, which those inherit that a worker accepts; by it they are found again. (It also keeps TCP
- * from ending a connection by itself.)
+ * Which sockets they are the kernel tells: a worker has a set of epoll, in that lie the sets of its interfaces, and in
+ * those the sockets, by number and inode (/proc/self/fdinfo). A thread of UCX may take a socket out and close it while
+ * this is read, and the program be given its number for another: so the inode is compared before anything is done, and
+ * only what was stuck at every look for seconds is shut down.
  */
-#include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "fabric/ucx.h"
 
-enum { MARK = 0x7fffff00 + 'T' }; /* milliseconds: 24 days */
+/* ---- Which ---- */
 
-typedef void fd_fn(int fd, void *arg);
+enum { NESTED = 3 }; /* sets within each other, at most */
 
-static void each_fd(fd_fn *fn, void *arg)
+static void read_set(int set, int depth, tt_ucx_socket_fn *fn, void *arg);
+
+static void look_into(int fd, uint64_t inode, int depth, tt_ucx_socket_fn *fn, void *arg)
 {
-    DIR *folder = opendir("/proc/self/fd");
-    if (!folder) return;
-    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
-        int fd = atoi(entry->d_name);
-        if (entry->d_name[0] != '.' && fd != dirfd(folder) && fd < TT_UCX_FDS) fn(fd, arg);
+    struct stat is;
+    if (fstat(fd, &is) != 0 || is.st_ino != inode) return;
+    if (S_ISSOCK(is.st_mode))
+        fn(fd, inode, arg);
+    else if (depth < NESTED)
+        read_set(fd, depth + 1, fn, arg); /* what is no set lists nothing */
+}
+
+static void read_set(int set, int depth, tt_ucx_socket_fn *fn, void *arg)
+{
+    char line[200];
+    snprintf(line, sizeof line, "/proc/self/fdinfo/%d", set);
+    FILE *file = fopen(line, "re");
+    if (!file) return;
+    while (fgets(line, sizeof line, file)) {
+        int fd;
+        unsigned long long inode;
+        if (sscanf(line, "tfd: %d events: %*s data: %*s pos:%*s ino:%llx", &fd, &inode) == 2)
+            look_into(fd, inode, depth, fn, arg);
     }
-    closedir(folder);
+    fclose(file);
 }
 
-/* ---- Marking ---- */
-
-static void add_fd(int fd, void *arg)
+void tt_ucx_each_socket(int set, tt_ucx_socket_fn *fn, void *arg)
 {
-    struct tt_ucx_fds *fds = arg;
-    fds->bits[fd / 64] |= UINT64_C(1) << fd % 64;
+    read_set(set, 1, fn, arg);
 }
 
-void tt_ucx_fds_now(struct tt_ucx_fds *fds)
-{
-    memset(fds, 0, sizeof *fds);
-    each_fd(add_fd, fds);
-}
+/* ---- Settings ---- */
 
 static bool has(int fd, int level, int option, int value)
 {
@@ -61,47 +68,24 @@ static bool has(int fd, int level, int option, int value)
     return getsockopt(fd, level, option, &is, &bytes) == 0 && is == value;
 }
 
-/* Other threads may open sockets meanwhile. UCX's listen, or are made with TCP_NODELAY. */
-static bool may_be_ucx(int fd)
+static void set(int fd, int level, int option, int value)
 {
-    if (!has(fd, SOL_SOCKET, SO_PROTOCOL, IPPROTO_TCP)) return false;
-    return has(fd, SOL_SOCKET, SO_ACCEPTCONN, 1) || has(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-static void mark_new(int fd, void *arg)
-{
-    const struct tt_ucx_fds *before = arg;
-    int mark = MARK;
-    if (before->bits[fd / 64] >> fd % 64 & 1 || !may_be_ucx(fd)) return;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &mark, sizeof mark);
-}
-
-void tt_ucx_fds_mark(const struct tt_ucx_fds *before)
-{
-    each_fd(mark_new, (void *)before);
-}
-
-/* ---- Looking ---- */
-
-/* TCP asks after a silent peer, if nobody has made it ask so soon yet: UCX sets what it thinks best when it connects. */
+/* TCP asks after a silent peer, if nobody has made it ask so soon yet, and never ends a connection by itself. UCX sets
+ * what it thinks best when it connects. */
 static void ask_soon(int fd)
 {
-    int on = 1, seconds = (int)tt_max(tt_ucx_patience_ms() / 8000, 1);
+    int seconds = (int)tt_max(tt_ucx_patience_ms() / 8000, 1);
     if (has(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds) && has(fd, SOL_SOCKET, SO_KEEPALIVE, 1)) return;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, TT_UCX_NEVER_MS);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/* One for the process, whichever port looks: sockets are the process' too. */
-static struct {
-    pthread_mutex_t lock;
-    _Atomic int64_t next_ms; /* when to look again; 0: never looked */
-    int64_t last_ms;
-    struct {
-        int64_t since_ms, seen_ms; /* it was found stuck first, and last */
-    } stuck[TT_UCX_FDS];
-} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* ---- Stuck ones ---- */
 
 static bool is_stuck(int fd, int64_t since_last_ms)
 {
@@ -113,16 +97,61 @@ static bool is_stuck(int fd, int64_t since_last_ms)
     return (repeated || probed) && info.tcpi_last_ack_recv >= since_last_ms;
 }
 
-static void look_at(int fd, void *arg)
+/* The kernel lists sockets in the same order each time, so that the next one is mostly the one wanted. */
+static struct tt_ucx_stuck *find_stuck(struct tt_ucx_watch *watch, uint64_t inode)
 {
-    int64_t now_ms = *(const int64_t *)arg;
-    if (!has(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, MARK)) return;
+    for (size_t i = 0; i < watch->n; i++) {
+        size_t at = (watch->next + i) % watch->n;
+        if (watch->stuck[at].inode != inode) continue;
+        watch->next = at + 1;
+        return &watch->stuck[at];
+    }
+    return NULL;
+}
+
+/* NULL where there is no memory: it is found again at the next look. */
+static struct tt_ucx_stuck *add_stuck(struct tt_ucx_watch *watch, uint64_t inode, int64_t now_ms)
+{
+    if (watch->n == watch->room) {
+        size_t room = watch->room ? 2 * watch->room : 16;
+        struct tt_ucx_stuck *more = tt_realloc(watch->stuck, room * sizeof *more);
+        if (!more) return NULL;
+        watch->stuck = more;
+        watch->room = room;
+    }
+    watch->stuck[watch->n] = (struct tt_ucx_stuck){.inode = inode, .since_ms = now_ms};
+    return &watch->stuck[watch->n++];
+}
+
+static void drop_those_not_seen(struct tt_ucx_watch *watch, int64_t now_ms)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < watch->n; i++) {
+        if (watch->stuck[i].seen_ms == now_ms) watch->stuck[n++] = watch->stuck[i];
+    }
+    watch->n = n;
+    watch->next = 0;
+}
+
+/* ---- Looking ---- */
+
+struct look {
+    struct tt_ucx_watch *watch;
+    int64_t now_ms;
+};
+
+static void look_at(int fd, uint64_t inode, void *arg)
+{
+    const struct look *look = arg;
+    struct tt_ucx_watch *watch = look->watch;
+    if (!has(fd, SOL_SOCKET, SO_PROTOCOL, IPPROTO_TCP)) return;
     ask_soon(fd);
-    if (!is_stuck(fd, now_ms - watch.last_ms)) return;
-    bool again = watch.last_ms && watch.stuck[fd].seen_ms == watch.last_ms;
-    if (!again) watch.stuck[fd].since_ms = now_ms;
-    watch.stuck[fd].seen_ms = now_ms;
-    if (now_ms - watch.stuck[fd].since_ms >= tt_ucx_patience_ms() / 2) shutdown(fd, SHUT_RDWR);
+    if (!is_stuck(fd, look->now_ms - watch->last_ms)) return;
+    struct tt_ucx_stuck *stuck = find_stuck(watch, inode);
+    if (!stuck) stuck = add_stuck(watch, inode, look->now_ms);
+    if (!stuck) return;
+    stuck->seen_ms = look->now_ms;
+    if (look->now_ms - stuck->since_ms >= tt_ucx_patience_ms() / 2) shutdown(fd, SHUT_RDWR);
 }
 
 static int64_t coarse_ms(void)
@@ -132,16 +161,12 @@ static int64_t coarse_ms(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-void tt_ucx_watch(void)
+void tt_ucx_watch(struct tt_port *port)
 {
-    int64_t now_ms = coarse_ms();
-    if (now_ms < atomic_load_explicit(&watch.next_ms, memory_order_relaxed)) return;
-    if (pthread_mutex_trylock(&watch.lock) != 0) return;
-    if (now_ms >= atomic_load_explicit(&watch.next_ms, memory_order_relaxed)) {
-        each_fd(look_at, &now_ms);
-        watch.last_ms = now_ms;
-        atomic_store_explicit(&watch.next_ms, now_ms + tt_ucx_patience_ms() / 8,
-                              memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&watch.lock);
+    struct look look = {.watch = &port->watch, .now_ms = coarse_ms()};
+    if (look.now_ms < port->watch.next_ms) return;
+    tt_ucx_each_socket(port->descriptor, look_at, &look);
+    drop_those_not_seen(&port->watch, look.now_ms);
+    port->watch.last_ms = look.now_ms;
+    port->watch.next_ms = look.now_ms + tt_ucx_patience_ms() / 8;
 }

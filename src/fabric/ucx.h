@@ -126,6 +126,16 @@ struct tt_wire_key {
     ucp_rkey_h key;
 };
 
+/* A port's sockets that had no answer when they were looked at last. */
+struct tt_ucx_watch {
+    int64_t next_ms, last_ms; /* when to look again; when last; 0: never looked */
+    struct tt_ucx_stuck {
+        uint64_t inode;
+        int64_t since_ms, seen_ms; /* it was found stuck first, and last */
+    } * stuck;
+    size_t n, room, next; /* `next`: where to look for one first */
+};
+
 struct tt_port {
     struct tt_wire *wire;
     ucp_worker_h worker;
@@ -133,6 +143,8 @@ struct tt_port {
     uint64_t pass; /* a packet without it is not for us: ucx-order.h */
     struct tt_ring links, idle, completed, chunks;
     unsigned advances;
+    int descriptor; /* of the worker's set of epoll: its wake-up, and by it its sockets */
+    struct tt_ucx_watch watch;
     bool failed; /* some link did */
     bool
         stirred; /* a link has something for the next advance: it failed, is to be flushed, or can be freed */
@@ -188,15 +200,14 @@ const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t 
 int64_t tt_ucx_patience_ms(void);
 
 /* ---- ucx-socket.c ---- */
-enum { TT_UCX_FDS = 16384 }; /* descriptors from here on are not looked at */
-struct tt_ucx_fds {
-    uint64_t bits[TT_UCX_FDS / 64];
-};
-/* Which descriptors are open; sockets that were opened since are UCX's, and will be watched. */
-void tt_ucx_fds_now(struct tt_ucx_fds *fds);
-void tt_ucx_fds_mark(const struct tt_ucx_fds *before);
-/* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at more. Any thread. */
-void tt_ucx_watch(void);
+enum {
+    TT_UCX_NEVER_MS = 0x7fffff00
+}; /* 24 days: TCP_USER_TIMEOUT of each socket that was looked at */
+/* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at more. */
+void tt_ucx_watch(struct tt_port *port);
+/* The sockets in a set of epoll and the sets within it. */
+typedef void tt_ucx_socket_fn(int fd, uint64_t inode, void *arg);
+void tt_ucx_each_socket(int set, tt_ucx_socket_fn *fn, void *arg);
 
 /* ---- ucx-port.c ---- */
 tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of the same kind while
+ * ports are opened and connected, and none of those is touched. Nor are all descriptors of the process looked through.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fabric/pair.h"
+
+enum {
+    PORTS = 20,
+    OWN = 600,       /* of the program, at most */
+    WATCHED_MS = 800 /* three looks, with the least TUTTI_PEER_TIMEOUT */
+};
+
+/* ---- Looking through all descriptors ---- */
+
+static atomic_int looked_through;
+
+/* Of the whole program: the C library's is called by way of this. */
+DIR *opendir(const char *name)
+{
+    DIR *(*next)(const char *);
+    *(void **)&next = dlsym(RTLD_NEXT, "opendir");
+    if (strncmp(name, "/proc/", 6) == 0 && strstr(name, "/fd"))
+        atomic_fetch_add(&looked_through, 1);
+    return next(name);
+}
+
+/* ---- The program's sockets ---- */
+
+struct opener {
+    pthread_t thread;
+    atomic_bool stop;
+    int fds[OWN], n;
+};
+
+static void *open_sockets(void *arg)
+{
+    struct opener *opener = arg;
+    int on = 1;
+    while (!atomic_load(&opener->stop) && opener->n < OWN) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        must(fd >= 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+        opener->fds[opener->n++] = fd;
+        usleep(200);
+    }
+    return NULL;
+}
+
+static int option(int fd, int level, int name)
+{
+    int is = -1;
+    socklen_t bytes = sizeof is;
+    return getsockopt(fd, level, name, &is, &bytes) == 0 ? is : -1;
+}
+
+static bool is_touched(int fd)
+{
+    return option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT) != 0 ||
+           option(fd, SOL_SOCKET, SO_KEEPALIVE) != 0;
+}
+
+static bool is_own(const struct opener *opener, int fd)
+{
+    for (int i = 0; i < opener->n; i++) {
+        if (opener->fds[i] == fd) return true;
+    }
+    return false;
+}
+
+/* A connected one of TCP. */
+static bool is_connected(int fd)
+{
+    struct sockaddr_storage name;
+    socklen_t bytes = sizeof name;
+    return option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP &&
+           getpeername(fd, (struct sockaddr *)&name, &bytes) == 0;
+}
+
+/* ---- The play ---- */
+
+static void ignore_packet(void *arg, const void *head, size_t head_bytes, const void *data,
+                          size_t data_bytes)
+{
+    (void)head, (void)head_bytes, (void)data, (void)data_bytes;
+    ++*(int *)arg;
+}
+
+static void connect_all(struct side *side, struct side *ports, int *came)
+{
+    struct tally tally = {0};
+    must(side->ops->open(false, &side->wire) == TUTTI_OK);
+    for (int i = 0; i < PORTS; i++) {
+        ports[i] = *side;
+        must(side->ops->port_open(side->wire, ignore_packet, came, &ports[i].port) == TUTTI_OK);
+        pair_link(&ports[i]);
+        tally_begun(&tally, side->ops->send(ports[i].link, "head", 4, NULL, 0, tally_done, &tally));
+        tally_wait(&ports[i], &tally);
+        while (*came <= i) side->ops->port_advance(ports[i].port);
+    }
+}
+
+static void advance_all(struct side *ports, int64_t ms)
+{
+    int64_t end_ns = tt_clock_ns() + ms * 1000000;
+    while (tt_clock_ns() < end_ns) {
+        for (int i = 0; i < PORTS; i++) ports[i].ops->port_advance(ports[i].port);
+        usleep(1000);
+    }
+}
+
+static void compare(const struct opener *opener)
+{
+    int watched = 0;
+    must(opener->n > 20);
+    for (int i = 0; i < opener->n; i++) must(!is_touched(opener->fds[i]));
+    for (int fd = 0; fd < 4 * OWN; fd++) {
+        if (!is_connected(fd) || is_own(opener, fd)) continue;
+        must(is_touched(fd));
+        watched++;
+    }
+    must(watched >= PORTS);
+}
+
+static void play_sockets(struct side *side)
+{
+    static struct opener opener;
+    struct side ports[PORTS];
+    int came = 0;
+    must(pthread_create(&opener.thread, NULL, open_sockets, &opener) == 0);
+    connect_all(side, ports, &came);
+    advance_all(ports, WATCHED_MS);
+    atomic_store(&opener.stop, true);
+    pthread_join(opener.thread, NULL);
+    compare(&opener);
+    must(atomic_load(&looked_through) == 0);
+    for (int i = 0; i < PORTS; i++) pair_sync(&ports[i]);
+    for (int i = 0; i < PORTS; i++) {
+        side->ops->link_close(ports[i].link);
+        side->ops->port_close(ports[i].port);
+    }
+    side->ops->close(side->wire);
+}
+
+static void only_the_sockets_of_the_wire_are_watched(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_sockets, -1, NULL));
+}
+
+int main(void)
+{
+    setenv("TUTTI_PEER_TIMEOUT", "2", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_sockets_of_the_wire_are_watched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
