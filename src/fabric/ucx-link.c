@@ -40,6 +40,7 @@ static tutti_status create_endpoint(struct tt_link *link, const void *address)
                               .address = address,
                               .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                               .err_handler = {.cb = peer_is_gone, .arg = link}};
+    TT_TRY(tt_ucx_room("connecting to another process"));
     ucs_status_t status = tt_ucx.ucp_ep_create(link->port->worker, &params, &link->endpoint);
     if (status == UCS_OK) return TUTTI_OK;
     if (status == UCS_ERR_UNREACHABLE)

@@ -70,6 +70,7 @@ static tutti_status create_worker(struct tt_port *port)
 {
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    TT_TRY(tt_ucx_room("creating a worker"));
     ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
     if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
     tutti_status checked = check_worker(port);

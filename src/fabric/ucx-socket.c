@@ -14,18 +14,25 @@
  * this is read, and the program be given its number for another: so the inode is compared before anything is done, and
  * only what was stuck at every look for seconds is shut down.
  */
+#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fabric/ucx.h"
 
 /* ---- Which ---- */
 
-enum { NESTED = 3 }; /* sets within each other, at most */
+enum {
+    NESTED = 3,  /* sets within each other, at most */
+    RESERVE = 32 /* descriptors that are left for the program, and for those who connect to us */
+};
 
 static void read_set(int set, int depth, tt_ucx_socket_fn *fn, void *arg);
 
@@ -133,6 +140,41 @@ static void drop_those_not_seen(struct tt_ucx_watch *watch, int64_t now_ms)
     watch->next = 0;
 }
 
+/* ---- Room for more ---- */
+
+/* How many descriptors are left. The kernel gives the least number that is free, so one near the limit tells. */
+static int64_t left(int64_t *limit)
+{
+    struct rlimit is;
+    if (getrlimit(RLIMIT_NOFILE, &is) != 0) return INT64_MAX;
+    *limit = is.rlim_cur < INT64_MAX ? (int64_t)is.rlim_cur : INT64_MAX;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    if (fd < 0) return errno == EMFILE || errno == ENFILE ? 0 : INT64_MAX;
+    close(fd);
+    return *limit - fd;
+}
+
+tutti_status tt_ucx_room(const char *doing)
+{
+    int64_t limit = 0;
+    if (left(&limit) > RESERVE) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_LIMIT,
+                   "%s: too few of the %lld file descriptors that this process may have are left: "
+                   "raise `ulimit -n`, or use fewer contexts",
+                   doing, (long long)limit);
+}
+
+/* Those who connect to us take descriptors without asking. UCX hears nobody any more once there was none for one. */
+static void warn_if_few_are_left(void)
+{
+    static atomic_bool told;
+    int64_t limit = 0;
+    if (left(&limit) > RESERVE / 2 || atomic_exchange(&told, true)) return;
+    tt_warn("almost all of the %lld file descriptors that this process may have are used: others "
+            "cannot connect to it then, and take it for gone: raise `ulimit -n`",
+            (long long)limit);
+}
+
 /* ---- Looking ---- */
 
 struct look {
@@ -165,6 +207,7 @@ void tt_ucx_watch(struct tt_port *port)
 {
     struct look look = {.watch = &port->watch, .now_ms = coarse_ms()};
     if (look.now_ms < port->watch.next_ms) return;
+    warn_if_few_are_left();
     tt_ucx_each_socket(port->descriptor, look_at, &look);
     drop_those_not_seen(&port->watch, look.now_ms);
     port->watch.last_ms = look.now_ms;

@@ -205,6 +205,8 @@ enum {
 }; /* 24 days: TCP_USER_TIMEOUT of each socket that was looked at */
 /* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at more. */
 void tt_ucx_watch(struct tt_port *port);
+/* LIMIT where so few descriptors are left that UCX might fail: it would take that for a peer's end. */
+tutti_status tt_ucx_room(const char *doing);
 /* The sockets in a set of epoll and the sets within it. */
 typedef void tt_ucx_socket_fn(int fd, uint64_t inode, void *arg);
 void tt_ucx_each_socket(int set, tt_ucx_socket_fn *fn, void *arg);

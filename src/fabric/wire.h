@@ -44,7 +44,7 @@ enum {
 };
 
 /* Starting functions return OK when all is done already (then `done` is not called), AGAIN when `done` will be called,
- * or an error (PEER, MEMORY, SYSTEM) with nothing started. Buffers are borrowed until then; `head` is copied. */
+ * or an error (PEER, MEMORY, LIMIT, SYSTEM) with nothing started. Buffers are borrowed until then; `head` is copied. */
 struct tt_wire_ops {
     const char *name;
     /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had. `reach`: registered

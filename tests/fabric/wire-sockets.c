@@ -2,6 +2,7 @@
  *
  * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of the same kind while
  * ports are opened and connected, and none of those is touched. Nor are all descriptors of the process looked through.
+ * And where descriptors run out that is told, and is nobody's end.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -160,11 +162,54 @@ static void only_the_sockets_of_the_wire_are_watched(void **state)
     assert_true(pair_play(play_sockets, -1, NULL));
 }
 
+/* ---- Without descriptors ---- */
+
+static void limit_descriptors(int left)
+{
+    int next = dup(0);
+    must(next >= 0 && close(next) == 0);
+    struct rlimit limit;
+    must(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = left < 0 ? limit.rlim_max : (rlim_t)(next + left);
+    must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* Links are refused while too few are left, and nothing else happens: afterwards they can be opened. */
+static void play_limit(struct side *side)
+{
+    struct side mine = {0};
+    struct tt_port *port;
+    char address[TT_WIRE_ADDRESS];
+    size_t bytes;
+    int came = 0;
+    pair_meet(side, ignore_packet, &came);
+    must(side->ops->port_address(side->port, address, &bytes) == TUTTI_OK);
+    limit_descriptors(20);
+    must(side->ops->link_open(side->port, address, bytes, NULL, NULL, &mine.link) ==
+         TUTTI_ERR_LIMIT);
+    must(strstr(tutti_error(), "ulimit -n"));
+    must(side->ops->port_open(side->wire, ignore_packet, NULL, &port) == TUTTI_ERR_LIMIT);
+    pair_sync(side);
+    limit_descriptors(-1);
+    must(side->ops->link_open(side->port, address, bytes, NULL, NULL, &mine.link) == TUTTI_OK);
+    pair_sync(side);
+    must(side->lost == 0);
+    side->ops->link_close(mine.link);
+    pair_close(side);
+}
+
+static void without_descriptors_links_are_refused(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_limit, -1, NULL));
+}
+
 int main(void)
 {
     setenv("TUTTI_PEER_TIMEOUT", "2", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_sockets_of_the_wire_are_watched),
+        cmocka_unit_test(without_descriptors_links_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
