@@ -80,9 +80,10 @@ struct tt_parcel {
     struct tt_op *op; /* told when all of it has gone */
     char *owned;
     tutti_context *context;
-    uint64_t op_id; /* op's: it may have ended since */
-    int on_wire;    /* pieces that a wire still reads */
-    bool sent;      /* no longer in a list: given back with the last of them */
+    struct tt_peer *peer; /* it goes to */
+    uint64_t op_id;       /* op's: it may have ended since */
+    int on_wire;          /* pieces that a wire still reads */
+    bool sent;            /* no longer in a list: given back with the last of them */
     char header[TUTTI_HEADER_BYTES];
 };
 
@@ -106,6 +107,7 @@ struct tt_peer {
     /* Of a wire. */
     tutti_context *owner;
     struct tt_link *link;
+    int parcels;             /* that wait for it or that a wire has not ended */
     int wire_puts;           /* under way */
     bool asked;              /* for the address of another context than 0 */
     struct tt_asked address; /* that of context 0, as long as it is not there */

@@ -95,12 +95,14 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
     parcel->op = op;
     parcel->op_id = op ? op->id : 0;
     parcel->context = c;
+    parcel->peer = peer;
     if (p->header_bytes) memcpy(parcel->header, p->header, p->header_bytes);
     parcel->packet.header = parcel->header;
     if (!keep_data(parcel, bytes, lent)) {
         tt_parcel_give(c, parcel);
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
     }
+    peer->parcels++;
     await(c, peer, parcel);
     return TUTTI_OK;
 }
@@ -129,6 +131,7 @@ void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
 {
     struct tt_op *op = parcel->op;
     bool lives = op && op->id == parcel->op_id && !op->ended && op->kind != TT_OP_NONE;
+    parcel->peer->parcels--;
     tt_parcel_give(c, parcel);
     c->events++;
     if (lives) tt_op_gone(c, op);

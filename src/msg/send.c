@@ -191,9 +191,13 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     return status;
 }
 
+/* What a network has not taken yet is memory of ours: so many packets to a peer, and then whoever asks has to wait. */
+enum { IMMEDIATES_MOST = 128 };
+
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (tt_likely(peer->shares)) return tt_post_now(c, peer, p);
+    if (peer->parcels >= IMMEDIATES_MOST) return TUTTI_AGAIN;
     return tt_post_packet(c, peer, p, (int64_t)p->bytes, NULL, false);
 }
 

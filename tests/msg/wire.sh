@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program and storms with TUTTI_WIRE=1: processes of one machine that send each other everything over the
+# The conformance program, storms and floods with TUTTI_WIRE=1: processes of one machine that send each other everything over the
 # network library, as between machines, by whatever it picks and by TCP.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
@@ -13,3 +13,5 @@ TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
 TUTTI_REMOTE_KEYS=1 tutti run --timeout 100 -n 2 "$storm"
 TUTTI_REMOTE_KEYS=0 tutti run --timeout 100 -n 2 "$storm"
 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$storm"
+tutti run --timeout 100 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
+UCX_TLS=tcp,self tutti run --timeout 100 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
