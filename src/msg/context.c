@@ -7,8 +7,6 @@
 #include "msg/region.h"
 #include "msg/pull.h"
 
-/* Of the bulk of a ring; a quarter is the longest packet. Room for what is under way between two that run at the same time. */
-
 /* ---- One user at a time ---- */
 
 #ifndef NDEBUG

@@ -10,7 +10,7 @@
  *       tt_op        what was started here and will be told of by a packet (op.h)
  *       tt_parcel    a packet that waits for room, or for a connection
  *
- * A context and all it points to is used by the thread that uses the context, but for `posted`, and for what is in
+ * A context and all it points to is used by the thread that uses the context, but for `posted` and what lies beside it, and for what is in
  * pull.h. So no line of memory is written by two threads that use two contexts, unless they pull one message together.
  */
 #ifndef TT_MSG_INSIDE_H
@@ -163,6 +163,7 @@ struct tutti_context {
     int index;
     bool signals; /* somebody listens to signals given (fabric/fault.c) */
     _Alignas(TT_LINE) struct tt_work *_Atomic posted;
+    _Atomic bool has_portion; /* of a long message, posted and not taken: pull.h */
     /* The rest is of whoever uses the context. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;

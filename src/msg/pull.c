@@ -59,6 +59,7 @@ static void append(tutti_context *c, struct tt_range *range)
 
 static void take_range(tutti_context *c, void *arg)
 {
+    atomic_store_explicit(&c->has_portion, false, memory_order_relaxed);
     append(c, arg);
 }
 
@@ -151,7 +152,7 @@ static struct tt_op *new_pull(tutti_context *c, struct tutti_pending *r, struct 
     return op;
 }
 
-/* By the network, if it can reach it; else the origin is asked to send it. */
+/* By the network, if it can reach it; else the origin is asked to send it, by the owner. UNSUPPORTED: by that one. */
 static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct tt_op *op,
                                int64_t begin)
 {
@@ -160,12 +161,12 @@ static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct
                           .arg = {r->id, (uint64_t)begin, (uint64_t)op->bytes, op->id}};
     if (r->key_bytes)
         status = tt_wired_move(c, op, r->data, r->key_bytes, r->address + (uint64_t)begin, op->to);
-    if (status != TUTTI_ERR_UNSUPPORTED) return status;
+    if (status != TUTTI_ERR_UNSUPPORTED || c != r->context) return status;
     status = tt_post_packet(c, op->peer, &p, 0, NULL, false);
     return status == TUTTI_OK ? TUTTI_AGAIN : status;
 }
 
-/* AGAIN: it is under way. */
+/* AGAIN: it is under way. UNSUPPORTED: the owner can. */
 static tutti_status ask(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
 {
     struct tt_peer *peer = tt_peer_of(c, r->peer->rank, r->peer->context);
@@ -206,16 +207,18 @@ static const void *reach(const struct tt_fabric *f, const struct tutti_pending *
     return near || r->peer->rank != f->me ? near : (const void *)(uintptr_t)from;
 }
 
-/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the ring, made by two processors
- * at the same time, are the shorter way; but only one context asks for them: the origin would be what the others wait for,
- * while they can read. */
-static bool asks(const tutti_context *c, struct tutti_pending *r)
+/* Whether nobody but the owner can do anything: every piece has to be asked for. */
+static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
-    int asker = 0, me = c->index + 1;
-    if (!c->f->direct) return true;
-    if (!tt_reads_dearly(c->f)) return false;
-    return atomic_load_explicit(&r->asker, memory_order_relaxed) == me ||
-           atomic_compare_exchange_strong(&r->asker, &asker, me);
+    if (!r->peer->shares) return r->key_bytes == 0;
+    return !c->f->direct && !reach(c->f, r, r->address);
+}
+
+/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the ring, made by two processors
+ * at the same time, are the shorter way; the other contexts, which do not ask, read. */
+static bool asks(const tutti_context *c, const struct tutti_pending *r)
+{
+    return c == r->context && tt_reads_dearly(c->f);
 }
 
 /* In this machine: from where it lies, by the kernel, or by messages. */
@@ -235,6 +238,8 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
     return tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
 }
 
+static void give_back(struct tutti_pending *r, int piece);
+
 static void pull(tutti_context *c, struct tutti_pending *r, int piece)
 {
     int64_t begin = begin_of(r, piece), bytes = begin_of(r, piece + 1) - begin;
@@ -242,7 +247,49 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     if (status == TUTTI_OK)
         status = r->peer->shares ? pull_near(c, r, begin, bytes) : ask(c, r, begin, bytes);
     c->events++;
-    if (status != TUTTI_AGAIN) piece_ended(c, r, status);
+    if (status == TUTTI_ERR_UNSUPPORTED && c != r->context)
+        give_back(r, piece);
+    else if (status != TUTTI_AGAIN)
+        piece_ended(c, r, status);
+}
+
+/* ---- Back to the owner ---- */
+
+struct returned {
+    struct tt_work work;
+    struct tutti_pending *receipt;
+    int piece;
+};
+
+static void forget(struct returned *back)
+{
+    tt_receive_unref(back->receipt);
+    tt_free(back);
+}
+
+static void take_back(tutti_context *c, void *arg)
+{
+    struct returned *back = arg;
+    pull(c, back->receipt, back->piece);
+    forget(back);
+}
+
+static void drop_returned(struct tt_work *work)
+{
+    forget(tt_container_of(work, struct returned, work));
+}
+
+static void give_back(struct tutti_pending *r, int piece)
+{
+    struct returned *back = tt_alloc(sizeof *back);
+    if (!back) {
+        piece_ended(NULL, r, TUTTI_ERR_MEMORY);
+        return;
+    }
+    *back = (struct returned){.receipt = r, .piece = piece};
+    back->work = (struct tt_work){.work = take_back, .arg = back, .drop = drop_returned};
+    atomic_fetch_add(&r->refs, 1);
+    tt_work_post(r->context, &back->work);
 }
 
 /* ---- All of it ---- */
@@ -296,28 +343,35 @@ static void fill_ranges(struct tutti_pending *r)
     }
 }
 
+/* Unless it has not taken the last one: then it may not be advanced, and others find the portion in the client's list. */
+static void hand_one(tutti_context *to, struct tt_range *range)
+{
+    if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;
+    atomic_fetch_add(&range->receipt->refs, 1);
+    tt_work_post(to, &range->work);
+}
+
 /* The owner has the first portion, the others have theirs in the order of their numbers. */
 static void hand_out(tutti_context *c, struct tutti_pending *r)
 {
-    atomic_fetch_add(&r->refs, r->ranges);
+    atomic_fetch_add(&r->refs, 1);
     append(c, &r->range[0]);
     for (int i = 1, at = 0; i < r->ranges; i++, at++) {
         if (c->msg->context[at] == c) at++;
-        tt_work_post(c->msg->context[at], &r->range[i].work);
+        hand_one(c->msg->context[at], &r->range[i]);
     }
 }
 
 void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 {
     int contexts = atomic_load_explicit(&c->msg->contexts, memory_order_acquire);
-    cut(r, contexts);
+    cut(r, is_owners_alone(c, r) ? 1 : contexts);
     if (!make_ranges(r)) { /* then alone */
         cut(r, 1);
         r->range = &r->one;
     }
     fill_ranges(r);
     atomic_store_explicit(&r->left, r->pieces, memory_order_relaxed);
-    atomic_store_explicit(&r->asker, 0, memory_order_relaxed);
     if (r->ranges > 1) share(&c->msg->pulls, r);
     hand_out(c, r);
     tt_pull_advance(c);

@@ -7,12 +7,20 @@
  *        page boundaries ^           ^           ^
  *
  * Each context is posted its portion, and claims its pieces one by one; one that has nothing of its own left claims those of
- * others. So a portion whose context nobody advances holds nobody up, and nobody waits for the slowest.
+ * others. So a portion whose context nobody advances holds nobody up, and nobody waits for the slowest. A context that has
+ * not taken the portion that it was posted last gets no other: what it holds on to is one receipt, however many come.
+ *
+ * Whoever claims a piece has it there before its advance returns (it is copied, or the kernel reads it), or has told the
+ * network to get it, or asks its origin to send it. Only the owner asks. So nothing waits for packets to a context that
+ * stopped being advanced but for what its own handlers took; and the origin, whose one context sends all that is asked for,
+ * would send it no faster to several. A piece that another context claimed, and that the network turns out not to
+ * reach for it, goes back to the owner as posted work.
  *
  * A claim is a fetch-and-add of the portion's counter: who gets a number below the end has the piece, alone. Whoever ends the
  * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
- * its work queue; that one completes it, once. The receipt lasts until nobody refers to it: the owner until it is complete,
- * each posted portion until its context took it from its queue, each piece under way, and who looks for pieces.
+ * its work queue; that one completes it, once. What it takes to receive it (the packed copy, the hold on the layout, the
+ * wire's key) goes then: no piece is left that could use it. The receipt itself lasts until nobody refers to it: the owner until it
+ * is complete, each posted portion until its context took it from its queue, each piece under way, and who looks for pieces.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H
@@ -55,8 +63,6 @@ struct tutti_pending {
     struct tutti_pending *next_shared, **link; /* in the client's list */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces */
     _Atomic int refs, status;
-    _Atomic int
-        asker; /* 1 + the index of the context that has pieces sent, where reading is dear; 0: none yet */
 };
 
 /* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are there, maybe before
@@ -80,7 +86,7 @@ void tt_pull_close(tutti_context *context);
 
 /* All pieces have come, or failed. */
 void tt_receive_ready(tutti_context *context, struct tutti_pending *receipt);
-/* One reference less. */
+/* One reference less; with the last one it goes. */
 void tt_receive_unref(struct tutti_pending *receipt);
 /* Those of a peer that will never be complete. */
 void tt_receive_drop(struct tt_peer *peer);

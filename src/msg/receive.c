@@ -23,13 +23,21 @@ bool tt_receive_reserve(tutti_context *c)
     return false;
 }
 
+/* What it takes to receive it. */
+static void release(struct tutti_pending *r)
+{
+    if (r->layout) tt_layout_drop(r->layout);
+    tt_free(r->packed);
+    tt_free(r->data);
+    r->layout = NULL;
+    r->packed = r->data = NULL;
+}
+
 void tt_receive_unref(struct tutti_pending *r)
 {
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     if (r->range != &r->one) tt_free(r->range);
-    if (r->layout) tt_layout_drop(r->layout);
-    tt_free(r->packed);
-    tt_free(r->data);
+    release(r);
     tt_free(r);
 }
 
@@ -153,6 +161,7 @@ static void tell(tutti_context *c, const tutti_receive *into, tutti_status statu
 
 static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
+    release(r);
     tell(c, &r->into, status);
     c->events++;
     if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);

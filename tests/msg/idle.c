@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Contexts that nobody advances, or nobody any more, hold up no long message of another one, whatever way it goes, and
+ * keep nothing of it but one receipt each.
+ */
+#include "lib.h"
+
+#include "msg/pull.h"
+#include "type/layout.h"
+
+/* Received are pairs of words with a hole between them: | word | hole | word |. */
+enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, PATIENCE_S = 30 };
+
+static struct {
+    int begun;
+    struct told received;
+} here[MOST_CONTEXTS]; /* by rank: they may be threads */
+
+struct target {
+    struct rank *r;
+    char *memory, *packed;
+    tutti_type type;
+};
+
+static void on_long(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    struct target *t = arg;
+    (void)context;
+    *receive =
+        (tutti_receive){t->memory, m->bytes / PAIR, t->type, count, &here[t->r->me].received, 0};
+    here[t->r->me].begun++;
+}
+
+/* The other contexts are advanced until they have claimed a piece each, and then left. */
+static void begin_and_leave(struct rank *r)
+{
+    int begun = here[r->me].begun;
+    while (here[r->me].begun == begun) must(tutti_advance(r->context[0], NULL));
+    for (int i = 1; i < r->contexts; i++) must(tutti_advance(r->context[i], NULL));
+}
+
+static void wait_for(struct rank *r, const int *value, int wanted)
+{
+    int64_t end = tt_clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    while (*value < wanted) {
+        check(tt_clock_ns() < end, "a message stalls: %d of %d", *value, wanted);
+        must(tutti_advance(r->context[0], NULL));
+    }
+}
+
+static void send_all(struct rank *r, const char *data)
+{
+    struct told told = {0};
+    tutti_send send = {.to = endpoint(r, 1, 0),
+                       .dispatch = LONG,
+                       .data = data,
+                       .count = BYTES,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &told};
+    for (int i = 0; i < MESSAGES; i++) {
+        must(tutti_message_send(r->context[0], &send));
+        wait_for(r, &told.n, i + 1);
+        check(told.status == TUTTI_OK, "%d", (int)told.status);
+    }
+}
+
+static bool is_right(const char *memory, char *packed)
+{
+    for (int i = 0; i < BYTES / PAIR; i++) {
+        memcpy(packed + i * PAIR, memory + i * APART, PAIR / 2);
+        memcpy(packed + i * PAIR + PAIR / 2, memory + i * APART + PAIR, PAIR / 2);
+    }
+    return is_filled(packed, BYTES, 7);
+}
+
+static void receive_all(struct rank *r, struct target *t)
+{
+    for (int i = 0; i < MESSAGES; i++) {
+        memset(t->memory, 0, BYTES / PAIR * APART);
+        if (i == 1) begin_and_leave(r);
+        wait_for(r, &here[r->me].received.n, i + 1);
+        check(here[r->me].received.status == TUTTI_OK, "%d", (int)here[r->me].received.status);
+        check(is_right(t->memory, t->packed), "message %d", i);
+    }
+}
+
+/* What a context that is not advanced holds on to. */
+static void look(const tutti_context *c)
+{
+    int portions = 0;
+    for (struct tt_work *w = atomic_load(&c->posted); w; w = w->next, portions++) {
+        const struct tutti_pending *receipt = tt_container_of(w, struct tt_range, work)->receipt;
+        check(!receipt->packed && !receipt->layout, "it keeps the packed data");
+    }
+    check(portions <= 1, "%d portions wait", portions);
+}
+
+static void play(struct rank *r)
+{
+    struct target t = {.r = r, .memory = malloc(BYTES / PAIR * APART), .packed = malloc(BYTES)};
+    fill(t.memory, BYTES, 7);
+    must(tutti_type_vector(2, 1, 2, TUTTI_I32, &t.type));
+    must(tutti_dispatch(r->client, LONG, on_long, &t));
+    must(tutti_barrier(r->team));
+    if (r->me == 0) send_all(r, t.memory);
+    if (r->me == 1) receive_all(r, &t);
+    for (int i = 1; r->me == 1 && i < r->contexts; i++) look(r->context[i]);
+    must(tutti_barrier(r->team));
+    must(tutti_type_free(t.type));
+    free(t.memory);
+    free(t.packed);
+}
+
+int main(int argc, char **argv)
+{
+    return run_ranks(argc, argv, MOST_CONTEXTS, play);
+}
