@@ -18,7 +18,14 @@
  * reach it (where the origin has to send it, the handler's context does it alone).
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. A message is never lost:
- * where there is no room it waits at its origin. Nothing arrives at a context that nobody advances.
+ * where there is no room it waits at its origin, which does not leave before. Nothing arrives at a context that nobody advances.
+ *
+ * Leaving: tutti_finalize advances all contexts of the client until every message and put that was accepted has been taken
+ * by its target's context (a short one: lies where that one finds it; a long one: is received there), so it may wait for a
+ * rank that goes on and does not advance that context. It does not wait for ranks that are gone or in tutti_finalize too. No
+ * handler is called and no posted work done in it; completion functions may be, and are not any more for what is still under
+ * way when it returns. What comes to a rank in tutti_finalize, and what it has not taken before, is dropped: the
+ * sender's completion functions get PEER.
  *
  * In all declarations: "local" concerns this process alone; none of these functions blocks but where it says so; a
  * context given to a function is in use by the calling thread for the length of the call, so it may be given to

@@ -165,12 +165,6 @@ static void free_endpoints(struct tt_msg *msg)
     }
 }
 
-void tt_msg_leave(struct tt_msg *msg)
-{
-    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
-    for (int i = 0; i < n; i++) tt_wired_leave(msg->context[i]);
-}
-
 /* What refers to receipts first: they go with the last reference. */
 void tt_msg_close(struct tt_msg *msg)
 {

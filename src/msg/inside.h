@@ -60,6 +60,7 @@ struct tt_op {
     char *packed; /* freed with it */
     char *to;     /* where DATA go; `left` are to come */
     int64_t left;
+    bool users;                    /* the user's own, of a long message */
     int flows;                     /* parcels that send parts of `data` ... */
     bool answered;                 /* ... after which it ends */
     struct tutti_pending *receipt; /* of a pull */
@@ -98,7 +99,9 @@ struct tt_peer {
     bool shares; /* reached through shared memory */
     bool going;  /* it has gone; what it sent before is handled first */
     bool gone;
-    bool listed; /* among those with parcels */
+    bool leaving; /* it has told so by a packet ... */
+    bool told;    /* ... or has been */
+    bool listed;  /* among those with parcels */
     struct tt_peer *next_of_rank, *next_waiting;
     /* What came from it and is not done: ascending numbers. Fences wait for those before them. */
     struct tt_open *oldest, *newest;
@@ -145,8 +148,9 @@ struct tt_msg {
     pthread_mutex_t region_lock;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
     struct tt_wire *wire;
-    bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
-    bool keys;   /* it reaches into memory by itself */
+    bool forced;  /* the wire is used within the machine too: TUTTI_WIRE=1 */
+    bool keys;    /* it reaches into memory by itself */
+    bool leaving; /* what comes is dropped, what is posted not done */
     struct tt_shared_pulls pulls;
 };
 
@@ -320,6 +324,11 @@ void tt_receive_packet(tutti_context *context, struct tt_peer *peer,
 bool tt_receive_reserve(tutti_context *context);
 /* Acknowledges now, or when what came before it is done. */
 void tt_receive_fence(tutti_context *context, struct tt_peer *peer, uint64_t id);
+
+/* ---- Leaving (leave.c) ---- */
+
+/* The rank takes no more messages. */
+void tt_leave_heard(tutti_context *context, int rank);
 
 /* ---- Regions (region.c) ---- */
 

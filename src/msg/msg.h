@@ -29,7 +29,8 @@ enum tt_dispatch_id {
 /* Messaging of the client whose fabric this is, with context 0. What it maps of others it finds in the job's page and
  * arenas; nothing is connected. Errors: MEMORY, LIMIT, and of a job on several machines those of the wire. */
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **msg);
-/* Tells ranks on other machines that this one leaves, so that they take the end of its connections for no failure. */
+/* Blocks until what was accepted has been taken, or will never be (leave.c); then tells ranks on other machines that this one
+ * leaves, so that they take the end of its connections for no failure. */
 void tt_msg_leave(struct tt_msg *msg);
 /* Drops whatever is under way; no completion function is called. */
 void tt_msg_close(struct tt_msg *msg);

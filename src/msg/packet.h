@@ -27,6 +27,7 @@ enum tt_packet_kind {
     TT_PACKET_CARD, /* where is your context of this number? it, and the asking one's address as data */
     TT_PACKET_CARD_IS, /* there: number, address as data */
     TT_PACKET_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
+    TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
     TT_PACKET_KINDS
 };
 

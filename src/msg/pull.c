@@ -244,6 +244,7 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
 {
     int64_t begin = begin_of(r, piece), bytes = begin_of(r, piece + 1) - begin;
     tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
+    if (c->msg->leaving) status = TUTTI_ERR_PEER; /* the origin does not wait for it any more */
     if (status == TUTTI_OK)
         status = r->peer->shares ? pull_near(c, r, begin, bytes) : ask(c, r, begin, bytes);
     c->events++;

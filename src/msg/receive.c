@@ -314,14 +314,17 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
     end(c, r, status);
 }
 
+/* One that leaves has no handlers left. */
 static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    tt_take_fault(c, tt_fail(TUTTI_ERR_ARG,
-                             "a message from context %d of rank %d has dispatch %d, which nobody "
-                             "registered here",
-                             peer->context, peer->rank, p->dispatch));
+    tutti_status status = c->msg->leaving ? TUTTI_ERR_PEER : TUTTI_ERR_ARG;
+    if (status == TUTTI_ERR_ARG)
+        tt_take_fault(c, tt_fail(status,
+                                 "a message from context %d of rank %d has dispatch %d, which "
+                                 "nobody registered here",
+                                 peer->context, peer->rank, p->dispatch));
     if (p->kind != TT_PACKET_EAGER)
-        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], TUTTI_ERR_ARG);
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
 }
 
 static void renew(tutti_context *c)

@@ -47,6 +47,7 @@ struct tt_msg_ring {
 struct tt_mail {
     /* Of context 0's port, where the wire is used within a machine; 0: not told. */
     _Atomic uint32_t address_bytes;
+    _Atomic uint32_t leaving; /* the rank takes no more messages: leave.c */
     char address[TT_WIRE_ADDRESS];
     struct tt_mail_context {
         /* The offset of the ring that was announced last, 0: none; bit 0: the context is in use. */

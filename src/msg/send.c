@@ -140,6 +140,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     struct tt_packet p = packet_of(send);
     struct tt_op *op = op_of(c, send, TT_OP_LONG, peer);
     if (!op) return TUTTI_ERR_MEMORY;
+    op->users = send->dispatch < TUTTI_DISPATCHES;
     op->packed = packed;
     op->data = packed ? packed : send->data;
     op->bytes = bytes;

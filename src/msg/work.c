@@ -59,7 +59,8 @@ int tt_work_do(tutti_context *context)
     for (struct tt_work *next; w; w = next, n++) {
         next = w->next;
         bool ours = !w->drop;
-        w->work(context, w->arg); /* what is not ours may be gone then */
+        /* What is not ours may be gone then. */
+        if (!ours || !context->msg->leaving) w->work(context, w->arg);
         if (ours) tt_free(w);
     }
     return n;

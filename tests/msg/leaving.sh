@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that finalize with messages under way: threads, and processes by every way that messages go.
+set -eu
+leaving=$TUTTI_BUILD/tests/msg-leaving
+for how in once nothing together; do
+    "$leaving" threads 2 "$how"
+    tutti run --timeout 60 -n 2 "$leaving" "$how"
+    TUTTI_RING=4K tutti run --timeout 60 -n 2 "$leaving" "$how"
+    TUTTI_CMA=0 tutti run --timeout 60 -n 2 "$leaving" "$how"
+    if [ "${1:-}" = wire ]; then
+        TUTTI_WIRE=1 tutti run --timeout 60 -n 2 "$leaving" "$how"
+        TUTTI_WIRE=1 UCX_TLS=tcp,self tutti run --timeout 60 -n 2 "$leaving" "$how"
+    fi
+done
