@@ -187,17 +187,25 @@ typedef struct tutti_key {
     unsigned char bytes[TUTTI_KEY_BYTES];
 } tutti_key;
 
-/* Registers memory[0..bytes-1], which stays the caller's and must outlive the region. Errors: ARG, MEMORY, LIMIT, SYSTEM.
- * Local, one thread per client at a time. */
+/* Registers memory[0..bytes-1], which stays the caller's and must outlive the region. The region belongs to the client and
+ * goes with it at the latest. Errors: ARG, MEMORY, LIMIT (of the job's memory), SYSTEM. Does not block. Local, one thread per
+ * client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
                                                               size_t bytes, tutti_region **region);
-/* Not while somebody gets from it or puts to it. */
+/* Ends the registration; the memory stays as it is. Not while somebody gets from it or puts to it: that must have been told complete
+ * (done, or a fence) to whoever started it. Keys of it are of no use any more: a get or put that starts later is refused with
+ * ARG, by the call on one machine, else by its done. region may be NULL. Always OK. Does not block. Local, one thread
+ * per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
+/* The region's key, into *key. It is good in this job, for the client of the same number, until the region is
+ * freed, and may be kept and passed on at will. Errors: ARG (region or key is NULL), SYSTEM (the network gives none). Does
+ * not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 
 /* Copies `bytes` from `offset` in the region of the key's owner, which is the endpoint's rank. done: they are here. Errors,
- * nothing being started: ARG (outside the region, a key that is none or not of this rank), MEMORY, PEER. The owner
+ * nothing being started: ARG (outside the region; a key that is none, not of this rank, or, on one machine, of a region that was
+ * freed; memory that the kernel finds unmapped), MEMORY, PEER. `done` gets: OK; PEER; ARG (elsewhere: it was freed). The owner
  * must go on advancing its context where neither the machine nor the network reaches into memory by itself. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,

@@ -174,7 +174,7 @@ void tt_msg_close(struct tt_msg *msg)
         tt_work_drop(msg->context[i]);
         tt_pull_close(msg->context[i]);
     }
-    while (msg->regions) (void)tt_msg_region_free(msg->regions);
+    tt_region_close(msg);
     for (int i = 0; i < n; i++) free_context(msg->context[i]);
     tt_wired_close(msg);
     free_endpoints(msg);

@@ -145,6 +145,7 @@ struct tt_msg {
     tutti_endpoint *endpoints;
     tutti_region *regions;
     uint64_t regions_made;
+    struct tt_mark *free_marks; /* region.h */
     pthread_mutex_t region_lock;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
     struct tt_wire *wire;

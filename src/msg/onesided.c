@@ -3,6 +3,7 @@
  * Get and put, by the shortest of the ways that are open: plain loads and stores, the kernel, the network, messages to who
  * advances the owner's context. And fences.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "msg/region.h"
@@ -18,16 +19,27 @@ struct transfer {
     bool put;
 };
 
-static tutti_status by_fabric(const struct transfer *t)
+/* What the kernel finds unmapped is the argument's fault, on one side or the other. */
+static tutti_status by_kernel(const struct transfer *t, tt_address there)
 {
     struct tt_fabric *f = t->context->f;
+    errno = 0;
+    tutti_status status = t->put ? tt_fabric_write(f, t->peer->rank, there, t->here, t->bytes)
+                                 : tt_fabric_read(f, t->peer->rank, t->here, there, t->bytes);
+    if (status != TUTTI_ERR_SYSTEM || errno != EFAULT) return status;
+    return tt_fail(
+        TUTTI_ERR_ARG,
+        "the kernel cannot %s %lld bytes %s rank %d: the region's memory was unmapped while it "
+        "was registered, or the buffer here is none",
+        t->put ? "put" : "get", (long long)t->bytes, t->put ? "to" : "from", t->peer->rank);
+}
+
+static tutti_status by_fabric(const struct transfer *t)
+{
     tt_address there = t->key.address + (uint64_t)t->offset;
-    char *near = tt_fabric_reach(f, there);
-    if (near)
-        memcpy(t->put ? near : t->here, t->put ? t->here : near, (size_t)t->bytes);
-    else
-        return t->put ? tt_fabric_write(f, t->peer->rank, there, t->here, t->bytes)
-                      : tt_fabric_read(f, t->peer->rank, t->here, there, t->bytes);
+    char *near = tt_fabric_reach(t->context->f, there);
+    if (!near) return by_kernel(t, there);
+    memcpy(t->put ? near : t->here, t->put ? t->here : near, (size_t)t->bytes);
     return TUTTI_OK;
 }
 

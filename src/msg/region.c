@@ -3,7 +3,8 @@
  * Registered memory: who may be asked for which bytes.
  *
  * A key says whose region it is, where it lies and how long it is, and carries a hash of that, so that what is no key is told
- * before anything is touched.
+ * before anything is touched. Whoever shares memory with the owner also looks at the region's mark there, so that a key of
+ * a region that was freed is told likewise; of others the owner is asked, or the network's own keys refuse.
  */
 #include <string.h>
 
@@ -11,26 +12,94 @@
 
 #define KEY_MAGIC 0x796b2d6974747574u
 
-static uint64_t hash_of(const struct tt_region_key *key, int64_t stamp)
+enum { LANES = 4 };
+
+/* Each step is one-to-one in the word and in what was before, so one word that differs never goes unnoticed. In lanes, which
+ * do not wait for each other. */
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    uint64_t hash = KEY_MAGIC ^ (uint64_t)stamp;
-    uint64_t words[] = {(uint64_t)key->rank, (uint64_t)key->client, key->region,
-                        key->address,        key->memory,           key->bytes,
-                        key->wire_bytes};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u ^ hash >> 29;
-    return hash;
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
 }
 
-static void add(struct tt_msg *msg, tutti_region *region)
+static uint64_t hash_of(const struct tt_region_key *key, int64_t stamp)
+{
+    uint64_t word[sizeof *key / 8], lane[LANES] = {1, 2, 3, 4}, hash = KEY_MAGIC ^ (uint64_t)stamp;
+    memcpy(word, key, sizeof word);
+    word[0] = 0; /* itself */
+    for (size_t i = 0; i < sizeof word / 8; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] = mix(lane[k], word[i + k]);
+    for (size_t k = 0; k < LANES; k++) hash = mix(hash, lane[k]);
+    return hash;
+}
+_Static_assert(sizeof(struct tt_region_key) / 8 % LANES == 0, "whole steps");
+
+/* ---- Marks ---- */
+
+enum { MARKS_AT_ONCE = 512 }; /* a page */
+
+static _Atomic uint64_t *word_at(const struct tt_fabric *f, int64_t offset)
+{
+    return tt_fabric_at(f, offset);
+}
+
+/* Adds a page of them. */
+static tutti_status add_marks(struct tt_msg *msg)
+{
+    int64_t page;
+    struct tt_mark *made = NULL;
+    TT_TRY(tt_arena_alloc(&msg->f->arena, MARKS_AT_ONCE * 8, &page));
+    for (int i = 0; i < MARKS_AT_ONCE; i++) {
+        struct tt_mark *mark = tt_alloc(sizeof *mark);
+        if (!mark) break; /* the rest of the page is never used */
+        *mark = (struct tt_mark){page + i * 8, made};
+        made = mark;
+    }
+    if (!made) {
+        tt_arena_free(&msg->f->arena, page);
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory to register a region");
+    }
+    msg->free_marks = made;
+    return TUTTI_OK;
+}
+
+static tutti_status take_mark(struct tt_msg *msg, tutti_region *region)
+{
+    if (!msg->free_marks) TT_TRY(add_marks(msg));
+    region->mark = msg->free_marks;
+    msg->free_marks = region->mark->next;
+    atomic_store_explicit(word_at(msg->f, region->mark->offset), region->id, memory_order_release);
+    return TUTTI_OK;
+}
+
+static void give_mark(struct tt_msg *msg, struct tt_mark *mark)
+{
+    atomic_store_explicit(word_at(msg->f, mark->offset), 0, memory_order_release);
+    mark->next = msg->free_marks;
+    msg->free_marks = mark;
+}
+
+static bool is_live(const struct tt_fabric *f, const struct tt_region_key *key)
+{
+    if (key->mark <= 0 || key->mark % 8 != 0 || key->mark > f->segment->bytes - 8) return false;
+    return atomic_load_explicit(word_at(f, key->mark), memory_order_acquire) == key->region;
+}
+
+/* ---- Regions ---- */
+
+static tutti_status add(struct tt_msg *msg, tutti_region *region)
 {
     pthread_mutex_lock(&msg->region_lock);
     region->id = ++msg->regions_made;
-    region->next = msg->regions;
-    if (region->next) region->next->link = &region->next;
-    region->link = &msg->regions;
-    msg->regions = region;
+    tutti_status status = take_mark(msg, region);
+    if (status == TUTTI_OK) {
+        region->next = msg->regions;
+        if (region->next) region->next->link = &region->next;
+        region->link = &msg->regions;
+        msg->regions = region;
+    }
     pthread_mutex_unlock(&msg->region_lock);
+    return status;
 }
 
 tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti_region **made)
@@ -38,8 +107,12 @@ tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti
     tutti_region *region = tt_calloc(1, sizeof *region);
     if (!region) return tt_fail(TUTTI_ERR_MEMORY, "no memory to register a region");
     *region = (tutti_region){.msg = msg, .memory = memory, .bytes = bytes};
+    tutti_status status = add(msg, region);
+    if (status != TUTTI_OK) {
+        tt_free(region);
+        return status;
+    }
     if (msg->ops) tt_wired_map(msg, region);
-    add(msg, region);
     *made = region;
     return TUTTI_OK;
 }
@@ -50,10 +123,20 @@ tutti_status tt_msg_region_free(tutti_region *region)
     pthread_mutex_lock(&msg->region_lock);
     *region->link = region->next;
     if (region->next) region->next->link = region->link;
+    give_mark(msg, region->mark);
     pthread_mutex_unlock(&msg->region_lock);
     if (region->wire) msg->ops->unmap(region->wire);
     tt_free(region);
     return TUTTI_OK;
+}
+
+void tt_region_close(struct tt_msg *msg)
+{
+    while (msg->regions) (void)tt_msg_region_free(msg->regions);
+    for (struct tt_mark *mark; (mark = msg->free_marks) != NULL;) {
+        msg->free_marks = mark->next;
+        tt_free(mark);
+    }
 }
 
 tutti_status tt_msg_region_key(const tutti_region *region, tutti_key *key)
@@ -62,6 +145,7 @@ tutti_status tt_msg_region_key(const tutti_region *region, tutti_key *key)
     struct tt_region_key k = {.rank = msg->f->me,
                               .client = msg->f->client,
                               .region = region->id,
+                              .mark = region->mark->offset,
                               .address = tt_fabric_tell(msg->f, region->memory),
                               .memory = (uint64_t)(uintptr_t)region->memory,
                               .bytes = region->bytes};
@@ -85,6 +169,8 @@ tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int 
     if (k->rank != rank || k->client != msg->f->client)
         return tt_fail(TUTTI_ERR_ARG, "the key is of a region of rank %d, the endpoint of rank %d",
                        k->rank, rank);
+    if (tt_fabric_shares(msg->f, rank) && !is_live(msg->f, k))
+        return tt_fail(TUTTI_ERR_ARG, "rank %d has freed the region of this key", rank);
     if (offset < 0 || bytes < 0 || (uint64_t)bytes > k->bytes ||
         (uint64_t)offset > k->bytes - (uint64_t)bytes)
         return tt_fail(TUTTI_ERR_ARG, "%lld bytes from %lld on are not in a region of %llu bytes",
