@@ -29,9 +29,19 @@
  *
  * In all declarations: "local" concerns this process alone; none of these functions blocks but where it says so; a
  * context given to a function is in use by the calling thread for the length of the call, so it may be given to
- * one thread at a time (tutti_post alone takes it from any thread at any time). Handlers, completion functions and
- * posted work are called inside tutti_advance of their context, and may call anything here but for tutti_advance
- * of a context that is being advanced.
+ * one thread at a time (tutti_post alone takes it from any thread at any time).
+ *
+ * Handlers, completion functions and posted work are called while their context is advanced: in tutti_advance and what
+ * waits by it, for context 0 in any call that waits for a collective or tests one, completion functions also in the call that starts
+ * what completes at once, and in tutti_finalize. In them, of the same client:
+ *   may be called       tutti_message_send, _immediate, _receive, tutti_get, tutti_put, tutti_fence, in the context that they
+ *                       were given; tutti_post to any; tutti_endpoint_to, tutti_region_*, tutti_contexts, as far as their
+ *                       rules on threads allow; whatever only tells something
+ *   may not be called   whatever advances or waits: tutti_advance and its kin, of any context; collectives, blocking or started, tutti_test
+ *                       and tutti_wait, and calls that make, free, agree on or shrink teams; tutti_helper_stop;
+ *                       tutti_dispatch; tutti_init; tutti_finalize
+ * Builds with assertions end the process at the first advance or wait inside another one of the client, and say so; elsewhere what
+ * happens is undefined.
  */
 #ifndef TUTTI_MESSAGE_H
 #define TUTTI_MESSAGE_H
@@ -107,7 +117,10 @@ TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
 /* Tells that something is complete; called once, while the context it was started on is advanced. */
 typedef void tutti_done_fn(tutti_context *context, void *arg, tutti_status status);
 
-typedef struct tutti_pending tutti_pending; /* a message whose handler has put it off */
+/* A message whose handler has put it off. Belongs to the library; lasts until tutti_message_receive returned OK for it, or else
+ * until tutti_finalize, also if its origin is gone meanwhile (then `done` of a long one gets PEER). The pointer that a handler gets
+ * is good for nothing after it returned without putting the message off. */
+typedef struct tutti_pending tutti_pending;
 
 /* What a handler is told of a message. Lasts until the handler returns. */
 typedef struct tutti_message {

@@ -135,6 +135,7 @@ static tutti_status run_packed(tutti_team *team, struct tt_request *rq)
 tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
 {
     struct tt_prepared *prepared;
+    if (team) tt_msg_outside(team->client->msg, "a collective that blocks");
     if (!is_basic(rq)) return run_packed(team, rq);
     tutti_status status = find_shape(team, rq, &prepared);
     if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
@@ -293,6 +294,7 @@ tutti_status tutti_test(tutti_plan *plan)
 tutti_status tutti_wait(tutti_plan *plan)
 {
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    tt_msg_outside(plan->team->client->msg, "tutti_wait");
     tutti_status status = tt_exec_wait(plan->exec);
     finish(plan);
     return status;

@@ -31,6 +31,42 @@ void tt_leave(tutti_context *c)
 {
     if (--c->users == 0) atomic_store_explicit(&c->user, NULL, memory_order_release);
 }
+
+/* What this thread advances, the innermost first. */
+static _Thread_local const tutti_context *inside;
+
+void tt_msg_outside(const struct tt_msg *msg, const char *what)
+{
+    for (const tutti_context *c = inside; c; c = c->outer) {
+        if (c->msg != msg) continue;
+        tt_warn("%s inside a handler, completion function or posted work of context %d: these may "
+                "send, receive, post and the like, but not wait for anything (tutti/message.h)",
+                what, c->index);
+        tt_assert_failed("what a context calls neither advances nor waits", __FILE__, __LINE__);
+    }
+}
+
+static void go_inside(tutti_context *c)
+{
+    tt_msg_outside(c->msg, "tutti_advance, or a call that waits,");
+    c->outer = inside;
+    inside = c;
+}
+
+static void go_outside(const tutti_context *c)
+{
+    inside = c->outer;
+}
+#else
+static inline void go_inside(const tutti_context *c)
+{
+    (void)c;
+}
+
+static inline void go_outside(const tutti_context *c)
+{
+    (void)c;
+}
 #endif
 
 /* ---- Contexts ---- */
@@ -245,10 +281,12 @@ static tutti_status advance(tutti_context *c)
 tutti_status tt_msg_advance(tutti_context *c, int *events)
 {
     tt_enter(c);
+    go_inside(c);
     c->events = 0;
     tutti_status status = advance(c);
     if (tt_unlikely(status != TUTTI_OK)) tt_take_fault(c, status);
     *events = c->events;
+    go_outside(c);
     tt_leave(c);
     return tt_likely(c->status == TUTTI_OK) ? TUTTI_OK : tt_fail(c->status, "%s", c->why);
 }

@@ -201,6 +201,7 @@ struct tutti_context {
     bool lost_some;             /* whose links are to be closed */
     _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
     int users;
+    const tutti_context *outer; /* that this thread advances, and in which it advances this one */
 };
 
 /* ---- One user at a time (context.c): told where there are assertions ---- */

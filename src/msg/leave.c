@@ -165,6 +165,7 @@ static void go_on(struct tt_msg *msg)
 void tt_msg_leave(struct tt_msg *msg)
 {
     int n = atomic_load(&msg->contexts);
+    tt_msg_outside(msg, "tutti_finalize");
     begin(msg);
     go_on(msg);
     for (int i = 0; i < n; i++) tt_wired_leave(msg->context[i]);

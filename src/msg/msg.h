@@ -49,6 +49,17 @@ const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
 /* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is nothing to advance: one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
+/* Where there are assertions: `what`, which waits, is not called by anything that this thread advances of the client. */
+#ifdef NDEBUG
+static inline void tt_msg_outside(const struct tt_msg *msg, const char *what)
+{
+    (void)msg;
+    (void)what;
+}
+#else
+void tt_msg_outside(const struct tt_msg *msg, const char *what);
+#endif
+
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);
 tutti_status tt_msg_endpoint(struct tt_msg *msg, int rank, int context, tutti_endpoint **endpoint);
 int tt_msg_rank(const tutti_endpoint *endpoint);
