@@ -2,6 +2,9 @@
  *
  * Contexts that nobody advances, or nobody any more, hold up no long message of another one, whatever way it goes, and
  * keep nothing of it but one receipt each.
+ *
+ *     idle            as ranks are
+ *     idle refused    the network, which is asked first, takes no key: what others claimed goes back to the owner
  */
 #include "lib.h"
 
@@ -97,8 +100,30 @@ static void look(const tutti_context *c)
     check(portions <= 1, "%d portions wait", portions);
 }
 
+static bool is_refused;
+
+static tutti_status refuse(struct tt_link *link, const void *key, size_t bytes,
+                           struct tt_wire_key **opened)
+{
+    (void)link;
+    (void)key;
+    (void)bytes;
+    (void)opened;
+    return TUTTI_ERR_UNSUPPORTED;
+}
+
+static void refuse_keys(struct tt_msg *msg)
+{
+    static struct tt_wire_ops ops;
+    check(msg->ops && msg->keys, "there is no network with keys");
+    ops = *msg->ops;
+    ops.key_open = refuse;
+    msg->ops = &ops;
+}
+
 static void play(struct rank *r)
 {
+    if (is_refused) refuse_keys(r->context[0]->msg);
     struct target t = {.r = r, .memory = malloc(BYTES / PAIR * APART), .packed = malloc(BYTES)};
     fill(t.memory, BYTES, 7);
     must(tutti_type_vector(2, 1, 2, TUTTI_I32, &t.type));
@@ -115,5 +140,6 @@ static void play(struct rank *r)
 
 int main(int argc, char **argv)
 {
-    return run_ranks(argc, argv, MOST_CONTEXTS, play);
+    is_refused = argc == 2;
+    return run_ranks(is_refused ? 1 : argc, argv, MOST_CONTEXTS, play);
 }
