@@ -33,7 +33,8 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
     s->call.coll = TT_COLL_bcast;
 }
 
-static const struct tt_composition composition = {.stages = 3, .stage = stage, .units = 2};
+static const struct tt_composition composition = {
+    .stages = 3, .stage = stage, .slices = true, .units = 2};
 
 const struct tt_algorithm tt_allreduce_composed = {
     .coll = TT_COLL_allreduce,

@@ -8,6 +8,10 @@
  *
  *     allreduce     reduce on each node to its leader, allreduce among leaders, bcast on each node
  *
+ * Where a row allows it, a long vector is cut into slices, and each slice's stages are in a lane, with a share of the windows
+ * and TMP of its own. Lanes have nothing to do with each other, so while one slice is between the nodes another is on
+ * them.
+ *
  * A row says which stages there are, in a function of (team, rank, which); building, counting, and that each stage has phases
  * of its own are the same for all and are here.
  */
@@ -44,6 +48,7 @@ struct tt_composition {
     /* Bytes of TMP that last through all stages, from its beginning; NULL: none. */
     int64_t (*kept)(const struct tt_team *team, int me);
     bool adjacent; /* needs nodes of adjacent ranks */
+    bool slices;   /* a long vector may be cut into slices, each in a lane */
     int64_t units; /* elements that half a window must hold */
 };
 

@@ -36,7 +36,7 @@ static int64_t kept(const struct tt_team *team, int me)
 }
 
 static const struct tt_composition composition = {
-    .stages = 2, .stage = stage, .kept = kept, .units = 2};
+    .stages = 2, .stage = stage, .kept = kept, .slices = true, .units = 2};
 
 const struct tt_algorithm tt_reduce_composed = {
     .coll = TT_COLL_reduce,

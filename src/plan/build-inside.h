@@ -23,6 +23,7 @@ struct tt_builder {
     uint32_t entries_taken; /* by exchanges so far */
     uint32_t value_base;    /* of flag values in this phase */
     int64_t scratch;        /* bytes of TMP that it uses so far: each phase begins anew */
+    int64_t lane_tmp;       /* where that of the lane begins, behind those before */
     size_t varied;          /* the last step that varies: it alone has the last entry of varies */
     const struct tt_subteam *part; /* NULL: the whole team */
     int64_t part_tmp;              /* where its TMP begins */

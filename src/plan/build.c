@@ -84,6 +84,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->depth = b->dead = 0;
     b->entries_taken = 0;
     b->value_base = 0;
+    b->scratch = b->lane_tmp = 0;
     b->last_dropped = true; /* there is no step to add to */
     b->part = NULL;
     b->part_tmp = 0;
@@ -278,7 +279,7 @@ void tt_await_lane(struct tt_builder *b, int writer, int writers_lane, uint32_t 
 
 void tt_await(struct tt_builder *b, int writer, uint32_t value)
 {
-    tt_await_lane(b, writer, 0, value);
+    tt_await_lane(b, writer, b->part ? (int)b->plan.lanes - 1 : 0, value);
 }
 
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len)
@@ -443,13 +444,14 @@ void tt_lane(struct tt_builder *b)
     b->plan.lanes++;
     b->last_dropped = true;
     b->homes.n = 0;
+    b->scratch = b->lane_tmp = b->plan.tmp_bytes;
     lane(b)->first = (uint32_t)b->steps.n;
 }
 
 void tt_phase(struct tt_builder *b, int phase)
 {
     b->value_base = (uint32_t)phase * TT_PHASE_VALUES;
-    b->scratch = 0;
+    b->scratch = b->lane_tmp;
 }
 
 void tt_open(struct tt_builder *b, uint32_t buffers)

@@ -237,6 +237,37 @@ static void names_are_found(void **state)
     assert_null(tt_algorithm_find(TT_COLL_barrier, "no such"));
 }
 
+/* Slices of a long vector, each in a lane; not on one node, nor where each rank is alone. */
+static int lanes_of(const struct tt_algorithm *a, int64_t bytes, int nodes)
+{
+    int node[8];
+    struct plans all;
+    struct tt_map map = plans_map(8);
+    struct tt_problem problem = plans_problem(a->coll, 8, bytes / 8);
+    for (int r = 0; r < 8; r++) node[r] = r * nodes / 8;
+    map.nodes = nodes;
+    map.node = node;
+    assert_true(plans_make(&all, a, &problem, &map));
+    int lanes = (int)all.plans[0]->lanes;
+    for (int r = 0; r < 8; r++) assert_int_equal(all.plans[r]->lanes, lanes);
+    plans_free(&all);
+    return lanes;
+}
+
+static void long_vectors_stream_through_composed_plans(void **state)
+{
+    (void)state;
+    const struct tt_algorithm *rows[] = {&tt_allreduce_composed, &tt_reduce_composed};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(lanes_of(rows[i], 1 << 20, 3), 4);
+        assert_int_equal(lanes_of(rows[i], 128 << 10, 3), 2);
+        assert_int_equal(lanes_of(rows[i], 64 << 10, 3), 1);
+        assert_int_equal(lanes_of(rows[i], 1 << 20, 1), 1);
+        assert_int_equal(lanes_of(rows[i], 1 << 20, 8), 1);
+    }
+    assert_int_equal(lanes_of(&tt_bcast_composed, 1 << 20, 3), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +276,7 @@ int main(void)
         cmocka_unit_test(formulas_hold_for_more_ranks),
         cmocka_unit_test(formulas_hold_on_several_nodes),
         cmocka_unit_test(formulas_hold_in_rank_order),
+        cmocka_unit_test(long_vectors_stream_through_composed_plans),
         cmocka_unit_test(in_place_saves_a_copy_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),
     };

@@ -140,6 +140,11 @@ static void long_ones(const struct tt_algorithm *a, int p)
             problem.call.slice = 4096;
             map.win_bytes = 9000;
         }
+        map.win_bytes = 128 << 10;
+        problem.call.n = 20000; /* four slices for which each of a node's ranks reduces a part */
+        problem.call.slice = 40 << 10;
+        problem.call.in_place = false;
+        if (tt_coll_has_op(a->coll) && !tt_call_counts(&problem.call)) variants(a, problem, &map);
     }
 }
 
