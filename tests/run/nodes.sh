@@ -21,6 +21,7 @@ if [ -z "$TUTTI_TEST_BRIEF" ]; then
     on 8 4,2,1,1 env
     on 8 1,1,2,1,1,1,1 env
     on 4 1,2,1 env TUTTI_EAGER=0
+    on 4 2,1,1 env TUTTI_SLICE=256 # composed plans in lanes
 fi
 if [ "$how" = processes ] && [ -z "$TUTTI_TEST_BRIEF" ]; then
     on 6 3,3 env
