@@ -8,8 +8,9 @@
 
 #include "fabric/ucx.h"
 
-/* Seconds for which closing a port still sends what was accepted, to peers that take it. */
-enum { LINGER_S = 1 };
+/* Milliseconds for which closing a port still sends what was accepted, to peers that take it; and for which it waits for
+ * handshakes only, when another port of the wire has waited in vain. */
+enum { LINGER_MS = 1000, SHORT_MS = 50 };
 /* While something happens all the time, the clock is looked at only so often. */
 enum { BUSY = 4096 };
 
@@ -120,11 +121,28 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
     return status;
 }
 
+static bool has_operations(const struct tt_port *port)
+{
+    for (const struct tt_ring *at = port->links.next; at != &port->links; at = at->next) {
+        const struct tt_link *link = tt_container_of(at, const struct tt_link, ring);
+        if (!tt_ring_empty(&link->under_way) || !tt_ring_empty(&link->unflushed) ||
+            !tt_ring_empty(&link->in_flush))
+            return true;
+    }
+    return false;
+}
+
+static bool may_linger(const struct tt_port *port, int64_t begin_ns)
+{
+    bool in_vain = atomic_load(&port->wire->left) > 0 && !has_operations(port);
+    return tt_clock_ns() - begin_ns < (in_vain ? SHORT_MS : LINGER_MS) * INT64_C(1000000);
+}
+
 /* Lets the links close that are closing; a second is enough for what lies here and is wanted there. */
 static void linger(struct tt_port *port)
 {
-    int64_t end_ns = tt_clock_ns() + LINGER_S * INT64_C(1000000000);
-    while (!tt_ring_empty(&port->links) && tt_clock_ns() < end_ns) {
+    int64_t begin_ns = tt_clock_ns();
+    while (!tt_ring_empty(&port->links) && may_linger(port, begin_ns)) {
         tt_ucx.ucp_worker_progress(port->worker);
         tt_ucx_ops_done(port);
         port->stirred = true;
@@ -143,10 +161,12 @@ static void linger(struct tt_port *port)
 
 /* UCX 1.13 stops at an assertion (ucp_request.c: wireup) when a worker is destroyed in which messages of a connection's
  * set-up still wait, as they do after a peer was given up, or never took them. So such a worker is left as it is: it, the
- * context it belongs to (tt_ucx_close) and its sockets go with the process. */
+ * context it belongs to (tt_ucx_close) and its sockets go with the process. So are those of the same wire that are closed
+ * after it: of connections that others make UCX tells nothing, and they wait for the same peers. */
 static bool must_be_left(const struct tt_port *port)
 {
-    return KEEPS_WORKERS && (port->failed || !tt_ring_empty(&port->links));
+    return KEEPS_WORKERS &&
+           (port->failed || !tt_ring_empty(&port->links) || atomic_load(&port->wire->left) > 0);
 }
 
 void tt_ucx_port_close(struct tt_port *port)
