@@ -226,7 +226,8 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
 /* A started step, to be waited for. */
 typedef uint32_t tt_started;
 
-void tt_lane(struct tt_builder *b); /* the next lane begins; lane 0 has begun */
+/* The next lane begins; lane 0 has begun. Its TMP lies behind that of all before. */
+void tt_lane(struct tt_builder *b);
 /* From now on flag values are counted from phase * TT_PHASE_VALUES, so that the phases of an
  * algorithm, each built without knowing the others, never use a value twice; and TMP is given out anew, so nothing in
  * it lasts from one phase to the next. */
@@ -243,7 +244,8 @@ void tt_wait(struct tt_builder *b, tt_started started);
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
 void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-void tt_await(struct tt_builder *b, int writer, uint32_t value); /* its lane 0 */
+/* The writer's lane 0; in a part, its lane of the number of the one being built. */
+void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 /* to <- from[0] op from[1] op ...; k >= 1. `to` may be the same range as one of them. */
