@@ -16,4 +16,15 @@ sm) export UCX_TLS=sm,self UCX_POSIX_ERROR_HANDLING=y UCX_SYSV_ERROR_HANDLING=y 
 choice) ;;
 *) exit 2 ;;
 esac
-exec "$TUTTI_BUILD/tests/$1"
+
+# UCX 1.13 now and then stops at an assertion of its own when a peer dies (docs/open.md): then nothing is shown, and the
+# test is run again, aloud, at most twice.
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+for ((left = 2; ; left--)); do
+    status=0
+    "$TUTTI_BUILD/tests/$1" >"$out" 2>&1 || status=$?
+    cat "$out"
+    [ $status -ne 0 ] && [ $left -gt 0 ] && grep -qE '^\[.*(wireup_ep\.c|uct_iface\.h):[0-9]+ +Assertion' "$out" || exit $status
+    echo 'wire: UCX stopped at an assertion of its own: once more'
+done
