@@ -28,10 +28,19 @@ static void count_piece(struct tt_message *m)
     if (--m->left == 0) m->complete = true;
 }
 
+/* A buffer is closed before all is moved when its owner has failed, or left, with this execution. Why comes apart, as to one that
+ * waits for a signal; until then the step is not complete. */
+static bool is_closed(struct tt_transfer *x, tutti_status status)
+{
+    x->closed = x->exec && x->opened && status == TUTTI_ERR_ARG;
+    return x->closed;
+}
+
 void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_transfer *x = arg;
     (void)context;
+    if (is_closed(x, status)) return;
     if (x->counts) x->far->under_way--;
     if (x->exec && status != TUTTI_OK)
         failed(x, status);
@@ -45,6 +54,7 @@ void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
 static tutti_status started(struct tt_transfer *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    if (is_closed(x, status)) return TUTTI_OK;
     if (status != TUTTI_ERR_PEER) tt_transfer_unlist(x);
     tt_far_moved(x->far->context, x, status);
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
@@ -209,6 +219,7 @@ static tutti_status start_piece(const struct way *w, int64_t there, int64_t here
     struct tt_transfer *x = begin(w->exec, w->message, w->m->rank, w->here + here, n);
     if (!x) return TUTTI_ERR_MEMORY;
     x->takes = !w->put;
+    x->opened = true;
     x->left = w->left;
     if (w->message) w->message->left++;
     if (w->left) ++*w->left;
@@ -363,6 +374,8 @@ bool tt_far_fail(struct tt_exec *exec)
         after = x->after;
         if (x->posted)
             withdraw(exec->team, x);
+        else if (x->closed)
+            tt_transfer_free(x);
         else if (x->takes)
             writes = true;
         else
@@ -377,6 +390,8 @@ void tt_far_forget(struct tt_exec *exec)
     while (exec->abroad->moving) {
         if (exec->abroad->moving->posted)
             withdraw(exec->team, exec->abroad->moving);
+        else if (exec->abroad->moving->closed)
+            tt_transfer_free(exec->abroad->moving);
         else
             tt_transfer_unlist(exec->abroad->moving);
     }

@@ -77,6 +77,8 @@ struct tt_transfer {
     uint32_t lane;
     bool takes;  /* it writes to memory of this rank */
     bool posted; /* a recv whose message has not come */
+    bool opened; /* to or from a buffer that the peer opened ... */
+    bool closed; /* ... and has closed: it will never be complete */
     bool counts; /* among those under way, which are waited for before the rank leaves */
     char *at;
     int64_t len;

@@ -86,6 +86,9 @@ watched 10 4
 in_host h2 kill -9 "$pid"
 told '[0-35-7]' 7 'rank 4 on h2 is gone: its process ended' 4000
 
+# Left in order: told only because it is still waited for.
+until_lines 7 '^rank [0-57]: after [0-9]+ ms: rank 6 left the job while it was still needed$' 30 "$boot" left 6
+
 # Cut off: the configured time passes, and no more. Those on the wrong side see the others gone.
 watched 4 7
 cut h4
@@ -93,6 +96,4 @@ told '[0-6]' 7 'rank 7 on h4 cannot be reached: no answer for 4 s' 5000
 mend h4
 in_host h4 kill -9 "$pid"
 
-# Left in order: told only because it is still waited for.
-until_lines 7 '^rank [0-57]: after [0-9]+ ms: rank 6 left the job while it was still needed$' 30 "$boot" left 6
-echo 'four hosts: places, cards, trouble, killed, cut off, left'
+echo 'four hosts: places, cards, trouble, killed, left, cut off'
