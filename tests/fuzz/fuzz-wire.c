@@ -106,7 +106,7 @@ static size_t step(struct play *play, const uint8_t *at, size_t left)
     size_t n = tt_min(at[3], (int64_t)left - 4);
     if (at[0] & 1) tt_order_open(play->order, at[0] & 2);
     if (at[0] & 4)
-        take_junk(play, !(at[0] & 16), at + 4, n, at[1] % 4);
+        take_junk(play, !(at[0] & 16), at + 4, n, (size_t)tt_min(at[1] % 4, (int64_t)n));
     else
         take_good(play, at[1] % LINKS, at[2] % NUMBERS, at[0] & 8, at + 4, n);
     return 4 + n;
