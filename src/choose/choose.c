@@ -99,6 +99,7 @@ static const struct spread_row spread[] = {
     {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, ANY_RANKS, false, false},
     {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, ANY_RANKS, true, true},
     {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
+    {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, false},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, false},
     {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, false},
 };
