@@ -91,6 +91,12 @@ static inline void tt_relax(void)
 #endif
 }
 
+/* It has yielded as often as it will: it goes to sleep next. */
+static inline bool tt_wait_is_late(const struct tt_wait *w)
+{
+    return w->yielded >= w->patience->yields;
+}
+
 /* It sleeps between looks, so that there is time for looking at more. */
 static inline bool tt_wait_is_long(const struct tt_wait *w)
 {

@@ -303,15 +303,49 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
     return t->remote && tt_team_is_far(t, rank) && tt_far_waits_for(exec, rank);
 }
 
+/* Another number after each step of a lane, but for those within a generated exchange; never 0. */
+static uint64_t place(const struct tt_exec *exec)
+{
+    uint64_t sum = 1;
+    for (uint32_t i = 0; i < exec->plan->lanes; i++) {
+        const struct tt_iter *iter = &exec->lane[i].iter;
+        sum += iter->at;
+        for (int k = 0; iter->unrolls && k < iter->depth; k++)
+            sum += (uint64_t)iter->loop[k].turn << 16 * (TT_DEPTH - k);
+    }
+    return sum;
+}
+
+/* Where an execution that is waited for was seen last; place 0: it was not looked for yet. */
+struct progress {
+    uint64_t place, events;
+};
+
+/* What comes over a network comes in parts: after one the next is looked for at once, instead of giving up the turn. And
+ * one that got on waits for something else now, for which it has patience again; whether it did is asked before it
+ * would sleep. */
+static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
+{
+    struct progress now = {seen->place, exec->team->events};
+    if (tt_unlikely(tt_wait_is_late(wait))) now.place = place(exec);
+    bool moved = now.events != seen->events || (seen->place && now.place != seen->place);
+    if (tt_unlikely(moved))
+        tt_wait_afresh(wait);
+    else
+        tt_wait_more(wait);
+    *seen = now;
+}
+
 tutti_status tt_exec_wait(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     struct tt_wait wait;
     tt_exec_advance(exec);
     if (exec->state != TT_EXEC_IDLE) {
+        struct progress seen = {.events = t->events};
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
-            tt_wait_more(&wait);
+            wait_more(exec, &wait, &seen);
             tt_team_check(t, tt_wait_is_long(&wait));
         }
         tt_wait_done(&wait);

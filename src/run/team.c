@@ -411,7 +411,8 @@ void tt_team_advance_all(struct tt_team *t)
 
 void tt_team_advance(struct tt_team *t)
 {
-    if (tt_unlikely(t->context && !tt_msg_is_idle(t->context))) (void)advance_context(t);
+    if (tt_unlikely(t->context && !tt_msg_is_idle(t->context)))
+        t->events += (uint64_t)advance_context(t);
     if (tt_unlikely(t->broken != TUTTI_OK)) {
         end_all(t);
         return;

@@ -120,6 +120,7 @@ struct tt_team {
     uint32_t failures;       /* of the job, looked through */
     bool left;               /* a member has left the job */
     int culprit;             /* the rank of the job for which it broke */
+    uint64_t events;         /* of the context, that collectives saw */
     uint32_t looks;          /* in vain, of those that wait */
     uint32_t history;        /* fingerprint of all that has run */
     tutti_status broken;     /* not OK: nothing works on this team any more */
