@@ -72,7 +72,8 @@ static tutti_status set_up(tutti_client *client)
     if (client->fabric.nodes > 1) TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_far_add(client->far, &client->world->run, 0);
-    return tt_boot_meet(&client->fabric);
+    TT_TRY(tt_boot_meet(&client->fabric));
+    return tt_msg_met(client->msg);
 }
 
 /* A rank that cannot join tells those that wait for it. */

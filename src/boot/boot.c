@@ -319,14 +319,14 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     bool launched_otherwise = tt_machines_has(f->job);
     tutti_status here = launched_otherwise ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
-    if (f->job->nodes > 1) here = tt_machines_agree(f, here, tt_watch_port(f));
+    if (f->job->nodes > 1) here = tt_machines_agree(f, here);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
     return here;
 }
 
-tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes)
+tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes)
 {
-    return tt_machines_has(f->job) ? tt_machines_tell(f, address, bytes) : TUTTI_OK;
+    return f->job->nodes > 1 ? tt_machines_show(f, tt_watch_port(f), address, bytes) : TUTTI_OK;
 }
 
 /* ---- Addresses ---- */
@@ -377,8 +377,9 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (asked->reply && !tt_pmix_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_late(f, rank, asked)) return TUTTI_AGAIN;
     tutti_status status = tt_machines_end_card(asked->reply, rank, &card);
-    *asked = (struct tt_asked){.refused = status != TUTTI_OK};
-    if (status != TUTTI_OK) return unreachable(f, rank);
+    bool reachable = status == TUTTI_OK && card.wire_bytes > 0;
+    *asked = (struct tt_asked){.refused = !reachable};
+    if (!reachable) return unreachable(f, rank);
     memcpy(address, card.wire, card.wire_bytes);
     *bytes = card.wire_bytes;
     return TUTTI_OK;

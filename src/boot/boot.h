@@ -16,14 +16,15 @@ tutti_status tt_boot_attach(struct tt_seat *seat);
 void tt_boot_detach(struct tt_seat *seat);
 
 /* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
- * cores and patience. Errors: PEER if a rank failed before, MISMATCH if this one has settings of
+ * cores, patience and one_kernel. Errors: PEER if a rank failed before, MISMATCH if this one has settings of
  * TT_ALIKE_LIST otherwise. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* ---- Of a job on several machines ---- */
 
-/* What this rank's client can be reached by over the wire, told once, before tt_boot_meet. On one machine nothing. */
-tutti_status tt_boot_tell(struct tt_fabric *f, const void *address, size_t bytes);
+/* After the ranks have met, collective over the job: what this rank's client can be reached by over the wire. A rank that
+ * has nothing (bytes 0) comes too. On one machine nothing. Errors: BOOT. */
+tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* An address that is asked for; all 0 before. */
 struct tt_asked {
     struct tt_pmix_reply *reply;

@@ -15,7 +15,6 @@
  */
 #include "boot/machines.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,19 +35,9 @@ struct member {
 enum stage { NEVER, IN, OUT };
 
 static struct {
-    pthread_mutex_t lock; /* of told */
     _Atomic enum stage stage;
     struct member member;
-    struct address *told;
-} joined = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* What a client told, until its card is shown. */
-struct address {
-    const struct tt_fabric *fabric;
-    struct address *next;
-    size_t bytes;
-    uint8_t wire[TT_WIRE_ADDRESS];
-};
+} joined;
 
 int tt_machines_peer_timeout(void)
 {
@@ -372,13 +361,17 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
 {
     struct tt_terms theirs;
     int neighbours = 0, shared = 0; /* ranks on this kernel, and processors */
+    uint64_t first = 0;             /* the kernel of machine 0 */
     f->cores = 0;
+    f->one_kernel = true;
     for (int node = 0; node < f->job->nodes; node++) {
         int leader = leader_of(f->job, node);
         TT_TRY(terms_from(f->client, leader, &theirs));
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         f->cores += theirs.cores;
         f->direct = f->direct && theirs.direct;
+        if (node == 0) first = theirs.kernel;
+        f->one_kernel = f->one_kernel && first != 0 && theirs.kernel == first;
         if (theirs.kernel == mine->kernel) neighbours += theirs.ranks;
         if (theirs.kernel == mine->kernel) shared += theirs.cores;
         if (node > 0) continue;
@@ -397,30 +390,14 @@ static void come_all(const struct tt_fabric *f)
     }
 }
 
-/* What the client told, if it did; taken out. */
-static struct address *take_told(const struct tt_fabric *f)
-{
-    pthread_mutex_lock(&joined.lock);
-    struct address **at = &joined.told, *a;
-    while (*at && (*at)->fabric != f) at = &(*at)->next;
-    a = *at;
-    if (a) *at = a->next;
-    pthread_mutex_unlock(&joined.lock);
-    return a;
-}
-
-static tutti_status show_card(const struct tt_fabric *f, uint16_t port)
+static tutti_status show_card(const struct tt_fabric *f, uint16_t port, const void *wire,
+                              size_t wire_bytes)
 {
     char key[TT_PMIX_KEY];
     uint8_t bytes[TT_CARD_BYTES];
-    struct tt_card card = {.port = port};
-    struct address *told = take_told(f);
+    struct tt_card card = {.port = port, .wire_bytes = (uint16_t)wire_bytes};
     card.addresses = (uint8_t)tt_machines_addresses(card.address);
-    if (told) {
-        card.wire_bytes = (uint16_t)told->bytes;
-        memcpy(card.wire, told->wire, told->bytes);
-        tt_free(told);
-    }
+    if (wire_bytes) memcpy(card.wire, wire, wire_bytes);
     size_t n = tt_card_write(&card, bytes);
     return tt_pmix_put(TT_PMIX_REMOTE, key_of(key, f->client, "card"), bytes, n);
 }
@@ -431,39 +408,28 @@ static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struc
     char text[256];
     snprintf(text, sizeof text, "%s", tutti_error());
     (void)exchange(&joined.member, f->client, terms);
-    tt_free(take_told(f));
     return tt_fail(status, "%s", text);
 }
 
-tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status, uint16_t port)
+tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 {
     struct tt_terms mine = terms_of(f, status);
     if (status != TUTTI_OK) return refuse(f, status, &mine);
     TT_TRY(exchange(&joined.member, f->client, &mine));
     TT_TRY(compare_all(f, &mine));
     come_all(f);
-    TT_TRY(show_card(f, port));
-    return fence(false);
+    return TUTTI_OK;
 }
 
 /* ---- Cards ---- */
 
-tutti_status tt_machines_tell(struct tt_fabric *f, const void *wire, size_t bytes)
+/* The others wait for this rank at the fence, though it may have nothing to show. */
+tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
-    struct address *a = tt_calloc(1, sizeof *a);
-    if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an address");
-    if (bytes > sizeof a->wire) {
-        tt_free(a);
-        return tt_fail(TUTTI_ERR_LIMIT, "an address of %zu bytes, more than %d", bytes,
-                       TT_WIRE_ADDRESS);
-    }
-    *a = (struct address){.fabric = f, .bytes = bytes};
-    memcpy(a->wire, wire, bytes);
-    pthread_mutex_lock(&joined.lock);
-    a->next = joined.told;
-    joined.told = a;
-    pthread_mutex_unlock(&joined.lock);
-    return TUTTI_OK;
+    tt_assert(bytes <= TT_WIRE_ADDRESS);
+    tutti_status shown = show_card(f, port, wire, bytes);
+    tutti_status met = fence(false);
+    return met != TUTTI_OK ? met : shown;
 }
 
 struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank)

@@ -25,12 +25,13 @@ tutti_status tt_machines_return(void);
 /* Whether this process is in such a job, whose memory this is. */
 bool tt_machines_has(const struct tt_job_page *job);
 
-/* What this rank can be reached by: told with the card when the machines agree. */
-tutti_status tt_machines_tell(struct tt_fabric *f, const void *wire, size_t bytes);
 /* Collective over a job on several machines, whose ranks have met on each, with `status` as outcome: compares the
- * terms, settles f->direct, read_cost and cores for all of them, and tells this rank's card, with `port` and
- * the machine's addresses. Errors: BOOT, VERSION, MISMATCH, PEER (ranks of another machine cannot go on). */
-tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status, uint16_t port);
+ * terms, settles f->direct, read_cost, cores and patience for all of them, and one_kernel. Errors: BOOT, VERSION, MISMATCH,
+ * PEER (ranks of another machine cannot go on). */
+tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
+/* Collective, after it: tells this rank's card, with the machine's addresses, `port`, and what it can be reached by over the
+ * wire; bytes 0: nothing. Errors: BOOT. */
+tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
 
 /* The card of a rank: asked for, and read when it came. */
 struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank);

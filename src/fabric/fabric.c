@@ -62,6 +62,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .nodes = 1,
                             .mapped = job->threads || job->size == 1,
                             .direct = true,
+                            .one_kernel = true,
                             .cores = tt_usable_cores(),
                             .eager_most = tt_setting_alike(TT_ALIKE_EAGER)};
     f->patience = tt_patience_for(job->arenas, f->cores);

@@ -69,6 +69,7 @@ struct tt_fabric {
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
     bool fences;        /* signallers must fence: no membarrier */
+    bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
     int cores;          /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
     struct tt_patience patience;

@@ -72,7 +72,9 @@ static tutti_status create_worker(struct tt_port *port)
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     TT_TRY(tt_ucx_room("creating a worker"));
+    pthread_mutex_lock(&tt_ucx_environment);
     ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
+    pthread_mutex_unlock(&tt_ucx_environment);
     if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
     tutti_status checked = check_worker(port);
     if (checked == TUTTI_OK) checked = listen_for_packets(port);

@@ -18,6 +18,7 @@
 #ifndef TT_UCX_H
 #define TT_UCX_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <ucp/api/ucp.h>
 
@@ -184,6 +185,9 @@ struct tt_ucx_op {
 /* ---- ucx-wire.c ---- */
 tutti_status tt_ucx_open(bool reach, struct tt_wire **wire);
 void tt_ucx_close(struct tt_wire *wire);
+bool tt_ucx_near(struct tt_wire *wire);
+/* Held while UCX reads the environment, which may change meanwhile otherwise. */
+extern pthread_mutex_t tt_ucx_environment;
 tutti_status tt_ucx_map(struct tt_wire *wire, void *memory, size_t bytes,
                         struct tt_wire_region **region);
 void tt_ucx_unmap(struct tt_wire_region *region);

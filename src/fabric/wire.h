@@ -40,7 +40,7 @@ enum {
     TT_WIRE_HEAD = 256,     /* of a packet's head */
     /* Of a packet's data, as a message layer should cut them: each packet costs both sides some calls of the system, and
      * lies in a buffer of the receiver. */
-    TT_WIRE_DATA = 252 << 10
+    TT_WIRE_DATA = 256 << 10
 };
 
 /* Starting functions return OK when all is done already (then `done` is not called), AGAIN when `done` will be called,
@@ -53,6 +53,10 @@ struct tt_wire_ops {
      * map and key_open return UNSUPPORTED. */
     tutti_status (*open)(bool reach, struct tt_wire **wire);
     void (*close)(struct tt_wire *wire); /* its ports and regions are closed before */
+    /* All that links will go to run under this kernel, in containers with addresses of their own: the way is short, and
+     * what is sent need not lie in long queues. True: this holds for ports that are opened from now on, of all wires of
+     * the process; false: it held before. */
+    bool (*near)(struct tt_wire *wire);
 
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);

@@ -184,7 +184,6 @@ tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_ms
     tutti_status status = tt_mail_open(f, &msg->mail);
     if (status == TUTTI_OK) status = tt_wired_open(msg);
     if (status == TUTTI_OK) status = tt_msg_add_contexts(msg, 1, &first);
-    if (status == TUTTI_OK) status = tt_wired_tell(msg);
     if (status != TUTTI_OK) {
         tt_msg_close(msg);
         return status;

@@ -29,6 +29,9 @@ enum tt_dispatch_id {
 /* Messaging of the client whose fabric this is, with context 0. What it maps of others it finds in the job's page and
  * arenas; nothing is connected. Errors: MEMORY, LIMIT, and of a job on several machines those of the wire. */
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **msg);
+/* Collective, when the ranks have met, before anything is sent: takes over what they settled, and tells where context 0 is.
+ * Errors: those of the wire, BOOT. */
+tutti_status tt_msg_met(struct tt_msg *msg);
 /* Blocks until what was accepted has been taken, or will never be (leave.c); then tells ranks on other machines that this one
  * leaves, so that they take the end of its connections for no failure. */
 void tt_msg_leave(struct tt_msg *msg);

@@ -13,6 +13,7 @@
  */
 #include "msg/wired.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "msg/region.h"
@@ -80,15 +81,6 @@ tutti_status tt_wired_open(struct tt_msg *msg)
     return status;
 }
 
-tutti_status tt_wired_tell(struct tt_msg *msg)
-{
-    const tutti_context *first = msg->context[0];
-    if (!msg->ops) return TUTTI_OK;
-    memcpy(msg->mail->address, first->address, first->address_bytes);
-    atomic_store(&msg->mail->address_bytes, (uint32_t)first->address_bytes);
-    return tt_boot_tell(msg->f, first->address, first->address_bytes);
-}
-
 bool tt_wired_is_far(const tutti_context *c, int rank)
 {
     return c->msg->ops && is_far(c->msg, rank);
@@ -136,6 +128,40 @@ tutti_status tt_wired_context(tutti_context *c)
     c->address_bytes = sizeof c->address;
     tt_context_used(c); /* always: what comes over the network is not seen otherwise */
     return ops->port_address(c->port, c->address, &c->address_bytes);
+}
+
+/* What the ranks settled changes how ports are: nobody knows this one yet. */
+static tutti_status open_again(tutti_context *c)
+{
+    c->msg->ops->port_close(c->port);
+    c->port = NULL;
+    return tt_wired_context(c);
+}
+
+/* On this machine, where the wire is asked for here too. */
+static void tell_here(struct tt_mail *mail, const tutti_context *first)
+{
+    memcpy(mail->address, first->address, first->address_bytes);
+    atomic_store(&mail->address_bytes, (uint32_t)first->address_bytes);
+}
+
+/* The others wait for this rank's address, though it may have none; what was said first is told. */
+static tutti_status show_none(struct tt_msg *msg, tutti_status status)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s", tutti_error());
+    (void)tt_boot_show(msg->f, NULL, 0);
+    return tt_fail(status, "%s", text);
+}
+
+tutti_status tt_msg_met(struct tt_msg *msg)
+{
+    tutti_context *first = msg->context[0];
+    bool changed = msg->ops && msg->f->one_kernel && msg->ops->near(msg->wire);
+    tutti_status status = changed ? open_again(first) : TUTTI_OK;
+    if (status != TUTTI_OK) return show_none(msg, status);
+    tell_here(msg->mail, first);
+    return tt_boot_show(msg->f, first->address, first->address_bytes);
 }
 
 /* ---- Links ---- */

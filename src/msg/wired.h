@@ -9,8 +9,6 @@
 
 /* Opens the network, if some rank is on another machine. Errors: those of the wire. */
 tutti_status tt_wired_open(struct tt_msg *msg);
-/* Tells where context 0 is. */
-tutti_status tt_wired_tell(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
 
 /* Whether messages to the rank go over the wire. */

@@ -103,6 +103,7 @@ static void map_machine(struct tt_team *t)
     t->map.direct = f->direct;
     t->map.mapped = f->mapped;
     t->map.read_cost = f->read_cost;
+    t->map.near = f->one_kernel && f->job->nodes > 1;
     t->map.rdma = f->direct && t->map.node != NULL;
 }
 

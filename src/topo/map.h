@@ -19,7 +19,8 @@ struct tt_map {
     int64_t win_bytes; /* of a rank, in one slot */
     bool direct;
     bool mapped;
-    bool rdma;     /* direct access reaches other nodes too: puts and gets over the network */
+    bool near; /* the nodes are containers of one machine: no cable limits what goes between them */
+    bool rdma; /* direct access reaches other nodes too: puts and gets over the network */
     int read_cost; /* of reading 64 KiB where the owner keeps it, in copies of as much */
     int nodes;
     const int *node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of the same kind while
- * ports are opened and connected, and none of those is touched. Nor are all descriptors of the process looked through.
- * And where descriptors run out that is told, and is nobody's end.
+ * ports are opened and connected, and none of those is touched. Those of UCX queue little where the way is short. Nor
+ * are all descriptors of the process looked through. And where descriptors run out that is told, and is nobody's end.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,8 +22,9 @@
 
 enum {
     PORTS = 20,
-    OWN = 600,       /* of the program, at most */
-    WATCHED_MS = 800 /* three looks, with the least TUTTI_PEER_TIMEOUT */
+    OWN = 600,              /* of the program, at most */
+    NEAR_QUEUE = 256 << 10, /* bytes of what is sent, where all run under one kernel */
+    WATCHED_MS = 800        /* three looks, with the least TUTTI_PEER_TIMEOUT */
 };
 
 /* ---- Looking through all descriptors ---- */
@@ -104,6 +105,7 @@ static void connect_all(struct side *side, struct side *ports, int *came)
 {
     struct tally tally = {0};
     must(side->ops->open(false, &side->wire) == TUTTI_OK);
+    side->ops->near(side->wire);
     for (int i = 0; i < PORTS; i++) {
         ports[i] = *side;
         must(side->ops->port_open(side->wire, ignore_packet, came, &ports[i].port) == TUTTI_OK);
@@ -131,6 +133,7 @@ static void compare(const struct opener *opener)
     for (int fd = 0; fd < 4 * OWN; fd++) {
         if (!is_connected(fd) || is_own(opener, fd)) continue;
         must(is_touched(fd));
+        must(option(fd, SOL_SOCKET, SO_SNDBUF) == NEAR_QUEUE);
         watched++;
     }
     must(watched >= PORTS);

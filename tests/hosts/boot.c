@@ -60,8 +60,8 @@ static void join(void)
     must(tt_boot_attach(&seat), "attach");
     must(tt_fabric_init(&fabric, &seat), "init");
     fill(address, seat.rank);
-    must(tt_boot_tell(&fabric, address, sizeof address), "tell");
     must(tt_boot_meet(&fabric), "meet");
+    must(tt_boot_show(&fabric, address, sizeof address), "show");
 }
 
 /* ---- What is asked for ---- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +199,39 @@ static int add(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+/* Connected ones of TCP that the kernel lets so much be sent ahead of. */
+static int sockets_with(int queue)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        struct sockaddr_storage peer;
+        socklen_t peer_bytes = sizeof peer, bytes = sizeof(int);
+        int is = 0;
+        if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) continue;
+        if (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) continue;
+        n += getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &is, &bytes) == 0 && is == queue;
+    }
+    return n;
+}
+
+/* Gets 256 KiB of rank 0 and gives each rank its part, and tells whether it sends by the short queues of containers of one
+ * machine. */
+static int exchange(void)
+{
+    enum { BYTES = 256 << 10 };
+    static char data[BYTES], parts[BYTES];
+    tutti_client *client;
+    tutti_team *world;
+    if (!joined(&client, &world)) return 1;
+    memset(data, tutti_rank(world) == 0, sizeof data);
+    if (tutti_bcast(world, data, sizeof data, TUTTI_U8, 0) != TUTTI_OK) return 7;
+    int64_t each = BYTES / tutti_size(world);
+    if (tutti_alltoall(world, data, parts, each, TUTTI_U8) != TUTTI_OK) return 7;
+    printf("exchanged %d, %s queues\n", parts[BYTES - 1],
+           sockets_with(256 << 10) ? "short" : "long");
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 static int try_to_join(const char *when)
 {
     tutti_client *client = NULL;
@@ -258,6 +292,7 @@ int main(int argc, char **argv)
                 {"stay-away", stay_away},
                 {"join", join},
                 {"add", add},
+                {"exchange", exchange},
                 {"join-again", join_again},
                 {"join-in-child", join_in_child},
                 {"join-as-other", join_as_other}};
