@@ -59,49 +59,73 @@ static const struct row table[] = {
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
+/* Whether they come in as few runs as there are nodes. */
+static bool is_adjacent(const struct tt_map *map)
+{
+    int runs = 1;
+    for (int r = 1; r < map->p; r++) runs += map->node[r] != map->node[r - 1];
+    return runs <= map->nodes;
+}
+
+static bool is_adjacent_cube(const struct tt_map *map)
+{
+    return is_adjacent(map) && (map->p & (map->p - 1)) == 0;
+}
+
+static bool is_near(const struct tt_map *map)
+{
+    return map->near;
+}
+
 /* Of several nodes: in simulations, where a message between them costs ten times what it does within, and the ranks of a
- * node share a port; docs/hierarchy.md has the figures. Few nodes of few ranks: as measured on 4,2,1,1 over TCP, where what
- * counts is how often a rank waits for another (docs/figures.md). */
+ * node share a port; docs/hierarchy.md has the figures. Few nodes of few ranks: as measured on 4,2,1,1 over TCP (docs/figures.md).
+ * There what counts is how often a rank waits for another, and, where cables of 1 and 10 Gbit/s join the nodes, beyond some
+ * 64 KiB what goes over the busiest one. */
 enum { FEW = 4 }; /* nodes, or ranks of each */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
     int most_nodes;
-    int most_on_node; /* ranks */
-    bool shares;      /* some node has several ranks */
-    bool adjacent;    /* the ranks of each node are adjacent */
+    int most_on_node;                       /* ranks */
+    bool shares;                            /* some node has several ranks */
+    bool (*fits)(const struct tt_map *map); /* besides; NULL: always */
 };
 
 static const struct spread_row spread[] = {
-    {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_bcast_logical, 2 << 10, 2 << 20, FEW, FEW, true, false},
-    {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, false},
-    {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_reduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, false},
-    {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_allreduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, false},
-    {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, false},
-    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, true},
-    {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_allgather_ring, 1 << 10, ANY, ANY_RANKS, ANY_RANKS, true, true},
-    {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, ANY_RANKS, false, false},
-    {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, ANY_RANKS, true, true},
-    {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, false},
-    {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, false},
-    {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, false},
+    {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_bcast_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_bcast_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
+    {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_reduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allreduce_logical, 2 << 10, 512 << 10, FEW, FEW, true, is_near},
+    {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
+    {&tt_allreduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_allreduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgather_ring, 1 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
+    {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, NULL},
 };
 
 static const char *override;
@@ -205,14 +229,6 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     return NULL;
 }
 
-/* Whether they come in as few runs as there are nodes. */
-static bool is_adjacent(const struct tt_map *map)
-{
-    int runs = 1;
-    for (int r = 1; r < map->p; r++) runs += map->node[r] != map->node[r - 1];
-    return runs <= map->nodes;
-}
-
 /* Whether no node has more ranks than `most`. */
 static bool is_sparse(const struct tt_map *map, int most)
 {
@@ -229,7 +245,7 @@ static bool spread_fits(const struct spread_row *r, const struct tt_call *call,
     int64_t bytes = tt_call_bytes(call);
     return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
            map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
-           is_sparse(map, r->most_on_node) && (!r->adjacent || is_adjacent(map));
+           is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
 }
 
 /* On several nodes that no network is known of: those have algorithms of their own. */

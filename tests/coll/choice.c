@@ -78,6 +78,23 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "scatter-allgather");
 }
 
+/* Where no cable joins the nodes the tree carries more at once. */
+static void few_nodes_are_told_from_containers(void **state)
+{
+    (void)state;
+    int node[] = {0, 0, 0, 0, 1, 1, 2, 3};
+    struct tt_map map = plans_map(8);
+    map.nodes = 4;
+    map.node = node;
+    assert_string_equal(chosen(TT_COLL_bcast, 4 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "halving");
+    map.near = true;
+    assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 128 << 10, &map)->name, "halving");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +102,7 @@ int main(void)
         cmocka_unit_test(small_ones_mind_nodes),
         cmocka_unit_test(dealt_out_ranks_need_it_more),
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
+        cmocka_unit_test(few_nodes_are_told_from_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
