@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "msg/region.h"
-#include "msg/pull.h"
+#include "msg/help.h"
 
 /* ---- One user at a time ---- */
 
@@ -82,6 +82,7 @@ static void free_context(tutti_context *c)
     if (c->peer) tt_wired_context_close(c);
     if (c->peer) tt_peer_each(c, free_peer);
     tt_op_close(c);
+    tt_help_close(c);
     tt_parcel_close(c);
     tt_free(c->spare);
     tt_free(c->spare_data);
@@ -168,6 +169,7 @@ static void set_sizes(struct tt_msg *msg)
     int64_t read_over = tt_reads_dearly(msg->f) ? (int64_t)packet : msg->f->eager_most;
     msg->eager_most = whole(read_over, packet);
     msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
+    msg->helped = (int)tt_setting_int("TUTTI_HELP", -1, 0, 1);
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
@@ -269,6 +271,7 @@ static tutti_status advance(tutti_context *c)
     if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
     if (tt_unlikely(tt_pull_wanted(c))) tt_pull_advance(c);
+    if (tt_unlikely(c->helps != NULL)) tt_help_advance(c);
     if (tt_unlikely(c->waiting != NULL)) {
         tutti_status sent = tt_post_waiting(c);
         if (status == TUTTI_OK) status = sent;

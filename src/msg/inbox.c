@@ -38,6 +38,7 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
     struct tt_peer *peer = tt_peer_of(c, in.ring->rank, in.ring->context);
     if (!peer) return TUTTI_ERR_MEMORY;
     *next = in.ring->next;
+    if (!peer->from) peer->from = in.ring;
     c->inlet[c->inlets++] = (struct tt_inlet){.in = in, .peer = peer};
     return TUTTI_OK;
 }

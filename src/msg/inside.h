@@ -45,6 +45,7 @@ enum tt_op_kind {
     TT_OP_TOLD,
     TT_OP_LONG,
     TT_OP_PULL,
+    TT_OP_HELP,
     TT_OP_GET,
     TT_OP_PUT,
     TT_OP_FENCE
@@ -60,10 +61,11 @@ struct tt_op {
     char *packed; /* freed with it */
     char *to;     /* where DATA go; `left` are to come */
     int64_t left;
-    bool users;                    /* the user's own, of a long message */
-    int flows;                     /* parcels that send parts of `data` ... */
-    bool answered;                 /* ... after which it ends */
-    struct tutti_pending *receipt; /* of a pull */
+    bool users;    /* the user's own, of a long message */
+    int flows;     /* parcels that send parts of `data` ... */
+    bool answered; /* ... after which it ends */
+    /* Of a pull, or of help: then `flows` pieces were told of, and all are claimed if `answered`. */
+    struct tutti_pending *receipt;
     tutti_status status;
     bool ended;   /* waits to be told of */
     bool on_wire; /* which will end it */
@@ -99,9 +101,11 @@ struct tt_peer {
     bool shares; /* reached through shared memory */
     bool going;  /* it has gone; what it sent before is handled first */
     bool gone;
-    bool leaving; /* it has told so by a packet ... */
-    bool told;    /* ... or has been */
-    bool listed;  /* among those with parcels */
+    bool leaving;             /* it has told so by a packet ... */
+    bool told;                /* ... or has been */
+    bool listed;              /* among those with parcels */
+    struct tt_msg_ring *from; /* by which its packets come; NULL: none came by shared memory */
+    unsigned seated;          /* seats of it that are taken, a bit each */
     struct tt_peer *next_of_rank, *next_waiting;
     /* What came from it and is not done: ascending numbers. Fences wait for those before them. */
     struct tt_open *oldest, *newest;
@@ -149,8 +153,9 @@ struct tt_msg {
     pthread_mutex_t region_lock;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
     struct tt_wire *wire;
-    bool forced;  /* the wire is used within the machine too: TUTTI_WIRE=1 */
-    bool keys;    /* it reaches into memory by itself */
+    bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
+    bool keys;   /* it reaches into memory by itself */
+    int helped; /* TUTTI_HELP: whether origins help to move long messages (help.h); -1: where that is of use */
     bool leaving; /* what comes is dropped, what is posted not done */
     struct tt_shared_pulls pulls;
 };
@@ -179,6 +184,7 @@ struct tutti_context {
     struct tt_peer *waiting;
     struct tt_op *ended;     /* to be told of at the next advance, the last first */
     struct tt_range *ranges; /* that it pulls: pull.h */
+    struct tt_help *helps;   /* that it was asked for: help.h */
     int pulling;             /* pieces asked for, not here yet */
     int depth;               /* of completion functions within each other */
     int events;

@@ -4,7 +4,9 @@
  *
  * A message that was accepted may still wait for room, and a long one for its target to pull it. So a rank that leaves tells
  * that it does, and goes on advancing its contexts until nothing of the kind is left but for ranks that are gone or leave
- * too. What comes to it meanwhile is dropped, and who wants to know is told PEER; pulls and puts are served.
+ * too. What comes to it meanwhile is dropped, and who wants to know is told PEER; pulls and puts are served, and others
+ * helped (help.h). A rank that helps to move a message to this one may be writing to its memory: that is waited for in any
+ * case, and is over when the other one's advance is, or the other one itself.
  *
  * Why two that leave never wait for each other for ever. A rank waits here for another one only while that one has neither
  * told that it leaves, nor left, nor failed. Whoever waits here has told it before. So in the graph of who waits for whom an
@@ -19,6 +21,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "msg/help.h"
 #include "msg/wired.h"
 
 enum {
@@ -28,7 +31,7 @@ enum {
 };
 
 /* How long something is waited for. */
-enum patience { NOT, AWHILE, TAKEN };
+enum patience { NOT, AWHILE, TAKEN, WRITTEN };
 
 static bool leaves(const tutti_context *c, const struct tt_peer *peer)
 {
@@ -66,6 +69,8 @@ static enum patience of(const tutti_context *c)
 {
     enum patience most = NOT;
     for (int i = 0; i < c->ops; i++)
+        if (tt_help_is_written(c->op[i])) return WRITTEN;
+    for (int i = 0; i < c->ops; i++)
         if (is_owed(c->op[i]) && may_take(c, c->op[i]->peer)) return TAKEN;
     for (int r = 0; r < c->f->size; r++)
         for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank) {
@@ -79,7 +84,7 @@ static enum patience of_all(const struct tt_msg *msg)
 {
     enum patience most = NOT;
     int n = atomic_load(&msg->contexts);
-    for (int i = 0; i < n && most < TAKEN; i++) most = tt_max(most, of(msg->context[i]));
+    for (int i = 0; i < n && most < WRITTEN; i++) most = tt_max(most, of(msg->context[i]));
     return most;
 }
 
@@ -109,6 +114,10 @@ void tt_leave_heard(tutti_context *c, int rank)
 static void begin(struct tt_msg *msg)
 {
     msg->leaving = true;
+    for (int i = 0; i < atomic_load(&msg->contexts); i++) {
+        const tutti_context *c = msg->context[i];
+        for (int k = 0; k < c->ops; k++) tt_help_stop(c->op[k]);
+    }
     for (int id = 0; id < TT_DISPATCHES; id++) msg->handler[id].fn = NULL;
     atomic_store_explicit(&msg->mail->leaving, 1, memory_order_release);
     tell_all(msg);
@@ -149,7 +158,7 @@ static void go_on(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000), moved = tt_clock_ns();
     int idle = 0;
-    for (enum patience p; (p = of_all(msg)) != NOT && is_well(msg); idle++) {
+    for (enum patience p; (p = of_all(msg)) == WRITTEN || (p != NOT && is_well(msg)); idle++) {
         bool failed;
         tell_all(msg);
         if (advance_all(msg, &failed) > 0) {

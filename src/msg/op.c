@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "msg/pull.h"
+#include "msg/help.h"
 
 enum {
     DEEP = 16
@@ -169,10 +169,11 @@ void tt_op_end_lost(tutti_context *c, struct tt_peer *peer)
     for (int i = 0; i < c->ops; i++) {
         struct tt_op *op = c->op[i];
         if (op->kind == TT_OP_NONE || op->ended || op->on_wire || op->peer != peer) continue;
-        if (op->kind == TT_OP_PULL)
-            tt_pull_answered(c, op, TUTTI_ERR_PEER);
-        else
-            tt_op_end(c, op, TUTTI_ERR_PEER);
+        switch (op->kind) {
+        case TT_OP_PULL: tt_pull_answered(c, op, TUTTI_ERR_PEER); break;
+        case TT_OP_HELP: tt_help_lost(c, op); break;
+        default: tt_op_end(c, op, TUTTI_ERR_PEER);
+        }
     }
 }
 

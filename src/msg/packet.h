@@ -28,11 +28,13 @@ enum tt_packet_kind {
     TT_PACKET_CARD_IS, /* there: number, address as data */
     TT_PACKET_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
     TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
+    TT_PACKET_HELP, /* write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat (help.h) */
+    TT_PACKET_HELPED, /* a piece of it is written: id, status, which */
     TT_PACKET_KINDS
 };
 
 enum {
-    TT_ARGS = 4,           /* of a packet, at most */
+    TT_ARGS = 5,           /* of a packet, at most */
     TT_BODY_MOST = 1 << 19 /* bytes of data of a packet, at most */
 };
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "msg/help.h"
 #include "msg/wired.h"
 
 enum {
@@ -18,32 +19,28 @@ enum {
 
 /* ---- Cutting ---- */
 
-/* Where pieces begin, but for the first, the destination begins a page. */
-static int64_t lead(const struct tutti_pending *r)
+struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most)
 {
-    return (int64_t)((uintptr_t)r->to & (PAGE - 1));
+    struct tt_pieces p = {.take = take, .lead = (int64_t)(to & (PAGE - 1))};
+    int64_t pieces = portions * tt_div_up(tt_div_up(take, portions), most);
+    p.bytes = tt_round_up(tt_div_up(take, pieces), PAGE);
+    p.n = pieces == 1 ? 1 : (int)tt_div_up(take + p.lead, p.bytes);
+    return p;
 }
 
-static int64_t begin_of(const struct tutti_pending *r, int piece)
-{
-    if (piece == 0) return 0;
-    return piece == r->pieces ? r->take : piece * r->piece_bytes - lead(r);
-}
-
-static void cut(struct tutti_pending *r, int contexts)
+static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 {
     int64_t portions = tt_max(1, tt_min(contexts, r->take / PORTION_LEAST));
-    int64_t each = tt_div_up(r->take, portions);
-    int64_t pieces = portions * tt_div_up(each, PIECE_MOST);
-    r->piece_bytes = tt_round_up(tt_div_up(r->take, pieces), PAGE);
-    r->pieces = pieces == 1 ? 1 : (int)tt_div_up(r->take + lead(r), r->piece_bytes);
-    r->ranges = (int)tt_min(portions, r->pieces);
+    int64_t most = portions == 1 && tt_help_wanted(c, r) ? tt_help_piece(r->take) : PIECE_MOST;
+    r->pieces = tt_pieces_of(r->take, (uint64_t)(uintptr_t)r->to, portions, most);
+    r->ranges = (int)tt_min(portions, r->pieces.n);
 }
 
 /* ---- One portion ---- */
 
 static int claim(struct tt_range *range)
 {
+    if (range->receipt->seat) return tt_help_claim(range->receipt);
     if (atomic_load_explicit(&range->next, memory_order_relaxed) >= range->end) return -1;
     int piece = atomic_fetch_add_explicit(&range->next, 1, memory_order_relaxed);
     return piece < range->end ? piece : -1;
@@ -128,7 +125,7 @@ static struct tutti_pending *help(struct tt_shared_pulls *pulls, int *piece)
 
 /* ---- One piece ---- */
 
-static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
+void tt_pull_piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     int ok = TUTTI_OK;
     if (status != TUTTI_OK) atomic_compare_exchange_strong(&r->status, &ok, (int)status);
@@ -190,7 +187,7 @@ void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
     tt_op_free(c, op);
     c->pulling--;
     c->events++;
-    piece_ended(c, r, status);
+    tt_pull_piece_ended(c, r, status);
     tt_receive_unref(r);
 }
 
@@ -238,11 +235,18 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
     return tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
 }
 
+tutti_status tt_pull_read(tutti_context *c, struct tutti_pending *r, int piece)
+{
+    int64_t begin = tt_piece_begin(&r->pieces, piece);
+    return pull_near(c, r, begin, tt_piece_begin(&r->pieces, piece + 1) - begin);
+}
+
 static void give_back(struct tutti_pending *r, int piece);
 
 static void pull(tutti_context *c, struct tutti_pending *r, int piece)
 {
-    int64_t begin = begin_of(r, piece), bytes = begin_of(r, piece + 1) - begin;
+    int64_t begin = tt_piece_begin(&r->pieces, piece);
+    int64_t bytes = tt_piece_begin(&r->pieces, piece + 1) - begin;
     tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
     if (c->msg->leaving) status = TUTTI_ERR_PEER; /* the origin does not wait for it any more */
     if (status == TUTTI_OK)
@@ -251,7 +255,7 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     if (status == TUTTI_ERR_UNSUPPORTED && c != r->context)
         give_back(r, piece);
     else if (status != TUTTI_AGAIN)
-        piece_ended(c, r, status);
+        tt_pull_piece_ended(c, r, status);
 }
 
 /* ---- Back to the owner ---- */
@@ -284,7 +288,7 @@ static void give_back(struct tutti_pending *r, int piece)
 {
     struct returned *back = tt_alloc(sizeof *back);
     if (!back) {
-        piece_ended(NULL, r, TUTTI_ERR_MEMORY);
+        tt_pull_piece_ended(NULL, r, TUTTI_ERR_MEMORY);
         return;
     }
     *back = (struct returned){.receipt = r, .piece = piece};
@@ -307,6 +311,7 @@ static struct tutti_pending *own(tutti_context *c, int *piece)
             return r;
         }
         c->ranges = range->next_of_context;
+        if (r->seat) tt_help_end(c, r);
         tt_receive_unref(r);
     }
     return NULL;
@@ -316,6 +321,7 @@ void tt_pull_advance(tutti_context *c)
 {
     int piece;
     if (c->pulling >= ASKED_MOST) return;
+    tt_help_ask(c);
     struct tutti_pending *r = own(c, &piece);
     if (!r) r = help(&c->msg->pulls, &piece);
     if (!r) return;
@@ -336,9 +342,9 @@ static void fill_ranges(struct tutti_pending *r)
 {
     for (int i = 0; i < r->ranges; i++) {
         struct tt_range *range = &r->range[i];
-        atomic_store_explicit(&range->next, (int)((int64_t)i * r->pieces / r->ranges),
+        atomic_store_explicit(&range->next, (int)((int64_t)i * r->pieces.n / r->ranges),
                               memory_order_relaxed);
-        range->end = (int)((int64_t)(i + 1) * r->pieces / r->ranges);
+        range->end = (int)((int64_t)(i + 1) * r->pieces.n / r->ranges);
         range->receipt = r;
         range->work = (struct tt_work){.work = take_range, .arg = range, .drop = drop_range};
     }
@@ -366,13 +372,13 @@ static void hand_out(tutti_context *c, struct tutti_pending *r)
 void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 {
     int contexts = atomic_load_explicit(&c->msg->contexts, memory_order_acquire);
-    cut(r, is_owners_alone(c, r) ? 1 : contexts);
+    cut(c, r, is_owners_alone(c, r) ? 1 : contexts);
     if (!make_ranges(r)) { /* then alone */
-        cut(r, 1);
+        cut(c, r, 1);
         r->range = &r->one;
     }
     fill_ranges(r);
-    atomic_store_explicit(&r->left, r->pieces, memory_order_relaxed);
+    atomic_store_explicit(&r->left, r->pieces.n, memory_order_relaxed);
     if (r->ranges > 1) share(&c->msg->pulls, r);
     hand_out(c, r);
     tt_pull_advance(c);
@@ -394,5 +400,6 @@ void tt_pull_close(tutti_context *c)
         tt_receive_unref(range->receipt);
     }
     for (int i = 0; i < c->ops; i++)
-        if (c->op[i]->kind == TT_OP_PULL) tt_receive_unref(c->op[i]->receipt);
+        if (c->op[i]->kind == TT_OP_PULL || c->op[i]->kind == TT_OP_HELP)
+            tt_receive_unref(c->op[i]->receipt);
 }

@@ -16,7 +16,7 @@
  * would send it no faster to several. A piece that another context claimed, and that the network turns out not to
  * reach for it, goes back to the owner as posted work.
  *
- * A claim is a fetch-and-add of the portion's counter: who gets a number below the end has the piece, alone. Whoever ends the
+ * A claim is a fetch-and-add of the portion's counter (or of a word that the origin counts up too: help.h): who gets a number below the end has the piece, alone. Whoever ends the
  * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
  * its work queue; that one completes it, once. What it takes to receive it (the packed copy, the hold on the layout, the
  * wire's key) goes then: no piece is left that could use it. The receipt itself lasts until nobody refers to it: the owner until it
@@ -26,6 +26,23 @@
 #define TT_PULL_H
 
 #include "msg/inside.h"
+
+/* How a message's bytes are cut. Where pieces begin, but for the first, the destination begins a page. */
+struct tt_pieces {
+    int64_t take;  /* bytes in all */
+    int64_t bytes; /* of a piece, but for the first and the last */
+    int64_t lead;  /* by which the first one's destination stands behind a page's beginning */
+    int n;
+};
+
+/* Of `take` bytes to an address: in `portions` portions, of pieces of `most` bytes at most. */
+struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most);
+/* Where piece i begins; i == n: where the last one ends. */
+static inline int64_t tt_piece_begin(const struct tt_pieces *p, int i)
+{
+    if (i == 0) return 0;
+    return i == p->n ? p->take : i * p->bytes - p->lead;
+}
 
 struct tt_range {
     _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; beyond `end`: none */
@@ -55,10 +72,13 @@ struct tutti_pending {
     int64_t take;             /* bytes that fit */
     char *to, *packed;        /* where they go; packed: to be unpacked from there */
     /* How it is pulled. */
-    int64_t piece_bytes;
-    int pieces, ranges;
+    struct tt_pieces pieces;
+    int ranges;
     struct tt_range *range; /* &one, or of the heap */
     struct tt_range one;
+    struct tt_help_seat *seat; /* where its origin claims pieces too; NULL: it does not (help.h) */
+    struct tt_op *help;        /* which its origin answers, with a seat */
+    int mine;                  /* pieces that were claimed here, of those with a seat */
     struct tt_work finish;
     struct tutti_pending *next_shared, **link; /* in the client's list */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces */
@@ -76,6 +96,11 @@ static inline bool tt_pull_wanted(const tutti_context *context)
     return context->ranges ||
            tt_unlikely(atomic_load_explicit(&context->msg->pulls.n, memory_order_acquire) > 0);
 }
+/* Reads a piece of one that lies within this machine, where the kernel can. */
+tutti_status tt_pull_read(tutti_context *context, struct tutti_pending *receipt, int piece);
+/* One of the receipt's pieces has ended. Some context of the client. */
+void tt_pull_piece_ended(tutti_context *context, struct tutti_pending *receipt,
+                         tutti_status status);
 /* What a pull asked for has come, or never will. */
 void tt_pull_answered(tutti_context *context, struct tt_op *op, tutti_status status);
 /* All of it is done: nobody looks for its pieces any more. */

@@ -18,6 +18,8 @@
  *
  * The reader believes no length that it finds: whoever wrote it is a program of the same user, but may be a broken one.
  *
+ * Beside the packets lie a few words by which both ends share out long messages; help.h argues about those.
+ *
  * A ring is made by its writer in its own arena and announced by a push onto a list in the reader's post box (mail). A
  * post box is there as soon as its rank has opened its client, for contexts to come too.
  */
@@ -34,12 +36,19 @@ struct tt_cell {
     char body[TT_CELL_BODY];
 };
 
+/* Where reader and writer claim pieces of a long message of the writer's: help.h. */
+enum { TT_SEATS = 4 };
+struct tt_help_seat {
+    _Alignas(TT_LINE) _Atomic uint64_t word;
+};
+
 /* In the writer's arena, followed by the cells and the bulk. Both sizes are powers of two. */
 struct tt_msg_ring {
     _Alignas(TT_LINE) int64_t next; /* that was announced before; 0: none */
     int32_t rank, context;          /* the writer */
     int32_t cells, bulk;            /* how many; bytes */
     _Alignas(TT_LINE) _Atomic uint64_t read_cells, read_bulk; /* the reader's */
+    struct tt_help_seat seat[TT_SEATS];
     struct tt_cell cell[];
 };
 

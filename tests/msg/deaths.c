@@ -111,7 +111,10 @@ static void live(struct rank *r)
     must(tutti_dispatch(r->client, AGAIN, on_again, r));
     must(tutti_dispatch(r->client, PAST, on_past, r));
     meet(r);
-    if (r->me != DOOMED) must(send_to(r, DOOMED, PAST, 0));
+    if (r->me != DOOMED)
+        must(send_to(r, DOOMED, PAST, 0));
+    else
+        until(r, &all.past, r->p - 1);
     r->expected = TUTTI_ERR_PEER; /* what the world's team says then */
     stream(r);
     int64_t late_ms = (tt_clock_ns() - all.heard_ns) / 1000000;

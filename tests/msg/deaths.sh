@@ -15,11 +15,15 @@ survived() {
 }
 
 for after in 1 5 500; do
-    for length in 8 5000 300000; do
+    for length in 8 5000 300000 1000000; do
         survived $length $after
         TUTTI_CMA=0 survived $length $after
         TUTTI_READ_COST=1 survived $length $after
+        TUTTI_HELP=1 TUTTI_READ_COST=1 survived $length $after
     done
     TUTTI_RING=4K survived 1000 $after
 done
+# At one of its own operations, among them the writing of a piece that it has claimed (help.h).
+export TUTTI_HELP=1 TUTTI_READ_COST=1
+for at in $(seq 60 9 150); do TUTTI_FAULT=kill,rank=1,after=$at survived 1000000 1000000; done
 nothing_left "$TUTTI_TEST"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Long messages that both ends move: see help.c. Skipped where the system does not let processes reach into each other.
+set -eu
+help=$TUTTI_BUILD/tests/msg-help
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TUTTI_READ_COST=1
+run() {
+    local status=0
+    rm -f "$work/alone"
+    tutti run --timeout 120 "$@" "$help" "$work/alone" || status=$?
+    [ "$status" -ne 77 ] || exit 77
+    return "$status"
+}
+TUTTI_HELP=1 run -n 2
+TUTTI_HELP=1 run -n 3
+TUTTI_HELP=1 TUTTI_RING=4K run -n 2
+TUTTI_HELP=1 TUTTI_FAULT=delay=30,seed=7 run -n 2
+TUTTI_HELP=0 run -n 2
