@@ -11,7 +11,7 @@ import statistics
 from collections import defaultdict
 
 from harness import peers, process, report
-from harness.campaign import parse, say
+from harness.campaign import geometric_mean, parse, say
 from harness.table import aligned, number
 
 
@@ -117,9 +117,24 @@ class Campaign:
                 "method": {"repeats": self.chosen.repeats, "batch_seconds": self.chosen.batch,
                            "order": [member.name for member in self.members]},
                 "families": {member.family: member.title for member in self.members},
-                "points": rows, "failures": self.failures,
-                "targets": [target_of(row, bounds[row["measure"]]) for row in rows
-                            if "ratio" in row and row["measure"] in bounds]}
+                "points": rows, "failures": self.failures, "targets": targets_of(rows, bounds)}
+
+
+def targets_of(rows, bounds):
+    """Of each point, and of a collective's sizes together."""
+    held = [row for row in rows if "ratio" in row and row["measure"] in bounds]
+    targets = [target_of(row, bounds[row["measure"]]) for row in held]
+    for measure in dict.fromkeys(row["measure"] for row in held if row["unit"] == "us"):
+        of_measure = [row for row in held if row["measure"] == measure]
+        if len(of_measure) > 1:
+            targets.append(mean_target(measure, of_measure, bounds[measure]))
+    return targets
+
+
+def mean_target(measure, rows, bound):
+    """Each size against whoever is best there."""
+    mean = geometric_mean(1 / row["ratio"] for row in rows)
+    return report.target(f"{measure}, geometric mean of {len(rows)} sizes, times as fast as the best", mean, bound, at_least=True)
 
 
 def target_of(row, bound):

@@ -36,7 +36,7 @@ fi
 links() { ip -o link | cut -d: -f2; }
 links >"$work/before"
 status=0
-TMPDIR=$work "${hosts[@]}" --rate 10gbit --streams 64K --sizes 8 --json "$work/all.json" >"$work/out" 2>"$work/err" || status=$?
+TMPDIR=$work "${hosts[@]}" --rate 10gbit --streams 64K --sizes 8,64 --json "$work/all.json" >"$work/out" 2>"$work/err" || status=$?
 if [ "$status" -eq 77 ]; then
     cat "$work/err"
     exit 77
@@ -44,12 +44,12 @@ fi
 cat "$work/err"
 [ "$status" -eq 0 ]
 python3 - "$work/all.json" <<'PYTHON'
-import json, shutil, sys
+import itertools, json, math, shutil, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
 assert document["nodes"] == "2,1" and document["rate"] == "10gbit"
 stream, collectives = document["stream"], document["collectives"]
-for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (collectives, {("allreduce", 8), ("alltoall", 8)})):
+for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (collectives, set(itertools.product(("allreduce", "alltoall"), (8, 64))))):
     assert {(row["measure"], row["bytes"]) for row in part["points"]} == points, part["points"]
     for row in part["points"]:
         assert any(name.startswith("tutti: ") for name in row["values"]), row
@@ -62,6 +62,10 @@ assert all(value < 1500 for row in stream["points"] if row["unit"] == "MiB/s" fo
 assert {name.split(":")[0] for row in collectives["points"] for name in row["values"]} >= {"tutti"}
 for row, target in zip(collectives["points"], collectives["targets"]):
     assert row["best"].startswith("openmpi: ") and abs(target["measured"] - 1 / row["ratio"]) < 2e-3, (row, target)
+for measure in "allreduce", "alltoall":
+    ratios = [1 / row["ratio"] for row in collectives["points"] if row["measure"] == measure and "ratio" in row]
+    means = [target for target in collectives["targets"] if target["target"].startswith(f"{measure}, geometric mean of 2")]
+    assert not ratios or abs(means[0]["measured"] - math.prod(ratios) ** 0.5) < 2e-3, (ratios, means)
 PYTHON
 grep -q '^Hosts with 2,1 ranks; cables: 10gbit\.$' "$work/out"
 grep -q '^### Messages between two hosts$' "$work/out"
