@@ -10,14 +10,14 @@
 
 #include "lib.h"
 
-enum { STREAM = 1, AGAIN = 2, PAST = 3, WINDOW = 8, DOOMED = 1, AFTERWARDS = 20 };
+enum { STREAM = 1, AGAIN = 2, PAST = 3, GO = 4, WINDOW = 8, DOOMED = 1, AFTERWARDS = 20 };
 
 static struct {
     int64_t length;
     int after, came;
     int64_t heard_ns; /* of the one that dies, the last time */
     int under_way, ok, peer;
-    int again, past;
+    int again, past, go;
     char memory[1 << 20];
 } all;
 
@@ -64,6 +64,15 @@ static void on_past(tutti_context *context, const tutti_message *m, tutti_receiv
     all.past++;
 }
 
+static void on_go(tutti_context *context, const tutti_message *m, tutti_receive *receive, void *arg)
+{
+    (void)context;
+    (void)m;
+    (void)receive;
+    (void)arg;
+    all.go++;
+}
+
 static tutti_status send_to(struct rank *r, int rank, int dispatch, int64_t bytes)
 {
     static char data[1 << 20];
@@ -104,18 +113,29 @@ static void go_on(struct rank *r)
     printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
 }
 
+/* All are past the meeting before anybody streams, so that nothing has the doomed one die in it. */
+static void begin_together(struct rank *r)
+{
+    if (r->me != DOOMED) {
+        must(send_to(r, DOOMED, PAST, 0));
+        until(r, &all.go, 1);
+        return;
+    }
+    until(r, &all.past, r->p - 1);
+    for (int to = 0; to < r->p; to++)
+        if (to != DOOMED) must(send_to(r, to, GO, 0));
+}
+
 static void live(struct rank *r)
 {
     all.heard_ns = tt_clock_ns();
     must(tutti_dispatch(r->client, STREAM, on_stream, r));
     must(tutti_dispatch(r->client, AGAIN, on_again, r));
     must(tutti_dispatch(r->client, PAST, on_past, r));
+    must(tutti_dispatch(r->client, GO, on_go, r));
     meet(r);
-    if (r->me != DOOMED)
-        must(send_to(r, DOOMED, PAST, 0));
-    else
-        until(r, &all.past, r->p - 1);
-    r->expected = TUTTI_ERR_PEER; /* what the world's team says then */
+    r->expected = TUTTI_ERR_PEER; /* what the world's team says when one is dead */
+    begin_together(r);
     stream(r);
     int64_t late_ms = (tt_clock_ns() - all.heard_ns) / 1000000;
     printf("rank %d: told after %lld ms\n", r->me, (long long)late_ms);
