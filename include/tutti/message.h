@@ -15,7 +15,8 @@
  *
  * How a message travels depends on its length: in one packet (immediate, eager), in several, or by rendezvous:
  * then the target learns of it first, and its contexts pull the data, each a portion, in parallel where they can
- * reach it (where the origin has to send it, the handler's context does it alone).
+ * reach it (where the origin has to send it, the handler's context does it alone). On one machine the origin, when it
+ * is advanced, may write parts of it to where it goes, half a mebibyte at a time.
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. A message is never lost:
  * where there is no room it waits at its origin, which does not leave before. Nothing arrives at a context that nobody advances.
