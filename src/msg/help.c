@@ -196,7 +196,7 @@ static struct tt_help *read_packet(struct tt_peer *peer, const struct tt_packet 
                           .send = p->arg[0],
                           .to = p->arg[1],
                           .op = p->arg[3],
-                          .serial = p->arg[4] >> 32,
+                          .serial = serial_of(p->arg[4]),
                           .seat = (int)(p->arg[4] & INT32_MAX)};
     h->pieces = tt_pieces_of((int64_t)p->arg[2], h->to, 1, tt_help_piece((int64_t)p->arg[2]));
     return h;
@@ -256,14 +256,13 @@ static bool help(tutti_context *c, struct tt_help *h)
 {
     const struct tt_op *op = h->peer->gone ? NULL : tt_op_find(c, h->send, h->peer);
     if (!op || op->kind != TT_OP_LONG) return false;
-    if (!may_tell(h->peer)) return true;
+    if (!may_tell(h->peer) || !tt_parcel_reserve(c)) return true;
     int piece = claim(h);
     if (piece < 0) return false;
     tutti_status status = write_piece(c, h, op, piece);
     struct tt_packet p = {.kind = TT_PACKET_HELPED,
                           .arg = {h->op, (uint64_t)status, (uint64_t)piece}};
-    status = tt_post_now(c, h->peer, &p);
-    if (status != TUTTI_OK) tt_take_fault(c, status);
+    tt_post_reply(c, h->peer, &p);
     c->events++;
     return true;
 }

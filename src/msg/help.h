@@ -13,11 +13,12 @@
  *       ------------------------- ACK -------->   when all have ended, as ever
  *
  * A seat is a word in the ring that the request came by: a serial number, and below it the next piece to claim. Both claim by
- * adding one to it: who gets a number below that of the pieces has the piece, alone. The origin adds by compare-and-swap, and only
- * while it finds the serial that it was told: so when all pieces are claimed the seat can be used for another message at once,
- * whatever of the last one the origin has not noticed yet. An origin that never advances claims nothing, and holds nobody
- * up; one that claims a piece has room for telling of it, and writes it and tells before its advance returns. What the origin has written lies in the target's
- * memory before HELPED is published (release), which the target reads before it counts the piece (acquire).
+ * adding one to it: who gets a number below that of the pieces has the piece, alone. The origin adds by compare-and-swap, and
+ * only while it finds the serial that it was told: so when all pieces are claimed the seat can be used for another message at
+ * once, whatever of the last one the origin has not noticed yet. An origin that never advances claims nothing, and holds
+ * nobody up; one that claims a piece has room for telling of it, and writes it and tells before its advance returns. What it
+ * has written lies in the target's memory before HELPED is published (release), which the target reads before it counts
+ * the piece (acquire).
  *
  * The target counts: pieces claimed, less those claimed here, are the origin's; its operation lasts until as many were told
  * of. When the origin is lost the seat's serial is changed, so that no piece is claimed by it any more, and those that it claimed

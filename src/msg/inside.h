@@ -264,7 +264,8 @@ tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
 /* Sends it now through shared memory, or AGAIN. */
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
-/* An answer without data, for which a parcel was reserved. */
+/* An answer without data, for which a parcel was reserved; and one of two arguments. */
+void tt_post_reply(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
 /* Sends what waits and can go. Errors: those of making a ring or a link. */

@@ -28,7 +28,8 @@ enum tt_packet_kind {
     TT_PACKET_CARD_IS, /* there: number, address as data */
     TT_PACKET_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
     TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
-    TT_PACKET_HELP, /* write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat (help.h) */
+    /* Write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat: help.h. */
+    TT_PACKET_HELP,
     TT_PACKET_HELPED, /* a piece of it is written: id, status, which */
     TT_PACKET_KINDS
 };

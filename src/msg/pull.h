@@ -14,13 +14,14 @@
  * network to get it, or asks its origin to send it. Only the owner asks. So nothing waits for packets to a context that
  * stopped being advanced but for what its own handlers took; and the origin, whose one context sends all that is asked for,
  * would send it no faster to several. A piece that another context claimed, and that the network turns out not to
- * reach for it, goes back to the owner as posted work.
+ * reach for it, goes back to the owner as posted work. Pieces of what one context pulls alone its origin may claim too: help.h.
  *
- * A claim is a fetch-and-add of the portion's counter (or of a word that the origin counts up too: help.h): who gets a number below the end has the piece, alone. Whoever ends the
+ * A claim is a fetch-and-add of the portion's counter: who gets a number below the end has the piece, alone. Whoever ends the
  * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
  * its work queue; that one completes it, once. What it takes to receive it (the packed copy, the hold on the layout, the
  * wire's key) goes then: no piece is left that could use it. The receipt itself lasts until nobody refers to it: the owner until it
- * is complete, each posted portion until its context took it from its queue, each piece under way, and who looks for pieces.
+ * is complete, the operation by which its origin helps, each posted portion until its context took it from its queue, each
+ * piece under way, and who looks for pieces.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H

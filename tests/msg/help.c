@@ -3,6 +3,7 @@
  * Long messages whose origin helps to move them (run by help.sh):
  *
  *     help FILE     FILE is made by a rank for another one to see, which does not advance meanwhile
+ *     help          the target finalizes while the origin writes: nothing is written when it is back
  *
  *   the target stops advancing after its first pieces: the origin writes the others, unless TUTTI_HELP=0
  *   the origin does not advance: the target reads all
@@ -10,6 +11,7 @@
  */
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib.h"
@@ -69,8 +71,14 @@ static void stop_after_first(struct rank *r, struct receiver *to)
     until(r, &to->came, 1);
     advance(r);
     int64_t since = tt_clock_ns();
+    const struct tt_fabric *f = r->context[0]->f;
     const struct tt_msg *msg = r->context[0]->msg;
-    if (msg->helped && msg->ring_bytes >= 64 << 10) /* which has room for telling of all pieces */
+    bool helps = msg->helped < 0 ? f->job->arenas <= f->cores : msg->helped;
+    if (!helps)
+        check(nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL) == 0 &&
+                  !is_filled(to->memory, LONG, 1),
+              "the origin helped");
+    else if (msg->ring_bytes >= 64 << 10) /* which has room for telling of all pieces */
         while (!is_filled(to->memory, LONG, 1)) check(may_go_on(since), "the origin did not help");
     until(r, &to->told.n, 1);
     check(to->told.status == TUTTI_OK && is_filled(to->memory, LONG, 1), "%d", to->told.status);
@@ -251,16 +259,51 @@ static void streaming(struct rank *r)
     for (int i = 0; i < SLOTS; i++) free(all.out[i]);
 }
 
-static void both(struct rank *r)
+/* ---- Leaving ---- */
+
+static char parting_gift[LONG], parting_data[LONG];
+static struct receiver left = {.memory = parting_gift};
+
+static void parting(struct rank *r)
+{
+    struct told told = {0};
+    must(tutti_dispatch(r->client, BEGIN, on_begin, &left));
+    meet(r);
+    if (r->me == 0) {
+        r->expected = TUTTI_ERR_PEER;
+        fill(parting_data, LONG, 3);
+        send_one(r, parting_data, &told);
+        until(r, &told.n, 1);
+        check(told.status == TUTTI_ERR_PEER || told.status == TUTTI_OK, "%d", told.status);
+    } else if (r->me == 1) {
+        until(r, &left.came, 1);
+        advance(r);
+    }
+}
+
+/* After tutti_finalize. */
+static int stays_as_it_is(void)
+{
+    memcpy(parting_data, parting_gift, LONG);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    check(left.came == 0 || memcmp(parting_data, parting_gift, LONG) == 0, "written after the end");
+    return 0;
+}
+
+static void try_all(struct rank *r)
 {
     if (!r->context[0]->f->direct) exit(77);
+    if (!file) {
+        parting(r);
+        return;
+    }
     stopping(r);
     streaming(r);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) return 2;
-    file = argv[1];
-    return run_ranks(1, argv, 1, both);
+    file = argc > 1 ? argv[1] : NULL;
+    int status = run_ranks(1, argv, 1, try_all);
+    return status || file ? status : stays_as_it_is();
 }

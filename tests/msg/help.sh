@@ -19,3 +19,9 @@ TUTTI_HELP=1 run -n 3
 TUTTI_HELP=1 TUTTI_RING=4K run -n 2
 TUTTI_HELP=1 TUTTI_FAULT=delay=30,seed=7 run -n 2
 TUTTI_HELP=0 run -n 2
+run -n 2
+run -n 3
+# A pause of up to 20 ms before each piece that the origin writes.
+for seed in 1 2 3 4 5; do
+    TUTTI_HELP=1 TUTTI_FAULT=delay=20000,rank=0,seed=$seed tutti run --timeout 60 -n 2 "$help"
+done
