@@ -27,6 +27,8 @@ int tt_bench_rank_main(int argc, char **argv);
 /* Says which launchers are here and how each would start the program on these hosts; returns `run`'s code for
  * usage. ranks: 0 for none said. */
 int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv);
+/* Of "h1,h2:4" the one after this; NULL: it is the last. */
+const char *tt_next_host(const char *host);
 
 /* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
  * option's name, and exits. */

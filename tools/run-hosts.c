@@ -11,7 +11,8 @@
 #include "boot/pmix.h"
 #include "command.h"
 
-/* How many ranks a host takes: mpirun and prun want to be told, Slurm knows. `note` is a comment to a shell. */
+/* How many ranks a host takes (its slots): mpirun and prun want to be told, Slurm knows, and has no node of the name h1:2.
+ * `note` is a comment to a shell. */
 static const struct {
     const char *name, *before, *after, *note;
     bool slots;
@@ -37,16 +38,16 @@ static bool is_in_path(const char *name)
 }
 
 /* As a shell reads it back. */
-static void print_word(const char *word)
+static void print_word(const char *word, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=:,./@%";
-    if (*word && word[strspn(word, plain)] == 0) {
-        fprintf(stderr, " %s", word);
+    if (n > 0 && strspn(word, plain) >= n) {
+        fprintf(stderr, "%.*s", (int)n, word);
         return;
     }
-    fputs(" '", stderr);
-    for (; *word; word++)
+    fputc('\'', stderr);
+    for (; n > 0; n--, word++)
         if (*word == '\'')
             fputs("'\\''", stderr);
         else
@@ -54,20 +55,33 @@ static void print_word(const char *word)
     fputc('\'', stderr);
 }
 
-static int count(const char *hosts)
+const char *tt_next_host(const char *host)
 {
-    int n = 1;
-    for (; *hosts; hosts++) n += *hosts == ',';
-    return n;
+    const char *comma = strchr(host, ',');
+    return comma ? comma + 1 : NULL;
 }
 
-/* "h1,h2" as "h1:3,h2:3"; one that has a number keeps it. */
-static void print_slots(const char *hosts, int slots)
+/* How many ranks each host without a number is to take. */
+static int slots_for(const char *hosts, int ranks)
+{
+    int bare = 0;
+    for (; hosts; hosts = tt_next_host(hosts)) {
+        size_t name = strcspn(hosts, ",:");
+        if (hosts[name] == ':')
+            ranks -= atoi(hosts + name + 1);
+        else
+            bare++;
+    }
+    return bare > 0 && ranks > 0 ? (ranks + bare - 1) / bare : 1;
+}
+
+/* "h1,h2:4" with 3 slots as "h1:3,h2:4", since one that has a number keeps it; with 0 as it is; for Slurm as "h1,h2". */
+static void print_hosts(const char *hosts, bool takes_slots, int slots)
 {
     while (*hosts) {
-        int n = (int)strcspn(hosts, ",");
-        fprintf(stderr, "%.*s", n, hosts);
-        if (!memchr(hosts, ':', (size_t)n)) fprintf(stderr, ":%d", slots);
+        size_t n = strcspn(hosts, ","), name = strcspn(hosts, ",:");
+        print_word(hosts, takes_slots ? n : name);
+        if (takes_slots && name == n && slots > 0) fprintf(stderr, ":%d", slots);
         hosts += n;
         if (*hosts) fputc(*hosts++, stderr);
     }
@@ -75,15 +89,14 @@ static void print_slots(const char *hosts, int slots)
 
 static void print_line(int launcher, const char *hosts, int ranks, char *const *argv)
 {
-    int machines = count(hosts);
     fprintf(stderr, "    %s", launchers[launcher].before);
-    if (ranks && launchers[launcher].slots)
-        print_slots(hosts, (ranks + machines - 1) / machines);
-    else
-        fputs(hosts, stderr);
+    print_hosts(hosts, launchers[launcher].slots, ranks ? slots_for(hosts, ranks) : 0);
     if (ranks) fprintf(stderr, " -n %d", ranks);
     fputs(launchers[launcher].after, stderr);
-    for (; argv && *argv; argv++) print_word(*argv);
+    for (; argv && *argv; argv++) {
+        fputc(' ', stderr);
+        print_word(*argv, strlen(*argv));
+    }
     fprintf(stderr, "%s\n", launchers[launcher].note);
 }
 

@@ -3,6 +3,7 @@
  * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several machines another
  * launcher's.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "boot/launch.h"
@@ -30,6 +31,30 @@ static bool second_of(const struct argp_state *state, const char *option, const 
     return strcmp(text, second) == 0;
 }
 
+/* What is wrong with one of "h1,h2:4", up to its comma; NULL: nothing. */
+static const char *fault_of_host(const char *host)
+{
+    size_t name = strcspn(host, ",:");
+    if (name == 0) return "a name is empty";
+    if (host[name] != ':') return NULL;
+    const char *slots = host + name + 1;
+    size_t digits = strspn(slots, "0123456789");
+    bool ends = slots[digits] == ',' || slots[digits] == '\0';
+    bool fits = digits > 0 && digits < 8 && ends && atoi(slots) > 0;
+    return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
+}
+
+static const char *hosts_of(const struct argp_state *state, const char *text)
+{
+    if (!*text || strpbrk(text, " \t\n'\"\\$`&|;<>()*?"))
+        argp_error(state, "--hosts: '%s' is no list of names with commas between", text);
+    const char *fault = NULL;
+    for (const char *host = text; host && !fault; host = tt_next_host(host))
+        fault = fault_of_host(host);
+    if (fault) argp_error(state, "--hosts: %s in '%s'", fault, text);
+    return text;
+}
+
 struct arguments {
     struct tt_launch_options launch;
     const char *hosts;
@@ -47,11 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_ON_FAILURE:
         o->go_on = second_of(state, "--on-failure", arg, "end", "continue");
         return 0;
-    case OPTION_HOSTS:
-        if (!*arg || strpbrk(arg, " \t\n'\"\\$`&|;<>()*?"))
-            argp_error(state, "--hosts: '%s' is no list of names with commas between", arg);
-        a->hosts = arg;
-        return 0;
+    case OPTION_HOSTS: a->hosts = hosts_of(state, arg); return 0;
     case ARGP_KEY_ARG: /* the program: what follows is its own */
         o->argv = state->argv + state->next - 1;
         state->next = state->argc;

@@ -106,11 +106,23 @@ static tutti_status parse(struct fault *fault, const char *text)
     return TUTTI_OK;
 }
 
+/* Beside its largest job a process may make smaller ones, of threads or of one, that lack the rank that is meant. */
+static bool has_rank(int64_t rank, int size)
+{
+    static _Atomic int largest;
+    int most = atomic_load(&largest);
+    while (size > most && !atomic_compare_exchange_weak(&largest, &most, size)) continue;
+    return rank < tt_max(size, most);
+}
+
 static tutti_status place(struct tt_fabric *f, struct fault *fault, const char *text)
 {
     fault->rank = -1;
     fault->after = 1;
     TT_TRY(parse(fault, text));
+    if (!has_rank(fault->rank, f->size))
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_FAULT: there is no rank %lld, the job has %d",
+                       (long long)fault->rank, f->size);
     if (fault->rank >= 0 && fault->rank != f->me) return TUTTI_AGAIN;
     tt_random_seed(&fault->random, (uint64_t)(fault->seed * f->size + f->me));
     fault->below = f->ops;

@@ -272,6 +272,42 @@ static int join_again(void)
     return tutti_finalize(client) == TUTTI_OK && try_to_join("left") ? 0 : 8;
 }
 
+/* None is left when the next one is made. */
+static int join_often(void)
+{
+    enum { OFTEN = 20 };
+    tutti_client *client;
+    tutti_team *world;
+    for (int i = 0; i < OFTEN; i++) {
+        if (!joined(&client, &world)) return 1;
+        if (tutti_barrier(world) != TUTTI_OK) {
+            fprintf(stderr, "client %d: %s\n", i, tutti_error());
+            return 8;
+        }
+        if (tutti_finalize(client) != TUTTI_OK) return 8;
+    }
+    printf("joined %d times\n", OFTEN);
+    return 0;
+}
+
+static void nothing(tutti_client *client, void *arg)
+{
+    (void)client;
+    (void)arg;
+}
+
+/* Within the job, which goes on, makes smaller ones of threads. */
+static int join_beside_threads(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    if (!joined(&client, &world)) return 1;
+    for (int n = 1; n < tutti_size(world); n++)
+        if (tutti_threads(n, nothing, NULL) != TUTTI_OK) return 8;
+    if (tutti_barrier(world) != TUTTI_OK) return 8;
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 static int join_as_other(void)
 {
     if (rank_number() == 1) version = "0.0.9";
@@ -294,7 +330,9 @@ int main(int argc, char **argv)
                 {"add", add},
                 {"exchange", exchange},
                 {"join-again", join_again},
+                {"join-often", join_often},
                 {"join-in-child", join_in_child},
+                {"join-beside-threads", join_beside_threads},
                 {"join-as-other", join_as_other}};
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
         if (strcmp(argv[1], what[i].name) == 0) return what[i].run();

@@ -80,9 +80,27 @@ expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2
 says err "^    mpirun --host h1:3,h2:3 -n 6 --map-by slot ./app 'a b' 'it'\\\\''s'\$"
 says err '^    prun --host h1:3,h2:3 -n 6 --map-by slot ./app '
 says err "^    srun --mpi=pmix --nodelist=h1,h2 -n 6 ./app 'a b' .*    # of nodes of Slurm, where \`srun --mpi=list\` names pmix\$"
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:1,h2 -n 6 ./app
+says err '^    mpirun --host h1:1,h2:5 -n 6 --map-by slot ./app$'
+# Slurm's node list takes no numbers of ranks.
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:2,h2 -n 5 ./app
+says err '^    mpirun --host h1:2,h2:3 -n 5 --map-by slot ./app$'
+says err '^    srun --mpi=pmix --nodelist=h1,h2 -n 5 ./app    #'
+# What is said can be run: the launcher gets each word as it was given.
+printf '#!/bin/sh\nprintf "<%%s>" "${0##*/}" "$@"\n' | tee launchers/mpirun >launchers/srun
+words=('./my prog' '' '#1' '~' '{a,b}' '*' '$HOME' 'a\b' '"' "'" ';' '!!' 'ä' 'a=b')
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts '~h1:2,h[2]' -n 5 "${words[@]}"
+says err "^    srun --mpi=pmix --nodelist='~h1','h\\[2\\]' -n 5 './my prog' '' '#1' '~' "
+for line in 'mpirun --host ~h1:2,h[2]:3 -n 5 --map-by slot' 'srun --mpi=pmix --nodelist=~h1,h[2] -n 5'; do
+    read -ra before <<<"$line"
+    for shell in sh bash; do
+        PATH=$work/launchers:$PATH $shell -c "$(grep "^    ${before[0]} " err)" >out
+        [ "$(cat out)" = "$(printf '<%s>' "${before[@]}" "${words[@]}")" ] || fail "$shell reads other words"
+    done
+done
 rm launchers/srun
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2:4,h3 -n 7 ./app
-says err '^    mpirun --host h1:3,h2:4,h3:3 -n 7 --map-by slot ./app$'
+says err '^    mpirun --host h1:2,h2:4,h3:2 -n 7 --map-by slot ./app$'
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 ./app
 says err '^    mpirun --host h1,h2 --map-by slot ./app$'
 [ "$(lines err srun)" -eq 0 ] || fail 'names a launcher that is not there'
@@ -90,6 +108,16 @@ expect 125 env PATH=/nowhere "$TUTTI_BUILD/bin/tutti" run --hosts=h1 ./app
 says err 'none of mpirun, srun, prun: install one'
 expect 125 tutti run --hosts 'h1;reboot' ./app
 says err 'is no list of names'
+expect 125 tutti run --hosts '' ./app
+says err 'is no list of names'
+for hosts in ',' ,h2 'h1,' h1,,h2 :2 h1,:2 :2,h2; do
+    expect 125 tutti run --hosts "$hosts" ./app
+    says err "^tutti run: --hosts: a name is empty in '$hosts'\$"
+done
+for hosts in h1:,h2 h1:x h2,h1:0 h1:2:3; do
+    expect 125 tutti run --hosts "$hosts" -n 5 ./app
+    says err "^tutti run: --hosts: a ':' is not followed by how many ranks the host takes in '$hosts'\$"
+done
 
 # A limit on processes is told, and nothing is left. Root has none.
 uid=$((100000 + $$)) # nobody else's, other runs of this test included

@@ -97,8 +97,21 @@ for setting in 'nope=ring:there is no collective .nope.; see' 'bcast=flat,bcast=
 done
 TUTTI_ALGORITHM=binomial,flat,bcast=flat,allreduce=doubling expect 0 tutti run -n 2 "$rank" add
 [ "$(lines out '^done: $')" -eq 2 ] || fail 'several names are refused'
-TUTTI_FAULT=x expect 1 "$rank" join
-says err '^init: .*TUTTI_FAULT'
+for fault in x kill,rank=-1 kill,rank=x rank=9999999999999999999; do
+    TUTTI_FAULT=$fault expect 1 "$rank" join
+    says err "^init: TUTTI_FAULT: '${fault#kill,}' is none of kill fail rank=R after=N delay=US seed=N\$"
+done
+# It names a rank that there is, of this job or, where that is one of threads or of one, of a larger one of this process.
+for fault in kill,rank=9,after=3 delay=1,rank=2 fail,rank=4294967296; do
+    TUTTI_FAULT=$fault expect 1 tutti run -n 2 --on-failure continue "$rank" join
+    number=${fault##*rank=}
+    [ "$(lines err "^init: TUTTI_FAULT: there is no rank ${number%%,*}, the job has 2\$")" -eq 2 ] || fail "$fault: not told to both"
+done
+TUTTI_FAULT=kill,rank=1 expect 1 "$rank" join
+says err '^init: TUTTI_FAULT: there is no rank 1, the job has 1$'
+TUTTI_FAULT=delay=1,rank=2 expect 0 tutti run -n 3 "$rank" join-again
+TUTTI_FAULT=delay=1,rank=2 expect 0 tutti run -n 3 "$rank" join-beside-threads
+TUTTI_FAULT=delay=1,rank=3 expect 1 tutti run -n 3 "$rank" join-beside-threads
 
 # Ranks bound to a core each count all of the job's, and spin where there are enough.
 if [ "$(nproc)" -gt 1 ]; then
