@@ -2,11 +2,12 @@
 """Who is measured by `hosts`: programs that mpirun starts on several hosts, and UCX's tool between two of them.
 
 These run where in-hosts.sh has made hosts: its on_hosts starts ranks, and HOSTS_ENTER a command on one. Nobody is bound to
-a processor: each host takes all of the machine's for its own.
+a processor (but threads that pull, by themselves): each host takes all of the machine's for its own.
 """
+import functools
 import os
 
-from harness import partners, peers
+from harness import partners, peers, pull
 from harness.campaign import parse
 from harness.peers import Stop
 
@@ -32,19 +33,33 @@ class OnHosts(partners.Partner):
         pool = str(4 * self.ranks * max(max(chosen.sizes), 4096))
         return ["-m", pool, "-t", str(chosen.batch), "-b", str(chosen.batches), *(f"{name}:{sizes}" for name in chosen.collectives)]
 
-    def measure(self, chosen, folder):
-        places = ["--map-by", "node"] if self.program == "messages" else []
+    def lines(self, chosen, folder):
+        places = ["--map-by", "node"] if self.ranks == 2 else []
         command = ["bash", "-c", 'on_hosts "$@"', "on_hosts", "--bind-to", "none", *places, "-n", str(self.ranks), *self.arguments,
                    self.peer.programs[self.program], *self.points(chosen)]
-        return dict(self.read(self.run(command, {}, chosen, folder)))
+        return list(filter(None, map(parse, self.run(command, {}, chosen, folder))))
+
+    def measure(self, chosen, folder):
+        return dict(self.read(self.lines(chosen, folder)))
 
     def read(self, lines):
         """Collectives in the same place each time: what counts here is the network."""
-        for line in filter(None, map(parse, lines)):
+        for line in lines:
             if "measure" in line:
                 yield (line["measure"], line.get("bytes", 8)), line.get("us", line.get("mib_per_s"))
             elif "us" in line and not line.get("rotated", False):
                 yield (line["collective"], line["bytes"]), line["us"]
+
+
+class Pulling(OnHosts):
+    """Long messages to so many contexts of the other host's rank: by remote keys each gets a portion, else one is sent all."""
+
+    def __init__(self, peer, contexts, keys):
+        super().__init__(peer, f"{contexts} pulling, remote keys {keys}", ["-x", f"TUTTI_REMOTE_KEYS={keys}"], "messages-threads", 2)
+        self.contexts = contexts
+
+    def points(self, chosen):
+        return pull.arguments(chosen.batches, self.contexts)
 
 
 def settings():
@@ -69,14 +84,14 @@ def there(names, chosen, folder, program, tell):
         yield peer
 
 
-def check(names, build):
+def check(names, parts, build):
     """Before anything is made."""
     known = ("tutti", "ucx", "openmpi")
     for name in names:
         if name not in known:
             raise Stop(f"no partner is called {name}: there are {', '.join(known)}")
-    if "tutti" in names:
-        peers.Tutti(build).build(None, ["loop", "messages"])
+    if "tutti" in names or "pull" in parts:
+        peers.Tutti(build).build(None, ["loop", "messages", "messages-threads"])
 
 
 def ucx_tools():
@@ -98,6 +113,14 @@ def between_two(chosen, folder, tell):
             found += [one for peer in there([name], chosen, folder, "messages", tell)
                       for one in programs("messages", 2, peer)]
     return found
+
+
+def pulls(chosen, folder):
+    """Of Tutti alone: by remote keys to one context and to two, and sent, as it is over TCP without a setting."""
+    tutti = peers.Tutti(chosen.build)
+    tutti.build(folder, ["messages-threads"])
+    ways = {"1": Pulling(tutti, 1, keys=1), "2": Pulling(tutti, 2, keys=1), "sent": Pulling(tutti, 1, keys=0)}
+    return {way: functools.partial(member.lines, chosen, folder) for way, member in ways.items()}
 
 
 def on_all(chosen, folder, ranks, tell):

@@ -59,6 +59,9 @@ if shutil.which("ucx_perftest"):
     assert [target["bound"] for target in stream["targets"]] == ["at least 0.9"]
 # Ten gigabits a second are 1192 MiB, which a bucket of 256 KiB does not change much.
 assert all(value < 1500 for row in stream["points"] if row["unit"] == "MiB/s" for value in row["values"].values()), stream
+pulled = document["pull"]
+assert pulled["bytes"] == 16 << 20 and set(pulled["mib_per_s"]) == {"1", "2", "sent"} and not pulled["targets"], pulled
+assert all(len(runs) == 1 and 0 < runs[0] < 1500 for runs in pulled["mib_per_s"].values()), pulled
 assert {name.split(":")[0] for row in collectives["points"] for name in row["values"]} >= {"tutti"}
 for row, target in zip(collectives["points"], collectives["targets"]):
     assert row["best"].startswith("openmpi: ") and abs(target["measured"] - 1 / row["ratio"]) < 2e-3, (row, target)
@@ -69,6 +72,16 @@ for measure in "allreduce", "alltoall":
 PYTHON
 grep -q '^Hosts with 2,1 ranks; cables: 10gbit\.$' "$work/out"
 grep -q '^### Messages between two hosts$' "$work/out"
+grep -q '^Rendezvous of 16M between two hosts: .* TUTTI_REMOTE_KEYS=1; .* all sent to one: ' "$work/out"
+
+# Pulling that fails is named, and has no figures.
+status=0
+TMPDIR=$work "${hosts[@]}" --parts pull --timeout 0.01 --json "$work/none.json" >"$work/out" 2>"$work/err" || status=$?
+[ "$status" -eq 1 ]
+grep -q 'tutti: 1 pulling, remote keys 1: did not end within' "$work/err"
+[ "$(head -n 1 "$work/out")" = 'Hosts with 2,1 ranks; cables: not slowed down.' ]
+[ "$(grep -c '^Rendezvous' "$work/out")" -eq 0 ]
+python3 -c 'import json, sys; pulled = json.load(open(sys.argv[1]))["pull"]; assert not pulled["mib_per_s"] and pulled["failures"]' "$work/none.json"
 
 links | diff "$work/before" -
 [ -z "$(find "$work" -name 'tutti-hosts-*')" ]
