@@ -16,7 +16,7 @@
  * How a message travels depends on its length: in one packet (immediate, eager), in several, or by rendezvous:
  * then the target learns of it first, and its contexts pull the data, each a portion, in parallel where they can
  * reach it (where the origin has to send it, the handler's context does it alone). On one machine the origin, when it
- * is advanced, may write parts of it to where it goes, half a mebibyte at a time.
+ * is advanced, may write parts of it to where it goes, about a mebibyte at a time.
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. A message is never lost:
  * where there is no room it waits at its origin, which does not leave before. Nothing arrives at a context that nobody advances.
@@ -179,8 +179,8 @@ typedef struct tutti_send {
 } tutti_send;
 
 /* Sends. Errors, nothing being sent: ARG, TYPE, MEMORY, PEER (the rank is known to be gone). `sent` and `delivered` get:
- * OK; PEER; of `delivered` also ARG (nobody registered the dispatch there) and TRUNCATED. They may be called
- * before this returns. */
+ * OK; PEER; of `delivered` also ARG (nobody registered the dispatch there; a buffer, here or there, is no memory) and TRUNCATED. They
+ * may be called before this returns. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *context,
                                                            const tutti_send *send);
 
@@ -230,7 +230,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
                                                   int64_t offset, int64_t bytes,
                                                   tutti_done_fn *done, void *arg);
 
-/* done: all that the context sent or put to the endpoint before (NULL: to any) is delivered or in place. Errors: ARG, MEMORY. */
+/* done: all that the context sent or put to the endpoint before (NULL: to any) is delivered or in place. Errors: ARG, MEMORY, PEER (the
+ * endpoint's rank is known to be gone); `done` is not called then. It gets: OK; PEER: a rank went, or goes, before it was known to have all
+ * of it. What was told so is not told again by fences that begin later. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

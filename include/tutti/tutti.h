@@ -73,9 +73,10 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
 /* Leaves the client and frees it with all its teams, plans, contexts and memory; with the last one the process leaves
- * the job. Helper threads of its contexts are stopped first. Calls still in flight make it fail the team for the other ranks. Work that was posted to a context and has not been done is
- * dropped. Does not wait for the others, but for those that go on and have not taken the messages that were sent to them
- * (tutti/message.h, Leaving).
+ * the job (a launcher that speaks PMIx is told when it ends, by exit or returning from main). Helper threads of its
+ * contexts are stopped first. Calls still in flight make it fail the team for the other ranks. Work that was posted
+ * to a context and has not been done is dropped. Does not wait for the others, but for those that go on and have not
+ * taken the messages that were sent to them (tutti/message.h, Leaving).
  * client may be NULL. No other thread may be inside the library with this client. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 

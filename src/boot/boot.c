@@ -22,6 +22,7 @@
 
 #define ANSWER_NS INT64_C(50000000) /* of a server: mostly a few milliseconds */
 #define AGAIN_NS INT64_C(2000000)   /* to the next question, where the server knew no answer */
+#define PAUSE_MOST_NS INT64_C(500000000)
 
 static uint64_t probe_word = TT_JOB_MAGIC;
 
@@ -383,6 +384,32 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     memcpy(address, card.wire, card.wire_bytes);
     *bytes = card.wire_bytes;
     return TUTTI_OK;
+}
+
+tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
+                                  size_t bytes)
+{
+    return f->job->nodes > 1 ? tt_machines_show_context(f, context, address, bytes) : TUTTI_OK;
+}
+
+/* A context that is not there may be made at any time: asked for less and less often. */
+static void ask_context(const struct tt_fabric *f, int rank, int context, struct tt_asked *asked)
+{
+    int64_t now = tt_clock_ns();
+    if (now < asked->again_ns) return;
+    asked->pause_ns = asked->pause_ns ? tt_min(2 * asked->pause_ns, PAUSE_MOST_NS) : AGAIN_NS;
+    asked->again_ns = now + asked->pause_ns;
+    asked->reply = tt_machines_ask_context(f, rank, context);
+}
+
+tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
+                                     struct tt_asked *asked, void *address, size_t *bytes)
+{
+    if (!asked->reply) ask_context(f, rank, context, asked);
+    if (!asked->reply || !tt_pmix_answered(asked->reply, 0)) return TUTTI_AGAIN;
+    tutti_status status = tt_pmix_end(asked->reply, address, TT_WIRE_ADDRESS, bytes);
+    asked->reply = NULL;
+    return status == TUTTI_OK && *bytes > 0 ? TUTTI_OK : TUTTI_AGAIN;
 }
 
 void tt_boot_address_end(struct tt_asked *asked)

@@ -30,6 +30,7 @@ struct tt_asked {
     struct tt_pmix_reply *reply;
     int64_t until_ns; /* the job's server answers before, or the rank's machine is cut off */
     int64_t again_ns; /* when to ask again for what it does not know yet */
+    int64_t pause_ns; /* before, the last time */
     bool refused;
 };
 /* The same of another rank, into address[TT_WIRE_ADDRESS]: the first call asks the job's server, and gives it a moment to
@@ -37,6 +38,12 @@ struct tt_asked {
  * TUTTI_PEER_TIMEOUT: then the rank has failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
+/* Tells where another context of this rank's client is; on one machine nothing. Errors: BOOT. */
+tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
+                                  size_t bytes);
+/* The same of another rank's, likewise. AGAIN: the server has not answered, or does not know of it, so far. */
+tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
+                                     struct tt_asked *asked, void *address, size_t *bytes);
 /* What was asked is not wanted any more. */
 void tt_boot_address_end(struct tt_asked *asked);
 

@@ -448,3 +448,27 @@ tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct 
     if (tt_card_read(card, bytes, n)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT, "the card of rank %d is nonsense: %zu bytes", rank, n);
 }
+
+/* ---- Further contexts ---- */
+
+static char *context_key(char key[TT_PMIX_KEY], const struct tt_fabric *f, int context)
+{
+    char what[24];
+    snprintf(what, sizeof what, "context.%d", context);
+    return key_of(key, f->client, what);
+}
+
+tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
+                                      size_t bytes)
+{
+    char key[TT_PMIX_KEY];
+    return tt_pmix_put(TT_PMIX_REMOTE, context_key(key, f, context), wire, bytes);
+}
+
+struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
+{
+    char key[TT_PMIX_KEY];
+    if (!tt_machines_has(f->job)) return NULL;
+    if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
+    return tt_pmix_ask(rank, context_key(key, f, context));
+}

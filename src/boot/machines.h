@@ -37,6 +37,11 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank);
 tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct tt_card *card);
 
+/* Where a further context is: told, and asked for. */
+tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
+                                      size_t bytes);
+struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);
+
 /* Addresses of this machine's interfaces that are up, loopback only where there is no other; how many. */
 int tt_machines_addresses(uint8_t address[TT_CARD_ADDRESSES][16]);
 /* A number for the kernel that runs here, the same in all of its namespaces; 0: not known. */

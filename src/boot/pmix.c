@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* TUTTI_PMIX, which is 0, 1 or the library. */
 static bool is_set_to(const char *text)
@@ -44,7 +45,8 @@ static struct {
 static struct {
     pthread_mutex_t lock;
     bool loaded;
-    int opened;
+    int users;
+    pid_t pid; /* of the process that began the session; 0: nobody has */
     int size;
     pmix_proc_t me;
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -288,11 +290,28 @@ static tutti_status open_locked(void)
     return sized;
 }
 
+/* A process that ends before all of its clients have does not end in good order, which the launcher is to notice; the child
+ * of one has no session. */
+static void end_session(void)
+{
+    if (session.users == 0 && session.pid == getpid()) pmix.Finalize(NULL, 0);
+}
+
+/* To the end of the process: servers take amiss who comes back (barriers and texts of those who did get lost). */
+static tutti_status begin_locked(void)
+{
+    if (session.pid) return TUTTI_OK;
+    TT_TRY(open_locked());
+    session.pid = getpid();
+    (void)atexit(end_session);
+    return TUTTI_OK;
+}
+
 tutti_status tt_pmix_open(int *rank, int *size)
 {
     pthread_mutex_lock(&session.lock);
-    tutti_status status = session.opened ? TUTTI_OK : open_locked();
-    if (status == TUTTI_OK) session.opened++;
+    tutti_status status = begin_locked();
+    if (status == TUTTI_OK) session.users++;
     *rank = (int)session.me.rank;
     *size = session.size;
     pthread_mutex_unlock(&session.lock);
@@ -302,7 +321,7 @@ tutti_status tt_pmix_open(int *rank, int *size)
 void tt_pmix_close(void)
 {
     pthread_mutex_lock(&session.lock);
-    if (--session.opened == 0) pmix.Finalize(NULL, 0);
+    session.users--;
     pthread_mutex_unlock(&session.lock);
 }
 

@@ -18,7 +18,8 @@ bool tt_pmix_there(void);
 /* The version of the library, in its own words. Errors: BOOT, saying what is missing or too old. */
 tutti_status tt_pmix_version(const char **text);
 
-/* Begins to speak with the server, counted: each is followed by one tt_pmix_close. Errors: BOOT. */
+/* Begins to speak with the server, which lasts until the process ends; counted: each is followed by one tt_pmix_close, or the process
+ * does not end in good order. Errors: BOOT. */
 tutti_status tt_pmix_open(int *rank, int *size);
 void tt_pmix_close(void);
 

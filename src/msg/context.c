@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
-#include "msg/region.h"
 #include "msg/help.h"
+#include "msg/region.h"
+#include "msg/wired.h"
 
 /* ---- One user at a time ---- */
 
@@ -112,7 +113,7 @@ static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **
     return status;
 }
 
-/* All or none; they are there for other threads when their number says so. */
+/* All or none; they are there for other threads when their number says so, and for other ranks when they are told of. */
 tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **contexts)
 {
     int before = atomic_load(&msg->contexts);
@@ -127,6 +128,7 @@ tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **cont
     }
     for (int i = 0; i < n; i++) contexts[i] = msg->context[before + i];
     atomic_store(&msg->contexts, before + n);
+    for (int i = 0; i < n && before > 0; i++) tt_wired_tell(contexts[i]);
     return TUTTI_OK;
 }
 

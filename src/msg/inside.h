@@ -16,6 +16,7 @@
 #ifndef TT_MSG_INSIDE_H
 #define TT_MSG_INSIDE_H
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "boot/boot.h"
@@ -62,9 +63,11 @@ struct tt_op {
     char *to;     /* where DATA go; `left` are to come */
     int64_t left;
     bool users;    /* the user's own, of a long message */
+    uint64_t upto; /* of a fence: the peer's `risked` when it began ... */
+    bool missed;   /* ... and whether something was lost with the peer */
     int flows;     /* parcels that send parts of `data` ... */
     bool answered; /* ... after which it ends */
-    /* Of a pull, or of help: then `flows` pieces were told of, and all are claimed if `answered`. */
+    /* Of a pull, or of help: then `flows` pieces were told of. */
     struct tutti_pending *receipt;
     tutti_status status;
     bool ended;   /* waits to be told of */
@@ -97,6 +100,9 @@ struct tt_parcels {
 struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
     struct tt_parcels waiting;
+    /* Messages that went there of which nobody tells, and what was lost; so many of them were fenced, or told to be lost. */
+    uint64_t risked, settled;
+    bool dropped; /* something of it, since this rank leaves, of which no fence was told */
     int rank, context;
     bool shares; /* reached through shared memory */
     bool going;  /* it has gone; what it sent before is handled first */
@@ -116,8 +122,9 @@ struct tt_peer {
     struct tt_link *link;
     int parcels;             /* that wait for it or that a wire has not ended */
     int wire_puts;           /* under way */
-    bool asked;              /* for the address of another context than 0 */
-    struct tt_asked address; /* that of context 0, as long as it is not there */
+    bool asked;              /* for the address of another context than 0 ... */
+    int64_t ask_first_ns;    /* ... which is from then on */
+    struct tt_asked address; /* its own, as long as it is not there */
     struct tt_parcels cards; /* of contexts that it asked for and that are not there yet */
 };
 
@@ -233,6 +240,13 @@ static inline bool tt_reads_dearly(const struct tt_fabric *f)
     return !f->direct || f->read_cost > DEAR;
 }
 
+/* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0 before: the argument's fault, on
+ * one side or the other. */
+static inline bool tt_is_unmapped(tutti_status status)
+{
+    return status == TUTTI_ERR_SYSTEM && errno == EFAULT;
+}
+
 /* It has something to advance: tt_msg_is_idle. Any thread. */
 static inline void tt_context_used(tutti_context *c)
 {
@@ -264,8 +278,7 @@ tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
 /* Sends it now through shared memory, or AGAIN. */
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
-/* An answer without data, for which a parcel was reserved; and one of two arguments. */
-void tt_post_reply(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
+/* An answer without data, for which a parcel was reserved. */
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
 /* Sends what waits and can go. Errors: those of making a ring or a link. */
@@ -303,7 +316,11 @@ void tt_op_tell_ended(tutti_context *context);
 void tt_op_end_lost(tutti_context *context, struct tt_peer *peer);
 /* Its ACK has come. */
 void tt_op_answer(tutti_context *context, struct tt_op *op, tutti_status status);
-/* What belongs to a fence that will not be told of any more (onesided.c). */
+/* Of a fence (onesided.c): whether somebody is told. */
+bool tt_fence_is_heard(const struct tt_op *op);
+/* The target has answered it. */
+void tt_fence_answered(tutti_context *context, struct tt_op *op, tutti_status status);
+/* What belongs to a fence that will not be told of any more. */
 void tt_fence_drop(struct tt_op *op);
 /* Of a wire, before its ports are closed. */
 void tt_op_close_keys(tutti_context *context);

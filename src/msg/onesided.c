@@ -19,14 +19,13 @@ struct transfer {
     bool put;
 };
 
-/* What the kernel finds unmapped is the argument's fault, on one side or the other. */
 static tutti_status by_kernel(const struct transfer *t, tt_address there)
 {
     struct tt_fabric *f = t->context->f;
     errno = 0;
     tutti_status status = t->put ? tt_fabric_write(f, t->peer->rank, there, t->here, t->bytes)
                                  : tt_fabric_read(f, t->peer->rank, t->here, there, t->bytes);
-    if (status != TUTTI_ERR_SYSTEM || errno != EFAULT) return status;
+    if (!tt_is_unmapped(status)) return status;
     return tt_fail(
         TUTTI_ERR_ARG,
         "the kernel cannot %s %lld bytes %s rank %d: the region's memory was unmapped while it "
@@ -136,12 +135,27 @@ void tt_fence_drop(struct tt_op *op)
     if (--fence->left == 0) tt_free(fence);
 }
 
+bool tt_fence_is_heard(const struct tt_op *op)
+{
+    const struct fence *fence = op->arg;
+    return fence->done != NULL;
+}
+
+void tt_fence_answered(tutti_context *c, struct tt_op *op, tutti_status status)
+{
+    struct tt_peer *peer = op->peer;
+    bool settles = status == TUTTI_OK || tt_fence_is_heard(op);
+    if (settles && op->upto > peer->settled) peer->settled = op->upto;
+    tt_op_end(c, op, status);
+}
+
 static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct fence *fence)
 {
     struct tt_op *op = tt_op_new(c, TT_OP_FENCE, peer);
     if (!op) return TUTTI_ERR_MEMORY;
     op->done = passed;
     op->arg = fence;
+    op->upto = peer->risked;
     struct tt_packet p = {.kind = TT_PACKET_FENCE, .arg = {op->id}};
     fence->left++;
     tutti_status status = tt_post_packet(c, peer, &p, 0, NULL, false);
@@ -157,20 +171,23 @@ static bool was_used(const struct tt_peer *peer)
     return peer->out.ring || peer->waiting.first || peer->link;
 }
 
-/* What a rank that is gone did not get is told by PEER. */
-static tutti_status fence_one(tutti_context *c, struct tt_peer *peer, struct fence *fence)
+/* What a rank that is gone may not have got. */
+static void tell_missed(struct tt_peer *peer, struct fence *fence)
 {
-    if (!was_used(peer)) return TUTTI_OK;
-    if (!peer->gone) return fence_peer(c, peer, fence);
+    if (!peer->gone || peer->risked == peer->settled) return;
+    peer->settled = peer->risked;
     if (fence->status == TUTTI_OK) fence->status = TUTTI_ERR_PEER;
-    return TUTTI_OK;
 }
 
+/* First what can fail. */
 static tutti_status fence_all(tutti_context *c, struct fence *fence)
 {
     for (int r = 0; r < c->f->size; r++)
         for (struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
-            TT_TRY(fence_one(c, peer, fence));
+            if (!peer->gone && was_used(peer)) TT_TRY(fence_peer(c, peer, fence));
+    for (int r = 0; r < c->f->size; r++)
+        for (struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
+            tell_missed(peer, fence);
     return TUTTI_OK;
 }
 
@@ -179,7 +196,8 @@ static tutti_status start(tutti_context *c, const tutti_endpoint *to, struct fen
 {
     struct tt_peer *peer = NULL;
     tutti_status status = to ? tt_send_peer(c, to, &peer) : TUTTI_OK;
-    if (status == TUTTI_OK) status = peer ? fence_one(c, peer, fence) : fence_all(c, fence);
+    if (status == TUTTI_OK && !peer) status = fence_all(c, fence);
+    if (status == TUTTI_OK && peer && was_used(peer)) status = fence_peer(c, peer, fence);
     if (status != TUTTI_OK) fence->done = NULL;
     passed(c, fence, TUTTI_OK);
     return status;

@@ -94,9 +94,16 @@ static void tell(tutti_context *c, struct tt_op *op)
     c->depth--;
 }
 
+/* Whether its loss matters to a fence. Of short messages that nobody is told of the peer counts all. */
+static bool is_risked(const struct tt_op *op)
+{
+    return (op->kind == TT_OP_TOLD && op->done) || op->kind == TT_OP_LONG || op->kind == TT_OP_PUT;
+}
+
 void tt_op_end(tutti_context *c, struct tt_op *op, tutti_status status)
 {
     op->status = status;
+    if (tt_unlikely(status == TUTTI_ERR_PEER) && !op->peer->gone) op->peer->risked += is_risked(op);
     if (!op->sent && !op->done) {
         tt_op_free(c, op);
         return;
@@ -156,6 +163,8 @@ void tt_op_answer(tutti_context *c, struct tt_op *op, tutti_status status)
 {
     if (op->kind == TT_OP_PULL)
         tt_pull_answered(c, op, status);
+    else if (op->kind == TT_OP_FENCE)
+        tt_fence_answered(c, op, status);
     else if (op->flows == 0)
         tt_op_end(c, op, status);
     else {
@@ -164,16 +173,38 @@ void tt_op_answer(tutti_context *c, struct tt_op *op, tutti_status status)
     }
 }
 
+/* What fences are to tell: before a function is called that may begin another one. */
+static void note_missed(tutti_context *c, struct tt_peer *peer)
+{
+    for (int i = 0; i < c->ops; i++)
+        peer->risked += c->op[i]->peer == peer && !c->op[i]->ended && is_risked(c->op[i]);
+    if (peer->risked == peer->settled) return;
+    bool told = false;
+    for (int i = 0; i < c->ops; i++) {
+        if (c->op[i]->kind != TT_OP_FENCE || c->op[i]->peer != peer) continue;
+        c->op[i]->missed = true;
+        told |= tt_fence_is_heard(c->op[i]);
+    }
+    if (told) peer->settled = peer->risked;
+}
+
+static void end_lost(tutti_context *c, struct tt_op *op)
+{
+    switch (op->kind) {
+    case TT_OP_PULL: tt_pull_answered(c, op, TUTTI_ERR_PEER); break;
+    case TT_OP_HELP: tt_help_lost(c, op); break;
+    case TT_OP_FENCE: tt_op_end(c, op, op->missed ? TUTTI_ERR_PEER : TUTTI_OK); break;
+    default: tt_op_end(c, op, TUTTI_ERR_PEER);
+    }
+}
+
 void tt_op_end_lost(tutti_context *c, struct tt_peer *peer)
 {
+    note_missed(c, peer);
     for (int i = 0; i < c->ops; i++) {
         struct tt_op *op = c->op[i];
-        if (op->kind == TT_OP_NONE || op->ended || op->on_wire || op->peer != peer) continue;
-        switch (op->kind) {
-        case TT_OP_PULL: tt_pull_answered(c, op, TUTTI_ERR_PEER); break;
-        case TT_OP_HELP: tt_help_lost(c, op); break;
-        default: tt_op_end(c, op, TUTTI_ERR_PEER);
-        }
+        bool open = op->kind != TT_OP_NONE && !op->ended && !op->on_wire && op->peer == peer;
+        if (open) end_lost(c, op);
     }
 }
 

@@ -18,7 +18,7 @@ enum tt_packet_kind {
     TT_PACKET_EAGER,      /* a message, whole */
     TT_PACKET_EAGER_TOLD, /* the same, to be acknowledged: id */
     TT_PACKET_RTS, /* request to send a long one: id, bytes, address; the data are a wire's key, if any */
-    TT_PACKET_ACK,  /* it is done: id, status */
+    TT_PACKET_ACK,  /* it is done, or of help one more piece: id, status */
     TT_PACKET_PULL, /* send me a part of a long message: id of the send, offset, bytes, id of mine */
     TT_PACKET_DATA,  /* a part of what was asked for: id, offset */
     TT_PACKET_GET,   /* send me a part of a region: region, offset, bytes, id of mine */
@@ -30,7 +30,6 @@ enum tt_packet_kind {
     TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
     /* Write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat: help.h. */
     TT_PACKET_HELP,
-    TT_PACKET_HELPED, /* a piece of it is written: id, status, which */
     TT_PACKET_KINDS
 };
 

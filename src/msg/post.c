@@ -191,16 +191,12 @@ tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct
     return status;
 }
 
-void tt_post_reply(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
-{
-    if (peer->gone) return;
-    if (peer->shares && tt_post_now(c, peer, p) == TUTTI_OK) return;
-    tutti_status status = later(c, peer, p, 0, NULL, false); /* there are parcels in reserve */
-    if (status != TUTTI_OK) tt_take_fault(c, status);
-}
-
 void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind kind, uint64_t a,
                     uint64_t b)
 {
-    tt_post_reply(c, peer, &(struct tt_packet){.kind = kind, .arg = {a, b}});
+    struct tt_packet p = {.kind = kind, .arg = {a, b}};
+    if (peer->gone) return;
+    if (peer->shares && tt_post_now(c, peer, &p) == TUTTI_OK) return;
+    tutti_status status = later(c, peer, &p, 0, NULL, false); /* there are parcels in reserve */
+    if (status != TUTTI_OK) tt_take_fault(c, status);
 }

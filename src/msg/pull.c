@@ -10,7 +10,6 @@
 #include "msg/wired.h"
 
 enum {
-    PAGE = 4096,
     /* What a context woken for a portion costs, some microseconds, is to be a small part of what copying it does. */
     PORTION_LEAST = 128 << 10,
     PIECE_MOST = 1 << 20, /* between two looks at everything else */
@@ -19,19 +18,24 @@ enum {
 
 /* ---- Cutting ---- */
 
+struct tt_pieces tt_pieces_by(int64_t take, uint64_t to, int64_t bytes)
+{
+    int64_t lead = (int64_t)(to & (TT_PAGE - 1));
+    return (struct tt_pieces){
+        .take = take, .bytes = bytes, .lead = lead, .n = (int)tt_div_up(take + lead, bytes)};
+}
+
 struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most)
 {
-    struct tt_pieces p = {.take = take, .lead = (int64_t)(to & (PAGE - 1))};
+    int64_t lead = (int64_t)(to & (TT_PAGE - 1));
     int64_t pieces = portions * tt_div_up(tt_div_up(take, portions), most);
-    p.bytes = tt_round_up(tt_div_up(take, pieces), PAGE);
-    p.n = pieces == 1 ? 1 : (int)tt_div_up(take + p.lead, p.bytes);
-    return p;
+    return tt_pieces_by(take, to, tt_round_up(tt_div_up(take + lead, pieces), TT_PAGE));
 }
 
 static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 {
     int64_t portions = tt_max(1, tt_min(contexts, r->take / PORTION_LEAST));
-    int64_t most = portions == 1 && tt_help_wanted(c, r) ? tt_help_piece(r->take) : PIECE_MOST;
+    int64_t most = tt_help_wanted(c, r) ? tt_help_piece(r->take, portions) : PIECE_MOST;
     r->pieces = tt_pieces_of(r->take, (uint64_t)(uintptr_t)r->to, portions, most);
     r->ranges = (int)tt_min(portions, r->pieces.n);
 }
@@ -40,10 +44,11 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 
 static int claim(struct tt_range *range)
 {
-    if (range->receipt->seat) return tt_help_claim(range->receipt);
-    if (atomic_load_explicit(&range->next, memory_order_relaxed) >= range->end) return -1;
+    int end = atomic_load_explicit(&range->end, memory_order_relaxed);
+    if (atomic_load_explicit(&range->next, memory_order_relaxed) >= end) return -1;
+    if (range->seat && !tt_help_claim(range)) return -1;
     int piece = atomic_fetch_add_explicit(&range->next, 1, memory_order_relaxed);
-    return piece < range->end ? piece : -1;
+    return piece < end ? piece : -1;
 }
 
 static void append(tutti_context *c, struct tt_range *range)
@@ -218,6 +223,19 @@ static bool asks(const tutti_context *c, const struct tutti_pending *r)
     return c == r->context && tt_reads_dearly(c->f);
 }
 
+static tutti_status by_kernel(tutti_context *c, struct tutti_pending *r, int64_t begin,
+                              int64_t bytes)
+{
+    errno = 0;
+    tutti_status status =
+        tt_fabric_read(c->f, r->peer->rank, r->to + begin, r->address + (uint64_t)begin, bytes);
+    if (!tt_is_unmapped(status)) return status;
+    return tt_fail(TUTTI_ERR_ARG,
+                   "the kernel cannot read %lld bytes of a message from rank %d: what it was sent "
+                   "from, or where it is received, is no memory",
+                   (long long)bytes, r->peer->rank);
+}
+
 /* In this machine: from where it lies, by the kernel, or by messages. */
 static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t begin,
                               int64_t bytes)
@@ -231,8 +249,7 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
         memcpy(r->to + begin, near, (size_t)bytes);
         return TUTTI_OK;
     }
-    if (asks(c, r)) return ask(c, r, begin, bytes);
-    return tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
+    return asks(c, r) ? ask(c, r, begin, bytes) : by_kernel(c, r, begin, bytes);
 }
 
 tutti_status tt_pull_read(tutti_context *c, struct tutti_pending *r, int piece)
@@ -311,7 +328,6 @@ static struct tutti_pending *own(tutti_context *c, int *piece)
             return r;
         }
         c->ranges = range->next_of_context;
-        if (r->seat) tt_help_end(c, r);
         tt_receive_unref(r);
     }
     return NULL;
@@ -321,7 +337,7 @@ void tt_pull_advance(tutti_context *c)
 {
     int piece;
     if (c->pulling >= ASKED_MOST) return;
-    tt_help_ask(c);
+    tt_help_ask_next(c);
     struct tutti_pending *r = own(c, &piece);
     if (!r) r = help(&c->msg->pulls, &piece);
     if (!r) return;
@@ -344,7 +360,9 @@ static void fill_ranges(struct tutti_pending *r)
         struct tt_range *range = &r->range[i];
         atomic_store_explicit(&range->next, (int)((int64_t)i * r->pieces.n / r->ranges),
                               memory_order_relaxed);
-        range->end = (int)((int64_t)(i + 1) * r->pieces.n / r->ranges);
+        atomic_store_explicit(&range->end, (int)((int64_t)(i + 1) * r->pieces.n / r->ranges),
+                              memory_order_relaxed);
+        range->seat = NULL;
         range->receipt = r;
         range->work = (struct tt_work){.work = take_range, .arg = range, .drop = drop_range};
     }
@@ -379,7 +397,10 @@ void tt_pull_start(tutti_context *c, struct tutti_pending *r)
     }
     fill_ranges(r);
     atomic_store_explicit(&r->left, r->pieces.n, memory_order_relaxed);
-    if (r->ranges > 1) share(&c->msg->pulls, r);
+    if (r->ranges > 1) {
+        (void)tt_help_ask(c, r); /* before others claim */
+        share(&c->msg->pulls, r);
+    }
     hand_out(c, r);
     tt_pull_advance(c);
 }
@@ -387,6 +408,7 @@ void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 void tt_pull_end(tutti_context *c, struct tutti_pending *r)
 {
     struct tt_shared_pulls *pulls = &c->msg->pulls;
+    if (r->help) tt_help_end(c, r);
     if (r->ranges <= 1) return;
     pthread_mutex_lock(&pulls->lock);
     unshare_locked(pulls, r);

@@ -14,9 +14,10 @@
  * network to get it, or asks its origin to send it. Only the owner asks. So nothing waits for packets to a context that
  * stopped being advanced but for what its own handlers took; and the origin, whose one context sends all that is asked for,
  * would send it no faster to several. A piece that another context claimed, and that the network turns out not to
- * reach for it, goes back to the owner as posted work. Pieces of what one context pulls alone its origin may claim too: help.h.
+ * reach for it, goes back to the owner as posted work. Pieces of the last portion its origin may claim too: help.h.
  *
- * A claim is a fetch-and-add of the portion's counter: who gets a number below the end has the piece, alone. Whoever ends the
+ * A claim is a fetch-and-add of the portion's counter, before which one that the origin helps with is claimed in its seat: who gets a
+ * number below the end has the piece, alone. Whoever ends the
  * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
  * its work queue; that one completes it, once. What it takes to receive it (the packed copy, the hold on the layout, the
  * wire's key) goes then: no piece is left that could use it. The receipt itself lasts until nobody refers to it: the owner until it
@@ -36,7 +37,11 @@ struct tt_pieces {
     int n;
 };
 
-/* Of `take` bytes to an address: in `portions` portions, of pieces of `most` bytes at most. */
+enum { TT_PAGE = 4096 };
+
+/* Of `take` bytes to an address: in pieces of `bytes` bytes, some pages. */
+struct tt_pieces tt_pieces_by(int64_t take, uint64_t to, int64_t bytes);
+/* In `portions` portions, of pieces of `most` bytes, or a page more, at most. */
 struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most);
 /* Where piece i begins; i == n: where the last one ends. */
 static inline int64_t tt_piece_begin(const struct tt_pieces *p, int i)
@@ -46,8 +51,10 @@ static inline int64_t tt_piece_begin(const struct tt_pieces *p, int i)
 }
 
 struct tt_range {
-    _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; beyond `end`: none */
-    int end;
+    _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; from `end` on: none */
+    _Atomic int end;                    /* less those that the origin told of */
+    struct tt_help_seat *seat; /* where the origin claims too; NULL: it does not (help.h) */
+    uint32_t serial;           /* there */
     struct tutti_pending *receipt;
     struct tt_work work;
     struct tt_range *next_of_context;
@@ -77,9 +84,7 @@ struct tutti_pending {
     int ranges;
     struct tt_range *range; /* &one, or of the heap */
     struct tt_range one;
-    struct tt_help_seat *seat; /* where its origin claims pieces too; NULL: it does not (help.h) */
-    struct tt_op *help;        /* which its origin answers, with a seat */
-    int mine;                  /* pieces that were claimed here, of those with a seat */
+    struct tt_op *help; /* told of what the origin moved; NULL: it was not asked */
     struct tt_work finish;
     struct tutti_pending *next_shared, **link; /* in the client's list */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces */

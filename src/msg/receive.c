@@ -53,13 +53,21 @@ static void open_one(struct tt_peer *peer, struct tt_open *open)
     peer->newest = open;
 }
 
+/* What was dropped is told once. */
+static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
+{
+    tutti_status status = peer->dropped ? TUTTI_ERR_PEER : TUTTI_OK;
+    peer->dropped = false;
+    tt_post_answer(c, peer, TT_PACKET_ACK, id, (uint64_t)status);
+}
+
 static void pass_fences(tutti_context *c, struct tt_peer *peer)
 {
     for (struct tt_parcel *fence; (fence = peer->fences.first) != NULL;) {
         if (peer->oldest && peer->oldest->number <= fence->number) return;
         uint64_t id = fence->packet.arg[0];
         tt_parcel_give(c, tt_parcel_first(&peer->fences));
-        tt_post_answer(c, peer, TT_PACKET_ACK, id, TUTTI_OK);
+        pass_fence(c, peer, id);
     }
 }
 
@@ -78,7 +86,7 @@ static void close_one(tutti_context *c, struct tt_peer *peer, struct tt_open *op
 void tt_receive_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 {
     if (!peer->oldest) {
-        tt_post_answer(c, peer, TT_PACKET_ACK, id, TUTTI_OK);
+        pass_fence(c, peer, id);
         return;
     }
     struct tt_parcel *fence = tt_parcel_take(c);
@@ -162,6 +170,7 @@ static void tell(tutti_context *c, const tutti_receive *into, tutti_status statu
 static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     release(r);
+    if (c->msg->leaving && status == TUTTI_ERR_PEER) r->peer->dropped = true;
     tell(c, &r->into, status);
     c->events++;
     if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);
@@ -318,6 +327,7 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
 static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     tutti_status status = c->msg->leaving ? TUTTI_ERR_PEER : TUTTI_ERR_ARG;
+    peer->dropped |= c->msg->leaving;
     if (status == TUTTI_ERR_ARG)
         tt_take_fault(c, tt_fail(status,
                                  "a message from context %d of rank %d has dispatch %d, which "
@@ -333,6 +343,7 @@ static void renew(tutti_context *c)
     r->state = TT_RECEIPT_NEW;
     r->context = c;
     r->range = &r->one;
+    r->help = NULL;
     r->data = NULL;
     atomic_store_explicit(&r->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&r->status, TUTTI_OK, memory_order_relaxed);

@@ -4,6 +4,8 @@
  */
 #include "msg/ring.h"
 
+#include <string.h>
+
 enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk for each cell; how many at least */
 
 /* ---- Post boxes ---- */
@@ -26,6 +28,35 @@ struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)
 {
     int64_t offset = atomic_load_explicit(&f->common->rank[rank].mail, memory_order_acquire);
     return within(f, offset, sizeof(struct tt_mail)) ? tt_fabric_at(f, offset) : NULL;
+}
+
+struct port {
+    uint64_t bytes;
+    char address[TT_WIRE_ADDRESS];
+};
+
+tutti_status tt_mail_tell_port(struct tt_fabric *f, struct tt_mail_context *mail,
+                               const void *address, size_t bytes)
+{
+    int64_t offset;
+    TT_TRY(tt_arena_alloc(&f->arena, sizeof(struct port), &offset));
+    struct port *port = tt_fabric_at(f, offset);
+    port->bytes = bytes;
+    memcpy(port->address, address, bytes);
+    atomic_store_explicit(&mail->port, offset, memory_order_release);
+    return TUTTI_OK;
+}
+
+bool tt_mail_port(const struct tt_fabric *f, const struct tt_mail_context *mail, void *address,
+                  size_t *bytes)
+{
+    int64_t offset = atomic_load_explicit(&mail->port, memory_order_acquire);
+    if (!within(f, offset, sizeof(struct port))) return false;
+    const struct port *port = tt_fabric_at(f, offset);
+    *bytes = port->bytes;
+    if (*bytes == 0 || *bytes > TT_WIRE_ADDRESS) return false;
+    memcpy(address, port->address, *bytes);
+    return true;
 }
 
 /* ---- Rings ---- */

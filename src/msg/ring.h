@@ -54,13 +54,12 @@ struct tt_msg_ring {
 
 /* Of one client of a rank, in its arena; struct tt_member tells where. */
 struct tt_mail {
-    /* Of context 0's port, where the wire is used within a machine; 0: not told. */
-    _Atomic uint32_t address_bytes;
     _Atomic uint32_t leaving; /* the rank takes no more messages: leave.c */
-    char address[TT_WIRE_ADDRESS];
     struct tt_mail_context {
         /* The offset of the ring that was announced last, 0: none; bit 0: the context is in use. */
         _Alignas(TT_LINE) _Atomic uint64_t news;
+        /* The offset of where its port is, where the wire is used within a machine; 0: not told. */
+        _Atomic int64_t port;
     } context[TUTTI_CONTEXTS];
 };
 #define TT_MAIL_IN_USE 1u
@@ -89,6 +88,13 @@ struct tt_in {
 tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail);
 /* That of another rank for the same client; NULL: it has none yet. */
 struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank);
+
+/* Tells where a context's port is, `bytes` bytes, TT_WIRE_ADDRESS at most. Errors: those of the arena. */
+tutti_status tt_mail_tell_port(struct tt_fabric *f, struct tt_mail_context *mail,
+                               const void *address, size_t bytes);
+/* What was told, into address[TT_WIRE_ADDRESS]. False: nothing. */
+bool tt_mail_port(const struct tt_fabric *f, const struct tt_mail_context *mail, void *address,
+                  size_t *bytes);
 
 /* bytes: of the bulk, a power of two. Errors: those of the arena. */
 tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out);

@@ -86,6 +86,7 @@ static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const t
     p.bytes = (size_t)bytes;
     if (!peer->shares || (send->sent && c->depth > 0)) return TUTTI_AGAIN;
     TT_TRY(tt_post_now(c, peer, &p));
+    peer->risked++;
     if (send->sent) {
         c->depth++;
         send->sent(c, send->arg, TUTTI_OK);
@@ -106,8 +107,10 @@ static tutti_status send_told(tutti_context *c, struct tt_peer *peer, const tutt
     p.kind = send->delivered ? TT_PACKET_EAGER_TOLD : TT_PACKET_EAGER;
     p.arg[0] = op->id;
     p.bytes = (size_t)bytes;
+    peer->risked += !send->delivered;
     tutti_status status = tt_post_packet(c, peer, &p, bytes, op, true);
     if (status == TUTTI_OK) return TUTTI_OK;
+    peer->risked -= !send->delivered;
     op->packed = NULL; /* the caller's still */
     tt_op_free(c, op);
     return status;
@@ -197,9 +200,15 @@ enum { IMMEDIATES_MOST = 128 };
 
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    if (tt_likely(peer->shares)) return tt_post_now(c, peer, p);
-    if (peer->parcels >= IMMEDIATES_MOST) return TUTTI_AGAIN;
-    return tt_post_packet(c, peer, p, (int64_t)p->bytes, NULL, false);
+    tutti_status status;
+    if (tt_likely(peer->shares))
+        status = tt_post_now(c, peer, p);
+    else if (peer->parcels >= IMMEDIATES_MOST)
+        status = TUTTI_AGAIN;
+    else
+        status = tt_post_packet(c, peer, p, (int64_t)p->bytes, NULL, false);
+    peer->risked += status == TUTTI_OK;
+    return status;
 }
 
 tutti_status tt_msg_immediate(tutti_context *c, tutti_endpoint *to, int dispatch,

@@ -33,10 +33,13 @@ static bool is_end(uint64_t status)
 static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tt_op *op = tt_op_find(c, p->arg[0], peer);
-    if (!op || op->kind == TT_OP_HELP || !is_end(p->arg[1]))
-        broken(c, peer, "an answer to nothing");
-    else
-        tt_op_answer(c, op, (tutti_status)p->arg[1]);
+    tutti_status status = (tutti_status)p->arg[1];
+    bool asked = op && is_end(p->arg[1]);
+    if (asked && op->kind == TT_OP_HELP)
+        asked = tt_help_told(c, op, status);
+    else if (asked)
+        tt_op_answer(c, op, status);
+    if (!asked) broken(c, peer, "an answer to nothing");
 }
 
 /* Sends `bytes` bytes to the operation `id` of the peer. */
@@ -78,14 +81,6 @@ static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_pa
     if (op->left == 0) tt_op_answer(c, op, TUTTI_OK);
 }
 
-static void take_helped(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
-{
-    struct tt_op *op = tt_op_find(c, p->arg[0], peer);
-    bool asked = op && op->kind == TT_OP_HELP && is_end(p->arg[1]);
-    if (!asked || !tt_help_told(c, op, (tutti_status)p->arg[1], p->arg[2]))
-        broken(c, peer, "word of help that nobody asked for");
-}
-
 static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     const char *from = tt_region_find(c->msg, p->arg[0], p->arg[1], p->arg[2]);
@@ -121,7 +116,6 @@ tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     case TT_PACKET_BYE: tt_wired_bye(c, peer); break;
     case TT_PACKET_LEAVING: tt_leave_heard(c, peer->rank); break;
     case TT_PACKET_HELP: tt_help_asked(c, peer, p); break;
-    case TT_PACKET_HELPED: take_helped(c, peer, p); break;
     case TT_PACKET_NOTHING:
     case TT_PACKET_KINDS: break;
     }

@@ -2,7 +2,8 @@
  *
  * Messages between machines: a port of the wire for each context, and links from it to the ports that it writes to.
  *
- * A link is opened when the first packet goes. Where context 0 of a rank is, boot knows; of its other contexts that one is asked:
+ * A link is opened when the first packet goes. Where the contexts of a rank are, it has told boot. That may be slow to tell of one
+ * that is made later, so then context 0 is asked too, which answers at once, when it is advanced:
  *
  *     context 2 here                              rank r
  *     CARD(1, my address)   -- link to 0 -->      context 0: opens a link back
@@ -22,6 +23,8 @@ enum {
     SOFTWARE_KEY = 8 + 9 + 6, /* bytes of a key, at most, that no network card is behind */
     PARTING_MS = 1000         /* what taking leave may last */
 };
+
+#define ASK_FIRST_NS INT64_C(50000000)
 
 /* ---- A client's ---- */
 
@@ -139,10 +142,20 @@ static tutti_status open_again(tutti_context *c)
 }
 
 /* On this machine, where the wire is asked for here too. */
-static void tell_here(struct tt_mail *mail, const tutti_context *first)
+static tutti_status tell_here(const tutti_context *c)
 {
-    memcpy(mail->address, first->address, first->address_bytes);
-    atomic_store(&mail->address_bytes, (uint32_t)first->address_bytes);
+    if (!c->msg->forced || !c->port) return TUTTI_OK;
+    return tt_mail_tell_port(c->f, c->mail, c->address, c->address_bytes);
+}
+
+/* It is no great loss if this fails: context 0 tells, too. */
+void tt_wired_tell(const tutti_context *c)
+{
+    tutti_status status = tell_here(c);
+    if (status == TUTTI_OK && c->port)
+        status = tt_boot_show_context(c->f, c->index, c->address, c->address_bytes);
+    if (status != TUTTI_OK && tt_log_on(TT_LOG_boot))
+        tt_log("where context %d is: %s", c->index, tutti_error());
 }
 
 /* The others wait for this rank's address, though it may have none; what was said first is told. */
@@ -159,8 +172,8 @@ tutti_status tt_msg_met(struct tt_msg *msg)
     tutti_context *first = msg->context[0];
     bool changed = msg->ops && msg->f->one_kernel && msg->ops->near(msg->wire);
     tutti_status status = changed ? open_again(first) : TUTTI_OK;
+    if (status == TUTTI_OK) status = tell_here(first);
     if (status != TUTTI_OK) return show_none(msg, status);
-    tell_here(msg->mail, first);
     return tt_boot_show(msg->f, first->address, first->address_bytes);
 }
 
@@ -181,44 +194,46 @@ static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *
     return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
 }
 
-/* Where context 0 of a rank is. AGAIN: that has not been told yet. */
+/* AGAIN: that has not been told yet. */
 static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *address, size_t *bytes)
 {
+    struct tt_fabric *f = c->f;
     *bytes = TT_WIRE_ADDRESS;
-    if (!tt_fabric_shares(c->f, peer->rank))
-        return tt_boot_address(c->f, peer->rank, &peer->address, address, bytes);
-    const struct tt_mail *mail = tt_mail_of(c->f, peer->rank);
-    *bytes = mail ? atomic_load(&mail->address_bytes) : 0;
-    if (*bytes == 0 || *bytes > TT_WIRE_ADDRESS) return TUTTI_AGAIN;
-    memcpy(address, mail->address, *bytes);
-    return TUTTI_OK;
+    if (tt_fabric_shares(f, peer->rank)) {
+        const struct tt_mail *mail = tt_mail_of(f, peer->rank);
+        bool told = mail && tt_mail_port(f, &mail->context[peer->context], address, bytes);
+        return told ? TUTTI_OK : TUTTI_AGAIN;
+    }
+    if (peer->context == 0) return tt_boot_address(f, peer->rank, &peer->address, address, bytes);
+    return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-static tutti_status link_first(tutti_context *c, struct tt_peer *peer)
-{
-    char address[TT_WIRE_ADDRESS];
-    size_t bytes;
-    TT_TRY(address_of(c, peer, address, &bytes));
-    return link_to(c, peer, address, bytes);
-}
-
-/* AGAIN: the rank's context 0 has been asked. */
-static tutti_status link_other(tutti_context *c, struct tt_peer *peer)
+/* Where another one is: once, and only if the job's server does not know for a while. A connection that is set up for nothing
+ * else is one more that may be cut off in the middle of it. */
+static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
         .kind = TT_PACKET_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
+    int64_t now = tt_clock_ns();
+    if (peer->ask_first_ns == 0) peer->ask_first_ns = now + ASK_FIRST_NS;
+    if (peer->asked || now < peer->ask_first_ns) return TUTTI_OK;
     struct tt_peer *first = tt_peer_of(c, peer->rank, 0);
     if (!first) return TUTTI_ERR_MEMORY;
-    if (peer->asked) return TUTTI_AGAIN;
     TT_TRY(tt_post_packet(c, first, &p, (int64_t)c->address_bytes, NULL, false));
     peer->asked = true;
-    return TUTTI_AGAIN;
+    return TUTTI_OK;
 }
 
 static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
 {
+    char address[TT_WIRE_ADDRESS];
+    size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
-    return peer->context == 0 ? link_first(c, peer) : link_other(c, peer);
+    tutti_status status = address_of(c, peer, address, &bytes);
+    if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
+    bool told_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
+    if (status == TUTTI_AGAIN && !told_elsewhere) TT_TRY(ask_first(c, peer));
+    return status;
 }
 
 static bool is_address(const struct tt_packet *p)

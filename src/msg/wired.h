@@ -15,6 +15,8 @@ void tt_wired_close(struct tt_msg *msg);
 bool tt_wired_is_far(const tutti_context *context, int rank);
 
 tutti_status tt_wired_context(tutti_context *context);
+/* Tells the others where a context other than 0 is. */
+void tt_wired_tell(const tutti_context *context);
 /* Tells the others that this end is no failure. */
 void tt_wired_leave(tutti_context *context);
 void tt_wired_context_close(tutti_context *context);

@@ -156,6 +156,10 @@ start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-again
 for said in 'living: done' 'sum 6' 'left: done'; do
     [ "$(lines "^$said")" -eq 6 ] || fail "not all say: $said"
 done
+start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-often
+[ "$(lines '^joined 20 times$')" -eq 6 ] || fail 'not all joined again and again'
+start -N 2 -n 6 "$TUTTI_BUILD/tests/msg-alone"
+[ "$(lines '^heard$')" -eq 5 ] || fail 'not all were heard'
 start -N 2 -n 3 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^3 ranks: [0-9]{3,} cases$'
 
@@ -184,7 +188,7 @@ sums 5
 sums 1
 [ "$(lines .)" -eq 12 ] || fail 'a batch job says more'
 # What tutti proposes is what works; tasks that srun starts without PMIx are told.
-tutti run --hosts h1,h2 -n 6 "$TUTTI_BUILD/bin/hello" 2>proposed || true
+tutti run --hosts h1:4,h2 -n 6 "$TUTTI_BUILD/bin/hello" 2>proposed || true
 timeout 60 bash -c "$(grep '^ *srun ' proposed)" >out 2>err || fail "$(cat proposed)"
 sums 6
 timeout 60 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'

@@ -2,15 +2,21 @@
  *
  * Long messages whose origin helps to move them (run by help.sh):
  *
- *     help FILE     FILE is made by a rank for another one to see, which does not advance meanwhile
- *     help          the target finalizes while the origin writes: nothing is written when it is back
+ *     help CONTEXTS FOLDER   of each rank; a rank makes files in it for others to see, which do not advance meanwhile
+ *     help CONTEXTS          the target finalizes while the origin writes: nothing is written when it is back
  *
- *   the target stops advancing after its first pieces: the origin writes the others, unless TUTTI_HELP=0
+ *   the target stops advancing after its first pieces: the origin writes the others (of the last portion, where
+ *     several contexts pull), unless TUTTI_HELP=0
  *   the origin does not advance: the target reads all
- *   many messages to and fro, of all lengths and places, several under way: each byte is where it belongs, and none beside
+ *   a target neither advances nor has room in its ring: its origin helps another one
+ *   many messages to and fro, of all lengths and places, several under way: each byte is where it belongs, and none beside; and
+ *     again while every third piece that an origin writes fails
+ *   memory that there is not is told to both, by ARG
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,19 +27,42 @@ enum {
     BEGIN = 1,
     LONG = 8 << 20,
     STREAM = 2,
+    NOTHING = 3,
     SLOTS = 6,
     EACH = 150,
     MOST = 3 << 20,
     EDGE = 64,
+    PAGES = 256 << 10, /* by which the last portion may begin later than by equal parts */
     PATIENCE_S = 30
 };
 
-static const char *file;
+static const char *folder;
 
 static bool may_go_on(int64_t since_ns)
 {
     sched_yield();
     return tt_clock_ns() - since_ns < PATIENCE_S * INT64_C(1000000000);
+}
+
+/* ---- What is told without messages ---- */
+
+static const char *path_of(const char *name)
+{
+    static char path[PATH_MAX];
+    check(snprintf(path, sizeof path, "%s/%s", folder, name) < PATH_MAX, "%s", folder);
+    return path;
+}
+
+static void make(const char *name)
+{
+    int made = open(path_of(name), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    check(made >= 0, "%s", path_of(name));
+    close(made);
+}
+
+static bool is_made(const char *name)
+{
+    return access(path_of(name), F_OK) == 0;
 }
 
 /* ---- One that does not advance ---- */
@@ -53,9 +82,9 @@ static void on_begin(tutti_context *context, const tutti_message *m, tutti_recei
     *receive = (tutti_receive){to->memory, m->bytes, TUTTI_U8, count, &to->told, 0};
 }
 
-static void send_one(struct rank *r, const char *data, struct told *told)
+static void send_one(struct rank *r, int to, const char *data, struct told *told)
 {
-    tutti_send send = {.to = endpoint(r, 1, 0),
+    tutti_send send = {.to = endpoint(r, to, 0),
                        .dispatch = BEGIN,
                        .data = data,
                        .count = LONG,
@@ -63,6 +92,16 @@ static void send_one(struct rank *r, const char *data, struct told *told)
                        .delivered = count,
                        .arg = told};
     must(tutti_message_send(r->context[0], &send));
+}
+
+/* Whether the origin did all that it can do without the target's advancing: with several contexts the last portion, where
+ * one of them has read the first piece. */
+static bool is_helped(const struct rank *r, const struct receiver *to)
+{
+    if (r->contexts == 1) return is_filled(to->memory, LONG, 1);
+    for (int64_t i = LONG - LONG / r->contexts + PAGES; i < LONG; i++)
+        if ((unsigned char)to->memory[i] != byte_of(1, i)) return false;
+    return true;
 }
 
 /* Rank 1: what is there without advancing. */
@@ -75,11 +114,10 @@ static void stop_after_first(struct rank *r, struct receiver *to)
     const struct tt_msg *msg = r->context[0]->msg;
     bool helps = msg->helped < 0 ? f->job->arenas <= f->cores : msg->helped;
     if (!helps)
-        check(nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL) == 0 &&
-                  !is_filled(to->memory, LONG, 1),
+        check(nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL) == 0 && !is_helped(r, to),
               "the origin helped");
     else if (msg->ring_bytes >= 64 << 10) /* which has room for telling of all pieces */
-        while (!is_filled(to->memory, LONG, 1)) check(may_go_on(since), "the origin did not help");
+        while (!is_helped(r, to)) check(may_go_on(since), "the origin did not help");
     until(r, &to->told.n, 1);
     check(to->told.status == TUTTI_OK && is_filled(to->memory, LONG, 1), "%d", to->told.status);
 }
@@ -89,15 +127,13 @@ static void go_alone(struct rank *r, struct receiver *to)
     until(r, &to->came, 2);
     until(r, &to->told.n, 2);
     check(to->told.status == TUTTI_OK && is_filled(to->memory, LONG, 2), "%d", to->told.status);
-    int made = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    check(made >= 0, "%s", file);
-    close(made);
+    make("alone");
 }
 
 static void be_alone(void)
 {
     int64_t since = tt_clock_ns();
-    while (access(file, F_OK) != 0) check(may_go_on(since), "the target did not go on alone");
+    while (!is_made("alone")) check(may_go_on(since), "the target did not go on alone");
 }
 
 static void stopping(struct rank *r)
@@ -111,16 +147,79 @@ static void stopping(struct rank *r)
     meet(r);
     if (r->me == 0) {
         fill(data, LONG, 1);
-        send_one(r, data, &told);
+        send_one(r, 1, data, &told);
         until(r, &told.n, 1);
         fill(data, LONG, 2);
-        send_one(r, data, &told);
+        send_one(r, 1, data, &told);
         be_alone();
         until(r, &told.n, 2);
     } else if (r->me == 1) {
         stop_after_first(r, &to);
         memset(to.memory, 0, LONG);
         go_alone(r, &to);
+    }
+    meet(r);
+    free(data);
+    free(to.memory);
+}
+
+/* ---- One that does not read ---- */
+
+static void on_nothing(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    (void)context, (void)m, (void)receive, (void)arg;
+}
+
+/* Until rank 1 has stopped reading, and beyond. */
+static void fill_its_ring(struct rank *r)
+{
+    int64_t since = tt_clock_ns();
+    for (bool stopped = false, full = false; !stopped || !full;) {
+        check(may_go_on(since), "rank 1 reads and reads");
+        stopped = is_made("silent");
+        do {
+            tutti_status status = tutti_message_immediate(r->context[0], endpoint(r, 1, 0), NOTHING,
+                                                          NULL, 0, &since, sizeof since);
+            full = status == TUTTI_AGAIN;
+            if (!full) must(status);
+        } while (!full);
+    }
+}
+
+static void send_past_silent(struct rank *r, char *data)
+{
+    struct told told = {0};
+    fill(data, LONG, 1);
+    send_one(r, 1, data, &told);
+    fill_its_ring(r);
+    send_one(r, 2, data, &told);
+    until(r, &told.n, 2);
+}
+
+static void be_silent(struct rank *r, struct receiver *to)
+{
+    int64_t since = tt_clock_ns();
+    until(r, &to->came, 1);
+    make("silent");
+    while (!is_made("helped")) check(may_go_on(since), "rank 2 was not helped");
+    until(r, &to->told.n, 1);
+}
+
+static void silence(struct rank *r)
+{
+    static struct receiver to;
+    char *data = malloc(LONG);
+    to.memory = malloc(LONG);
+    check(data && to.memory, "no memory");
+    must(tutti_dispatch(r->client, BEGIN, on_begin, &to));
+    must(tutti_dispatch(r->client, NOTHING, on_nothing, NULL));
+    meet(r);
+    if (r->me == 0) send_past_silent(r, data);
+    if (r->me == 1) be_silent(r, &to);
+    if (r->me == 2) {
+        stop_after_first(r, &to);
+        make("helped");
     }
     meet(r);
     free(data);
@@ -259,6 +358,68 @@ static void streaming(struct rank *r)
     for (int i = 0; i < SLOTS; i++) free(all.out[i]);
 }
 
+/* ---- Origins that cannot write ---- */
+
+static struct tt_fabric_ops broken;
+static const struct tt_fabric_ops *sound;
+static int writes;
+
+static tutti_status write_or_fail(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                                  tt_address to, const void *from, int64_t len)
+{
+    (void)self;
+    if (writes++ % 3 == 0) return TUTTI_ERR_SYSTEM;
+    return sound->write(sound, f, rank, to, from, len);
+}
+
+static tutti_status read_as_ever(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                                 void *to, tt_address from, int64_t len)
+{
+    (void)self;
+    return sound->read(sound, f, rank, to, from, len);
+}
+
+static tutti_status signal_as_ever(const struct tt_fabric_ops *self, struct tt_fabric *f)
+{
+    (void)self;
+    return sound->signalling(sound, f);
+}
+
+/* Every third piece that one claims its target reads after all. */
+static void failing(struct rank *r)
+{
+    struct tt_fabric *f = r->context[0]->f;
+    sound = f->ops;
+    broken = (struct tt_fabric_ops){.name = sound->name,
+                                    .read = read_as_ever,
+                                    .write = write_or_fail,
+                                    .signalling = sound->signalling ? signal_as_ever : NULL};
+    f->ops = &broken;
+    streaming(r);
+    f->ops = sound;
+}
+
+/* ---- What is sent is no memory ---- */
+
+static void unmapped(struct rank *r)
+{
+    static struct receiver to;
+    struct told told = {0};
+    char *data = mmap(NULL, LONG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    to.memory = malloc(LONG);
+    check(to.memory && data != MAP_FAILED, "no memory");
+    must(tutti_dispatch(r->client, BEGIN, on_begin, &to));
+    meet(r);
+    if (r->me == 0) send_one(r, 1, data, &told);
+    if (r->me == 0) until(r, &told.n, 1);
+    if (r->me == 1) until(r, &to.told.n, 1);
+    const struct told *end = r->me == 0 ? &told : &to.told;
+    check(r->me > 1 || end->status == TUTTI_ERR_ARG, "%d", (int)end->status);
+    meet(r);
+    munmap(data, LONG);
+    free(to.memory);
+}
+
 /* ---- Leaving ---- */
 
 static char parting_gift[LONG], parting_data[LONG];
@@ -272,8 +433,11 @@ static void parting(struct rank *r)
     if (r->me == 0) {
         r->expected = TUTTI_ERR_PEER;
         fill(parting_data, LONG, 3);
-        send_one(r, parting_data, &told);
-        until(r, &told.n, 1);
+        send_one(r, 1, parting_data, &told);
+        while (told.n == 0) { /* with pauses in which nothing is claimed */
+            nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+            advance(r);
+        }
         check(told.status == TUTTI_ERR_PEER || told.status == TUTTI_OK, "%d", told.status);
     } else if (r->me == 1) {
         until(r, &left.came, 1);
@@ -293,17 +457,21 @@ static int stays_as_it_is(void)
 static void try_all(struct rank *r)
 {
     if (!r->context[0]->f->direct) exit(77);
-    if (!file) {
+    if (!folder) {
         parting(r);
         return;
     }
     stopping(r);
+    if (r->p > 2) silence(r);
     streaming(r);
+    failing(r);
+    unmapped(r);
 }
 
 int main(int argc, char **argv)
 {
-    file = argc > 1 ? argv[1] : NULL;
-    int status = run_ranks(1, argv, 1, try_all);
-    return status || file ? status : stays_as_it_is();
+    check(argc > 1, "how many contexts?");
+    folder = argc > 2 ? argv[2] : NULL;
+    int status = run_ranks(1, argv, atoi(argv[1]), try_all);
+    return status || folder ? status : stays_as_it_is();
 }

@@ -7,21 +7,27 @@ help=$TUTTI_BUILD/tests/msg-help
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TUTTI_READ_COST=1
-run() {
+run() { # -n RANKS [CONTEXTS]
     local status=0
-    rm -f "$work/alone"
-    tutti run --timeout 120 "$@" "$help" "$work/alone" || status=$?
+    rm -f "$work"/*
+    tutti run --timeout 120 "$1" "$2" "$help" "${3:-1}" "$work" || status=$?
     [ "$status" -ne 77 ] || exit 77
     return "$status"
 }
 TUTTI_HELP=1 run -n 2
 TUTTI_HELP=1 run -n 3
+TUTTI_HELP=1 run -n 2 2
+TUTTI_HELP=1 run -n 3 3
+TUTTI_HELP=1 TUTTI_FAULT=delay=30,seed=8 run -n 2 4
 TUTTI_HELP=1 TUTTI_RING=4K run -n 2
 TUTTI_HELP=1 TUTTI_FAULT=delay=30,seed=7 run -n 2
 TUTTI_HELP=0 run -n 2
+TUTTI_HELP=0 run -n 2 3
 run -n 2
 run -n 3
 # A pause of up to 20 ms before each piece that the origin writes.
 for seed in 1 2 3 4 5; do
-    TUTTI_HELP=1 TUTTI_FAULT=delay=20000,rank=0,seed=$seed tutti run --timeout 60 -n 2 "$help"
+    for contexts in 1 3; do
+        TUTTI_HELP=1 TUTTI_FAULT=delay=20000,rank=0,seed=$seed tutti run --timeout 60 -n 2 "$help" "$contexts"
+    done
 done

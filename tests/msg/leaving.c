@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What was accepted arrives though its sender finalizes at once; what its target does not take any more is told with PEER; and
- * ranks that finalize together, with more under way than there is room for, do not wait for each other.
+ * ranks that finalize together, with more under way than there is room for, do not wait for each other. A fence tells what a rank
+ * that left may not have got, once, and nothing else.
  */
 #include <time.h>
 
@@ -118,12 +119,90 @@ static void leave_together(struct rank *r)
     send_all(r, NEVER_MADE);
 }
 
+/* ---- One leaves, the other one fences ---- */
+
+static tutti_status fence_all(struct rank *r)
+{
+    struct told told = {0};
+    must(tutti_fence(r->context[0], NULL, count, &told));
+    until(r, &told.n, 1);
+    return told.status;
+}
+
+static void await_gone(struct rank *r)
+{
+    static struct told told; /* of fences that end when it is gone */
+    while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &told) != TUTTI_ERR_PEER)
+        wait_a_little();
+}
+
+/* `missed`: a context, if not 0, that never took what was sent there. */
+static void fence_after(struct rank *r, int missed)
+{
+    struct told told = {0};
+    struct side side = {.r = r};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_barrier(r->team));
+    if (r->me == 0) {
+        send(r, 0, NUMBERED, 0, NULL);
+        check(fence_all(r) == TUTTI_OK, "before");
+        if (missed) send(r, missed, NUMBERED, 0, NULL);
+        send(r, 0, NUMBERED, 1, &told);
+        until(r, &told.n, 1);
+        check(told.status == TUTTI_OK, "%d", (int)told.status);
+        await_gone(r);
+        tutti_status after = fence_all(r);
+        check(after == (missed ? TUTTI_ERR_PEER : TUTTI_OK), "%d", (int)after);
+        check(fence_all(r) == TUTTI_OK, "told twice");
+    } else {
+        while (side.next < 2) must(tutti_advance(r->context[0], NULL)); /* 0 alone */
+        wait_a_little(); /* with TUTTI_WIRE the word that it left may be faster than its answer */
+    }
+}
+
+static void fence_after_all(struct rank *r)
+{
+    fence_after(r, 0);
+}
+
+static void fence_after_missed(struct rank *r)
+{
+    fence_after(r, 1);
+}
+
+static void fence_after_unmade(struct rank *r)
+{
+    fence_after(r, NEVER_MADE);
+}
+
+/* What comes to one that is leaving is dropped: it waits meanwhile for the other one to take its long message. */
+static void fence_leaving(struct rank *r)
+{
+    struct side side = {.r = r, .memory = malloc(BYTES)};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_dispatch(r->client, LONG, on_long, &side));
+    must(tutti_barrier(r->team));
+    if (r->me == 1) send(r, 1, LONG, 0, NULL); /* where the barrier does not take it */
+    if (r->me == 0) {
+        wait_a_little();
+        send(r, 0, NUMBERED, 0, NULL);
+        check(fence_all(r) == TUTTI_ERR_PEER, "it was dropped");
+        check(fence_all(r) == TUTTI_OK, "told twice");
+        until(r, &side.longs, 1);
+    }
+    free(side.memory);
+}
+
 int main(int argc, char **argv)
 {
     fill(data, BYTES, 3);
     const char *how = argv[--argc];
     rank_fn *fn = strcmp(how, "together") == 0  ? leave_together
                   : strcmp(how, "nothing") == 0 ? take_nothing
+                  : strcmp(how, "fenced") == 0  ? fence_after_all
+                  : strcmp(how, "missed") == 0  ? fence_after_missed
+                  : strcmp(how, "unmade") == 0  ? fence_after_unmade
+                  : strcmp(how, "late") == 0    ? fence_leaving
                                                 : leave_at_once;
     return run_ranks(argc, argv, 2, fn);
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A context of rank 0 is reached by all others though it alone is advanced there, by a thread, while that of the others waits
+ * without a call: one that was made before they send, and one that is made after (run among hosts, and by wire.sh).
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "lib.h"
+
+enum { WORD = 1, PATIENCE_S = 30 };
+
+static _Atomic int heard;
+
+static void on_word(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    (void)context, (void)m, (void)receive, (void)arg;
+    atomic_fetch_add(&heard, 1);
+}
+
+static void send_word(struct rank *r, int context, struct told *told)
+{
+    tutti_send send = {.to = endpoint(r, 0, context),
+                       .dispatch = WORD,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = told};
+    must(tutti_message_send(r->context[0], &send));
+}
+
+static void rest(int ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
+}
+
+static void await(int wanted)
+{
+    for (int64_t end = tt_clock_ns() + PATIENCE_S * INT64_C(1000000000); heard < wanted; rest(1))
+        check(tt_clock_ns() < end, "heard %d of %d", heard, wanted);
+}
+
+/* By helpers, each of which advances one. */
+static void listen(struct rank *r)
+{
+    tutti_context *late;
+    must(tutti_helper_start(r->context[1]));
+    await(r->p - 1);
+    rest(200);
+    must(tutti_contexts(r->client, 1, &late));
+    must(tutti_helper_start(late));
+    await(2 * (r->p - 1));
+    must(tutti_helper_stop(r->context[1]));
+    must(tutti_helper_stop(late));
+    r->context[r->contexts++] = late; /* to be advanced while all meet */
+}
+
+static void try_all(struct rank *r)
+{
+    struct told told = {0};
+    must(tutti_dispatch(r->client, WORD, on_word, NULL));
+    meet(r);
+    if (r->me == 0)
+        listen(r);
+    else {
+        send_word(r, 1, &told);
+        send_word(r, 2, &told);
+        until(r, &told.n, 2);
+        check(told.status == TUTTI_OK, "%d", (int)told.status);
+        printf("heard\n");
+    }
+    meet(r);
+}
+
+int main(int argc, char **argv)
+{
+    return run_ranks(argc, argv, 2, try_all);
+}
