@@ -140,6 +140,12 @@ void tt_ucx_link_fail(struct tt_link *link)
     tt_ucx_link_fails(link, UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
+bool tt_ucx_link_is_idle(const struct tt_link *link)
+{
+    return tt_ring_empty(&link->under_way) && tt_ring_empty(&link->unflushed) &&
+           tt_ring_empty(&link->in_flush) && link->keys == 0;
+}
+
 /* ---- What advance does about them ---- */
 
 static void tell(struct tt_link *link)
@@ -227,12 +233,15 @@ tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes
         tt_free(unpacked);
         return tt_ucx_fail(status, "reading the key of registered memory");
     }
+    unpacked->link = link;
+    link->keys++;
     *opened = unpacked;
     return TUTTI_OK;
 }
 
 void tt_ucx_key_close(struct tt_wire_key *key)
 {
+    key->link->keys--;
     tt_ucx.ucp_rkey_destroy(key->key);
     tt_free(key);
 }

@@ -8,9 +8,6 @@
 
 #include "fabric/ucx.h"
 
-/* Milliseconds for which closing a port still sends what was accepted, to peers that take it; and for which it waits for
- * handshakes only, when another port of the wire has waited in vain. */
-enum { LINGER_MS = 1000, SHORT_MS = 50 };
 /* While something happens all the time, the clock is looked at only so often. */
 enum { BUSY = 4096 };
 
@@ -123,33 +120,28 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
     return status;
 }
 
-static bool has_operations(const struct tt_port *port)
+/* ---- Closing ---- */
+
+/* A flush of the whole worker waits for connections too that others make, of which UCX tells nothing else. What they send may
+ * come until the last advance: so only one that had nothing to wait for shows that nothing waits. */
+static bool is_drained(struct tt_port *port)
 {
-    for (const struct tt_ring *at = port->links.next; at != &port->links; at = at->next) {
-        const struct tt_link *link = tt_container_of(at, const struct tt_link, ring);
-        if (!tt_ring_empty(&link->under_way) || !tt_ring_empty(&link->unflushed) ||
-            !tt_ring_empty(&link->in_flush))
-            return true;
-    }
-    return false;
+    ucp_request_param_t param = {0};
+    if (port->drain && tt_ucx.ucp_request_check_status(port->drain) == UCS_INPROGRESS) return false;
+    if (port->drain) tt_ucx.ucp_request_free(port->drain);
+    ucs_status_ptr_t flush = tt_ucx.ucp_worker_flush_nbx(port->worker, &param);
+    port->drain = UCS_PTR_IS_PTR(flush) ? flush : NULL;
+    return flush == NULL;
 }
 
-static bool may_linger(const struct tt_port *port, int64_t begin_ns)
+bool tt_ucx_port_drain(struct tt_port *port)
 {
-    bool in_vain = atomic_load(&port->wire->left) > 0 && !has_operations(port);
-    return tt_clock_ns() - begin_ns < (in_vain ? SHORT_MS : LINGER_MS) * INT64_C(1000000);
-}
-
-/* Lets the links close that are closing; a second is enough for what lies here and is wanted there. */
-static void linger(struct tt_port *port)
-{
-    int64_t begin_ns = tt_clock_ns();
-    while (!tt_ring_empty(&port->links) && may_linger(port, begin_ns)) {
-        tt_ucx.ucp_worker_progress(port->worker);
-        tt_ucx_ops_done(port);
-        port->stirred = true;
-        tt_ucx_links_settle(port);
-    }
+    tt_ucx.ucp_worker_progress(port->worker);
+    tt_ucx_ops_done(port);
+    tt_ucx_links_settle(port);
+    if (!tt_ring_empty(&port->links)) return false;
+    port->drained = !port->failed && is_drained(port);
+    return !port->drain;
 }
 
 /* LeakSanitizer stops where a thread of UCX is still there: builds with it destroy every worker. */
@@ -161,24 +153,26 @@ static void linger(struct tt_port *port)
 #define KEEPS_WORKERS true
 #endif
 
-/* UCX 1.13 stops at an assertion (ucp_request.c: wireup) when a worker is destroyed in which messages of a connection's
- * set-up still wait, as they do after a peer was given up, or never took them. So such a worker is left as it is: it, the
- * context it belongs to (tt_ucx_close) and its sockets go with the process. So are those of the same wire that are closed
- * after it: of connections that others make UCX tells nothing, and they wait for the same peers. */
-static bool must_be_left(const struct tt_port *port)
+/* UCX 1.13 stops at an assertion (ucp_request.c: wireup; gone in later ones, openucx/ucx pull request 8175) when a worker is
+ * destroyed in which messages of a connection's set-up still wait, as they do after a peer was given up, or never took
+ * them. So such a worker is left as it is: it, the context it belongs to (tt_ucx_close) and its sockets go with the
+ * process. */
+static void end_worker(struct tt_port *port)
 {
-    return KEEPS_WORKERS &&
-           (port->failed || !tt_ring_empty(&port->links) || atomic_load(&port->wire->left) > 0);
+    if (port->drain) tt_ucx.ucp_request_free(port->drain);
+    if (port->drained || !KEEPS_WORKERS) {
+        tt_ucx.ucp_worker_destroy(port->worker);
+        return;
+    }
+    atomic_store(&port->wire->left, true);
+    if (tt_log_on(TT_LOG_fabric)) tt_log("a worker of UCX is left: not all that it had was sent");
 }
 
 void tt_ucx_port_close(struct tt_port *port)
 {
-    linger(port);
+    if (!port->drained) (void)tt_ucx_port_drain(port);
     tt_ucx_links_abandon(port);
-    if (must_be_left(port))
-        atomic_fetch_add(&port->wire->left, 1);
-    else
-        tt_ucx.ucp_worker_destroy(port->worker);
+    end_worker(port);
     tt_ucx_links_drop(port);
     tt_ucx_ops_done(port);
     tt_ucx_ops_free(port);

@@ -109,7 +109,7 @@ tutti_status tt_ucx_open(bool reach, struct tt_wire **wire)
 
 void tt_ucx_close(struct tt_wire *wire)
 {
-    if (atomic_load(&wire->left) > 0) return;
+    if (atomic_load(&wire->left)) return;
     tt_ucx.ucp_cleanup(wire->context);
     tt_free(wire);
 }
@@ -220,6 +220,7 @@ const struct tt_wire_ops tt_wire_ucx = {.name = "ucx",
                                         .close = tt_ucx_close,
                                         .near = tt_ucx_near,
                                         .port_open = tt_ucx_port_open,
+                                        .port_drain = tt_ucx_port_drain,
                                         .port_close = tt_ucx_port_close,
                                         .port_address = tt_ucx_port_address,
                                         .port_advance = tt_ucx_port_advance,
@@ -228,6 +229,7 @@ const struct tt_wire_ops tt_wire_ucx = {.name = "ucx",
                                         .link_open = tt_ucx_link_open,
                                         .link_close = tt_ucx_link_close,
                                         .link_fail = tt_ucx_link_fail,
+                                        .link_is_idle = tt_ucx_link_is_idle,
                                         .send = tt_ucx_send,
                                         .map = tt_ucx_map,
                                         .unmap = tt_ucx_unmap,

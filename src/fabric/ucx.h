@@ -51,6 +51,8 @@ enum { TT_UCX_MAJOR = 1, TT_UCX_MINOR = 12 };
     X(ucp_am_send_nbx)                                                                             \
     X(ucp_get_nbx)                                                                                 \
     X(ucp_put_nbx)                                                                                 \
+    X(ucp_worker_flush_nbx)                                                                        \
+    X(ucp_request_check_status)                                                                    \
     X(ucp_request_free)                                                                            \
     X(ucp_mem_map)                                                                                 \
     X(ucp_mem_unmap)                                                                               \
@@ -113,9 +115,9 @@ static inline void tt_ring_move(struct tt_ring *ring, struct tt_ring *item)
 
 struct tt_wire {
     ucp_context_h context;
-    _Atomic int left; /* workers that could not be destroyed */
-    bool reaches;     /* UCX reads and writes registered memory, here and there */
-    int64_t delay_us; /* TUTTI_FAULT=delay=US: each operation is begun so much later, at most */
+    _Atomic bool left; /* a worker of it is */
+    bool reaches;      /* UCX reads and writes registered memory, here and there */
+    int64_t delay_us;  /* TUTTI_FAULT=delay=US: each operation is begun so much later, at most */
 };
 
 struct tt_wire_region {
@@ -125,6 +127,7 @@ struct tt_wire_region {
 
 struct tt_wire_key {
     ucp_rkey_h key;
+    struct tt_link *link;
 };
 
 /* A port's sockets that had no answer when they were looked at last. */
@@ -146,7 +149,9 @@ struct tt_port {
     unsigned advances;
     int descriptor; /* of the worker's set of epoll: its wake-up, and by it its sockets */
     struct tt_ucx_watch watch;
-    bool failed; /* some link did */
+    bool failed;            /* some link did */
+    bool drained;           /* nothing of UCX's waited to be sent when this was last looked for */
+    ucs_status_ptr_t drain; /* a flush of the worker; NULL: none */
     bool
         stirred; /* a link has something for the next advance: it failed, is to be flushed, or can be freed */
     struct tt_random random;
@@ -168,6 +173,7 @@ struct tt_link {
      * closing: UCX was asked to close the endpoint. flushing: a flush is under way. */
     bool failed, dropped, told, closing, flushing;
     struct tt_ring under_way, unflushed, in_flush;
+    int keys; /* open */
 };
 
 enum { TT_UCX_HEAD = sizeof(struct tt_packet_head) + TT_WIRE_HEAD };
@@ -218,6 +224,7 @@ void tt_ucx_each_socket(int set, tt_ucx_socket_fn *fn, void *arg);
 /* ---- ucx-port.c ---- */
 tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
+bool tt_ucx_port_drain(struct tt_port *port);
 void tt_ucx_port_close(struct tt_port *port);
 tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
 /* What such an address holds: UCX's own, or NULL with the reason told (ARG), and the port's pass. */
@@ -231,6 +238,7 @@ tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t 
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
 void tt_ucx_link_close(struct tt_link *link);
 void tt_ucx_link_fail(struct tt_link *link);
+bool tt_ucx_link_is_idle(const struct tt_link *link);
 tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes,
                              struct tt_wire_key **opened);
 void tt_ucx_key_close(struct tt_wire_key *key);

@@ -12,8 +12,8 @@
  * unread. So whoever is told addresses may send, and they are told to the processes of the job only. Nothing is encrypted:
  * who can listen to the network learns passes too.
  *
- * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_close), never one inside
- * another, and may begin and close whatever they like but advance and close the port. A link that failed completes
+ * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_drain and port_close), never one
+ * inside another, and may begin and close whatever they like but advance and close the port. A link that failed completes
  * everything that was under way on it with PEER, once nobody reads or writes its buffers any more.
  */
 #ifndef TT_WIRE_H
@@ -60,8 +60,11 @@ struct tt_wire_ops {
 
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
-    /* Its links are closed before; takes up to a second while peers do not take what was sent to them. */
-    void (*port_close)(struct tt_port *port);
+    /* Advances a port whose links are closed, taking nothing more of what comes. True: nothing is left to wait for. Whoever
+     * closes a port before leaves peers with connections that are cut in the middle; ports of one process that peers
+     * wait for are drained in turn. */
+    bool (*port_drain)(struct tt_port *port);
+    void (*port_close)(struct tt_port *port); /* its links are closed before; at once */
     tutti_status (*port_address)(struct tt_port *port, void *address, size_t *bytes);
     /* How many things happened. */
     int (*port_advance)(struct tt_port *port);
@@ -72,12 +75,14 @@ struct tt_wire_ops {
     tutti_status (*link_open)(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
     /* The link is the wire's from here on: `lost` is not called any more. Its keys are closed before. What is under way is
-     * completed by the port's next advances, as if nothing had been closed, or with PEER if the link fails; what then is
-     * left when the port is closed, with PEER by that. */
+     * completed as the port is advanced or drained, as if nothing had been closed, or with PEER if the link fails; what then
+     * is left when the port is closed, with PEER by that. */
     void (*link_close)(struct tt_link *link);
     /* Somebody else knows that the peer is gone: as if that had been noticed here. The next advance calls `lost`, and what
      * is under way is completed with PEER. */
     void (*link_fail)(struct tt_link *link);
+    /* Nothing is under way on it, and no key of it is open. */
+    bool (*link_is_idle)(const struct tt_link *link);
 
     tutti_status (*send)(struct tt_link *link, const void *head, size_t head_bytes,
                          const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg);

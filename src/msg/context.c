@@ -214,6 +214,7 @@ void tt_msg_close(struct tt_msg *msg)
         tt_pull_close(msg->context[i]);
     }
     tt_region_close(msg);
+    tt_wired_part(msg);
     for (int i = 0; i < n; i++) free_context(msg->context[i]);
     tt_wired_close(msg);
     free_endpoints(msg);

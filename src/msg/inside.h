@@ -120,7 +120,10 @@ struct tt_peer {
     /* Of a wire. */
     tutti_context *owner;
     struct tt_link *link;
+    bool bye;                /* it has told that it leaves, as the last thing */
+    int64_t part_by_ns;      /* it has left: then the link fails, if it is not idle */
     int parcels;             /* that wait for it or that a wire has not ended */
+    int users_parcels;       /* of these, its user's own */
     int wire_puts;           /* under way */
     bool asked;              /* for the address of another context than 0 ... */
     int64_t ask_first_ns;    /* ... which is from then on */

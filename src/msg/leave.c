@@ -45,19 +45,10 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
     return !peer->gone && !peer->going && !leaves(c, peer);
 }
 
-/* The library's own messages to a team that failed may be taken by nobody. */
-static bool is_users(const struct tt_packet *p)
-{
-    bool message =
-        p->kind == TT_PACKET_EAGER || p->kind == TT_PACKET_EAGER_TOLD || p->kind == TT_PACKET_RTS;
-    return (message && p->dispatch < TUTTI_DISPATCHES) || p->kind == TT_PACKET_PUT;
-}
-
 static enum patience in_queue(const struct tt_peer *peer)
 {
-    for (const struct tt_parcel *p = peer->waiting.first; p; p = p->next)
-        if (is_users(&p->packet)) return TAKEN;
-    return peer->waiting.first && (peer->shares || peer->link) ? AWHILE : NOT;
+    if (peer->users_parcels > 0) return TAKEN;
+    return peer->parcels > 0 && (peer->shares || peer->link) ? AWHILE : NOT;
 }
 
 static bool is_owed(const struct tt_op *op)
@@ -173,9 +164,8 @@ static void go_on(struct tt_msg *msg)
 
 void tt_msg_leave(struct tt_msg *msg)
 {
-    int n = atomic_load(&msg->contexts);
     tt_msg_outside(msg, "tutti_finalize");
     begin(msg);
     go_on(msg);
-    for (int i = 0; i < n; i++) tt_wired_leave(msg->context[i]);
+    tt_wired_leave(msg);
 }

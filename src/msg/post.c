@@ -85,6 +85,14 @@ static void await(tutti_context *c, struct tt_peer *peer, struct tt_parcel *parc
     list(c, peer);
 }
 
+/* The library's own messages to a team that failed may be taken by nobody. */
+static bool is_users(const struct tt_packet *p)
+{
+    bool message =
+        p->kind == TT_PACKET_EAGER || p->kind == TT_PACKET_EAGER_TOLD || p->kind == TT_PACKET_RTS;
+    return (message && p->dispatch < TUTTI_DISPATCHES) || p->kind == TT_PACKET_PUT;
+}
+
 static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                             int64_t bytes, struct tt_op *op, bool lent)
 {
@@ -103,6 +111,7 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
     }
     peer->parcels++;
+    peer->users_parcels += is_users(p);
     await(c, peer, parcel);
     return TUTTI_OK;
 }
@@ -132,6 +141,7 @@ void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
     struct tt_op *op = parcel->op;
     bool lives = op && op->id == parcel->op_id && !op->ended && op->kind != TT_OP_NONE;
     parcel->peer->parcels--;
+    parcel->peer->users_parcels -= is_users(&parcel->packet);
     tt_parcel_give(c, parcel);
     c->events++;
     if (lives) tt_op_gone(c, op);

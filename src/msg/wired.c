@@ -10,21 +10,22 @@
  *     opens a link to 1     <-- CARD_IS(1, address) --   when there is a context 1
  *
  * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last piece. Links of ranks
- * that are known to be gone are made to fail, which ends what is under way with PEER when nobody reads it any more.
+ * that are known to be gone are made to fail, which ends what is under way with PEER when nobody reads it any more. But
+ * that of a rank that has left is closed in order once nothing is under way, as that rank does too: each needs the other
+ * for it.
  */
 #include "msg/wired.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "msg/region.h"
 
-enum {
-    SOFTWARE_KEY = 8 + 9 + 6, /* bytes of a key, at most, that no network card is behind */
-    PARTING_MS = 1000         /* what taking leave may last */
-};
+enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, that no network card is behind */
 
 #define ASK_FIRST_NS INT64_C(50000000)
+#define PARTING_NS INT64_C(1000000000) /* what taking leave may last, and closing links */
 
 /* ---- A client's ---- */
 
@@ -229,6 +230,7 @@ static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
     char address[TT_WIRE_ADDRESS];
     size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
+    if (peer->gone) return tt_fail(TUTTI_ERR_PEER, "rank %d is gone", peer->rank);
     tutti_status status = address_of(c, peer, address, &bytes);
     if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
     bool told_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
@@ -326,9 +328,27 @@ static void close_link(tutti_context *c, struct tt_peer *peer)
     if (link) c->msg->ops->link_close(link);
 }
 
-static void fail_lost(tutti_context *c, struct tt_peer *peer)
+/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what comes is to be read. */
+static void part_from(tutti_context *c, struct tt_peer *peer)
 {
-    if (peer->gone && peer->link) c->msg->ops->link_fail(peer->link);
+    int64_t now = tt_clock_ns();
+    bool idle = c->msg->ops->link_is_idle(peer->link);
+    if (peer->part_by_ns == 0) peer->part_by_ns = now + PARTING_NS;
+    if (idle && peer->bye)
+        close_link(c, peer);
+    else if (!idle && now < peer->part_by_ns)
+        c->lost_some = true; /* to be looked at again */
+    else if (!idle)
+        c->msg->ops->link_fail(peer->link);
+}
+
+static void end_lost(tutti_context *c, struct tt_peer *peer)
+{
+    if (!peer->gone || !peer->link) return;
+    if (tt_common_state(c->f->job, c->f->common, peer->rank) == TT_RANK_LEFT)
+        part_from(c, peer);
+    else
+        c->msg->ops->link_fail(peer->link);
 }
 
 void tt_wired_advance(tutti_context *c)
@@ -337,8 +357,10 @@ void tt_wired_advance(tutti_context *c)
         c->cards_seen = atomic_load(&c->msg->contexts);
         tt_peer_each(c, answer_cards);
     }
-    if (c->lost_some) tt_peer_each(c, fail_lost);
-    c->lost_some = false;
+    if (tt_unlikely(c->lost_some)) {
+        c->lost_some = false;
+        tt_peer_each(c, end_lost);
+    }
     c->events += c->msg->ops->port_advance(c->port);
 }
 
@@ -413,31 +435,59 @@ static void count_unsent(tutti_context *c, struct tt_peer *peer)
     c->events += !peer->gone && peer->link && (peer->waiting.first || peer->wire_puts);
 }
 
-/* So that nobody takes the end of the links for a failure. What cannot be said in time is not. */
-void tt_wired_leave(tutti_context *c)
+static int64_t unsent(tutti_context *c)
 {
-    int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000);
-    if (!c->port) return;
-    tt_peer_each(c, say_goodbye);
-    do {
-        tt_wired_advance(c);
-        (void)tt_post_waiting(c);
-        c->events = 0;
-        tt_peer_each(c, count_unsent);
-    } while (c->events && tt_clock_ns() < end);
+    tt_wired_advance(c);
+    (void)tt_post_waiting(c);
+    c->events = 0;
+    tt_peer_each(c, count_unsent);
+    return c->events;
 }
 
-void tt_wired_bye(tutti_context *c, const struct tt_peer *peer)
+/* So that nobody takes the end of the links for a failure. What cannot be said in time is not. */
+void tt_wired_leave(struct tt_msg *msg)
 {
+    int64_t end = tt_clock_ns() + PARTING_NS, left;
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_goodbye);
+    do {
+        left = 0;
+        for (int i = 0; i < n; i++) left += unsent(msg->context[i]);
+    } while (left && tt_clock_ns() < end);
+}
+
+void tt_wired_bye(tutti_context *c, struct tt_peer *peer)
+{
+    peer->bye = c->lost_some = true;
     if (!tt_fabric_shares(c->f, peer->rank)) tt_common_left(c->f->job, c->f->common, peer->rank);
 }
 
-/* Keys go before the links that they were opened on, what was lent to the wire after the port. */
+/* Keys go before the links that they were opened on. */
+static void close_links(tutti_context *c)
+{
+    tt_op_close_keys(c);
+    tt_peer_each(c, close_link);
+}
+
+/* All contexts in turn: a rank that parts too may wait for any of them. */
+void tt_wired_part(struct tt_msg *msg)
+{
+    int64_t end = tt_clock_ns() + PARTING_NS;
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    bool waits = n > 0;
+    for (int i = 0; i < n; i++) close_links(msg->context[i]);
+    while (waits && tt_clock_ns() < end) {
+        waits = false;
+        for (int i = 0; i < n; i++) waits |= !msg->ops->port_drain(msg->context[i]->port);
+        if (waits) sched_yield(); /* others have to answer */
+    }
+}
+
+/* What was lent to the wire goes after the port. */
 void tt_wired_context_close(tutti_context *c)
 {
     if (!c->port) return;
-    tt_op_close_keys(c);
-    tt_peer_each(c, close_link);
+    close_links(c);
     c->msg->ops->port_close(c->port);
     c->port = NULL;
 }

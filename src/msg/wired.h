@@ -18,7 +18,9 @@ tutti_status tt_wired_context(tutti_context *context);
 /* Tells the others where a context other than 0 is. */
 void tt_wired_tell(const tutti_context *context);
 /* Tells the others that this end is no failure. */
-void tt_wired_leave(tutti_context *context);
+void tt_wired_leave(struct tt_msg *msg);
+/* Closes all links, in up to a second if others do not take what was sent to them. Then contexts are closed, at once. */
+void tt_wired_part(struct tt_msg *msg);
 void tt_wired_context_close(tutti_context *context);
 void tt_wired_advance(tutti_context *context);
 
@@ -28,7 +30,7 @@ tutti_status tt_wired_send(tutti_context *context, struct tt_peer *peer,
 
 void tt_wired_card(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 void tt_wired_card_is(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-void tt_wired_bye(tutti_context *context, const struct tt_peer *peer);
+void tt_wired_bye(tutti_context *context, struct tt_peer *peer);
 
 /* Makes it reachable by the network, where that can be. */
 void tt_wired_map(struct tt_msg *msg, tutti_region *region);

@@ -235,11 +235,18 @@ static void fail(struct tt_exec *exec, tutti_status status)
 
 /* ---- Progress ---- */
 
+/* Data or signals are not on their way to other nodes yet: once its caller has the result it may not advance anything for
+ * long. */
+static inline bool is_moving(const struct tt_exec *exec)
+{
+    return tt_unlikely(exec->abroad != NULL) && exec->abroad->moving;
+}
+
 static void settle(struct tt_exec *exec, tutti_status status)
 {
     if (tt_unlikely(status > TUTTI_AGAIN))
         fail(exec, status);
-    else if (exec->lanes_left == 0 && !exec->ends)
+    else if (exec->lanes_left == 0 && !exec->ends && !is_moving(exec))
         complete(exec);
 }
 

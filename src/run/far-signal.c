@@ -200,29 +200,48 @@ static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
     return (exec->plan->opens || exec->plan->segments) && m->opened[exec->slot] != exec->number + 1;
 }
 
+static void signal_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct tt_transfer *x = arg;
+    (void)context;
+    (void)status;
+    x->far->under_way--;
+    tt_transfer_free(x);
+}
+
+/* The execution is not over before it has gone: its caller may not advance anything for a long time then, and the other one
+ * waits for it. `payload` is taken over. */
+static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send,
+                                void *payload)
+{
+    struct tt_team *t = exec->team;
+    struct tt_transfer *x = tt_transfer_new(t->far);
+    if (!x) {
+        tt_free(payload);
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a signal");
+    }
+    x->peer = m->rank;
+    x->payload = payload;
+    tt_transfer_list(x, exec);
+    send->sent = signal_sent;
+    send->arg = x;
+    t->far->under_way++;
+    tutti_status status = tt_msg_send(t->far->context, send);
+    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    t->far->under_way--;
+    tt_transfer_free(x);
+    return tt_far_sent(t, m->rank, status);
+}
+
 /* With the opening, which is copied: the message may go later. */
 static tutti_status post_opening(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send)
 {
-    struct tt_team *t = exec->team;
     struct tt_far_opening *o;
-    struct tt_transfer *x = tt_transfer_new(t->far);
-    if (!x) return tt_fail(TUTTI_ERR_MEMORY, "no memory to open buffers");
-    tutti_status status = make_opening(exec, m->rank, &o);
-    if (status == TUTTI_OK) {
-        m->opened[exec->slot] = exec->number + 1;
-        x->payload = o;
-        x->counts = true;
-        send->data = o;
-        send->count = (int64_t)opening_bytes(o->keys);
-        send->sent = tt_far_moved;
-        send->arg = x;
-        t->far->under_way++;
-        status = tt_msg_send(t->far->context, send);
-        if (status == TUTTI_OK) return TUTTI_OK;
-        t->far->under_way--;
-    }
-    tt_transfer_free(x);
-    return tt_far_sent(t, m->rank, status);
+    TT_TRY(make_opening(exec, m->rank, &o));
+    m->opened[exec->slot] = exec->number + 1;
+    send->data = o;
+    send->count = (int64_t)opening_bytes(o->keys);
+    return post_signal(exec, m, send, o);
 }
 
 static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane,
@@ -232,14 +251,13 @@ static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32
     size_t bytes = tt_far_head(exec, m, &packet);
     packet.head.lane = (uint8_t)lane;
     packet.head.value = value;
-    if (tt_likely(!has_opening(exec, m)))
-        return tt_far_post(exec->team, m, TT_DISPATCH_RUN, &packet, bytes);
     tutti_send send = {.to = m->to,
                        .dispatch = TT_DISPATCH_RUN,
                        .header = &packet,
                        .header_bytes = bytes,
                        .type = TUTTI_U8};
-    return post_opening(exec, m, &send);
+    return tt_unlikely(has_opening(exec, m)) ? post_opening(exec, m, &send)
+                                             : post_signal(exec, m, &send, NULL);
 }
 
 /* The i-th rank that a signal is for; -1: none, or not far. */

@@ -105,10 +105,18 @@ void pair_meet(struct side *side, tt_wire_arrive_fn *arrive, void *arg)
     pair_link(side);
 }
 
+void pair_close_port(struct side *side)
+{
+    int64_t end = tt_clock_ns() + 1000000000;
+    while (!side->ops->port_drain(side->port) && tt_clock_ns() < end)
+        ;
+    side->ops->port_close(side->port);
+}
+
 void pair_close(struct side *side)
 {
     if (side->link) side->ops->link_close(side->link);
-    side->ops->port_close(side->port);
+    pair_close_port(side);
     side->ops->close(side->wire);
 }
 

@@ -44,6 +44,8 @@ void pair_link(struct side *side);
 /* All three. */
 void pair_meet(struct side *side, tt_wire_arrive_fn *arrive, void *arg);
 void pair_close(struct side *side);
+/* In up to a second, if the other does not take what was sent. */
+void pair_close_port(struct side *side);
 /* Gives the other bytes and takes as many, advancing meanwhile. */
 void pair_swap(struct side *side, const void *mine, void *other, size_t bytes);
 /* Both are here. */

@@ -264,7 +264,7 @@ static void play_abandoned(struct side *side)
                                                      tally_done, &work.sends));
         must(left(&work) > 0);
         side->ops->link_close(side->link);
-        side->ops->port_close(side->port);
+        pair_close_port(side);
         must(left(&work) == 0 && work.sends.failed > 0 && work.sends.over == MANY);
         pair_tell(side);
     } else {
@@ -272,7 +272,7 @@ static void play_abandoned(struct side *side)
         while (side->lost == 0) side->ops->port_advance(side->port);
         must(side->why == TUTTI_ERR_PEER);
         side->ops->link_close(side->link);
-        side->ops->port_close(side->port);
+        pair_close_port(side);
     }
     side->ops->unmap(work.region);
     side->ops->close(side->wire);

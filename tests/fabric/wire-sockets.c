@@ -154,7 +154,7 @@ static void play_sockets(struct side *side)
     for (int i = 0; i < PORTS; i++) pair_sync(&ports[i]);
     for (int i = 0; i < PORTS; i++) {
         side->ops->link_close(ports[i].link);
-        side->ops->port_close(ports[i].port);
+        pair_close_port(&ports[i]);
     }
     side->ops->close(side->wire);
 }

@@ -318,7 +318,7 @@ static void play_threads(struct side *side)
     for (int i = 0; i < THREADS; i++) {
         struct side *own = &fellows[i].side;
         own->ops->link_close(own->link);
-        own->ops->port_close(own->port);
+        pair_close_port(own);
     }
     side->ops->close(side->wire);
 }
