@@ -66,10 +66,15 @@ static void send_all(struct rank *r, int context)
     for (int i = 0; i < LONGS; i++) send(r, context, LONG, i, NULL);
 }
 
+static void wait_ms(int ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
 static void wait_a_little(void)
 {
-    const struct timespec time = {.tv_nsec = 100000000};
-    nanosleep(&time, NULL);
+    wait_ms(100);
 }
 
 /* ---- One leaves, the other takes ---- */
@@ -87,6 +92,19 @@ static void leave_at_once(struct rank *r)
         until(r, &side.longs, LONGS);
     }
     free(side.memory);
+}
+
+/* ---- One leaves before a connection is set up; the other one looks later than answers are waited for ---- */
+
+static void leave_unconnected(struct rank *r)
+{
+    struct side side = {.r = r};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    if (r->me == 0) send(r, 1, NUMBERED, 0, NULL);
+    if (r->me == 1) {
+        wait_ms(1500);
+        until(r, &side.next, 1);
+    }
 }
 
 /* ---- One leaves and takes nothing: the barrier advances context 0 alone ---- */
@@ -203,6 +221,7 @@ int main(int argc, char **argv)
                   : strcmp(how, "missed") == 0  ? fence_after_missed
                   : strcmp(how, "unmade") == 0  ? fence_after_unmade
                   : strcmp(how, "late") == 0    ? fence_leaving
+                  : strcmp(how, "first") == 0   ? leave_unconnected
                                                 : leave_at_once;
     return run_ranks(argc, argv, 2, fn);
 }

@@ -4,7 +4,7 @@
 # Ranks that finalize with messages under way: threads, and processes by every way that messages go.
 set -eu
 leaving=$TUTTI_BUILD/tests/msg-leaving
-for how in once nothing together fenced missed unmade late; do
+for how in once first nothing together fenced missed unmade late; do
     "$leaving" threads 2 "$how"
     tutti run --timeout 60 -n 2 "$leaving" "$how"
     TUTTI_RING=4K tutti run --timeout 60 -n 2 "$leaving" "$how"
