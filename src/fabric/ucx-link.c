@@ -21,7 +21,8 @@ void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why)
     if (link->failed) return;
     link->failed = true;
     link->why = why;
-    link->port->stirred = link->port->failed = true;
+    link->port->stirred = true;
+    link->port->failed |= !tt_ucx_link_is_idle(link);
     if (tt_log_on(TT_LOG_fabric))
         tt_log("UCX has given up a link: %s", tt_ucx.ucs_status_string(why));
 }

@@ -149,7 +149,7 @@ struct tt_port {
     unsigned advances;
     int descriptor; /* of the worker's set of epoll: its wake-up, and by it its sockets */
     struct tt_ucx_watch watch;
-    bool failed;            /* some link did */
+    bool failed;            /* some link did, on which something was under way */
     bool drained;           /* nothing of UCX's waited to be sent when this was last looked for */
     ucs_status_ptr_t drain; /* a flush of the worker; NULL: none */
     bool

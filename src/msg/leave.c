@@ -162,10 +162,19 @@ static void go_on(struct tt_msg *msg)
     }
 }
 
+/* What cannot be said in time is not. */
+static void say_goodbye(struct tt_msg *msg)
+{
+    int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000);
+    bool failed;
+    tt_wired_goodbye(msg);
+    while (tt_wired_is_unsaid(msg) && tt_clock_ns() < end) (void)advance_all(msg, &failed);
+}
+
 void tt_msg_leave(struct tt_msg *msg)
 {
     tt_msg_outside(msg, "tutti_finalize");
     begin(msg);
     go_on(msg);
-    tt_wired_leave(msg);
+    say_goodbye(msg);
 }

@@ -430,30 +430,27 @@ static void say_goodbye(tutti_context *c, struct tt_peer *peer)
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
-static void count_unsent(tutti_context *c, struct tt_peer *peer)
+/* So that nobody takes the end of the links for a failure. */
+void tt_wired_goodbye(struct tt_msg *msg)
 {
-    c->events += !peer->gone && peer->link && (peer->waiting.first || peer->wire_puts);
-}
-
-static int64_t unsent(tutti_context *c)
-{
-    tt_wired_advance(c);
-    (void)tt_post_waiting(c);
-    c->events = 0;
-    tt_peer_each(c, count_unsent);
-    return c->events;
-}
-
-/* So that nobody takes the end of the links for a failure. What cannot be said in time is not. */
-void tt_wired_leave(struct tt_msg *msg)
-{
-    int64_t end = tt_clock_ns() + PARTING_NS, left;
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
     for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_goodbye);
-    do {
-        left = 0;
-        for (int i = 0; i < n; i++) left += unsent(msg->context[i]);
-    } while (left && tt_clock_ns() < end);
+}
+
+static bool is_unsaid(const tutti_context *c)
+{
+    for (int r = 0; r < c->f->size; r++)
+        for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
+            if (!peer->gone && peer->link && (peer->waiting.first || peer->wire_puts)) return true;
+    return false;
+}
+
+bool tt_wired_is_unsaid(const struct tt_msg *msg)
+{
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    for (int i = 0; i < n; i++)
+        if (is_unsaid(msg->context[i])) return true;
+    return false;
 }
 
 void tt_wired_bye(tutti_context *c, struct tt_peer *peer)

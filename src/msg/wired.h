@@ -17,8 +17,9 @@ bool tt_wired_is_far(const tutti_context *context, int rank);
 tutti_status tt_wired_context(tutti_context *context);
 /* Tells the others where a context other than 0 is. */
 void tt_wired_tell(const tutti_context *context);
-/* Tells the others that this end is no failure. */
-void tt_wired_leave(struct tt_msg *msg);
+/* Tells the others that this end is no failure; whether some of that still waits to be sent. */
+void tt_wired_goodbye(struct tt_msg *msg);
+bool tt_wired_is_unsaid(const struct tt_msg *msg);
 /* Closes all links, in up to a second if others do not take what was sent to them. Then contexts are closed, at once. */
 void tt_wired_part(struct tt_msg *msg);
 void tt_wired_context_close(tutti_context *context);
