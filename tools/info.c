@@ -85,12 +85,6 @@ static void say_memory(void)
     }
 }
 
-static void say_cost(int copies)
-{
-    line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d cop%s",
-         copies, copies == 1 ? "y" : "ies");
-}
-
 static void say_cma(void)
 {
     const char *why =
@@ -98,7 +92,8 @@ static void say_cma(void)
     if (why)
         line("CMA", "forbidden (%s): data goes through windows in shared memory instead", why);
     else
-        say_cost(tt_cma_cost());
+        line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d",
+             tt_cost_alone());
 }
 
 static void say_ucx(void)

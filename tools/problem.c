@@ -57,7 +57,7 @@ static bool fill_map(struct tt_case *c, const char *command)
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
                              .direct = true,
-                             .read_cost = tt_cma_cost()};
+                             .read_cost = tt_cost_alone()};
     tt_problem_map(&c->problem, &c->map, c->node);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());

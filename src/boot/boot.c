@@ -209,6 +209,37 @@ tutti_status tt_boot_attach(struct tt_seat *seat)
     return alone ? boot_alone(seat) : status;
 }
 
+/* ---- What reading costs: the first rank here writes, the second takes, the first tells (fabric.h) ---- */
+
+static bool is_asked(const struct tt_fabric *f, int arena)
+{
+    return !f->mapped && f->job->arenas > 1 && f->job->rank[f->me].arena == arena;
+}
+
+static void begin_cost(struct tt_fabric *f)
+{
+    int64_t at;
+    if (!is_asked(f, 0) || tt_setting_int("TUTTI_READ_COST", 0, 0, 1000) > 0) return;
+    if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return; /* without, then */
+    tt_cost_begin(tt_fabric_at(f, at));
+    atomic_store(&f->common->block, at);
+}
+
+static void take_cost(struct tt_fabric *f)
+{
+    int64_t at = atomic_load(&f->common->block);
+    if (at && is_asked(f, 1)) atomic_store(&f->common->taking, tt_cost_take(tt_fabric_at(f, at)));
+}
+
+static void end_cost(struct tt_fabric *f)
+{
+    if (f->job->rank[f->me].arena != 0) return;
+    int64_t at = atomic_load(&f->common->block), taking = atomic_load(&f->common->taking);
+    char *block = at ? tt_fabric_at(f, at) : NULL;
+    atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cost_end(block, taking));
+    if (at) (void)tt_arena_free(&f->arena, at);
+}
+
 /* ---- Meeting ---- */
 
 /* The first of the ranks that failed, looked for when one has; -1: none. */
@@ -275,6 +306,7 @@ static tutti_status come(struct tt_fabric *f)
     tt_common_tell_cores(f->common);
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
+    begin_cost(f);
     atomic_store(&f->common->rank[f->me].fate.state, TT_RANK_JOINED);
     return count_to_all(f, &f->common->joined);
 }
@@ -282,8 +314,7 @@ static tutti_status come(struct tt_fabric *f)
 static void try_all(struct tt_fabric *f)
 {
     bool refused = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0;
-    if (f->job->rank[f->me].arena == 0)
-        atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cma_cost());
+    take_cost(f);
     for (int r = 0; r < f->size && !refused && !f->mapped; r++)
         refused = tt_fabric_shares(f, r) && !tt_cma_works(f->job, r);
     if (refused) atomic_store(&f->common->no_cma, 1);
@@ -294,6 +325,8 @@ static tutti_status meet_here(struct tt_fabric *f)
     TT_TRY(come(f));
     try_all(f);
     TT_TRY(count_to_all(f, &f->common->ready));
+    end_cost(f);
+    TT_TRY(count_to_all(f, &f->common->settled));
     f->cores = tt_common_cores(f->common);
     f->read_cost = atomic_load(&f->common->read_cost);
     f->patience = tt_patience_for(f->job->arenas, f->cores);
@@ -311,8 +344,8 @@ static void log_job(const struct tt_fabric *f)
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     else
-        tt_log("reading 64 KiB of another rank costs %d cop%s", f->read_cost,
-               f->read_cost == 1 ? "y" : "ies");
+        tt_log("reading 64 KiB of another rank costs %d (times of what shared memory takes)",
+               f->read_cost);
 }
 
 tutti_status tt_boot_meet(struct tt_fabric *f)

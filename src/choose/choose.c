@@ -22,7 +22,7 @@ struct row {
 };
 
 /* Up to this the kernel's way into another process is worth it for what is large. */
-#define CHEAP 4
+#define CHEAP 1
 
 static const struct row table[] = {
     {&tt_barrier_flat, ANY, 64, ANY_COST},

@@ -149,11 +149,17 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 
+enum { TT_COST_BYTES = 64 << 10 };
+/* What it costs to read 64 KiB of another process, in times that the same takes by shared memory, at least 1: measured, or
+ * TUTTI_READ_COST. In three steps, some 100 us together: one writes a block of shared memory, then another one, of another
+ * process, takes it and tells how long that was (0: it could not), then the first one writes it once more. block NULL or taking 0:
+ * there is no other one, and its own cache stands for theirs. */
+void tt_cost_begin(char *block);
+int64_t tt_cost_take(const char *block);
+int tt_cost_end(char *block, int64_t taking);
+/* The same where there are no others: of a thread. */
+int tt_cost_alone(void);
 /* Whether this process can read the memory of rank r of its job: tried on its probe word. */
-/* What it costs to read 64 KiB of another process, in copies of 64 KiB that lie in the cache, at least 1.
- * Measured where it is asked (some 50 us), or TUTTI_READ_COST; the kernel's price, not the peer's
- * caches, is most of it, so this process stands for the other one. */
-int tt_cma_cost(void);
 bool tt_cma_works(const struct tt_job_page *job, int rank);
 /* What forbids CMA on this machine in words, or NULL if nothing is known to. */
 const char *tt_cma_forbidden(void);

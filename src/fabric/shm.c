@@ -86,39 +86,6 @@ bool tt_cma_works(const struct tt_job_page *job, int rank)
            word == TT_JOB_MAGIC;
 }
 
-static int64_t least(int64_t a, int64_t since)
-{
-    return tt_min(a, tt_clock_ns() - since);
-}
-
-static int cost_of(char *to, const char *from, size_t n)
-{
-    int64_t copy = INT64_MAX, reading = INT64_MAX;
-    struct iovec mine = {to, n}, its = {(char *)from, n};
-    for (int i = 0; i < 5; i++) {
-        int64_t begin = tt_clock_ns();
-        memcpy(to, from, n);
-        __asm__ volatile("" : : "r"(to) : "memory");
-        copy = least(copy, begin);
-        begin = tt_clock_ns();
-        if (process_vm_readv(getpid(), &mine, 1, &its, 1, 0) != (ssize_t)n) return 1;
-        reading = least(reading, begin);
-    }
-    return (int)tt_max(1, tt_min(1000, reading / tt_max(1, copy)));
-}
-
-int tt_cma_cost(void)
-{
-    const size_t n = 64 << 10;
-    int cost = (int)tt_setting_int("TUTTI_READ_COST", 0, 0, 1000);
-    char *memory = cost ? NULL : tt_alloc(2 * n);
-    if (!memory) return (int)tt_max(1, cost);
-    memset(memory, 1, 2 * n);
-    cost = cost_of(memory, memory + n, n);
-    tt_free(memory);
-    return cost;
-}
-
 const char *tt_cma_forbidden(void)
 {
     static char text[128];

@@ -236,11 +236,11 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
-/* Whether two copies by way of a ring, made by two processors at the same time, are shorter than one made by the kernel. */
+/* Whether two copies by way of a ring, made by two processors at the same time, take less than half as long as one made by the
+ * kernel. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
-    enum { DEAR = 2 }; /* copies that a reading costs: above */
-    return !f->direct || f->read_cost > DEAR;
+    return !f->direct || f->read_cost > 1;
 }
 
 /* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0 before: the argument's fault, on

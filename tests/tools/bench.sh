@@ -33,7 +33,7 @@ done
 [ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'no table'
 
 # What reading costs decides; memory that all map is read where it lies.
-TUTTI_READ_COST=2 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
+TUTTI_READ_COST=1 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 TUTTI_READ_COST=9 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +flat '
