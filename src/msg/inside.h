@@ -90,6 +90,7 @@ struct tt_parcel {
     uint64_t op_id;       /* op's: it may have ended since */
     int on_wire;          /* pieces that a wire still reads */
     bool sent;            /* no longer in a list: given back with the last of them */
+    bool lent;            /* its data are not its own */
     char header[TUTTI_HEADER_BYTES];
 };
 
@@ -123,7 +124,8 @@ struct tt_peer {
     bool bye;                /* it has told that it leaves, as the last thing */
     int64_t part_by_ns;      /* it has left: then the link fails, if it is not idle */
     int parcels;             /* that wait for it or that a wire has not ended */
-    int users_parcels;       /* of these, its user's own */
+    int users_parcels;       /* of these, its user's own ... */
+    int lent;                /* ... and those whose data are not copied */
     int wire_puts;           /* under way */
     bool asked;              /* for the address of another context than 0 ... */
     int64_t ask_first_ns;    /* ... which is from then on */
@@ -167,6 +169,7 @@ struct tt_msg {
     bool keys;   /* it reaches into memory by itself */
     int helped; /* TUTTI_HELP: whether origins help to move long messages (help.h); -1: where that is of use */
     bool leaving; /* what comes is dropped, what is posted not done */
+    bool parting; /* links are closed */
     struct tt_shared_pulls pulls;
 };
 
@@ -236,7 +239,7 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
-/* Whether two copies by way of a ring, made by two processors at the same time, take less than half as long as one made by the
+/* Whether two copies by way of a ring, made by two processors at the same time, take at most half as long as one made by the
  * kernel. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {

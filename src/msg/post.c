@@ -104,6 +104,7 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
     parcel->op_id = op ? op->id : 0;
     parcel->context = c;
     parcel->peer = peer;
+    parcel->lent = lent && bytes > 0;
     if (p->header_bytes) memcpy(parcel->header, p->header, p->header_bytes);
     parcel->packet.header = parcel->header;
     if (!keep_data(parcel, bytes, lent)) {
@@ -112,6 +113,7 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
     }
     peer->parcels++;
     peer->users_parcels += is_users(p);
+    peer->lent += parcel->lent;
     await(c, peer, parcel);
     return TUTTI_OK;
 }
@@ -142,6 +144,7 @@ void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
     bool lives = op && op->id == parcel->op_id && !op->ended && op->kind != TT_OP_NONE;
     parcel->peer->parcels--;
     parcel->peer->users_parcels -= is_users(&parcel->packet);
+    parcel->peer->lent -= parcel->lent;
     tt_parcel_give(c, parcel);
     c->events++;
     if (lives) tt_op_gone(c, op);

@@ -231,6 +231,7 @@ static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
     size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
     if (peer->gone) return tt_fail(TUTTI_ERR_PEER, "rank %d is gone", peer->rank);
+    if (c->msg->parting) return TUTTI_AGAIN; /* nothing goes any more */
     tutti_status status = address_of(c, peer, address, &bytes);
     if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
     bool told_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
@@ -256,6 +257,7 @@ static bool answer_card(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 
 void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
+    if (peer->gone) return;
     if (!c->port || !is_address(p)) {
         tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "rank %d asked for no context", peer->rank));
         return;
@@ -328,7 +330,8 @@ static void close_link(tutti_context *c, struct tt_peer *peer)
     if (link) c->msg->ops->link_close(link);
 }
 
-/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what comes is to be read. */
+/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what comes is to be read. But it
+ * fails where memory is lent to it whose owner has been told that its message is lost. */
 static void part_from(tutti_context *c, struct tt_peer *peer)
 {
     int64_t now = tt_clock_ns();
@@ -336,7 +339,7 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
     if (peer->part_by_ns == 0) peer->part_by_ns = now + PARTING_NS;
     if (idle && peer->bye)
         close_link(c, peer);
-    else if (!idle && now < peer->part_by_ns)
+    else if (!idle && now < peer->part_by_ns && peer->lent == 0)
         c->lost_some = true; /* to be looked at again */
     else if (!idle)
         c->msg->ops->link_fail(peer->link);
@@ -466,16 +469,23 @@ static void close_links(tutti_context *c)
     tt_peer_each(c, close_link);
 }
 
+/* One whose port could not be opened again has none. */
+static bool is_drained(const tutti_context *c)
+{
+    return !c->port || c->msg->ops->port_drain(c->port);
+}
+
 /* All contexts in turn: a rank that parts too may wait for any of them. */
 void tt_wired_part(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + PARTING_NS;
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
     bool waits = n > 0;
+    msg->parting = true;
     for (int i = 0; i < n; i++) close_links(msg->context[i]);
     while (waits && tt_clock_ns() < end) {
         waits = false;
-        for (int i = 0; i < n; i++) waits |= !msg->ops->port_drain(msg->context[i]->port);
+        for (int i = 0; i < n; i++) waits |= !is_drained(msg->context[i]);
         if (waits) sched_yield(); /* others have to answer */
     }
 }

@@ -398,12 +398,18 @@ void tt_far_forget(struct tt_exec *exec)
     tt_far_release(exec);
 }
 
+/* Not waited for: the other one may have left without it, and if it has died the wire ends it. */
+static bool is_signal(const struct tt_transfer *x)
+{
+    return !x->message && !x->left;
+}
+
 bool tt_far_waits_for(const struct tt_exec *exec, int rank)
 {
     const struct tt_team *t = exec->team;
     const struct tt_mirror *m = t->remote->mirror[rank];
     for (const struct tt_transfer *x = exec->abroad->moving; x; x = x->after)
-        if (x->peer == rank) return true;
+        if (x->peer == rank && !is_signal(x)) return true;
     return m && m->done != TT_FAR_LEFT && m->asked > exec->number &&
            exec->number >= m->done + t->slots;
 }

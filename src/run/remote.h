@@ -71,8 +71,8 @@ struct tt_transfer {
     struct tt_transfer *all, *next;     /* of the client's; of those spare, or posted */
     struct tt_transfer *before, *after; /* of the execution's */
     struct tt_exec *exec;               /* NULL: nobody wants to know any more */
-    struct tt_message *message;         /* complete with it; NULL: of an operand */
-    int *left;                          /* operands to come */
+    struct tt_message *message;         /* complete with it; NULL: of an operand, or a signal */
+    int *left;                          /* operands to come; NULL: other */
     int peer;                           /* in the team */
     uint32_t lane;
     bool takes;  /* it writes to memory of this rank */
