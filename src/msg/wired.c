@@ -9,14 +9,11 @@
  *     CARD(1, my address)   -- link to 0 -->      context 0: opens a link back
  *     opens a link to 1     <-- CARD_IS(1, address) --   when there is a context 1
  *
- * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last piece. Links of ranks
- * that are known to be gone are made to fail, which ends what is under way with PEER when nobody reads it any more. But
- * that of a rank that has left is closed in order once nothing is under way, as that rank does too: each needs the other
- * for it.
+ * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last piece. How links end is
+ * in wired-end.c.
  */
 #include "msg/wired.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +22,6 @@
 enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, that no network card is behind */
 
 #define ASK_FIRST_NS INT64_C(50000000)
-#define PARTING_NS INT64_C(1000000000) /* what taking leave may last, and closing links */
 
 /* ---- A client's ---- */
 
@@ -83,6 +79,11 @@ tutti_status tt_wired_open(struct tt_msg *msg)
     tutti_status status = open_wire(msg);
     if (status != TUTTI_OK) msg->ops = NULL;
     return status;
+}
+
+void tt_wired_close(struct tt_msg *msg)
+{
+    if (msg->wire) msg->ops->close(msg->wire);
 }
 
 bool tt_wired_is_far(const tutti_context *c, int rank)
@@ -323,37 +324,6 @@ tutti_status tt_wired_send(tutti_context *c, struct tt_peer *peer, const struct 
 
 /* ---- Advancing ---- */
 
-static void close_link(tutti_context *c, struct tt_peer *peer)
-{
-    struct tt_link *link = peer->link;
-    peer->link = NULL;
-    if (link) c->msg->ops->link_close(link);
-}
-
-/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what comes is to be read. But it
- * fails where memory is lent to it whose owner has been told that its message is lost. */
-static void part_from(tutti_context *c, struct tt_peer *peer)
-{
-    int64_t now = tt_clock_ns();
-    bool idle = c->msg->ops->link_is_idle(peer->link);
-    if (peer->part_by_ns == 0) peer->part_by_ns = now + PARTING_NS;
-    if (idle && peer->bye)
-        close_link(c, peer);
-    else if (!idle && now < peer->part_by_ns && peer->lent == 0)
-        c->lost_some = true; /* to be looked at again */
-    else if (!idle)
-        c->msg->ops->link_fail(peer->link);
-}
-
-static void end_lost(tutti_context *c, struct tt_peer *peer)
-{
-    if (!peer->gone || !peer->link) return;
-    if (tt_common_state(c->f->job, c->f->common, peer->rank) == TT_RANK_LEFT)
-        part_from(c, peer);
-    else
-        c->msg->ops->link_fail(peer->link);
-}
-
 void tt_wired_advance(tutti_context *c)
 {
     if (c->cards > 0 && c->cards_seen != atomic_load(&c->msg->contexts)) {
@@ -362,7 +332,7 @@ void tt_wired_advance(tutti_context *c)
     }
     if (tt_unlikely(c->lost_some)) {
         c->lost_some = false;
-        tt_peer_each(c, end_lost);
+        tt_peer_each(c, tt_wired_end_lost);
     }
     c->events += c->msg->ops->port_advance(c->port);
 }
@@ -423,83 +393,4 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_op *op, const void *key, 
         op->peer->wire_puts += op->kind == TT_OP_PUT;
     }
     return status;
-}
-
-/* ---- Leaving ---- */
-
-static void say_goodbye(tutti_context *c, struct tt_peer *peer)
-{
-    if (peer->shares || peer->gone) return;
-    (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
-}
-
-/* So that nobody takes the end of the links for a failure. */
-void tt_wired_goodbye(struct tt_msg *msg)
-{
-    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
-    for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_goodbye);
-}
-
-static bool is_unsaid(const tutti_context *c)
-{
-    for (int r = 0; r < c->f->size; r++)
-        for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
-            if (!peer->gone && peer->link && (peer->waiting.first || peer->wire_puts)) return true;
-    return false;
-}
-
-bool tt_wired_is_unsaid(const struct tt_msg *msg)
-{
-    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
-    for (int i = 0; i < n; i++)
-        if (is_unsaid(msg->context[i])) return true;
-    return false;
-}
-
-void tt_wired_bye(tutti_context *c, struct tt_peer *peer)
-{
-    peer->bye = c->lost_some = true;
-    if (!tt_fabric_shares(c->f, peer->rank)) tt_common_left(c->f->job, c->f->common, peer->rank);
-}
-
-/* Keys go before the links that they were opened on. */
-static void close_links(tutti_context *c)
-{
-    tt_op_close_keys(c);
-    tt_peer_each(c, close_link);
-}
-
-/* One whose port could not be opened again has none. */
-static bool is_drained(const tutti_context *c)
-{
-    return !c->port || c->msg->ops->port_drain(c->port);
-}
-
-/* All contexts in turn: a rank that parts too may wait for any of them. */
-void tt_wired_part(struct tt_msg *msg)
-{
-    int64_t end = tt_clock_ns() + PARTING_NS;
-    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
-    bool waits = n > 0;
-    msg->parting = true;
-    for (int i = 0; i < n; i++) close_links(msg->context[i]);
-    while (waits && tt_clock_ns() < end) {
-        waits = false;
-        for (int i = 0; i < n; i++) waits |= !is_drained(msg->context[i]);
-        if (waits) sched_yield(); /* others have to answer */
-    }
-}
-
-/* What was lent to the wire goes after the port. */
-void tt_wired_context_close(tutti_context *c)
-{
-    if (!c->port) return;
-    close_links(c);
-    c->msg->ops->port_close(c->port);
-    c->port = NULL;
-}
-
-void tt_wired_close(struct tt_msg *msg)
-{
-    if (msg->wire) msg->ops->close(msg->wire);
 }

@@ -23,6 +23,8 @@ bool tt_wired_is_unsaid(const struct tt_msg *msg);
 /* Closes all links, in up to a second if others do not take what was sent to them. Then contexts are closed, at once. */
 void tt_wired_part(struct tt_msg *msg);
 void tt_wired_context_close(tutti_context *context);
+/* The link to one that is gone, if there is one. */
+void tt_wired_end_lost(tutti_context *context, struct tt_peer *peer);
 void tt_wired_advance(tutti_context *context);
 
 /* Sends a piece of a parcel. AGAIN: nobody is connected yet. */
