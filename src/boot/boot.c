@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining a client in two rounds on two counters of what its ranks share. Round one: everyone is there, its pid and
- * probe word are told. Round two: everyone has tried to read all probe words, and said so if it
- * could not; so after it all ranks know alike whether buffers can be read directly. On several machines that
- * is done on each, then they agree (machines.h).
+ * Joining a client in three rounds, each with a counter among what its ranks share. Round one: everyone is there, its pid and
+ * probe word are told. Round two: everyone has tried to read all probe words, and said so if it could not; so after it all
+ * ranks know alike whether buffers can be read directly. Round three: the first has told what that costs. On several
+ * machines that is done on each, then they agree (machines.h).
  */
 #include "boot/boot.h"
 

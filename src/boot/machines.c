@@ -2,7 +2,7 @@
  *
  * Joining by PMIx. The lowest rank of each machine makes the segment of its ranks and hands it to them
  * (share.h); what is private to that machine goes through PMIx in its local scope. Then tt_boot_meet's
- * two rounds, on each machine; then the machines:
+ * three rounds, on each machine; then the machines:
  *
  *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a fence brings
  *            all terms to all ranks, O(machines) bytes. All compare all, so all come to the same verdict.
