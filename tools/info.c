@@ -92,7 +92,9 @@ static void say_cma(void)
     if (why)
         line("CMA", "forbidden (%s): data goes through windows in shared memory instead", why);
     else
-        line("CMA", "allowed: reading 64 KiB of a peer's memory (process_vm_readv) costs %d",
+        line("CMA",
+             "allowed: reading 64 KiB of a peer's memory (process_vm_readv) takes %d times as "
+             "long as shared memory",
              tt_cost_alone());
 }
 

@@ -344,7 +344,7 @@ static void log_job(const struct tt_fabric *f)
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     else
-        tt_log("reading 64 KiB of another rank costs %d (times of what shared memory takes)",
+        tt_log("reading 64 KiB of another rank takes %d times as long as shared memory",
                f->read_cost);
 }
 

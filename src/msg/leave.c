@@ -25,8 +25,7 @@
 #include "msg/wired.h"
 
 enum {
-    PARTING_MS = 1000, /* what answers and the like may take, and what may go by without memory */
-    ROUNDS = 1000,     /* that find nothing, before there is a pause between them */
+    ROUNDS = 1000, /* that find nothing, before there is a pause between them */
     PAUSE_NS = 100000
 };
 
@@ -147,7 +146,7 @@ static bool is_well(const struct tt_msg *msg)
 
 static void go_on(struct tt_msg *msg)
 {
-    int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000), moved = tt_clock_ns();
+    int64_t end = tt_clock_ns() + TT_PARTING_NS, moved = tt_clock_ns();
     int idle = 0;
     for (enum patience p; (p = of_all(msg)) == WRITTEN || (p != NOT && is_well(msg)); idle++) {
         bool failed;
@@ -157,7 +156,7 @@ static void go_on(struct tt_msg *msg)
             moved = tt_clock_ns();
         }
         if (p == AWHILE && tt_clock_ns() > end) return;
-        if (failed && tt_clock_ns() - moved > PARTING_MS * INT64_C(1000000)) return;
+        if (failed && tt_clock_ns() - moved > TT_PARTING_NS) return;
         pause_after(idle);
     }
 }
@@ -165,7 +164,7 @@ static void go_on(struct tt_msg *msg)
 /* What cannot be said in time is not. */
 static void say_goodbye(struct tt_msg *msg)
 {
-    int64_t end = tt_clock_ns() + PARTING_MS * INT64_C(1000000);
+    int64_t end = tt_clock_ns() + TT_PARTING_NS;
     bool failed;
     tt_wired_goodbye(msg);
     while (tt_wired_is_unsaid(msg) && tt_clock_ns() < end) (void)advance_all(msg, &failed);

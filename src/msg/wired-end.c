@@ -8,8 +8,6 @@
 
 #include "msg/wired.h"
 
-#define PARTING_NS INT64_C(1000000000) /* what closing links may last */
-
 /* ---- Of ranks that are gone ---- */
 
 static void close_link(tutti_context *c, struct tt_peer *peer)
@@ -25,7 +23,7 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
 {
     int64_t now = tt_clock_ns();
     bool idle = c->msg->ops->link_is_idle(peer->link);
-    if (peer->part_by_ns == 0) peer->part_by_ns = now + PARTING_NS;
+    if (peer->part_by_ns == 0) peer->part_by_ns = now + TT_PARTING_NS;
     if (idle && peer->bye)
         close_link(c, peer);
     else if (!idle && now < peer->part_by_ns && peer->lent == 0)
@@ -96,7 +94,7 @@ static bool is_drained(const tutti_context *c)
 /* All contexts in turn: a rank that parts too may wait for any of them. */
 void tt_wired_part(struct tt_msg *msg)
 {
-    int64_t end = tt_clock_ns() + PARTING_NS;
+    int64_t end = tt_clock_ns() + TT_PARTING_NS;
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
     bool waits = n > 0;
     msg->parting = true;

@@ -17,6 +17,8 @@ bool tt_wired_is_far(const tutti_context *context, int rank);
 tutti_status tt_wired_context(tutti_context *context);
 /* Tells the others where a context other than 0 is. */
 void tt_wired_tell(const tutti_context *context);
+#define TT_PARTING_NS INT64_C(1000000000) /* what each step of taking leave may last */
+
 /* Tells the others that this end is no failure; whether some of that still waits to be sent. */
 void tt_wired_goodbye(struct tt_msg *msg);
 bool tt_wired_is_unsaid(const struct tt_msg *msg);

@@ -98,9 +98,9 @@ for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' 
 done
 if ! grep -q '^  CMA  *forbidden' out; then
     TUTTI_READ_COST=1 expect 0 tutti info
-    says out '  CMA +allowed: .* costs 1$'
+    says out '  CMA +allowed: .* takes 1 times '
     TUTTI_READ_COST=2 expect 0 tutti info
-    says out '  CMA +allowed: .* costs 2$'
+    says out '  CMA +allowed: .* takes 2 times '
 fi
 TUTTI_CMA=0 expect 0 tutti info
 says out '  CMA +forbidden \(TUTTI_CMA=0\)'
