@@ -108,6 +108,17 @@ bool tt_parse_size(const char *text, const char *end, int64_t *value);
 /* The other way: "64K", exact. buffer holds 24 bytes; returns buffer. */
 char *tt_print_size(char *buffer, int64_t value);
 
+/* ---- Copies past the caches (stream.c) ---- */
+
+/* memcpy for memory that another processor reads next: lines that its caches hold need not be fetched, nor waited for. Ends with
+ * a fence, so what is stored afterwards is seen after it. */
+void tt_stream(void *to, const void *from, size_t n);
+#ifdef __SSE2__
+#define TT_STREAMS 1
+#else
+#define TT_STREAMS 0 /* it is memcpy */
+#endif
+
 /* ---- Clock ---- */
 
 int64_t tt_clock_ns(void); /* monotonic */

@@ -228,15 +228,22 @@ static void begin_cost(struct tt_fabric *f)
 static void take_cost(struct tt_fabric *f)
 {
     int64_t at = atomic_load(&f->common->block);
-    if (at && is_asked(f, 1)) atomic_store(&f->common->taking, tt_cost_take(tt_fabric_at(f, at)));
+    if (!at || !is_asked(f, 1)) return;
+    struct tt_taking taking = tt_cost_take(tt_fabric_at(f, at));
+    atomic_store(&f->common->taking_stored, taking.stored);
+    atomic_store(&f->common->taking_streamed, taking.streamed);
 }
 
 static void end_cost(struct tt_fabric *f)
 {
     if (f->job->rank[f->me].arena != 0) return;
-    int64_t at = atomic_load(&f->common->block), taking = atomic_load(&f->common->taking);
-    char *block = at ? tt_fabric_at(f, at) : NULL;
-    atomic_store(&f->common->read_cost, f->mapped ? 1 : tt_cost_end(block, taking));
+    int64_t at = atomic_load(&f->common->block);
+    struct tt_taking taking = {atomic_load(&f->common->taking_stored),
+                               atomic_load(&f->common->taking_streamed)};
+    struct tt_cost cost = {1, 1};
+    if (!f->mapped) cost = tt_cost_end(at ? tt_fabric_at(f, at) : NULL, taking);
+    atomic_store(&f->common->read_cost, cost.times);
+    atomic_store(&f->common->read_percent, cost.percent);
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
@@ -329,6 +336,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     TT_TRY(count_to_all(f, &f->common->settled));
     f->cores = tt_common_cores(f->common);
     f->read_cost = atomic_load(&f->common->read_cost);
+    f->read_percent = atomic_load(&f->common->read_percent);
     f->patience = tt_patience_for(f->job->arenas, f->cores);
     f->direct = f->mapped || !atomic_load(&f->common->no_cma);
     f->fences = atomic_load(&f->job->fences);
@@ -344,8 +352,10 @@ static void log_job(const struct tt_fabric *f)
     if (!f->direct)
         tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
     else
-        tt_log("reading 64 KiB of another rank takes %d times as long as shared memory",
-               f->read_cost);
+        tt_log(
+            "reading 64 KiB of another rank takes %d times as long as shared memory by stores, and "
+            "%.2f times as long as by stores or streaming, whichever is better",
+            f->read_cost, f->read_percent / 100.0);
 }
 
 tutti_status tt_boot_meet(struct tt_fabric *f)

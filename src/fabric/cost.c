@@ -4,11 +4,12 @@
  * and out at the same time. Three prices count:
  *
  *   the kernel's   what process_vm_readv takes longer than memcpy, of the same memory: it looks up every page
- *   taking         a copy of lines that lie in another processor's cache; whoever reads pays it either way
+ *   taking         a copy of lines that another processor has written; whoever reads pays it either way
  *   giving         writing lines that another processor has read: it has to let go of them first
  *
- * Machines differ in all. Where taking and giving 64 KiB are below 2 microseconds and the kernel's price is 5, reading is dear;
- * where giving is 8, with the same kernel, it is cheap.
+ * Taking is quick from another cache and slow from memory; giving may be slow by stores, and is quick past the caches, but then
+ * what is taken is in memory. Machines differ in all. Where taking and giving 64 KiB are below 2 microseconds and the kernel's price is 5,
+ * reading is dear; where giving is 8, with the same kernel, it is cheap beside stores, and half dearer than streaming.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,14 +19,28 @@
 
 #include "fabric/fabric.h"
 
-enum { PARTS = 4, PART = TT_COST_BYTES / PARTS, PAGE = 4 << 10, TRIES = 5, MOST = 1000 };
+enum {
+    PARTS = 4,
+    BYTES = TT_COST_BYTES / 2,
+    PART = BYTES / PARTS,
+    PAGE = 4 << 10,
+    TRIES = 5,
+    MOST = 1000
+};
 
 /* ---- Times, in nanoseconds ---- */
 
-static int64_t time_copy(char *to, const char *from, size_t n)
+typedef void copy_fn(void *to, const void *from, size_t n);
+
+static void by_stores(void *to, const void *from, size_t n)
+{
+    memcpy(to, from, n);
+}
+
+static int64_t time_copy(copy_fn *copy, char *to, const char *from, size_t n)
 {
     int64_t begin = tt_clock_ns();
-    memcpy(to, from, n);
+    copy(to, from, n);
     __asm__ volatile("" : : "r"(to) : "memory");
     return tt_clock_ns() - begin;
 }
@@ -40,56 +55,69 @@ static int64_t time_reading(char *to, char *from, size_t n)
 }
 
 /* Of what can be done once only: by the second fastest of its parts, so that neither an interrupt counts nor what was near. */
-static int64_t time_once(char *to, const char *from)
+static int64_t time_once(copy_fn *copy, char *to, const char *from)
 {
     int64_t least = INT64_MAX, second = INT64_MAX;
     for (size_t i = 0; i < PARTS; i++) {
-        int64_t time = time_copy(to + i * PART, from + i * PART, PART);
+        int64_t time = time_copy(copy, to + i * PART, from + i * PART, PART);
         second = tt_min(second, tt_max(least, time));
         least = tt_min(least, time);
     }
     return second * PARTS;
 }
 
-/* ---- The steps ---- */
+/* ---- The steps: of a block whose first half is written by stores, and its second past the caches ---- */
 
 void tt_cost_begin(char *block)
 {
-    memset(block, 1, TT_COST_BYTES);
+    memset(block, 1, BYTES);
+    tt_stream(block + BYTES, block, BYTES);
 }
 
 /* A byte of each page comes first, for it may not be mapped yet. */
-int64_t tt_cost_take(const char *block)
+struct tt_taking tt_cost_take(const char *block)
 {
+    struct tt_taking taking = {0, 0};
     char *to = tt_alloc_lines(TT_COST_BYTES);
-    if (!to) return 0;
+    if (!to) return taking;
     memset(to, 1, TT_COST_BYTES);
     for (size_t i = 0; i < TT_COST_BYTES; i += PAGE) (void)*(const volatile char *)&block[i];
-    int64_t time = time_once(to, block);
+    taking.stored = time_once(by_stores, to, block);
+    taking.streamed = time_once(by_stores, to + BYTES, block + BYTES);
     tt_free(to);
-    return time;
+    return taking;
 }
 
-static int cost_of(char *memory, char *block, int64_t taking)
+static int at_least_1(int64_t cost)
 {
-    char *to = memory, *from = memory + TT_COST_BYTES;
-    int64_t giving = block && taking ? time_once(block, from) : 0;
+    return (int)tt_max(1, tt_min(MOST, cost));
+}
+
+static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking)
+{
+    char *to = memory, *from = memory + BYTES;
+    bool two = block && taking.stored && taking.streamed;
+    int64_t storing = two ? time_once(by_stores, block, from) : 0;
+    int64_t streaming = two ? time_once(tt_stream, block + BYTES, from) : 0;
     int64_t copy = INT64_MAX, reading = INT64_MAX;
     for (int i = 0; i < TRIES; i++) {
-        copy = tt_min(copy, time_copy(to, from, TT_COST_BYTES));
-        reading = tt_min(reading, time_reading(to, from, TT_COST_BYTES));
+        copy = tt_min(copy, time_copy(by_stores, to, from, BYTES));
+        reading = tt_min(reading, time_reading(to, from, BYTES));
     }
     copy = tt_max(1, copy);
-    taking = tt_max(taking, copy);
-    return (int)tt_max(1, tt_min(MOST, (taking + reading - copy) / tt_max(taking, giving)));
+    int64_t taken = tt_max(taking.stored, copy), whole = taken + reading - copy;
+    int64_t stored = tt_max(taken, storing), streamed = tt_max(taking.streamed, streaming);
+    int64_t best = two ? tt_min(stored, streamed) : stored;
+    return (struct tt_cost){at_least_1(whole / stored), at_least_1(100 * whole / best)};
 }
 
-int tt_cost_end(char *block, int64_t taking)
+struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 {
-    int cost = (int)tt_setting_int("TUTTI_READ_COST", 0, 0, MOST);
-    char *memory = cost ? NULL : tt_alloc_lines((size_t)2 * TT_COST_BYTES);
-    if (!memory) return tt_max(1, cost);
-    memset(memory, 1, (size_t)2 * TT_COST_BYTES);
+    int times = (int)tt_setting_int("TUTTI_READ_COST", 0, 0, MOST);
+    char *memory = times ? NULL : tt_alloc_lines(TT_COST_BYTES);
+    struct tt_cost cost = {tt_max(1, times), 100 * tt_max(1, times)};
+    if (!memory) return cost;
+    memset(memory, 1, TT_COST_BYTES);
     cost = cost_of(memory, block, taking);
     tt_free(memory);
     return cost;
@@ -100,7 +128,7 @@ int tt_cost_end(char *block, int64_t taking)
 struct taker {
     const char *block;
     int not_here; /* the processor of who writes */
-    int64_t time;
+    struct tt_taking taking;
 };
 
 static void *take_elsewhere(void *arg)
@@ -111,7 +139,7 @@ static void *take_elsewhere(void *arg)
         CPU_CLR(t->not_here, &cpus);
         (void)sched_setaffinity(0, sizeof cpus, &cpus);
     }
-    t->time = tt_cost_take(t->block);
+    t->taking = tt_cost_take(t->block);
     return NULL;
 }
 
@@ -122,7 +150,7 @@ int tt_cost_alone(void)
     struct taker t = {.block = block, .not_here = sched_getcpu()};
     if (block) tt_cost_begin(block);
     if (block && pthread_create(&thread, NULL, take_elsewhere, &t) == 0) pthread_join(thread, NULL);
-    int cost = tt_cost_end(block, t.time);
+    struct tt_cost cost = tt_cost_end(block, t.taking);
     tt_free(block);
-    return cost;
+    return cost.times;
 }

@@ -68,6 +68,7 @@ struct tt_fabric {
     bool direct;        /* read and write work between every pair of ranks */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
+    int read_percent;   /* struct tt_cost's */
     bool fences;        /* signallers must fence: no membarrier */
     bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
     int cores;          /* that the ranks may use together; until they have met, this one's */
@@ -149,15 +150,23 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 
-enum { TT_COST_BYTES = 64 << 10 };
-/* What it costs to read 64 KiB of another process, in times that the same takes by shared memory, at least 1: measured, or
- * TUTTI_READ_COST. In three steps, some 100 us together: one writes a block of shared memory, then another one, of another
- * process, takes it and tells how long that was (0: it could not), then the first one writes it once more. block NULL or taking 0:
+/* What it costs to read 64 KiB of another process, at least 1 each. */
+struct tt_cost {
+    int times;   /* what the same takes through shared memory by stores, rounded down */
+    int percent; /* of what it takes there by stores or by tt_stream, whichever is better */
+};
+/* What another process took to copy 64 KiB that were stored, and streamed, ns; 0: it could not. */
+struct tt_taking {
+    int64_t stored, streamed;
+};
+enum { TT_COST_BYTES = 128 << 10 };
+/* It is measured, or what TUTTI_READ_COST says. In three steps, some 200 us together: one writes a block of shared memory, then another
+ * one, of another process, takes it and tells how long that was, then the first one writes it once more. block NULL or nothing told:
  * there is no other one, and its own cache stands for theirs. */
 void tt_cost_begin(char *block);
-int64_t tt_cost_take(const char *block);
-int tt_cost_end(char *block, int64_t taking);
-/* The same where there are no others: of a thread. */
+struct tt_taking tt_cost_take(const char *block);
+struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
+/* Its times where there are no others: of a thread. */
 int tt_cost_alone(void);
 /* Whether this process can read the memory of rank r of its job: tried on its probe word. */
 bool tt_cma_works(const struct tt_job_page *job, int rank);

@@ -167,8 +167,9 @@ static void set_sizes(struct tt_msg *msg)
 {
     msg->ring_bytes = 1;
     while (msg->ring_bytes * 2 <= tt_setting_alike(TT_ALIKE_RING)) msg->ring_bytes *= 2;
+    msg->way = tt_fill_asked();
     size_t packet = tt_ring_data_most(msg->ring_bytes);
-    int64_t read_over = tt_reads_dearly(msg->f) ? (int64_t)packet : msg->f->eager_most;
+    int64_t read_over = tt_rings(msg->f, (int64_t)packet) ? (int64_t)packet : msg->f->eager_most;
     msg->eager_most = whole(read_over, packet);
     msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
     msg->helped = (int)tt_setting_int("TUTTI_HELP", -1, 0, 1);

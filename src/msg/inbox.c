@@ -70,9 +70,12 @@ static tutti_status read_one(tutti_context *c, int i, uint64_t mark)
     struct tt_peer *peer = c->inlet[i].peer;
     size_t n = tt_packet_length(mark);
     const void *body = tt_in_body(&c->inlet[i].in, n);
-    if (tt_likely(body && tt_packet_read(mark, body, n, &p)))
+    bool sound = body && tt_packet_read(mark, body, n, &p);
+    if (tt_unlikely(sound && p.kind == TT_PACKET_BULK))
+        sound = tt_in_move(c->f, &c->inlet[i].in, &p);
+    else if (tt_likely(sound))
         TT_TRY(tt_take(c, peer, &p));
-    else
+    if (tt_unlikely(!sound))
         tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came from rank %d", peer->rank));
     if (tt_unlikely(tt_in_next(&c->inlet[i].in, n))) told(c, peer);
     return TUTTI_OK;

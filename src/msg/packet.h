@@ -30,6 +30,7 @@ enum tt_packet_kind {
     TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
     /* Write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat: help.h. */
     TT_PACKET_HELP,
+    TT_PACKET_BULK, /* the data of what comes next lie there: offset in the segment, or 0: ring.h */
     TT_PACKET_KINDS
 };
 

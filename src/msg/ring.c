@@ -5,6 +5,7 @@
 #include "msg/ring.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk for each cell; how many at least */
 
@@ -81,6 +82,7 @@ tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct
                            .cells = (uint32_t)cells,
                            .cells_log2 = (uint32_t)__builtin_ctzll((uint64_t)cells),
                            .bulk_bytes = (uint32_t)bytes,
+                           .own_bytes = (uint32_t)bytes,
                            .limit = (uint64_t)cells,
                            .bulk_limit = (uint64_t)bytes};
     return TUTTI_OK;
@@ -117,7 +119,8 @@ bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in)
                          .bulk = (char *)&ring->cell[cells],
                          .cells = (uint32_t)cells,
                          .cells_log2 = (uint32_t)__builtin_ctz((uint32_t)cells),
-                         .bulk_bytes = (uint32_t)bulk};
+                         .bulk_bytes = (uint32_t)bulk,
+                         .own_bytes = (uint32_t)bulk};
     return true;
 }
 
@@ -152,12 +155,63 @@ char *tt_out_bulk(struct tt_out *out, size_t n)
     return out->bulk + (at & (out->bulk_bytes - 1));
 }
 
+/* ---- Another bulk ---- */
+
+/* Maps all of it at once, if the system can, rather than a page at each fault. */
+static char *map(struct tt_fabric *f, int64_t offset, int64_t bytes)
+{
+    char *memory = tt_fabric_at(f, offset);
+#ifdef MADV_POPULATE_WRITE
+    (void)madvise(memory, (size_t)bytes, MADV_POPULATE_WRITE);
+#else
+    (void)bytes;
+#endif
+    return memory;
+}
+
+static tutti_status make_wide(struct tt_fabric *f, struct tt_out *out)
+{
+    return out->wide ? TUTTI_OK
+                     : tt_arena_alloc(&f->arena, TT_WIDE * (int64_t)out->own_bytes, &out->wide);
+}
+
+/* How far the reader is has to be looked at anew. */
+tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide)
+{
+    struct tt_packet p = {.kind = TT_PACKET_BULK};
+    size_t n = (size_t)tt_packet_args(p.kind) * 8;
+    if (wide) TT_TRY(make_wide(f, out));
+    char *at = tt_out_begin(out, n);
+    if (!at) return TUTTI_AGAIN;
+    if (wide) p.arg[0] = (uint64_t)out->wide;
+    (void)tt_packet_write(&p, at);
+    tt_out_end(out, tt_packet_mark(&p), at, n);
+    out->bulk = wide ? tt_fabric_at(f, out->wide) : (char *)&out->cell[out->cells];
+    out->bulk_bytes = out->own_bytes * (wide ? TT_WIDE : 1);
+    out->bulk_at = (uint64_t)tt_round_up((int64_t)out->bulk_at, out->bulk_bytes);
+    out->bulk_limit = 0;
+    return TUTTI_OK;
+}
+
+/* Where it begins is told at once: the writer may wait for that. */
+bool tt_in_move(struct tt_fabric *f, struct tt_in *in, const struct tt_packet *p)
+{
+    int64_t wide = (int64_t)p->arg[0],
+            bytes = wide ? TT_WIDE * (int64_t)in->own_bytes : in->own_bytes;
+    if (wide && !within(f, wide, bytes)) return false;
+    in->bulk = wide ? map(f, wide, bytes) : (char *)&in->cell[in->cells];
+    in->bulk_bytes = (uint32_t)bytes;
+    in->bulk_at = (uint64_t)tt_round_up((int64_t)in->bulk_at, bytes);
+    in->bulk_told = in->bulk_at - in->bulk_bytes;
+    return true;
+}
+
 /* ---- Reading ---- */
 
 const void *tt_in_body(const struct tt_in *in, size_t n)
 {
     if (tt_likely(n <= TT_CELL_BODY)) return in->cell[in->position & (in->cells - 1)].body;
-    if (n > tt_ring_most(in->bulk_bytes)) return NULL;
+    if (n > tt_ring_most(in->own_bytes)) return NULL;
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 

@@ -3,7 +3,7 @@
  * Packets from one context to another one through shared memory: a ring with one writer and one reader.
  *
  *     cells   lines of 64 bytes, a packet each: the mark, and what follows it if that is at most 56 bytes
- *     bulk    what follows longer ones, in one piece, in the same order
+ *     bulk    what follows longer ones, in one piece, in the same order; another, wider one may take its place (fill.h)
  *
  *     writer's arena:  | who, how large | reader's positions | cell 0 | cell 1 | ... | bulk ... |
  *
@@ -27,6 +27,7 @@
 #define TT_RING_H
 
 #include "fabric/wire.h"
+#include "msg/fill.h"
 #include "msg/packet.h"
 
 enum { TT_CELL_BODY = TT_LINE - 8 };
@@ -69,14 +70,16 @@ struct tt_out {
     struct tt_msg_ring *ring; /* NULL: none yet */
     struct tt_cell *cell;
     char *bulk;
-    uint32_t cells, cells_log2, bulk_bytes;
+    uint32_t cells, cells_log2, bulk_bytes, own_bytes; /* own: of the ring's own bulk */
     uint64_t position, limit, bulk_at, bulk_limit;
+    int64_t wide; /* the offset of a wider bulk; 0: none yet */
+    struct tt_fill fill;
 };
 
 /* The reader's end. */
 struct tt_in {
     struct tt_cell *cell;
-    uint32_t cells, cells_log2, bulk_bytes;
+    uint32_t cells, cells_log2, bulk_bytes, own_bytes;
     uint64_t position, told, bulk_at, bulk_told;
     char *bulk;
     struct tt_msg_ring *ring;
@@ -121,6 +124,9 @@ static inline size_t tt_ring_most(int64_t bulk_bytes)
 
 /* Looks how far the reader is. */
 void tt_out_look(struct tt_out *out);
+/* Has the next packets' bulk be the wide one, or the ring's own, and tells the reader. AGAIN: there is no room to tell. Errors,
+ * nothing being changed: those of the arena. */
+tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide);
 /* Room in the bulk for n bytes, n > TT_CELL_BODY; NULL: not now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);
 
@@ -160,6 +166,8 @@ static inline uint64_t tt_in_look(const struct tt_in *in)
     return (mark & 0xffff) == lap ? mark & ~(uint64_t)0xffff : 0;
 }
 
+/* The other end of tt_out_move, when its packet is there and before it is gone past. False: it is broken. */
+bool tt_in_move(struct tt_fabric *f, struct tt_in *in, const struct tt_packet *p);
 /* What follows the mark, n bytes; NULL: so much cannot be. */
 const void *tt_in_body(const struct tt_in *in, size_t n);
 /* Goes past the packet of n bytes. True: the reader's positions were told, which somebody may wait for. */

@@ -116,6 +116,7 @@ tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     case TT_PACKET_BYE: tt_wired_bye(c, peer); break;
     case TT_PACKET_LEAVING: tt_leave_heard(c, peer->rank); break;
     case TT_PACKET_HELP: tt_help_asked(c, peer, p); break;
+    case TT_PACKET_BULK: broken(c, peer, "where a ring's data lie"); break; /* inbox.c */
     case TT_PACKET_NOTHING:
     case TT_PACKET_KINDS: break;
     }

@@ -52,6 +52,7 @@ static void add_written_ring(struct lines *lines, const struct tt_out *out)
     if (!out->ring) return;
     add(lines, out->ring, offsetof(struct tt_msg_ring, read_cells));
     add(lines, out->cell, (size_t)out->cells * sizeof *out->cell);
+    add(lines, &out->cell[out->cells], out->own_bytes);
     add(lines, out->bulk, out->bulk_bytes);
 }
 
