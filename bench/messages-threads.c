@@ -4,7 +4,8 @@
  *
  *   rate BATCHES SECONDS   messages of 8 bytes a second, by one thread and by two, in turn. Each thread sends from its
  *                          context to the context of the same index of the peer and takes there what comes. A job of
- *                          one rank sends to itself; of two, each to the other
+ *                          one rank sends to itself; of two, each to the other. Beside it, what the processors allow:
+ *                          the same of threads that only calculate
  *   pull BATCHES BYTES CONTEXTS
  *                          rank 0 sends messages of so many bytes by rendezvous to rank 1, whose CONTEXTS contexts each
  *                          have a thread that advances it, and which pull their portions in parallel
@@ -20,7 +21,7 @@
 #include "measure.h"
 #include "port-tutti.h"
 
-enum { MOST_THREADS = 2, WINDOW = 64, BALL = 0, BULK, OVER };
+enum { MOST_THREADS = 2, WINDOW = 64, ROUNDS = 32, BALL = 0, BULK, OVER };
 
 static int me, p;
 
@@ -67,12 +68,9 @@ static void advance(struct player *player)
     port_check(tutti_advance(player->context, NULL));
 }
 
-static void *play(void *arg)
+/* Its part of a batch. */
+static void play(struct player *player)
 {
-    struct player *player = arg;
-    pin(me * MOST_THREADS + player->index);
-    pthread_barrier_wait(&start);
-    player->begin = seconds();
     for (int64_t gone = 0; gone < player->all; gone++) {
         tutti_status status;
         while (gone - player->come >= WINDOW) advance(player);
@@ -83,13 +81,39 @@ static void *play(void *arg)
         port_check(status);
     }
     while (player->come < player->all) advance(player);
+}
+
+/* A message's worth of work that touches no memory, but leaves a core nothing for another thread. */
+static void calculate(struct player *player)
+{
+    uint64_t a = 1, b = 2, c = 3, d = 4;
+    for (int64_t i = 0; i < player->all * ROUNDS; i++) {
+        a = a * 5 + 1;
+        b = b * 5 + 1;
+        c ^= c << 7;
+        d ^= d >> 9;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+    }
+}
+
+typedef void part_fn(struct player *player);
+static part_fn *part;
+
+static void *run(void *arg)
+{
+    struct player *player = arg;
+    pin(me * MOST_THREADS + player->index);
+    pthread_barrier_wait(&start);
+    player->begin = seconds();
+    part(player);
     player->end = seconds();
     return NULL;
 }
 
-/* Messages a second, of all threads of this rank. */
-static double play_batch(int threads, int64_t each)
+/* The time until all threads of all ranks have done their parts. */
+static double time_batch(part_fn *fn, int threads, int64_t each)
 {
+    part = fn;
     double begin, end;
     port_barrier();
     pthread_barrier_init(&start, NULL, (unsigned)threads);
@@ -99,7 +123,7 @@ static double play_batch(int threads, int64_t each)
     }
     port_barrier();
     for (int i = 0; i < threads; i++)
-        if (pthread_create(&players[i].thread, NULL, play, &players[i]) != 0) die("no thread");
+        if (pthread_create(&players[i].thread, NULL, run, &players[i]) != 0) die("no thread");
     for (int i = 0; i < threads; i++) pthread_join(players[i].thread, NULL);
     pthread_barrier_destroy(&start);
     begin = players[0].begin, end = players[0].end;
@@ -110,18 +134,29 @@ static double play_batch(int threads, int64_t each)
     return port_max(end - begin);
 }
 
-static void play_all(int batches, double batch)
+static const struct {
+    const char *name;
+    part_fn *fn;
+} measures[] = {{"rate", play}, {"calculate", calculate}};
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+static void time_one(int i, int threads, int64_t each)
 {
-    int64_t each = 1000;
-    while (play_batch(1, each) < batch / 2 && each < INT64_C(1) << 30) each *= 2;
-    for (int i = 0; i < batches; i++) {
-        for (int threads = 1; threads <= MOST_THREADS; threads++) {
-            double took = play_batch(threads, each);
-            if (me == 0)
-                printf("{\"measure\": \"rate\", \"ranks\": %d, \"threads\": %d, \"per_s\": %.0f}\n",
-                       p, threads, (double)(threads * each) / took);
-        }
-    }
+    double took = time_batch(measures[i].fn, threads, each);
+    if (me == 0)
+        printf("{\"measure\": \"%s\", \"ranks\": %d, \"threads\": %d, \"per_s\": %.0f}\n",
+               measures[i].name, p, threads, (double)(threads * each) / took);
+}
+
+static void time_all(int batches, double batch)
+{
+    int64_t each[MEASURES];
+    for (int i = 0; i < MEASURES; i++)
+        for (each[i] = 1000; each[i] < INT64_C(1) << 30; each[i] *= 2)
+            if (time_batch(measures[i].fn, 1, each[i]) >= batch / 2) break;
+    for (int n = 0; n < batches; n++)
+        for (int i = 0; i < MEASURES; i++)
+            for (int threads = 1; threads <= MOST_THREADS; threads++) time_one(i, threads, each[i]);
 }
 
 static void rate(tutti_client *client, int batches, double batch)
@@ -135,7 +170,7 @@ static void rate(tutti_client *client, int batches, double batch)
         port_check(tutti_dispatch(client, BALL + i, on_ball, &players[i]));
     }
     port_barrier();
-    play_all(batches, batch);
+    time_all(batches, batch);
 }
 
 /* ---- Pull ---- */
