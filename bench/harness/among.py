@@ -20,10 +20,34 @@ def is_rate(measure):
     return measure in ("bandwidth", "one-place")
 
 
-class Campaign:
-    """`name` is the script's; `machine` is whether to measure what the machine itself can do too."""
+TITLES = {"line": "line exchange", "memcpy": "memcpy", "cma": "CMA", "sockets": "sockets alone"}
 
-    def __init__(self, name, chosen, members, folder, machine=True):
+
+class Machine:
+    """What the machine itself can do (bench/machine.c), at the same place each time as the messages are.
+
+    Limits have names, those of TITLES, and are microseconds.
+    """
+
+    def measure(self, chosen, folder):
+        """{(limit, bytes): us}"""
+        program = os.path.join(chosen.build, "bench", "bench-machine")
+        command = [program, str(4 * max(chosen.sizes)), ",".join(map(str, chosen.sizes))]
+        result = process.run(command, chosen.timeout, {"TMPDIR": folder})
+        if result.failure:
+            raise peers.Stop(f"{' '.join(command)}: {result.failure}: {' '.join(result.words)}")
+        lines = filter(None, map(parse, result.lines))
+        return {(line["limit"], line.get("bytes", 8)): line["us"] for line in lines if line["us"] and not line.get("rotated", False)}
+
+    def names(self, measure):
+        """Of those that a measure is held beside."""
+        return ["line"] if measure == "latency" else ["memcpy", "cma"]
+
+
+class Campaign:
+    """`name` is the script's; `machine` tells what could be reached, as Machine does; None: nothing is known."""
+
+    def __init__(self, name, chosen, members, folder, machine):
         self.name, self.chosen, self.members, self.folder, self.machine = name, chosen, members, folder, machine
         self.values = defaultdict(list)  # (partner, point) -> [(repeat, value)]
         self.limits = defaultdict(list)  # (limit, bytes) -> [value]
@@ -54,16 +78,8 @@ class Campaign:
             self.values[member.name, point].append((repeat, value))
 
     def measure_limits(self):
-        """What the machine can do (bench/machine.c), at the same place each time as the messages are."""
-        program = os.path.join(self.chosen.build, "bench", "bench-machine")
-        pool = 4 * max(self.chosen.sizes)
-        command = [program, str(pool), ",".join(map(str, self.chosen.sizes))]
-        result = process.run(command, self.chosen.timeout)
-        if result.failure:
-            raise peers.Stop(f"{' '.join(command)}: {result.failure}: {' '.join(result.words)}")
-        for line in filter(None, map(parse, result.lines)):
-            if line["us"] and not line.get("rotated", False):
-                self.limits[line["limit"], line.get("bytes", 8)].append(line["us"])
+        for limit, us in self.machine.measure(self.chosen, self.folder).items():
+            self.limits[limit].append(us)
 
     # ---- Reporting ----
 
@@ -96,14 +112,10 @@ class Campaign:
     def limits_of(self, point):
         """In the unit of the point."""
         measure, size = point
-        if not self.machine:
-            return {}
-        if measure == "latency":
-            return {"line": self.limit("line", 8)}
         found = {}
-        for name in ("memcpy", "cma"):
+        for name in self.machine.names(measure) if self.machine else []:
             us = self.limit(name, size)
-            found[name] = round(size / us * 1e6 / (1 << 20), 1) if us else None
+            found[name] = round(size / us * 1e6 / (1 << 20), 1) if us and is_rate(measure) else us
         return found
 
     def limit(self, name, size):
@@ -164,9 +176,9 @@ def name_of(row):
 
 
 def words_of_points(document, title):
-    families, limits = document["families"], {}
-    if any(row["limits"] for row in document["points"]):
-        limits = {"line": "line exchange", "memcpy": "memcpy", "cma": "CMA"}
+    families = document["families"]
+    shown = {limit for row in document["points"] for limit in row["limits"]}
+    limits = {limit: title for limit, title in TITLES.items() if limit in shown}
     header = [title, *families.values(), "ratio to the best", "which is", *limits.values()]
     body = [[name_of(row), *(number(best_of(row, family)) for family in families), number(row.get("ratio")),
              row.get("best", "-"), *(number(row["limits"].get(limit)) for limit in limits)]

@@ -62,6 +62,22 @@ class Pulling(OnHosts):
         return pull.arguments(chosen.batches, self.contexts)
 
 
+class Sockets(OnHosts):
+    """What sockets alone allow an alltoall (bench/sockets.c): a limit, as those of among.Machine."""
+
+    def points(self, chosen):
+        return [str(chosen.batch), str(chosen.batches), ",".join(map(str, chosen.sizes))]
+
+    def read(self, lines):
+        return ((("sockets", line["bytes"]), line["us"]) for line in lines if "limit" in line)
+
+    def measure(self, chosen, folder):
+        return super().measure(chosen, folder) if "alltoall" in chosen.collectives else {}
+
+    def names(self, measure):
+        return ["sockets"] if measure == "alltoall" else []
+
+
 def settings():
     """{library: [(words, arguments of mpirun)]}"""
     return {"tutti": [("as it is", [])],
@@ -91,7 +107,7 @@ def check(names, parts, build):
         if name not in known:
             raise Stop(f"no partner is called {name}: there are {', '.join(known)}")
     if "tutti" in names or "pull" in parts:
-        peers.Tutti(build).build(None, ["loop", "messages", "messages-threads"])
+        peers.Tutti(build).build(None, ["loop", "messages", "messages-threads", "sockets"])
 
 
 def ucx_tools():
@@ -121,6 +137,13 @@ def pulls(chosen, folder):
     tutti.build(folder, ["messages-threads"])
     ways = {"1": Pulling(tutti, 1, keys=1), "2": Pulling(tutti, 2, keys=1), "sent": Pulling(tutti, 1, keys=0)}
     return {way: functools.partial(member.lines, chosen, folder) for way, member in ways.items()}
+
+
+def sockets(chosen, folder, ranks):
+    """They meet by Tutti."""
+    tutti = peers.Tutti(chosen.build)
+    tutti.build(folder, ["sockets"])
+    return Sockets(tutti, "sockets alone", [], "sockets", ranks)
 
 
 def on_all(chosen, folder, ranks, tell):
