@@ -109,9 +109,13 @@ static void connect_all(void)
 
 /* ---- The exchange ---- */
 
-static bool is_later(ssize_t n)
+/* Of send and recv; 0: not now. The other end is there until the barrier at the end. */
+static ssize_t moved(ssize_t n)
 {
-    return n < 0 && (errno == EAGAIN || errno == EINTR);
+    if (n > 0) return n;
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        die("a connection failed: %s", n ? strerror(errno) : "closed");
+    return 0;
 }
 
 /* What can be done without waiting; whether there was any. */
@@ -119,14 +123,13 @@ static bool move(struct peer *peer, int64_t at, int64_t bytes)
 {
     ssize_t out = 0, in = 0;
     if (peer->out > 0)
-        out = send(peer->socket, outputs + at + bytes - peer->out, (size_t)peer->out,
-                   MSG_DONTWAIT | MSG_NOSIGNAL);
+        out = moved(send(peer->socket, outputs + at + bytes - peer->out, (size_t)peer->out,
+                         MSG_DONTWAIT | MSG_NOSIGNAL));
     if (peer->in > 0)
-        in = recv(peer->socket, inputs + at + bytes - peer->in, (size_t)peer->in, MSG_DONTWAIT);
-    if ((out < 0 && !is_later(out)) || (in < 0 && !is_later(in)) || (in == 0 && peer->in > 0))
-        die("a connection failed: %s", strerror(errno));
-    peer->out -= out > 0 ? out : 0;
-    peer->in -= in > 0 ? in : 0;
+        in = moved(
+            recv(peer->socket, inputs + at + bytes - peer->in, (size_t)peer->in, MSG_DONTWAIT));
+    peer->out -= out;
+    peer->in -= in;
     return out > 0 || in > 0;
 }
 

@@ -240,10 +240,11 @@ static void end_cost(struct tt_fabric *f)
     int64_t at = atomic_load(&f->common->block);
     struct tt_taking taking = {atomic_load(&f->common->taking_stored),
                                atomic_load(&f->common->taking_streamed)};
-    struct tt_cost cost = {1, 1};
+    struct tt_cost cost = {1, 100, false};
     if (!f->mapped) cost = tt_cost_end(at ? tt_fabric_at(f, at) : NULL, taking);
     atomic_store(&f->common->read_cost, cost.times);
     atomic_store(&f->common->read_percent, cost.percent);
+    atomic_store(&f->common->streams, cost.streams);
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
@@ -337,6 +338,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->cores = tt_common_cores(f->common);
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
+    f->streams = atomic_load(&f->common->streams);
     f->patience = tt_patience_for(f->job->arenas, f->cores);
     f->direct = f->mapped || !atomic_load(&f->common->no_cma);
     f->fences = atomic_load(&f->job->fences);

@@ -15,7 +15,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat);
 /* Gives back the memory that attaching gave, after the seat was left. Any thread. */
 void tt_boot_detach(struct tt_seat *seat);
 
-/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, read_cost,
+/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, what reading costs,
  * cores, patience and one_kernel. Errors: PEER if a rank failed before, MISMATCH if this one has settings of
  * TT_ALIKE_LIST otherwise. */
 tutti_status tt_boot_meet(struct tt_fabric *f);

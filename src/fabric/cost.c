@@ -88,9 +88,9 @@ struct tt_taking tt_cost_take(const char *block)
     return taking;
 }
 
-static int at_least_1(int64_t cost)
+static int at_least_1(int64_t cost, int64_t most)
 {
-    return (int)tt_max(1, tt_min(MOST, cost));
+    return (int)tt_max(1, tt_min(most, cost));
 }
 
 static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking)
@@ -108,14 +108,15 @@ static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking
     int64_t taken = tt_max(taking.stored, copy), whole = taken + reading - copy;
     int64_t stored = tt_max(taken, storing), streamed = tt_max(taking.streamed, streaming);
     int64_t best = two ? tt_min(stored, streamed) : stored;
-    return (struct tt_cost){at_least_1(whole / stored), at_least_1(100 * whole / best)};
+    return (struct tt_cost){at_least_1(whole / stored, MOST),
+                            at_least_1(100 * whole / best, 100 * MOST), two && best < stored};
 }
 
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 {
     int times = (int)tt_setting_int("TUTTI_READ_COST", 0, 0, MOST);
     char *memory = times ? NULL : tt_alloc_lines(TT_COST_BYTES);
-    struct tt_cost cost = {tt_max(1, times), 100 * tt_max(1, times)};
+    struct tt_cost cost = {tt_max(1, times), 100 * tt_max(1, times), false};
     if (!memory) return cost;
     memset(memory, 1, TT_COST_BYTES);
     cost = cost_of(memory, block, taking);

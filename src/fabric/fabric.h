@@ -68,7 +68,8 @@ struct tt_fabric {
     bool direct;        /* read and write work between every pair of ranks */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
-    int read_percent;   /* struct tt_cost's */
+    int read_percent;   /* struct tt_cost's, of this machine ... */
+    bool streams;       /* ... likewise */
     bool fences;        /* signallers must fence: no membarrier */
     bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
     int cores;          /* that the ranks may use together; until they have met, this one's */
@@ -152,8 +153,9 @@ tutti_status tt_trace_wrap(struct tt_fabric *f);
 
 /* What it costs to read 64 KiB of another process, at least 1 each. */
 struct tt_cost {
-    int times;   /* what the same takes through shared memory by stores, rounded down */
-    int percent; /* of what it takes there by stores or by tt_stream, whichever is better */
+    int times;    /* what the same takes through shared memory by stores, rounded down */
+    int percent;  /* of what it takes there by stores or by tt_stream, whichever is better ... */
+    bool streams; /* ... which is the latter */
 };
 /* What another process took to copy 64 KiB that were stored, and streamed, ns; 0: it could not. */
 struct tt_taking {

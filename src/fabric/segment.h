@@ -89,7 +89,7 @@ struct tt_common {
     _Atomic uint32_t no_cma;                   /* some rank cannot read some other's memory */
     _Atomic uint32_t settled;                  /* ... and know what reading costs: ... */
     _Atomic int64_t block, taking_stored, taking_streamed; /* fabric.h; block 0: none */
-    _Atomic int32_t read_cost, read_percent;
+    _Atomic int32_t read_cost, read_percent, streams;
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* those that some rank may run on */
     _Atomic int64_t alike[TT_ALIKES]; /* 1 + what the first rank that came has set; 0: none came */
     struct tt_member rank[];

@@ -162,6 +162,15 @@ static int64_t whole(int64_t unasked, size_t packet)
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, (int64_t)packet));
 }
 
+/* Those of a few packets go through rings where that is somewhat better than reading, if rings look for their best way; longer ones
+ * have an origin that helps, which halves what reading costs. */
+static int64_t rings_most(const struct tt_msg *msg)
+{
+    const struct tt_fabric *f = msg->f;
+    bool better = f->read_percent >= 125 && tt_fill_measures(msg->way, f->job->arenas, f->cores);
+    return tt_reads_dearly(f) ? INT64_MAX : better ? 256 << 10 : 0;
+}
+
 /* Where long messages go in packets in any case, nothing is gained by announcing one that a packet holds. */
 static void set_sizes(struct tt_msg *msg)
 {
@@ -169,7 +178,8 @@ static void set_sizes(struct tt_msg *msg)
     while (msg->ring_bytes * 2 <= tt_setting_alike(TT_ALIKE_RING)) msg->ring_bytes *= 2;
     msg->way = tt_fill_asked();
     size_t packet = tt_ring_data_most(msg->ring_bytes);
-    int64_t read_over = tt_rings(msg->f, (int64_t)packet) ? (int64_t)packet : msg->f->eager_most;
+    msg->rings_most = rings_most(msg);
+    int64_t read_over = msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most;
     msg->eager_most = whole(read_over, packet);
     msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
     msg->helped = (int)tt_setting_int("TUTTI_HELP", -1, 0, 1);

@@ -24,11 +24,21 @@ int tt_fill_asked(void)
     return (int)tt_setting_int("TUTTI_FILL", -1, 0, TT_WAYS - 1);
 }
 
-void tt_fill_init(struct tt_fill *fill, int way, int ranks, int cores)
+bool tt_fill_measures(int way, int ranks, int cores)
 {
-    *fill =
-        (struct tt_fill){.measures = way < 0 && ranks <= cores, .trials = 1, .pause = PAUSE_LEAST};
-    if (way >= 0) fill->way = fill->best = (enum tt_way)way;
+    return way < 0 && ranks <= cores;
+}
+
+void tt_fill_init(struct tt_fill *fill, int way, bool streams, int ranks, int cores)
+{
+    bool measures = tt_fill_measures(way, ranks, cores);
+    if (way < 0) way = measures && streams ? TT_WAY_STREAM : TT_WAY_PLAIN;
+    *fill = (struct tt_fill){.measures = measures,
+                             .way = (enum tt_way)way,
+                             .best = (enum tt_way)way,
+                             .tried = (enum tt_way)way,
+                             .trials = 1,
+                             .pause = PAUSE_LEAST};
     if (!TT_STREAMS) fill->cost[TT_WAY_STREAM] = TT_NO_WAY;
     if (ranks > WIDE_RANKS) fill->cost[TT_WAY_WIDE] = TT_NO_WAY;
 }
@@ -50,7 +60,7 @@ static enum tt_way another(const struct tt_fill *fill)
     return fill->best;
 }
 
-/* Twice slower by half than it was: then the others may be better now. Once may be an interrupt. */
+/* In two spans slower by half than before: then the others may be better now. Once may be an interrupt. */
 static bool is_slower(struct tt_fill *fill, int64_t before)
 {
     bool slower = before && fill->cost[fill->best] > before + before / 2;
@@ -72,11 +82,21 @@ static enum tt_way after_best(struct tt_fill *fill, int64_t before)
     return fill->tried = another(fill);
 }
 
+static bool knows_all(const struct tt_fill *fill)
+{
+    for (int way = 0; way < TT_WAYS; way++)
+        if (fill->cost[way] == 0) return false;
+    return true;
+}
+
 static enum tt_way after_trial(struct tt_fill *fill)
 {
     bool better = fill->cost[fill->way] < fill->cost[fill->best] / 10 * 9;
     if (better) fill->best = fill->way;
-    fill->pause = better ? PAUSE_LEAST : (int)tt_min(2 * fill->pause, PAUSE_MOST);
+    if (better)
+        fill->pause = PAUSE_LEAST;
+    else if (knows_all(fill))
+        fill->pause = (int)tt_min(2 * fill->pause, PAUSE_MOST);
     return fill->best;
 }
 
@@ -103,27 +123,29 @@ static void end_span(struct tt_fill *fill, int64_t span)
     go(fill, fill->way == fill->best ? after_best(fill, before) : after_trial(fill));
 }
 
-/* The bulk of the way that is gone now. A way that it cannot be had for is none. */
-static void change_bulk(struct tt_fabric *f, struct tt_out *out)
+/* Has the bulk be that of the way that is gone now; whether the reader was told. A way that it cannot be had for is none. */
+static bool change_bulk(struct tt_fabric *f, struct tt_out *out, size_t n)
 {
     struct tt_fill *fill = &out->fill;
     bool wide = fill->way == TT_WAY_WIDE;
-    if (tt_likely(wide == (out->bulk_bytes > out->own_bytes))) return;
+    if (tt_likely(wide == (out->bulk_bytes > out->own_bytes))) return false;
     bool is_new = wide && !out->wide;
-    tutti_status status = tt_out_move(f, out, wide);
-    if (status == TUTTI_OK && is_new) fill->ns -= NEW_NS;
-    if (status == TUTTI_OK || status == TUTTI_AGAIN) return; /* with the next packet, then */
+    tutti_status status = tt_out_move(f, out, wide, n);
+    if (is_new && out->wide) fill->ns -= NEW_NS;
+    if (status == TUTTI_OK) return true;
+    if (status == TUTTI_AGAIN) return false; /* with another packet, then */
     fill->cost[fill->way] = TT_NO_WAY;
     if (fill->best == fill->way) fill->best = TT_WAY_PLAIN;
     go(fill, fill->best);
+    return false;
 }
 
-void tt_fill_begin(struct tt_fabric *f, struct tt_out *out)
+bool tt_fill_begin(struct tt_fabric *f, struct tt_out *out, size_t n)
 {
     int64_t span = span_of(out);
     if (out->fill.measures && (out->fill.bytes >= span || fails(&out->fill)))
         end_span(&out->fill, span);
-    change_bulk(f, out);
+    return change_bulk(f, out, n);
 }
 
 /* ---- A packet ---- */

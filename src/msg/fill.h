@@ -56,10 +56,12 @@ static inline bool tt_fill_is_long(size_t bytes, int64_t ring_bytes)
 
 /* What TUTTI_FILL says: a way, or -1. */
 int tt_fill_asked(void);
-/* For a ring that was just made: this way, or as is best (-1) for so many ranks on so many processors of this machine. */
-void tt_fill_init(struct tt_fill *fill, int way, int ranks, int cores);
-/* Before a long packet: may change the way, and the bulk. */
-void tt_fill_begin(struct tt_fabric *f, struct tt_out *out);
+/* Whether rings of so many ranks on so many processors of this machine look for the best way, when this one was asked for. */
+bool tt_fill_measures(int way, int ranks, int cores);
+/* For a ring that was just made. streams: past the caches is what to begin with. */
+void tt_fill_init(struct tt_fill *fill, int way, bool streams, int ranks, int cores);
+/* Before a long packet of n bytes: may change the way, and the bulk; true: that was told to the reader, who may sleep. */
+bool tt_fill_begin(struct tt_fabric *f, struct tt_out *out, size_t n);
 /* There is no room for it. */
 void tt_fill_full(struct tt_out *out);
 /* Copies n bytes of its data into the bulk, to be published by tt_out_end. */

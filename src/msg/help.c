@@ -82,7 +82,7 @@ static bool is_of_use(const tutti_context *c)
 bool tt_help_wanted(const tutti_context *c, const struct tutti_pending *r)
 {
     const struct tt_fabric *f = c->f;
-    bool kernel = f->direct && !tt_rings(f, r->take) && !tt_fabric_reach(f, r->address);
+    bool kernel = f->direct && r->take > c->msg->rings_most && !tt_fabric_reach(f, r->address);
     return kernel && r->take >= LEAST && r->take <= MOST && r->peer->shares &&
            r->peer->rank != f->me && is_of_use(c);
 }

@@ -25,8 +25,6 @@
 
 struct tt_layout;
 
-enum { TT_RINGS_MOST = 256 << 10 };
-
 /* Posted work: a stack that any thread pushes to, taken as a whole by who advances. */
 struct tt_work {
     struct tt_work *next;
@@ -152,7 +150,8 @@ struct tt_msg {
     tutti_client *client;
     struct tt_mail *mail;
     int64_t ring_bytes;
-    int way;                             /* of filling rings: what TUTTI_FILL says (fill.h) */
+    int way;            /* of filling rings: what TUTTI_FILL says (fill.h) */
+    int64_t rings_most; /* bytes of a message that goes through a ring rather than being read */
     int64_t eager_most, wire_eager_most; /* bytes of a message that goes whole */
     size_t packet_most;                  /* that may come with a packet */
     struct tt_handler {
@@ -247,13 +246,6 @@ void tt_leave(tutti_context *context);
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->direct || f->read_cost > 1;
-}
-
-/* Whether messages of so many bytes go through rings. Those of a few packets do where that is somewhat better than reading; their
- * origin helps to move longer ones, which halves what reading costs. */
-static inline bool tt_rings(const struct tt_fabric *f, int64_t bytes)
-{
-    return tt_reads_dearly(f) || (f->read_percent >= 125 && bytes <= TT_RINGS_MOST);
 }
 
 /* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0 before: the argument's fault, on

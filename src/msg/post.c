@@ -20,7 +20,7 @@ static tutti_status open_ring(tutti_context *c, struct tt_peer *peer)
     struct tt_mail *mail = tt_mail_of(c->f, peer->rank);
     if (!mail) return TUTTI_AGAIN;
     TT_TRY(tt_out_open(c->f, c->index, c->msg->ring_bytes, &peer->out));
-    tt_fill_init(&peer->out.fill, c->msg->way, c->f->job->arenas, c->f->cores);
+    tt_fill_init(&peer->out.fill, c->msg->way, c->f->streams, c->f->job->arenas, c->f->cores);
     tt_out_announce(c->f, &peer->out, &mail->context[peer->context]);
     return TUTTI_OK;
 }
@@ -29,7 +29,8 @@ static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const stru
 {
     size_t n = tt_packet_front(tt_packet_args(p->kind), p->header_bytes) + p->bytes;
     bool is_long = tt_fill_is_long(p->bytes, c->msg->ring_bytes);
-    if (tt_unlikely(is_long)) tt_fill_begin(c->f, &peer->out);
+    if (tt_unlikely(is_long) && tt_fill_begin(c->f, &peer->out, n))
+        tt_fabric_signalled_context(c->f, peer->rank, peer->context);
     char *at = tt_out_begin(&peer->out, n);
     if (tt_unlikely(!at)) {
         if (is_long) tt_fill_full(&peer->out);

@@ -220,7 +220,7 @@ static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *
  * at the same time, are the shorter way; the other contexts, which do not ask, read. */
 static bool asks(const tutti_context *c, const struct tutti_pending *r)
 {
-    return c == r->context && tt_rings(c->f, r->take);
+    return c == r->context && r->take <= c->msg->rings_most;
 }
 
 static tutti_status by_kernel(tutti_context *c, struct tutti_pending *r, int64_t begin,

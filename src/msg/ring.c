@@ -4,6 +4,7 @@
  */
 #include "msg/ring.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -169,26 +170,47 @@ static char *map(struct tt_fabric *f, int64_t offset, int64_t bytes)
     return memory;
 }
 
+/* The call goes on without it, so what it failed of is no error of the call. */
 static tutti_status make_wide(struct tt_fabric *f, struct tt_out *out)
 {
-    return out->wide ? TUTTI_OK
-                     : tt_arena_alloc(&f->arena, TT_WIDE * (int64_t)out->own_bytes, &out->wide);
+    char before[512];
+    if (out->wide) return TUTTI_OK;
+    snprintf(before, sizeof before, "%s", tutti_error());
+    tutti_status status = tt_arena_alloc(&f->arena, TT_WIDE * (int64_t)out->own_bytes, &out->wide);
+    return status == TUTTI_OK ? status : tt_fail(status, "%s", before);
+}
+
+/* Whether n bytes find room at `at` of a bulk of so many bytes; or else the reader is so far behind, by more than it leaves
+ * untold, that the writer waits for it in any case. */
+static bool may_move(struct tt_out *out, uint64_t at, uint32_t bulk_bytes, size_t n)
+{
+    tt_out_look(out);
+    uint64_t read = out->bulk_limit - out->bulk_bytes;
+    return at + lines(n) <= read + bulk_bytes || out->bulk_at - read > out->bulk_bytes / 4;
+}
+
+static bool tell_move(struct tt_out *out, int64_t wide)
+{
+    struct tt_packet p = {.kind = TT_PACKET_BULK, .arg = {(uint64_t)wide}};
+    size_t n = (size_t)tt_packet_args(p.kind) * 8;
+    char *at = tt_out_begin(out, n);
+    if (!at) return false;
+    (void)tt_packet_write(&p, at);
+    tt_out_end(out, tt_packet_mark(&p), at, n);
+    return true;
 }
 
 /* How far the reader is has to be looked at anew. */
-tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide)
+tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide, size_t n)
 {
-    struct tt_packet p = {.kind = TT_PACKET_BULK};
-    size_t n = (size_t)tt_packet_args(p.kind) * 8;
+    uint32_t bulk_bytes = out->own_bytes * (wide ? TT_WIDE : 1);
+    uint64_t at = (uint64_t)tt_round_up((int64_t)out->bulk_at, bulk_bytes);
     if (wide) TT_TRY(make_wide(f, out));
-    char *at = tt_out_begin(out, n);
-    if (!at) return TUTTI_AGAIN;
-    if (wide) p.arg[0] = (uint64_t)out->wide;
-    (void)tt_packet_write(&p, at);
-    tt_out_end(out, tt_packet_mark(&p), at, n);
+    if (!may_move(out, at, bulk_bytes, n) || !tell_move(out, wide ? out->wide : 0))
+        return TUTTI_AGAIN;
     out->bulk = wide ? tt_fabric_at(f, out->wide) : (char *)&out->cell[out->cells];
-    out->bulk_bytes = out->own_bytes * (wide ? TT_WIDE : 1);
-    out->bulk_at = (uint64_t)tt_round_up((int64_t)out->bulk_at, out->bulk_bytes);
+    out->bulk_bytes = bulk_bytes;
+    out->bulk_at = at;
     out->bulk_limit = 0;
     return TUTTI_OK;
 }

@@ -65,7 +65,8 @@ struct tt_mail {
 };
 #define TT_MAIL_IN_USE 1u
 
-/* The writer's end. Invariants: position <= limit, the first cell that may not be written; bulk_at likewise. */
+/* The writer's end. Invariants: position <= limit, the first cell that may not be written; what is written to the bulk ends at
+ * bulk_limit at most, which after a change of bulks may be too small until it is looked at. */
 struct tt_out {
     struct tt_msg_ring *ring; /* NULL: none yet */
     struct tt_cell *cell;
@@ -124,9 +125,9 @@ static inline size_t tt_ring_most(int64_t bulk_bytes)
 
 /* Looks how far the reader is. */
 void tt_out_look(struct tt_out *out);
-/* Has the next packets' bulk be the wide one, or the ring's own, and tells the reader. AGAIN: there is no room to tell. Errors,
- * nothing being changed: those of the arena. */
-tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide);
+/* Has the bulk of the next packets be the wide one, or the ring's own, and tells the reader, before a packet of n bytes. AGAIN: not
+ * now, for want of room. Errors, nothing being changed: those of the arena, without a text. */
+tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide, size_t n);
 /* Room in the bulk for n bytes, n > TT_CELL_BODY; NULL: not now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);
 

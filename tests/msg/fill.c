@@ -6,7 +6,7 @@
 #include "lib.h"
 #include "msg/inside.h"
 
-enum { MESSAGE = 1, MESSAGES = 3000, MOST = 6000 };
+enum { MESSAGE = 1, LONG, LONG_MOST = 300000, MESSAGES = 3000, MOST = 6000 };
 
 static struct {
     int64_t bytes[MESSAGES];
@@ -14,7 +14,7 @@ static struct {
 } plan;
 
 struct come {
-    int n, unasked;
+    int n;
     char memory[MOST];
 };
 
@@ -54,40 +54,52 @@ static struct tt_out *ring_to(struct rank *r, int rank)
     return &peer->out;
 }
 
-static void send(struct rank *r, int to, const void *data, int64_t bytes, int *sent)
+/* Some are under way at a time, so that there is unread data when the way changes; each has memory of its own. */
+enum { UNDER_WAY = 30 };
+
+struct sender {
+    struct told told;
+    int sent;
+    char data[UNDER_WAY][MOST];
+};
+
+static void send(struct rank *r, struct sender *s, int to)
 {
-    struct told told = {0, TUTTI_OK};
+    char *data = s->data[s->sent % UNDER_WAY];
     tutti_send message = {.to = endpoint(r, to, 0),
                           .dispatch = MESSAGE,
                           .data = data,
-                          .count = bytes,
+                          .count = plan.bytes[s->sent],
                           .type = TUTTI_U8,
                           .delivered = count,
-                          .arg = &told};
+                          .arg = &s->told};
+    fill(data, plan.bytes[s->sent], plan.seed[s->sent]);
     must(tutti_message_send(r->context[0], &message));
-    until(r, &told.n, 1);
-    must(told.status);
-    *sent += 1;
+    s->sent++;
+    while (s->sent - s->told.n >= UNDER_WAY) advance(r);
+    must(s->told.status);
 }
 
 /* ---- Any way, at any packet ---- */
 
 static void wander(struct rank *r, struct come *come)
 {
-    int next = (r->me + 1) % r->p, sent = 0, wide = 0;
-    static _Thread_local char data[MOST];
+    int next = (r->me + 1) % r->p, wide = 0;
+    struct sender *s = calloc(1, sizeof *s);
     for (int i = 0; i < MESSAGES; i++) {
         struct tt_out *out = ring_to(r, next);
-        fill(data, plan.bytes[i], plan.seed[i]);
         if (out->ring) {
             out->fill.measures = false;
             out->fill.way = out->fill.best = (enum tt_way)tt_random_below(&r->random, TT_WAYS);
             wide += out->bulk_bytes > out->own_bytes;
         }
-        send(r, next, data, plan.bytes[i], &sent);
+        send(r, s, next);
     }
     until(r, &come->n, MESSAGES);
-    check(wide > MESSAGES / 10, "%d packets found the wide bulk", wide);
+    until(r, &s->told.n, MESSAGES);
+    check(wide > MESSAGES / 10 && wide < MESSAGES - MESSAGES / 10, "%d of %d found the wide bulk",
+          wide, MESSAGES);
+    free(s);
 }
 
 /* ---- Which way, by what they take ---- */
@@ -104,7 +116,7 @@ static int go_by(struct rank *r, int64_t plain, int64_t streaming, int64_t wide)
         out->fill.measures = true;
         out->fill.bytes = INT64_C(8) * out->own_bytes;
         out->fill.ns = price[out->fill.way];
-        tt_fill_begin(r->context[0]->f, out);
+        (void)tt_fill_begin(r->context[0]->f, out, 1000);
         trials += out->fill.way != out->fill.best;
     }
     return trials;
@@ -120,7 +132,7 @@ static void goes(struct rank *r, enum tt_way way)
 static void choose(struct rank *r)
 {
     struct tt_out *out = ring_to(r, (r->me + 1) % r->p);
-    tt_fill_init(&out->fill, -1, 2, 2);
+    tt_fill_init(&out->fill, -1, false, 2, 2);
     go_by(r, 1000000, 4000000, 3000000);
     goes(r, TT_WAY_PLAIN);
     go_by(r, 2500000, 1000000, 3000000);
@@ -139,12 +151,59 @@ static void choose(struct rank *r)
 static void init(void)
 {
     struct tt_fill fill;
-    tt_fill_init(&fill, -1, 3, 2);
+    tt_fill_init(&fill, -1, true, 3, 2);
     check(!fill.measures && fill.way == TT_WAY_PLAIN, "%d", (int)fill.way);
-    tt_fill_init(&fill, -1, 40, 64);
+    tt_fill_init(&fill, -1, true, 40, 64);
+    check(fill.way == TT_WAY_STREAM && fill.best == TT_WAY_STREAM, "%d", (int)fill.way);
     check(fill.measures && fill.cost[TT_WAY_WIDE] == TT_NO_WAY, "%d", (int)fill.measures);
-    tt_fill_init(&fill, TT_WAY_WIDE, 3, 2);
+    tt_fill_init(&fill, TT_WAY_WIDE, false, 3, 2);
     check(!fill.measures && fill.way == TT_WAY_WIDE, "%d", (int)fill.way);
+}
+
+/* ---- Where rings are better than reading for messages of some length only ---- */
+
+struct pair {
+    struct told come;
+    char memory[LONG_MOST];
+};
+
+static void on_long(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    struct pair *pair = arg;
+    (void)context;
+    *receive = (tutti_receive){pair->memory, m->bytes, TUTTI_U8, count, &pair->come, 0};
+}
+
+static void send_long(struct rank *r, struct pair *pair, int64_t bytes, int i)
+{
+    static _Thread_local char data[LONG_MOST];
+    struct told told = {0, TUTTI_OK};
+    tutti_send message = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                          .dispatch = LONG,
+                          .data = data,
+                          .count = bytes,
+                          .type = TUTTI_U8,
+                          .delivered = count,
+                          .arg = &told};
+    fill(data, bytes, (uint64_t)i);
+    must(tutti_message_send(r->context[0], &message));
+    until(r, &told.n, 1);
+    until(r, &pair->come.n, i + 1);
+    check(is_filled(pair->memory, bytes, (uint64_t)i), "message %d", i);
+    meet(r);
+}
+
+static void mix(struct rank *r)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    int64_t before = r->context[0]->msg->rings_most;
+    must(tutti_dispatch(r->client, LONG, on_long, pair));
+    r->context[0]->msg->rings_most = LONG_MOST / 2;
+    meet(r);
+    for (int i = 0; i < 40; i++) send_long(r, pair, i % 2 ? LONG_MOST : LONG_MOST / 3, i);
+    r->context[0]->msg->rings_most = before;
+    free(pair);
 }
 
 static void play(struct rank *r)
@@ -154,6 +213,7 @@ static void play(struct rank *r)
     meet(r);
     wander(r, come);
     meet(r);
+    mix(r);
     init();
     if (r->me == 0) choose(r);
     meet(r);
