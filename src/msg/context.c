@@ -171,19 +171,22 @@ static int64_t rings_most(const struct tt_msg *msg)
     return tt_reads_dearly(f) ? INT64_MAX : better ? 256 << 10 : 0;
 }
 
-/* Where long messages go in packets in any case, nothing is gained by announcing one that a packet holds. */
 static void set_sizes(struct tt_msg *msg)
 {
     msg->ring_bytes = 1;
     while (msg->ring_bytes * 2 <= tt_setting_alike(TT_ALIKE_RING)) msg->ring_bytes *= 2;
     msg->way = tt_fill_asked();
-    size_t packet = tt_ring_data_most(msg->ring_bytes);
-    msg->rings_most = rings_most(msg);
-    int64_t read_over = msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most;
-    msg->eager_most = whole(read_over, packet);
     msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
     msg->helped = (int)tt_setting_int("TUTTI_HELP", -1, 0, 1);
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
+}
+
+/* Where long messages go in packets in any case, nothing is gained by announcing one that a packet holds. */
+void tt_msg_settle(struct tt_msg *msg)
+{
+    size_t packet = tt_ring_data_most(msg->ring_bytes);
+    msg->rings_most = rings_most(msg);
+    msg->eager_most = whole(msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most, packet);
 }
 
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **made)

@@ -36,7 +36,7 @@ void tt_fill_init(struct tt_fill *fill, int way, bool streams, int ranks, int co
     *fill = (struct tt_fill){.measures = measures,
                              .way = (enum tt_way)way,
                              .best = (enum tt_way)way,
-                             .tried = (enum tt_way)way,
+                             .tried = TT_WAY_WIDE, /* whose memory is made last */
                              .trials = 1,
                              .pause = PAUSE_LEAST};
     if (!TT_STREAMS) fill->cost[TT_WAY_STREAM] = TT_NO_WAY;
@@ -129,11 +129,10 @@ static bool change_bulk(struct tt_fabric *f, struct tt_out *out, size_t n)
     struct tt_fill *fill = &out->fill;
     bool wide = fill->way == TT_WAY_WIDE;
     if (tt_likely(wide == (out->bulk_bytes > out->own_bytes))) return false;
-    bool is_new = wide && !out->wide;
     tutti_status status = tt_out_move(f, out, wide, n);
-    if (is_new && out->wide) fill->ns -= NEW_NS;
-    if (status == TUTTI_OK) return true;
-    if (status == TUTTI_AGAIN) return false; /* with another packet, then */
+    if (status == TUTTI_AGAIN) fill->bytes = fill->ns = 0; /* says nothing of this way */
+    if (status == TUTTI_OK && wide && fill->cost[TT_WAY_WIDE] == 0) fill->ns -= NEW_NS;
+    if (status <= TUTTI_AGAIN) return status == TUTTI_OK;
     fill->cost[fill->way] = TT_NO_WAY;
     if (fill->best == fill->way) fill->best = TT_WAY_PLAIN;
     go(fill, fill->best);

@@ -262,6 +262,9 @@ static inline void tt_context_used(tutti_context *c)
         atomic_fetch_or_explicit(&c->mail->news, TT_MAIL_IN_USE, memory_order_relaxed);
 }
 
+/* Sizes that follow from what the ranks settled when they met (context.c). */
+void tt_msg_settle(struct tt_msg *msg);
+
 /* ---- Peers (peer.c) ---- */
 
 /* NULL: no memory. */

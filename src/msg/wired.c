@@ -172,6 +172,7 @@ static tutti_status show_none(struct tt_msg *msg, tutti_status status)
 tutti_status tt_msg_met(struct tt_msg *msg)
 {
     tutti_context *first = msg->context[0];
+    tt_msg_settle(msg);
     bool changed = msg->ops && msg->f->one_kernel && msg->ops->near(msg->wire);
     tutti_status status = changed ? open_again(first) : TUTTI_OK;
     if (status == TUTTI_OK) status = tell_here(first);

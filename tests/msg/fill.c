@@ -13,27 +13,38 @@ static struct {
     uint64_t seed[MESSAGES];
 } plan;
 
+/* Short messages overtake long ones, so each tells its number, and has memory of its own. */
+struct one {
+    struct come *come;
+    int i;
+    char memory[MOST];
+};
 struct come {
     int n;
-    char memory[MOST];
+    struct one one[MESSAGES];
 };
 
 static void done(tutti_context *context, void *arg, tutti_status status)
 {
-    struct come *come = arg;
+    struct one *one = arg;
     (void)context;
     must(status);
-    check(is_filled(come->memory, plan.bytes[come->n], plan.seed[come->n]),
-          "message %d of %lld bytes", come->n, (long long)plan.bytes[come->n]);
-    come->n++;
+    check(is_filled(one->memory, plan.bytes[one->i], plan.seed[one->i]), "message %d of %lld bytes",
+          one->i, (long long)plan.bytes[one->i]);
+    one->come->n++;
 }
 
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
     struct come *come = arg;
+    int i;
     (void)context;
-    *receive = (tutti_receive){come->memory, m->bytes, TUTTI_U8, done, come, 0};
+    memcpy(&i, m->header, sizeof i);
+    check(i >= 0 && i < MESSAGES && !come->one[i].come, "message %d", i);
+    come->one[i].come = come;
+    come->one[i].i = i;
+    *receive = (tutti_receive){come->one[i].memory, m->bytes, TUTTI_U8, done, &come->one[i], 0};
 }
 
 /* The same on all ranks. */
@@ -54,20 +65,22 @@ static struct tt_out *ring_to(struct rank *r, int rank)
     return &peer->out;
 }
 
-/* Some are under way at a time, so that there is unread data when the way changes; each has memory of its own. */
+/* Some are under way at a time, so that there is unread data when the way changes. */
 enum { UNDER_WAY = 30 };
 
 struct sender {
     struct told told;
     int sent;
-    char data[UNDER_WAY][MOST];
+    char data[MESSAGES][MOST];
 };
 
 static void send(struct rank *r, struct sender *s, int to)
 {
-    char *data = s->data[s->sent % UNDER_WAY];
+    char *data = s->data[s->sent];
     tutti_send message = {.to = endpoint(r, to, 0),
                           .dispatch = MESSAGE,
+                          .header = &s->sent,
+                          .header_bytes = sizeof s->sent,
                           .data = data,
                           .count = plan.bytes[s->sent],
                           .type = TUTTI_U8,
