@@ -149,15 +149,15 @@ static bool await(void)
 
 static void exchange(int64_t bytes)
 {
-    bool moved;
+    bool some;
     for (int r = 0; r < p; r++) peers[r].out = peers[r].in = peers[r].socket >= 0 ? bytes : 0;
     do {
-        moved = false;
+        some = false;
         for (int i = 1; i < p; i++) {
             int r = (me + i) % p;
-            if (peers[r].socket >= 0) moved |= move(&peers[r], r * bytes, bytes);
+            if (peers[r].socket >= 0) some |= move(&peers[r], r * bytes, bytes);
         }
-    } while (moved || await());
+    } while (some || await());
 }
 
 /* Seconds that the slowest rank took for so many. */

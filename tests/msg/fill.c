@@ -141,7 +141,7 @@ static void goes(struct rank *r, enum tt_way way)
     check(fill->best == way, "%d is gone, not %d", (int)fill->best, (int)way);
 }
 
-/* All are of the second before: a tenth more or less changes nothing, twice as much does. */
+/* What is less by half is gone, what is less by a twentieth is not. */
 static void choose(struct rank *r)
 {
     struct tt_out *out = ring_to(r, (r->me + 1) % r->p);
@@ -158,6 +158,14 @@ static void choose(struct rank *r)
     check(trials > 0 && trials < SPANS / 20, "%d trials", trials);
     go_by(r, 1000000, 2000000, 3000000);
     goes(r, TT_WAY_PLAIN);
+}
+
+/* What follows from what the ranks settled is taken when they have met. */
+static void settled(const struct rank *r)
+{
+    const struct tt_msg *msg = r->context[0]->msg;
+    check((msg->rings_most == INT64_MAX) == tt_reads_dearly(msg->f), "up to %lld bytes",
+          (long long)msg->rings_most);
 }
 
 /* A crowd tries nothing, many do without wide bulks, who is asked for a way goes it. */
@@ -224,6 +232,7 @@ static void play(struct rank *r)
     struct come *come = calloc(1, sizeof *come);
     must(tutti_dispatch(r->client, MESSAGE, on_message, come));
     meet(r);
+    settled(r);
     wander(r, come);
     meet(r);
     mix(r);

@@ -6,6 +6,7 @@ set -eu
 fill=$TUTTI_BUILD/tests/test-msg-fill-threads
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 tutti run --timeout 100 -n 2 "$fill"
+TUTTI_READ_COST=9 tutti run --timeout 100 -n 2 "$fill"
 TUTTI_CMA=0 tutti run --timeout 100 -n 3 "$fill"
 TUTTI_FAULT=delay=30,seed=3 tutti run --timeout 100 -n 2 "$fill"
 for way in 0 1 2; do
