@@ -11,7 +11,7 @@ static tutti_status read_here(const struct tt_fabric_ops *self, struct tt_fabric
 {
     (void)self;
     (void)rank;
-    memcpy(to, tt_fabric_reach(f, from), (size_t)len);
+    tt_memcpy(to, tt_fabric_reach(f, from), (size_t)len);
     return TUTTI_OK;
 }
 
@@ -20,7 +20,7 @@ static tutti_status write_here(const struct tt_fabric_ops *self, struct tt_fabri
 {
     (void)self;
     (void)rank;
-    memcpy(tt_fabric_reach(f, to), from, (size_t)len);
+    tt_memcpy(tt_fabric_reach(f, to), from, (size_t)len);
     return TUTTI_OK;
 }
 

@@ -57,11 +57,11 @@ static void copy_ring(struct tt_ring *ring, uint64_t position, char *memory, int
 {
     int64_t at = (int64_t)(position % RING_BYTES), first = tt_min(n, RING_BYTES - at);
     if (in) {
-        memcpy(ring->data + at, memory, (size_t)first);
-        memcpy(ring->data, memory + first, (size_t)(n - first));
+        tt_memcpy(ring->data + at, memory, (size_t)first);
+        tt_memcpy(ring->data, memory + first, (size_t)(n - first));
     } else {
-        memcpy(memory, ring->data + at, (size_t)first);
-        memcpy(memory + first, ring->data, (size_t)(n - first));
+        tt_memcpy(memory, ring->data + at, (size_t)first);
+        tt_memcpy(memory + first, ring->data, (size_t)(n - first));
     }
 }
 
@@ -155,7 +155,7 @@ static tutti_status take_address(struct tt_fabric *f, struct tt_end *end, struct
     tt_address from = take_word(end);
     const void *near = tt_fabric_reach(f, from);
     if (near)
-        memcpy(m->at, near, (size_t)m->left);
+        tt_memcpy(m->at, near, (size_t)m->left);
     else
         TT_TRY(tt_fabric_read(f, end->peer, m->at, from, m->left));
     m->left = 0;

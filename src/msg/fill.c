@@ -160,7 +160,7 @@ void tt_fill_copy(struct tt_out *out, char *to, const void *from, size_t n)
     if (fill->way == TT_WAY_STREAM && !fill->is_full)
         tt_stream(to, from, n);
     else
-        memcpy(to, from, n);
+        tt_memcpy(to, from, n);
     fill->is_full = false;
     if (!fill->measures) return;
     int64_t now = tt_clock_ns();

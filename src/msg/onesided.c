@@ -38,7 +38,7 @@ static tutti_status by_fabric(const struct transfer *t)
     tt_address there = t->key.address + (uint64_t)t->offset;
     char *near = tt_fabric_reach(t->context->f, there);
     if (!near) return by_kernel(t, there);
-    memcpy(t->put ? near : t->here, t->put ? t->here : near, (size_t)t->bytes);
+    tt_memcpy(t->put ? near : t->here, t->put ? t->here : near, (size_t)t->bytes);
     return TUTTI_OK;
 }
 

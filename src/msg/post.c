@@ -41,7 +41,7 @@ static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const stru
     if (tt_unlikely(is_long))
         tt_fill_copy(&peer->out, data, p->data, p->bytes);
     else if (p->bytes)
-        memcpy(data, p->data, p->bytes);
+        tt_memcpy(data, p->data, p->bytes);
     tt_out_end(&peer->out, tt_packet_mark(p), at, n);
     tt_fabric_signalled_context(c->f, peer->rank, peer->context);
     return TUTTI_OK;
@@ -84,7 +84,7 @@ static bool keep_data(struct tt_parcel *parcel, int64_t bytes, bool lent)
     if (lent || bytes == 0) return true;
     parcel->owned = tt_alloc((size_t)bytes);
     if (!parcel->owned) return false;
-    memcpy(parcel->owned, parcel->packet.data, (size_t)bytes);
+    tt_memcpy(parcel->owned, parcel->packet.data, (size_t)bytes);
     parcel->packet.data = parcel->owned;
     return true;
 }

@@ -246,7 +246,7 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
         return tt_fail(TUTTI_ERR_ARG, "rank %d told an address that is none", r->peer->rank);
     const void *near = reach(f, r, from);
     if (near) {
-        memcpy(r->to + begin, near, (size_t)bytes);
+        tt_memcpy(r->to + begin, near, (size_t)bytes);
         return TUTTI_OK;
     }
     return asks(c, r) ? ask(c, r, begin, bytes) : by_kernel(c, r, begin, bytes);

@@ -142,7 +142,7 @@ static tutti_status place(const struct tt_layout *layout, const tutti_receive *i
                           const void *data, int64_t bytes)
 {
     if (!layout->solid) return unpack(layout, data, into->to, bytes);
-    memcpy(into->to, data, (size_t)bytes);
+    tt_memcpy(into->to, data, (size_t)bytes);
     return TUTTI_OK;
 }
 
@@ -251,7 +251,7 @@ static void keep_payload(tutti_context *c, struct tutti_pending *r, const struct
         r->data = c->spare_data;
         c->spare_data = NULL;
     }
-    memcpy(r->data, p->data, p->bytes);
+    tt_memcpy(r->data, p->data, p->bytes);
     keep(c, r, TT_RECEIPT_PUT_OFF);
 }
 

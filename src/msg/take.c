@@ -76,7 +76,7 @@ static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_pa
         broken(c, peer, "data that nobody asked for");
         return;
     }
-    if (p->bytes) memcpy(op->to + (op->bytes - op->left), p->data, p->bytes);
+    if (p->bytes) tt_memcpy(op->to + (op->bytes - op->left), p->data, p->bytes);
     op->left -= (int64_t)p->bytes;
     if (op->left == 0) tt_op_answer(c, op, TUTTI_OK);
 }
@@ -93,7 +93,7 @@ static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_pac
 static void take_put(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     char *to = tt_region_find(c->msg, p->arg[0], p->arg[1], p->bytes);
-    if (to && p->bytes) memcpy(to, p->data, p->bytes);
+    if (to && p->bytes) tt_memcpy(to, p->data, p->bytes);
     if (p->arg[2]) tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
 }
 

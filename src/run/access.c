@@ -133,7 +133,7 @@ static inline void copy_bytes(char *to, const char *from, int64_t len)
     if (len == 8)
         memcpy(to, from, 8);
     else
-        memcpy(to, from, (size_t)len);
+        tt_memcpy(to, from, (size_t)len);
 }
 
 /* One contiguous piece, at `to_at` and `from_at` bytes into the places. */

@@ -43,7 +43,7 @@ static char *walk(const struct tt_layout *l, char *packed, char *user, int64_t n
     if (n == 0) return packed;
     if (l->solid) {
         int64_t bytes = n * l->packed;
-        memcpy(unpack ? user : packed, unpack ? packed : user, (size_t)bytes);
+        tt_memcpy(unpack ? user : packed, unpack ? packed : user, (size_t)bytes);
         return packed + bytes;
     }
     if (l->n == 1 && l->field[0].inner->solid)

@@ -142,7 +142,7 @@ static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti
 void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op)
 {
     if (k == 1) {
-        if (out != in[0]) memcpy(out, in[0], n * tutti_type_size(type));
+        if (out != in[0]) tt_memcpy(out, in[0], n * tutti_type_size(type));
     } else if (tt_likely((unsigned)op < TUTTI_OPS)) {
         chosen()->kernels->fn[type][op](out, in, k, n);
     } else {

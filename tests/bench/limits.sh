@@ -21,4 +21,8 @@ status=0
 "$TUTTI_SOURCE/bench/limits" --build "$TUTTI_BUILD" --json "$work/none/x" >"$work/out" 2>&1 || status=$?
 [ "$status" -eq 1 ]
 diff "$work/out" - <<<"limits: cannot write $work/none/x: No such file or directory"
+
+# What copies take: a number for each way, or - for what the kernel forbids, wherever they lie.
+"$TUTTI_BUILD/bench/bench-copies" 65536 >"$work/copies"
+[ "$(grep -cE '^ +[0-9]+( +([0-9]+\.[0-9]{2}|-)){6}$' "$work/copies")" -eq 15 ]
 echo 'limits: a number for each target'

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Memory anywhere in its pages (places.c), read, written and copied.
+set -eu
+program=$TUTTI_BUILD/tests/test-run-places
+
+tutti run -n 2 "$program"
+tutti run -n 4 "$program"
+TUTTI_READ_COST=1 tutti run -n 3 "$program" # read
+TUTTI_ALGORITHM=alltoall=exchange tutti run -n 3 "$program" # written
+TUTTI_CMA=0 tutti run -n 2 "$program"
