@@ -159,7 +159,7 @@ static tutti_status keep(struct tt_order *order, struct origin *origin, uint32_t
     if (!early) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a packet that came early");
     *early = (struct early){*at, number, head_bytes, data_bytes};
     if (head_bytes) memcpy(early + 1, head, head_bytes);
-    if (data_bytes) memcpy((char *)(early + 1) + head_bytes, data, data_bytes);
+    if (data_bytes) tt_memcpy((char *)(early + 1) + head_bytes, data, data_bytes);
     if (!*at) origin->last = &early->next;
     *at = early;
     note_ready(order, origin);
@@ -230,36 +230,31 @@ uint64_t tt_order_strangers(const struct tt_order *order)
 }
 
 /* Apart from numbers: whether it can be one. */
-static const char *fault_of(const struct tt_packet_head *packet, size_t bytes, size_t data_bytes)
+static const char *fault_of(const struct tt_packet_head *packet, size_t n)
 {
     if (packet->form != TT_PACKET_FORM) return "it has another form";
-    if (packet->head_bytes > bytes || packet->head_bytes > TT_WIRE_HEAD)
+    if (packet->head_bytes > TT_WIRE_HEAD || packet->head_bytes + packet->gap > n)
         return "its head ends beyond it";
-    if (bytes > packet->head_bytes && data_bytes) return "it has data in two places";
     return NULL;
 }
 
-tutti_status tt_order_take(struct tt_order *order, const void *head, size_t head_bytes,
-                           const void *data, size_t data_bytes)
+tutti_status tt_order_take(struct tt_order *order, const void *bytes, size_t n)
 {
     struct tt_packet_head packet;
-    if (tt_unlikely(head_bytes < sizeof packet)) return stranger(order);
-    memcpy(&packet, head, sizeof packet);
+    if (tt_unlikely(n < sizeof packet)) return stranger(order);
+    memcpy(&packet, bytes, sizeof packet);
     if (tt_unlikely(packet.pass != order->pass)) return stranger(order);
-    const char *inside = (const char *)head + sizeof packet;
-    size_t bytes = head_bytes - sizeof packet;
-    const char *fault = fault_of(&packet, bytes, data_bytes);
+    const char *head = (const char *)bytes + sizeof packet;
+    const char *fault = fault_of(&packet, n - sizeof packet);
     if (tt_unlikely(fault)) return no_packet(order, fault);
-    if (bytes > packet.head_bytes) {
-        data = inside + packet.head_bytes;
-        data_bytes = bytes - packet.head_bytes;
-    }
+    const char *data = head + packet.head_bytes + packet.gap;
+    size_t data_bytes = n - (size_t)(data - (const char *)bytes);
     struct origin *origin = find_origin(order, packet.origin);
     if (!origin) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a link from another process");
     if (ahead(origin, packet.number) < 0) return no_packet(order, "its number came before");
     bool turn = packet.number == origin->expected && !origin->ready;
     if (tt_unlikely(!turn || !order->open || order->delivering))
-        return keep(order, origin, packet.number, inside, packet.head_bytes, data, data_bytes);
-    deliver(order, origin, inside, packet.head_bytes, data, data_bytes);
+        return keep(order, origin, packet.number, head, packet.head_bytes, data, data_bytes);
+    deliver(order, origin, head, packet.head_bytes, data, data_bytes);
     return TUTTI_OK;
 }

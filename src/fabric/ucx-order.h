@@ -11,17 +11,18 @@
 
 #include "fabric/wire.h"
 
-/* In front of each packet's head, in the byte order of the machine: UCX joins only machines that share it. What follows
- * the head inside the same bytes is the data of a short packet, which has no other. */
+/* In front of each packet's head, in the byte order of the machine: UCX joins only machines that share it. Behind the
+ * head lie `gap` bytes that mean nothing, and then the data. */
 struct tt_packet_head {
     uint64_t
         pass; /* of the port it goes to, a random number: who does not know it is not of the job */
     uint64_t origin; /* the link it came over, a random number */
     uint32_t number; /* 0 for a link's first; goes round */
     uint16_t head_bytes;
-    uint16_t form; /* TT_PACKET_FORM */
+    uint8_t gap;
+    uint8_t form; /* TT_PACKET_FORM */
 };
-enum { TT_PACKET_FORM = 0x7454 };
+enum { TT_PACKET_FORM = 0x75 };
 
 struct tt_order;
 
@@ -30,8 +31,7 @@ struct tt_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void 
 void tt_order_free(struct tt_order *order);
 /* A packet: delivered if it is its turn, kept if it is early, refused (ARG) if it has not our pass, before anything else
  * in it is looked at, or, with a warning the first time, if it cannot be one of ours. MEMORY: it is lost, and with it all that would follow. */
-tutti_status tt_order_take(struct tt_order *order, const void *head, size_t head_bytes,
-                           const void *data, size_t data_bytes);
+tutti_status tt_order_take(struct tt_order *order, const void *bytes, size_t n);
 /* Between `true` and `false` packets may be delivered. Before it closes, all whose turn it is are. Returns how many
  * those were. */
 int tt_order_open(struct tt_order *order, bool open);

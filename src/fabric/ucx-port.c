@@ -15,8 +15,11 @@ static ucs_status_t packet_came(void *arg, const void *header, size_t header_len
                                 size_t length, const ucp_am_recv_param_t *param)
 {
     struct tt_port *port = arg;
-    (void)param; /* always eager: the data is here */
-    if (tt_order_take(port->order, header, header_length, data, length) == TUTTI_ERR_MEMORY) {
+    /* Of what is not in one place, or not here yet, not a byte is looked at. */
+    bool whole = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && !(header_length && length);
+    const void *bytes = header_length ? header : data;
+    size_t n = header_length ? header_length : length;
+    if (tt_order_take(port->order, bytes, whole ? n : 0) == TUTTI_ERR_MEMORY) {
         /* A packet is lost, so no order is left to keep: the links fail, rather than that somebody waits for ever. */
         for (struct tt_ring *at = port->links.next; at != &port->links; at = at->next)
             tt_ucx_link_fails(tt_container_of(at, struct tt_link, ring), UCS_ERR_NO_MEMORY);

@@ -185,7 +185,9 @@ struct tt_ucx_op {
     void *arg;
     int awaits; /* events: the request, and of a put the flush */
     tutti_status status;
-    unsigned char head[TT_UCX_HEAD]; /* UCX borrows a packet's head until it is sent */
+    /* Of a packet, which UCX borrows until it is sent: its head, with the gap behind; that and its data. */
+    unsigned char head[TT_UCX_HEAD + TT_LINE];
+    ucp_dt_iov_t part[2];
 };
 
 /* ---- ucx-wire.c ---- */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "fabric/pair.h"
+#include "fabric/ucx-order.h"
 
 enum { MIB = 1 << 20 };
 
@@ -40,7 +41,24 @@ static struct letter letter_at(uint64_t seed)
 struct post {
     int from; /* the sender's number */
     uint64_t next;
+    int apart,
+        alike; /* those whose data do not follow the head at once; those of them that lie as they did there */
 };
+
+/* Data lie so far into a line at the sender, and behind UCX's 13 bytes, the packet's head and a gap so far into the packet. */
+static size_t offset_of(uint64_t seed)
+{
+    return seed * 7 % TT_LINE;
+}
+
+static void look_at_gap(struct post *post, const char *head, size_t head_bytes, const char *data,
+                        uint64_t seed)
+{
+    size_t before = 13 + sizeof(struct tt_packet_head) + (size_t)(data - head);
+    if (data == head + head_bytes) return;
+    post->apart++;
+    post->alike += before % TT_LINE == offset_of(seed);
+}
 
 static void letter_came(void *arg, const void *head, size_t head_bytes, const void *data,
                         size_t data_bytes)
@@ -51,6 +69,7 @@ static void letter_came(void *arg, const void *head, size_t head_bytes, const vo
     must(head_bytes == letter.head_bytes && data_bytes == letter.data_bytes);
     must(pattern_holds(head, head_bytes, seed));
     must(pattern_holds(data, data_bytes, seed + 1));
+    look_at_gap(post, head, head_bytes, data, seed);
 }
 
 enum { LETTERS = 1500, IN_FLIGHT = 40 };
@@ -70,18 +89,18 @@ static void letter_sent(void *arg, tutti_status status)
     struct place *place = arg;
     must(place->lent && status == TUTTI_OK);
     place->lent = false;
-    pattern_fill(place->data, 64, 99); /* it is ours again: what is read now is wrong */
+    pattern_fill(place->data, 2 * TT_LINE, 99); /* it is ours again: what is read now is wrong */
     tally_done(&place->outbox->tally, status);
 }
 
 static void send_letter(struct side *side, struct place *place, uint64_t seed)
 {
     struct letter letter = letter_at(seed);
-    char head[TT_WIRE_HEAD];
+    char head[TT_WIRE_HEAD], *data = place->data + offset_of(seed);
     while (place->lent) side->ops->port_advance(side->port);
     pattern_fill(head, letter.head_bytes, seed);
-    pattern_fill(place->data, letter.data_bytes, seed + 1);
-    tutti_status status = side->ops->send(side->link, head, letter.head_bytes, place->data,
+    pattern_fill(data, letter.data_bytes, seed + 1);
+    tutti_status status = side->ops->send(side->link, head, letter.head_bytes, data,
                                           letter.data_bytes, letter_sent, place);
     pattern_fill(head, sizeof head, 99); /* it was copied */
     place->lent = status == TUTTI_AGAIN;
@@ -94,16 +113,17 @@ static void play_letters(struct side *side)
     struct outbox outbox = {.tally = {0}};
     pair_meet(side, letter_came, &post);
     for (int i = 0; i < IN_FLIGHT; i++)
-        outbox.places[i] = (struct place){.outbox = &outbox, .data = malloc(MIB)};
+        outbox.places[i] = (struct place){.outbox = &outbox, .data = tt_alloc_lines(MIB + TT_LINE)};
     for (uint64_t i = 0; i < LETTERS; i++)
         send_letter(side, &outbox.places[i % IN_FLIGHT], i * 2 + (uint64_t)side->me);
     tally_wait(side, &outbox.tally);
     while (post.next < LETTERS) side->ops->port_advance(side->port);
     pair_sync(side);
+    must(post.apart > LETTERS / 4 && post.alike == post.apart);
     must(post.next == LETTERS && outbox.tally.over == LETTERS && side->lost == 0);
     pair_sync(side);
     pair_close(side);
-    for (int i = 0; i < IN_FLIGHT; i++) free(outbox.places[i].data);
+    for (int i = 0; i < IN_FLIGHT; i++) tt_free(outbox.places[i].data);
 }
 
 static void packets_keep_order_and_content(void **state)

@@ -45,57 +45,52 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
 }
 
 /* In memory of exactly their size. */
-static tutti_status take(struct tt_order *order, const uint8_t *head, size_t head_bytes,
-                         const uint8_t *data, size_t data_bytes)
+static tutti_status take(struct tt_order *order, const void *bytes, size_t n)
 {
-    uint8_t *own_head = malloc(head_bytes + !head_bytes);
-    uint8_t *own_data = malloc(data_bytes + !data_bytes);
-    if (!own_head || !own_data) abort();
-    memcpy(own_head, head, head_bytes);
-    memcpy(own_data, data, data_bytes);
-    tutti_status status = tt_order_take(order, own_head, head_bytes, own_data, data_bytes);
+    uint8_t *own = malloc(n + !n);
+    if (!own) abort();
+    memcpy(own, bytes, n);
+    tutti_status status = tt_order_take(order, own, n);
     fuzz_check(status == TUTTI_OK || (status == TUTTI_ERR_ARG && tutti_error()[0]), "status %d",
                (int)status);
-    free(own_head);
-    free(own_data);
+    free(own);
     return status;
 }
 
-/* A packet of link `link`, its data beside the head or inside with it. A number that was there before is refused. */
-static void take_good(struct play *play, uint8_t link, uint8_t number, bool inside,
+/* A packet of link `link`. A number that was there before is refused. */
+static void take_good(struct play *play, uint8_t link, uint8_t number, uint8_t gap,
                       const uint8_t *data, size_t n)
 {
     struct {
         struct tt_packet_head packet;
-        uint8_t where[2], data[255];
+        uint8_t where[2], behind[2 * 255];
     } sent = {.packet = {.pass = PASS,
                          .origin = link,
                          .number = number,
                          .head_bytes = 2,
+                         .gap = gap,
                          .form = TT_PACKET_FORM},
               .where = {link, number}};
     uint32_t *sum = &play->sums[link][number];
     bool known = *sum != 0;
     if (!known) *sum = sum_of(data, n);
-    if (inside) memcpy(sent.data, data, n);
-    size_t head_bytes = sizeof sent.packet + 2 + (inside ? n : 0);
-    tutti_status status =
-        take(play->order, (const uint8_t *)&sent, head_bytes, data, inside ? 0 : n);
+    memcpy(sent.behind + gap, data, n);
+    tutti_status status = take(play->order, &sent, sizeof sent.packet + 2 + gap + n);
     fuzz_check(status == (known ? TUTTI_ERR_ARG : TUTTI_OK), "number %u of link %u: %s", number,
                link, tutti_error());
 }
 
 /* Any bytes, behind the pass or not. */
-static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t n, size_t beside)
+static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t n)
 {
-    uint8_t head[sizeof(uint64_t) + 255];
+    uint8_t sent[sizeof(uint64_t) + 255];
     uint64_t number = PASS, strangers = tt_order_strangers(play->junk);
-    if (pass) memcpy(head, &number, sizeof number);
+    if (pass) memcpy(sent, &number, sizeof number);
     size_t before = pass ? sizeof number : 0;
-    memcpy(head + before, bytes, n);
+    memcpy(sent + before, bytes, n);
     bool known =
-        before + n >= sizeof(struct tt_packet_head) && memcmp(head, &number, sizeof number) == 0;
-    tutti_status status = take(play->junk, head, before + n, bytes, beside);
+        before + n >= sizeof(struct tt_packet_head) && memcmp(sent, &number, sizeof number) == 0;
+    tutti_status status = take(play->junk, sent, before + n);
     fuzz_check(known || status == TUTTI_ERR_ARG, "a stranger's: %d", (int)status);
     fuzz_check(tt_order_strangers(play->junk) == strangers + !known, "%s", "miscounted");
 }
@@ -106,9 +101,9 @@ static size_t step(struct play *play, const uint8_t *at, size_t left)
     size_t n = tt_min(at[3], (int64_t)left - 4);
     if (at[0] & 1) tt_order_open(play->order, at[0] & 2);
     if (at[0] & 4)
-        take_junk(play, !(at[0] & 16), at + 4, n, (size_t)tt_min(at[1] % 4, (int64_t)n));
+        take_junk(play, !(at[0] & 16), at + 4, n);
     else
-        take_good(play, at[1] % LINKS, at[2] % NUMBERS, at[0] & 8, at + 4, n);
+        take_good(play, at[1] % LINKS, at[2] % NUMBERS, at[0] & 8 ? at[1] : 0, at + 4, n);
     return 4 + n;
 }
 
