@@ -95,6 +95,20 @@ static void send(struct rank *r, struct sender *s, int to)
 
 /* ---- Any way, at any packet ---- */
 
+/* A wide bulk for which there is no memory: that way is none, and the ring stays as it was. */
+static void without_memory(struct rank *r, struct tt_out *out)
+{
+    struct tt_extents *holes = &r->context[0]->f->arena.store->holes;
+    int n = holes->n;
+    out->fill.way = out->fill.best = TT_WAY_WIDE;
+    holes->n = 0;
+    check(!tt_fill_begin(r->context[0]->f, out, 1000), "the reader was told");
+    holes->n = n;
+    check(out->fill.cost[TT_WAY_WIDE] == TT_NO_WAY && out->fill.best == TT_WAY_PLAIN, "%d is gone",
+          (int)out->fill.best);
+    check(out->bulk_bytes == out->own_bytes, "%u bytes", out->bulk_bytes);
+}
+
 static void wander(struct rank *r, struct come *come)
 {
     int next = (r->me + 1) % r->p, wide = 0;
@@ -103,6 +117,7 @@ static void wander(struct rank *r, struct come *come)
         struct tt_out *out = ring_to(r, next);
         if (out->ring) {
             out->fill.measures = false;
+            if (!out->wide) without_memory(r, out);
             out->fill.way = out->fill.best = (enum tt_way)tt_random_below(&r->random, TT_WAYS);
             wide += out->bulk_bytes > out->own_bytes;
         }
