@@ -46,8 +46,41 @@ static void copies_are_whole(void **state)
     at_all_places(tt_stream);
 }
 
+/* The linker puts it in the place of tt_memcpy_near. */
+static int near;
+void __real_tt_memcpy_near(void *to, const void *from, size_t n);
+void __wrap_tt_memcpy_near(void *to, const void *from, size_t n);
+
+void __wrap_tt_memcpy_near(void *to, const void *from, size_t n)
+{
+    near++;
+    __real_tt_memcpy_near(to, from, n);
+}
+
+static void expect_near(int behind, size_t n, int expected)
+{
+    static _Alignas(PAGE) char from[ROOM], to[ROOM + PAGE];
+    near = 0;
+    tt_memcpy(to + behind, from, n);
+    assert_int_equal(near, expected);
+}
+
+static void only_long_copies_just_behind_go_otherwise(void **state)
+{
+    (void)state;
+    static const struct {
+        int behind;
+        size_t n;
+        int near;
+    } copies[] = {{0, 2048, 0}, {1, 2048, 1},  {63, 2048, 1},       {64, 2048, 0},
+                  {1, 2047, 0}, {63, 2047, 0}, {PAGE - 1, 2048, 0}, {15, MOST, 1}};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        expect_near(copies[i].behind, copies[i].n, copies[i].near);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_are_whole)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_are_whole),
+                                       cmocka_unit_test(only_long_copies_just_behind_go_otherwise)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
