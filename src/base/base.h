@@ -111,7 +111,7 @@ char *tt_print_size(char *buffer, int64_t value);
 
 /* ---- Copies (copy.c) ---- */
 
-void tt_memcpy_near(void *to, const void *from, size_t n);
+void tt_memcpy_near(void *to, const void *from, size_t n); /* by loads and stores, for: */
 
 /* memcpy, but quick wherever a copy lies. From some KiB on glibc's may be one instruction (rep movsb), which takes 6 to 25 times as
  * long on AMD's Zen 3 and 4 where a copy lies less than 16 bytes behind its source, both modulo 4 KiB, and up to 2.6 times

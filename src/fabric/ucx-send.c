@@ -139,7 +139,7 @@ static tutti_status begun(struct tt_link *link, struct tt_ucx_op *op, ucs_status
 
 /* ---- Packets ---- */
 
-/* UCX's own bytes in front of ours, on TCP. */
+/* UCX's own bytes in front of ours, on TCP (1.13): 5 of its TCP's, 8 of UCP's. */
 enum { UCX_HEADS = 13 };
 
 /* What lies between a head of so many bytes and its data.

@@ -41,8 +41,8 @@ static struct letter letter_at(uint64_t seed)
 struct post {
     int from; /* the sender's number */
     uint64_t next;
-    int apart,
-        alike; /* those whose data do not follow the head at once; those of them that lie as they did there */
+    int apart; /* letters whose data do not follow the head at once */
+    int alike; /* those of them whose data lie as they did there */
 };
 
 /* Data lie so far into a line at the sender, and behind UCX's 13 bytes, the packet's head and a gap so far into the packet. */
