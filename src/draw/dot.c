@@ -33,6 +33,16 @@ static void vertex(const struct tt_picture_net *net, int i, FILE *out)
         fprintf(out, v->rank == -1 ? " label=\"x\" style=dashed]\n" : " label=\"\" shape=box]\n");
 }
 
+static void edge(const struct tt_picture_link *link, double most, FILE *out)
+{
+    enum { LOADS = 8 };
+    char colour[16] = "line";
+    double part = (double)link->bytes / most;
+    if (link->bytes) snprintf(colour, sizeof colour, "load-%d", (int)fmax(ceil(part * LOADS), 1));
+    fprintf(out, "  v%d -> v%d [tooltip=\"%" PRId64 " bytes\" penwidth=%.2f color=\"%s\"]\n",
+            link->from, link->to, link->bytes, 0.5 + 3 * part, tt_palette_light(colour));
+}
+
 void tt_picture_dot_network(const struct tt_picture *picture, FILE *out)
 {
     const struct tt_picture_net *net = &picture->net;
@@ -40,14 +50,6 @@ void tt_picture_dot_network(const struct tt_picture *picture, FILE *out)
     fprintf(out, "%s  layout=neato // %s, loaded by %s by %s\n", head, net->text, picture->problem,
             picture->algorithm);
     for (int i = 0; i < net->vertices; i++) vertex(net, i, out);
-    for (int64_t i = 0; i < net->links; i++) {
-        const struct tt_picture_link *link = &net->link[i];
-        double part = (double)link->bytes / most;
-        fprintf(out,
-                "  v%d -> v%d [tooltip=\"%" PRId64
-                " bytes\" penwidth=%.2f color=\"%.3f %.3f %.3f\"]\n",
-                link->from, link->to, link->bytes, 0.5 + 3 * part, 0.08 - 0.08 * part,
-                link->bytes ? 0.3 + 0.7 * part : 0, 0.85 - 0.35 * part);
-    }
+    for (int64_t i = 0; i < net->links; i++) edge(&net->link[i], most, out);
     fprintf(out, "}\n");
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "draw/palette.h"
 #include "plan/text.h"
 
 /* A step, and where it stands: the how-manieth of its lane; of a send or recv also of its pair. */
@@ -25,8 +26,10 @@ static void print_node(const struct graph *g, const struct node *node)
 {
     fprintf(g->out, "    n%d [label=\"", node->place);
     tt_plan_print_step(g->plans[node->rank], &node->step, g->out);
-    fprintf(g->out, "\"%s]\n",
-            node->step.kind == TT_REDUCE ? " style=filled fillcolor=\"#f4c7a1\"" : "");
+    if (node->step.kind == TT_REDUCE)
+        fprintf(g->out, "\" style=filled fillcolor=\"%s\"]\n", tt_palette_light("row-marked"));
+    else
+        fputs("\"]\n", g->out);
 }
 
 /* How many sends (or receives) between the same two in the same lane came before. */
@@ -59,7 +62,7 @@ static tutti_status add_lane(struct graph *g, int rank, int lane)
         g->full = g->n == TT_GRAPH_STEPS;
     }
     for (int i = first + 1; i < g->n; i++)
-        fprintf(g->out, "    n%d -> n%d [color=\"#8c959f\"]\n", i - 1, i);
+        fprintf(g->out, "    n%d -> n%d [color=\"%s\"]\n", i - 1, i, tt_palette_light("quiet"));
     fprintf(g->out, "  }\n");
     tt_free(memory);
     if (!g->full) return TUTTI_OK;
@@ -88,8 +91,8 @@ static void message(const struct graph *g, const struct node *send)
         if (node->step.kind != TT_RECV || node->rank != send->step.peer ||
             node->step.peer != send->rank || node->lane != send->lane || node->nth != send->nth)
             continue;
-        fprintf(g->out, "  n%d -> n%d [label=\"%" PRId64 "\" color=\"#0072b2\" penwidth=1.6]\n",
-                send->place, completion(g, node)->place, send->step.len);
+        fprintf(g->out, "  n%d -> n%d [label=\"%" PRId64 "\" color=\"%s\" penwidth=1.6]\n",
+                send->place, completion(g, node)->place, send->step.len, tt_palette_light("send"));
     }
 }
 
@@ -111,8 +114,8 @@ static void awaited(const struct graph *g, const struct node *await)
             node->lane != (int)await->step.lane || node->step.value < await->step.value ||
             !is_for(node, await->rank))
             continue;
-        fprintf(g->out, "  n%d -> n%d [color=\"#b3589a\" style=dashed]\n", node->place,
-                await->place);
+        fprintf(g->out, "  n%d -> n%d [color=\"%s\" style=dashed]\n", node->place, await->place,
+                tt_palette_light("signal"));
         return;
     }
 }

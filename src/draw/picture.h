@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "draw/palette.h"
 #include "plan/problem.h"
 #include "sim/sim.h"
 
@@ -69,6 +70,7 @@ struct tt_picture_net {
 struct tt_picture {
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */
     bool run;                                                /* else a simulation */
+    enum tt_scheme scheme;                                   /* of an SVG */
     int ranks;
     int first, last; /* of these ranks deeds and trips are kept, of all the rest */
     int64_t time_ps;

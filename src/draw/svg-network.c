@@ -191,6 +191,15 @@ static double begin(const struct tt_svg_view *v, const struct tt_picture *pictur
     return bottom;
 }
 
+/* Which classes of loads there are, as bits. */
+static unsigned classes_of(const struct tt_picture_net *net)
+{
+    unsigned present = 0;
+    for (int64_t i = 0; i < net->links; i++)
+        present |= 1u << tt_svg_load(net->link[i].bytes, net->max_link_bytes);
+    return present;
+}
+
 void tt_svg_network(const struct tt_picture *picture, FILE *out)
 {
     struct tt_svg_view v = view_of(picture, out);
@@ -201,7 +210,8 @@ void tt_svg_network(const struct tt_picture *picture, FILE *out)
     vertices(&v);
     snprintf(text, sizeof text, "bytes of a link in a direction; mean %s",
              tt_svg_bytes_text(mean, picture->net.mean_link_bytes));
-    tt_svg_load_legend(TT_SVG_MARGIN, bottom + 14, picture->net.max_link_bytes, text, out);
+    tt_svg_load_legend(TT_SVG_MARGIN, bottom + 14, classes_of(&picture->net),
+                       picture->net.max_link_bytes, text, out);
     tt_svg_end(out);
 }
 

@@ -17,6 +17,15 @@ static int64_t most_of(const struct tt_picture *picture)
     return most;
 }
 
+/* Which classes of loads there are, as bits. */
+static unsigned classes_of(const struct tt_picture *picture, int64_t most)
+{
+    unsigned present = 0;
+    for (int i = 0; i < picture->groups * picture->groups; i++)
+        present |= 1u << tt_svg_load(picture->traffic[i], most);
+    return present;
+}
+
 static void group_name(const struct tt_picture *picture, int group, char name[32])
 {
     int first = group * picture->per_group;
@@ -68,6 +77,7 @@ void tt_svg_traffic(const struct tt_picture *picture, FILE *out)
                  bottom + 62, out);
     cells(picture, cell, out);
     names(picture, cell, out);
-    tt_svg_load_legend(LEFT, bottom + 18, most_of(picture), of, out);
+    int64_t most = most_of(picture);
+    tt_svg_load_legend(LEFT, bottom + 18, classes_of(picture, most), most, of, out);
     tt_svg_end(out);
 }

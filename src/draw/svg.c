@@ -1,56 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Frame, style, text and scales of the pictures in SVG.
+ * Frame, style, text, arrows, legends and scales of the pictures in SVG.
  */
 #include "draw/svg.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
-static const char style[] =
-    "text{font-family:system-ui,'DejaVu Sans',sans-serif;font-size:12px;fill:#24292f}\n"
-    ".title{font-size:16px;font-weight:600}.minor{fill:#57606a;font-size:11px}.small{font-size:"
-    "10px}\n"
-    ".paper{fill:#ffffff}.line{stroke:#d0d7de;fill:none}.row{fill:#f3f5f7}.axis{stroke:#8c959f}\n"
-    ".node{fill:#ffffff;stroke:#57606a;stroke-width:1.3}.switch{fill:#d0d7de;stroke:#57606a}\n"
-    ".hole{fill:none;stroke:#8c959f;stroke-dasharray:3 2}.cross{stroke:#8c959f;stroke-width:1.3}\n"
-    ".copy{fill:#56b4e9}.reduce{fill:#d55e00}.start{fill:#009e73}.wait{fill:#dfe3e8}.await{fill:#"
-    "eadff0}\n"
-    ".trip{stroke:#24292f;stroke-width:1;fill:none}"
-    ".signal{stroke:#b3589a;stroke-width:.8;stroke-dasharray:3 2;fill:none}\n"
-    ".edge{stroke:#57606a;stroke-width:1.4;fill:none}\n"
-    ".far{stroke:#0072b2;stroke-width:2.2;fill:none}.box{fill:#f3f5f7;stroke:#8c959f}\n"
-    ".h0{stroke:#dfe3e8}.f0{fill:#f3f5f7}.h1{stroke:#fbc48a}.f1{fill:#fbc48a}.h2{stroke:#fa9b6c}."
-    "f2{fill:#fa9b6c}"
-    ".h3{stroke:#f2705f}.f3{fill:#f2705f}.h4{stroke:#d9466b}.f4{fill:#d9466b}\n"
-    ".h5{stroke:#b0357b}.f5{fill:#b0357b}.h6{stroke:#842681}.f6{fill:#842681}.h7{stroke:#57157e}."
-    "f7{fill:#57157e}"
-    ".h8{stroke:#2a0f5a}.f8{fill:#2a0f5a}\n"
-    ".r0{stroke:#0072b2}.r1{stroke:#d55e00}.r2{stroke:#009e73}.r3{stroke:#cc79a7}\n"
-    ".r4{stroke:#e69f00}.r5{stroke:#56b4e9}.r6{stroke:#24292f}.r7{stroke:#b0a500}\n"
-    ".d1{stroke-dasharray:7 6}.d2{stroke-dasharray:.1 6}.d3{stroke-dasharray:9 6 .1 6}\n"
-    ".step{fill:none;stroke-width:1.7}.route{fill:none;stroke-width:3;stroke-"
-    "linejoin:round;stroke-linecap:round}"
-    "\n"
-    "@media "
-    "(prefers-color-scheme:dark){text{fill:#e6edf3}.minor{fill:#9da7b3}.paper{fill:#0d1117}\n"
-    ".line{stroke:#30363d}.row{fill:#161b22}.axis{stroke:#6e7681}.node{fill:#0d1117;stroke:#9da7b3}"
-    "\n"
-    ".switch{fill:#30363d;stroke:#9da7b3}.hole,.cross{stroke:#6e7681}.wait{fill:#2b3138}.await{"
-    "fill:#3a2f42}\n"
-    ".far{stroke:#56b4e9}.box{fill:#161b22;stroke:#6e7681}\n"
-    ".r6{stroke:#e6edf3}.r7{stroke:#f0e442}.trip{stroke:#e6edf3}.edge{stroke:#9da7b3}.signal{"
-    "stroke:#cc79a7}\n"
-    ".h0{stroke:#2b3138}.f0{fill:#161b22}.h1{stroke:#4a2a80}.f1{fill:#4a2a80}.h2{stroke:#6f2f92}."
-    "f2{fill:#6f2f92}"
-    ".h3{stroke:#993a8e}.f3{fill:#993a8e}.h4{stroke:#c24a80}.f4{fill:#c24a80}\n"
-    ".h5{stroke:#e26570}.f5{fill:#e26570}.h6{stroke:#f58a66}.f6{fill:#f58a66}.h7{stroke:#fbb578}."
-    "f7{fill:#fbb578}"
-    ".h8{stroke:#fde3a8}.f8{fill:#fde3a8}}\n";
+/* What is the same in light and dark. */
+static const char shapes[] =
+    "text{font-family:system-ui,'DejaVu Sans',sans-serif;font-size:12px}\n"
+    ".title{font-size:16px;font-weight:600}.minor{font-size:11px}.small{font-size:10px}\n"
+    ".node{stroke-width:1.3}.cross{stroke-width:1.3}.hole{stroke-dasharray:3 2}\n"
+    ".signal{stroke-width:.9;stroke-dasharray:3 "
+    "2}.edge{stroke-width:1.4}.between{stroke-width:1.8}\n"
+    ".step{stroke-width:1.7}.route{stroke-width:3;stroke-linejoin:round;stroke-linecap:round}\n"
+    ".d1{stroke-dasharray:7 6}.d2{stroke-dasharray:.1 6}.d3{stroke-dasharray:9 6 .1 6}\n";
 
-static void escaped(const char *text, FILE *out)
+/* A later rule wins over an earlier one: what a shape is filled with comes after its outline. */
+static const char colours[] =
+    "text{fill:$text}.minor{fill:$quiet}.paper{fill:$panel}\n"
+    ".line,.h0{stroke:$line;fill:none}.row{fill:$row}.axis{stroke:$quiet;fill:$quiet}\n"
+    ".node{fill:$panel;stroke:$quiet}.switch{fill:$grid;stroke:$quiet}.box{fill:$row;stroke:$line}"
+    "\n"
+    ".hole,.cross{fill:none;stroke:$quiet}\n"
+    ".send,.start{fill:$send}.put{fill:$put}.recv{fill:$recv}.get{fill:$get}\n"
+    ".signal-bar{fill:$signal}.copy{fill:$copy}.reduce{fill:$reduce}.read{fill:$read}\n"
+    ".write{fill:$write}.wait{fill:$wait}.await{fill:$await}\n"
+    ".trip{stroke:$trip;fill:$trip}.signal{stroke:$trip-signal;fill:$trip-signal}\n"
+    ".edge{stroke:$quiet;fill:$quiet}.between,.far{stroke:$between-nodes;fill:$between-nodes}\n"
+    ".f0{fill:$grid}.h1{stroke:$load-1}.f1{fill:$load-1}.h2{stroke:$load-2}.f2{fill:$load-2}\n"
+    ".h3{stroke:$load-3}.f3{fill:$load-3}.h4{stroke:$load-4}.f4{fill:$load-4}\n"
+    ".h5{stroke:$load-5}.f5{fill:$load-5}.h6{stroke:$load-6}.f6{fill:$load-6}\n"
+    ".h7{stroke:$load-7}.f7{fill:$load-7}.h8{stroke:$load-8}.f8{fill:$load-8}\n"
+    ".r0{stroke:$route-0;fill:$route-0}.r1{stroke:$route-1;fill:$route-1}\n"
+    ".r2{stroke:$route-2;fill:$route-2}.r3{stroke:$route-3;fill:$route-3}\n"
+    ".r4{stroke:$route-4;fill:$route-4}.r5{stroke:$route-5;fill:$route-5}\n"
+    ".r6{stroke:$route-6;fill:$route-6}.r7{stroke:$route-7;fill:$route-7}\n"
+    ".route{fill:none}\n";
+
+static void escaped(const char *text, size_t length, FILE *out)
 {
-    for (; *text; text++) {
+    for (const char *end = text + length; text < end; text++) {
         if (*text == '&')
             fputs("&amp;", out);
         else if (*text == '<')
@@ -62,14 +54,36 @@ static void escaped(const char *text, FILE *out)
     }
 }
 
-void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
-                 FILE *out)
+static void text_piece(double x, double y, const char *class, const char *anchor, const char *text,
+                       size_t length, FILE *out)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class,
             anchor);
-    escaped(text, out);
+    escaped(text, length, out);
     fputs("</text>\n", out);
 }
+
+void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
+                 FILE *out)
+{
+    text_piece(x, y, class, anchor, text, strlen(text), out);
+}
+
+/* A letter of the fonts named above is 0.57 of their size wide in the mean; bytes that continue a
+ * character of UTF-8 have no width. */
+static double width_of(const char *text, size_t length, double size)
+{
+    size_t letters = 0;
+    for (size_t i = 0; i < length; i++) letters += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return 0.57 * size * (double)letters;
+}
+
+double tt_svg_text_width(const char *text, double size)
+{
+    return width_of(text, strlen(text), size);
+}
+
+/* ---- Frame ---- */
 
 static void describe(const struct tt_picture *p, char *text, size_t size)
 {
@@ -81,22 +95,51 @@ static void describe(const struct tt_picture *p, char *text, size_t size)
              tt_svg_time_text(time, (double)p->time_ps));
 }
 
-void tt_svg_begin(const struct tt_picture *picture, const char *what, double width, double height,
-                  FILE *out)
+/* Where the second line of a subtitle begins: after the last comma and blank with which the first
+ * still fits; at its end if all of it fits. */
+static size_t second_line(const char *about, double width)
 {
-    char text[TT_PROBLEM_TEXT + 256];
-    describe(picture, text, sizeof text);
+    enum { SIZE = 11 };
+    size_t cut = strlen(about);
+    if (width_of(about, cut, SIZE) <= width) return cut;
+    for (const char *at = strstr(about, ", "); at; at = strstr(at + 2, ", ")) {
+        size_t length = (size_t)(at + 2 - about);
+        if (cut < strlen(about) && width_of(about, length, SIZE) > width) break;
+        cut = length;
+    }
+    return cut;
+}
+
+static void subtitle(const char *about, double width, FILE *out)
+{
+    size_t cut = second_line(about, width - 2 * TT_SVG_MARGIN), whole = strlen(about);
+    text_piece(TT_SVG_MARGIN, cut < whole ? 39 : 43, "minor", "start", about, cut, out);
+    if (cut < whole) tt_svg_text(TT_SVG_MARGIN, 53, "minor", "start", about + cut, out);
+}
+
+void tt_svg_open(const char *title, const char *about, double width, double height,
+                 enum tt_scheme scheme, FILE *out)
+{
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
             "height=\"%.0f\" role=\"img\">\n<title>",
             width, height, width, height);
-    escaped(what, out);
+    escaped(title, strlen(title), out);
     fputs("</title>\n<desc>", out);
-    escaped(text, out);
-    fprintf(out, "</desc>\n<style>\n%s</style>\n", style);
-    fputs("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", out);
-    tt_svg_text(TT_SVG_MARGIN, 24, "title", "start", what, out);
-    tt_svg_text(TT_SVG_MARGIN, 43, "minor", "start", text, out);
+    escaped(about, strlen(about), out);
+    fprintf(out, "</desc>\n<style>\n%s", shapes);
+    tt_palette_style(colours, scheme, out);
+    fputs("</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", out);
+    tt_svg_text(TT_SVG_MARGIN, 24, "title", "start", title, out);
+    subtitle(about, width, out);
+}
+
+void tt_svg_begin(const struct tt_picture *picture, const char *what, double width, double height,
+                  FILE *out)
+{
+    char about[TT_PROBLEM_TEXT + 256];
+    describe(picture, about, sizeof about);
+    tt_svg_open(what, about, width, height, picture->scheme, out);
 }
 
 void tt_svg_end(FILE *out)
@@ -104,27 +147,83 @@ void tt_svg_end(FILE *out)
     fputs("</svg>\n", out);
 }
 
+/* ---- Lines and legends ---- */
+
+void tt_svg_arrow(double x0, double y0, double x1, double y1, double size, FILE *out)
+{
+    double length = fmax(hypot(x1 - x0, y1 - y0), 1e-9);
+    double x = (x1 - x0) / length, y = (y1 - y0) / length, head = fmin(size, length * 0.6);
+    double side = head * 0.38;
+    fprintf(out, "M%.2f %.2fL%.2f %.2fM%.2f %.2fL%.2f %.2fL%.2f %.2fZ", x0, y0, x1, y1, x1, y1,
+            x1 - head * x + side * y, y1 - head * y - side * x, x1 - head * x - side * y,
+            y1 - head * y + side * x);
+}
+
+static void sign_of(double x, double y, enum tt_svg_sign sign, const char *class, FILE *out)
+{
+    switch (sign) {
+    case TT_SVG_BAR:
+        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n",
+                class, x, y - 9);
+        break;
+    case TT_SVG_CIRCLE:
+        fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>\n", class, x + 9,
+                y - 4);
+        break;
+    case TT_SVG_LINE:
+        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fh18\"/>\n", class, x, y - 4);
+        break;
+    case TT_SVG_ARROW:
+        fprintf(out, "<path class=\"%s\" d=\"", class);
+        tt_svg_arrow(x, y - 4, x + 20, y - 4, 7, out);
+        fputs("\"/>\n", out);
+        break;
+    }
+}
+
+double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, const char *name,
+                  FILE *out)
+{
+    sign_of(x, y, sign, class, out);
+    tt_svg_text(x + 25, y, "minor", "start", name, out);
+    return x + 43 + tt_svg_text_width(name, 11);
+}
+
 /* ---- Scales ---- */
+
+/* Four significant digits without an exponent: 0.1234, 12.34, 1234, 12340. */
+static void print_number(char *buffer, size_t size, double value)
+{
+    if (value >= 1000)
+        snprintf(buffer, size, "%.0f", value);
+    else
+        snprintf(buffer, size, "%.4g", value);
+}
+
+/* The largest unit in which the value, rounded to four digits, is at least one. */
+static char *print_in_units(char buffer[32], double value, const double *unit,
+                            const char *const *name, int units)
+{
+    char number[24];
+    int k = units - 1;
+    while (k > 0 && value / unit[k] < 0.99995) k--;
+    print_number(number, sizeof number, value / unit[k]);
+    snprintf(buffer, 32, "%s %s", number, name[k]);
+    return buffer;
+}
 
 char *tt_svg_time_text(char buffer[32], double ps)
 {
-    static const struct {
-        double ps;
-        const char *name;
-    } units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
-    int unit = 0;
-    while (unit < 4 && ps < units[unit].ps) unit++;
-    snprintf(buffer, 32, "%.5g %s", ps / units[unit].ps, units[unit].name);
-    return buffer;
+    static const double unit[] = {1, 1e3, 1e6, 1e9, 1e12};
+    static const char *const name[] = {"ps", "ns", "µs", "ms", "s"};
+    return print_in_units(buffer, ps, unit, name, 5);
 }
 
 char *tt_svg_bytes_text(char buffer[32], double bytes)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; unit < 4 && bytes >= 1024; unit++) bytes /= 1024;
-    snprintf(buffer, 32, "%.4g %s", bytes, units[unit]);
-    return buffer;
+    static const double unit[] = {1, 1024, 1048576, 1073741824, 1099511627776};
+    static const char *const name[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    return print_in_units(buffer, bytes, unit, name, 5);
 }
 
 double tt_svg_round_step(double whole, int parts)
@@ -144,17 +243,30 @@ int tt_svg_load(int64_t bytes, int64_t most)
     return class < 1 ? 1 : class > TT_SVG_LOADS ? TT_SVG_LOADS : class;
 }
 
-double tt_svg_load_legend(double x, double y, int64_t most, const char *of, FILE *out)
+enum { SWATCH_WIDE = 26, SWATCH_HIGH = 12 };
+
+static void swatch(double x, double y, int load, FILE *out)
 {
-    enum { WIDE = 26, HIGH = 12 };
+    fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" class=\"f%d\"/>\n", x, y,
+            SWATCH_WIDE, SWATCH_HIGH, load);
+}
+
+void tt_svg_load_legend(double x, double y, unsigned present, int64_t most, const char *of,
+                        FILE *out)
+{
     char text[32];
-    for (int i = 0; i <= TT_SVG_LOADS; i++)
-        fprintf(out,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" class=\"f%d line\"/>\n",
-                x + i * WIDE, y, WIDE, HIGH, i);
-    tt_svg_text(x, y + 26, "minor", "start", "none", out);
-    tt_svg_text(x + (TT_SVG_LOADS + 1) * WIDE, y + 26, "minor", "end",
-                tt_svg_bytes_text(text, (double)most), out);
-    tt_svg_text(x + (TT_SVG_LOADS + 1) * WIDE + 10, y + 11, "minor", "start", of, out);
-    return (TT_SVG_LOADS + 1) * WIDE + 150;
+    if (present & 1) {
+        swatch(x, y, 0, out);
+        tt_svg_text(x + SWATCH_WIDE / 2.0, y + 26, "minor", "middle", "none", out);
+        x += SWATCH_WIDE + 14;
+    }
+    if (present >> 1) {
+        bool scale = __builtin_popcount(present >> 1) > 1;
+        for (int load = scale ? 1 : TT_SVG_LOADS; load <= TT_SVG_LOADS; load++, x += SWATCH_WIDE)
+            swatch(x, y, load, out);
+        tt_svg_text(x - (scale ? 0 : SWATCH_WIDE / 2.0), y + 26, "minor", scale ? "end" : "middle",
+                    tt_svg_bytes_text(text, (double)most), out);
+        x += 10;
+    }
+    tt_svg_text(x, y + 11, "minor", "start", of, out);
 }

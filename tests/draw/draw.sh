@@ -72,7 +72,7 @@ expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o st
 svg_has steps.svg step=96 node=56
 expect 0 tutti draw alltoall/u8/1K/p6@ring:6 -a ring --what steps -o steps.svg
 svg_has steps.svg step=30 node=30
-grep -q '>5. at 18.336 us, 6 messages of 1 KiB<' steps.svg || fail 'not the last step of the ring'
+grep -q '>5. at 18.34 µs, 6 messages of 1 KiB<' steps.svg || fail 'not the last step of the ring'
 expect 0 tutti draw bcast/u8/1K/p2@hypercube:1 -a binomial --what steps -o steps.svg
 grep -q '>1. at 0, 1 message of 1 KiB<' steps.svg || fail 'not the only step of the broadcast'
 

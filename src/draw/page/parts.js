@@ -51,7 +51,7 @@ function eachFrame(work) {
 
 let theme = null;
 
-/* A colour of page.css; read once for each theme. */
+/* A colour of the palette; read once for each theme. */
 function ink(name) {
   theme ||= { style: getComputedStyle(document.documentElement), known: new Map() };
   if (!theme.known.has(name)) theme.known.set(name, theme.style.getPropertyValue('--' + name).trim());
@@ -62,10 +62,13 @@ function isDark() {
   return ink('theme') === 'dark';
 }
 
-/* Cividis (Nuñez, Anderton, Renslow 2018): even steps of lightness, alike for colour-blind eyes. More is what
- * stands out more: darker on a light page, lighter on a dark one. */
+const LOADS = 8; /* classes of the scale of amounts, with a colour each */
+
+/* The colour of a part of the greatest amount: between those of the palette, which the pictures in SVG use as they are. */
 function heat(part) {
-  return d3.interpolateCividis(isDark() ? 0.3 + 0.7 * part : 0.88 - 0.88 * part);
+  theme?.heat || ink('load-0');
+  theme.heat ||= d3.piecewise(d3.interpolateRgb, d3.range(LOADS + 1).map(load => ink('load-' + load)));
+  return theme.heat(part);
 }
 
 function luminance(colour) {

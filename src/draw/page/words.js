@@ -46,7 +46,7 @@ function count(number, one, many) {
   return number.toLocaleString('en') + ' ' + (number === 1 ? one : many);
 }
 
-/* What each kind of step is called, how it is told, and which colour it has (page.css). */
+/* What each kind of step is called, how it is told, and which colour it has (../palette.h). */
 const KINDS = {
   send: { name: 'send', says: 'sends {size} to rank {peer}' },
   put: { name: 'put', says: 'puts {size} at rank {peer}' },
