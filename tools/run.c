@@ -16,8 +16,11 @@ static const struct argp_option options[] = {
     {"timeout", OPTION_TIMEOUT, "S", 0, "end everything after S seconds, with code 124", 0},
     {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
     {"bind", OPTION_BIND, "core|none", 0, "rank i on the i-th core only (default: none)", 0},
-    {"on-failure", OPTION_ON_FAILURE, "end|continue", 0,
-     "what becomes of the others when a rank fails (default: end, after 1 s)", 0},
+    {"on-failure", OPTION_ON_FAILURE, "end|continue|continue-fail", 0,
+     "what becomes of the others when a rank fails: they are ended after 1 s (the default); they "
+     "go "
+     "on, and the job ends with 0 if they do; they go on, and the job has failed",
+     0},
     {"hosts", OPTION_HOSTS, "HOST,...", 0, "say which launcher starts ranks on several machines",
      0},
     {0},
@@ -29,6 +32,15 @@ static bool second_of(const struct argp_state *state, const char *option, const 
     if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
         argp_error(state, "%s: '%s' is neither %s nor %s", option, text, first, second);
     return strcmp(text, second) == 0;
+}
+
+static enum tt_on_failure on_failure_of(const struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"end", "continue", "continue-fail"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, words[i]) == 0) return (enum tt_on_failure)i;
+    argp_error(state, "--on-failure: '%s' is none of end, continue, continue-fail", text);
+    return TT_ON_FAILURE_END;
 }
 
 /* What is wrong with one of "h1,h2:4", up to its comma; NULL: nothing. */
@@ -69,9 +81,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_TIMEOUT: o->timeout_ns = tt_arg_seconds(state, "--timeout", arg); return 0;
     case OPTION_TAG: o->tag = true; return 0;
     case OPTION_BIND: o->bind = !second_of(state, "--bind", arg, "core", "none"); return 0;
-    case OPTION_ON_FAILURE:
-        o->go_on = second_of(state, "--on-failure", arg, "end", "continue");
-        return 0;
+    case OPTION_ON_FAILURE: o->on_failure = on_failure_of(state, arg); return 0;
     case OPTION_HOSTS: a->hosts = hosts_of(state, arg); return 0;
     case ARGP_KEY_ARG: /* the program: what follows is its own */
         o->argv = state->argv + state->next - 1;

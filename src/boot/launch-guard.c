@@ -50,12 +50,27 @@ static void begin_ending(struct tt_guard *g)
 static void first_failure(struct tt_guard *g, int code)
 {
     g->code = code;
-    if (g->options->go_on) return;
+    if (g->options->on_failure != TT_ON_FAILURE_END) return;
     g->phase = TT_GUARD_GRACE;
     g->deadline_ns = tt_clock_ns() + grace_ns;
 }
 
 /* ---- Ranks that end ---- */
+
+/* Whether the job may still end well without this rank: the first rank that failed, and any that a
+ * signal killed, are lost. A rank that exits with a code of its own after another was lost is one of
+ * those that went on, and says that it could not. A death that the user asked for is no loss. */
+static bool is_loss(const struct tt_guard *g, int status)
+{
+    if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;
+    return WIFSIGNALED(status) || g->first_code == 0;
+}
+
+static void lose(struct tt_guard *g, int rank, int code)
+{
+    g->rank[rank].lost = true;
+    if (g->first_code == 0) g->first_code = code;
+}
 
 static void rank_failed(struct tt_guard *g, int rank, int code)
 {
@@ -64,11 +79,22 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
     tt_job_fail(tt_segment_page(&g->segment), rank, cause,
                 WIFSIGNALED(status) ? WTERMSIG(status) : code);
     if (g->phase == TT_GUARD_ENDING) return; /* they were asked to */
-    if (g->code == 0 || g->options->go_on)
+    if (g->code == 0 || g->options->on_failure != TT_ON_FAILURE_END)
         tt_launch_say_end(g, rank);
     else
         g->rank[rank].unsaid = true;
-    if (g->code == 0) first_failure(g, code);
+    if (is_loss(g, status))
+        lose(g, rank, code);
+    else if (g->code == 0)
+        first_failure(g, code);
+}
+
+/* Where every rank was lost, nobody brought the job to its end. */
+static void settle_losses(struct tt_guard *g)
+{
+    int lost = 0;
+    for (int i = 0; i < g->options->ranks; i++) lost += g->rank[i].lost;
+    if (g->code == 0 && lost == g->options->ranks) g->code = g->first_code;
 }
 
 /* Fine for the launcher, but the others must not wait for it. */
@@ -162,7 +188,7 @@ static void watch(struct tt_guard *g)
             g->code = unstarted;
             return;
         }
-        if (ready > 0 && what[0].revents) hear_launcher(g);
+        if (ready > 0 && what[0].revents) g->asked = hear_launcher(g) || g->asked;
         if (ready > 0 && what[1].revents) collect(g);
         if (g->running == 0 || tt_clock_ns() < g->deadline_ns) continue;
         if (g->phase == TT_GUARD_ENDING) return;
@@ -234,6 +260,7 @@ static void run(struct tt_guard *g)
         watch(g);
     else
         g->code = TT_LAUNCH_REFUSED;
+    settle_losses(g);
     tt_tree_end(0, true);
     if (g->output && !g->orphaned) finish_output(g);
     if (!g->orphaned) tt_launch_say_rest(g);

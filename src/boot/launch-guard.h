@@ -27,6 +27,7 @@ struct tt_launch_rank {
     bool running;
     bool unsaid;   /* it failed after the first one did: told at the end */
     bool deserted; /* it exited with 0, but did not leave the job */
+    bool lost;     /* it failed, and the job may end well without it */
 };
 
 /* What the launcher writes to the guard: one byte a signal, with this bit if the ranks got it too. */
@@ -52,7 +53,9 @@ struct tt_guard {
     int unstarted_in;         /* its other end, while ranks are being started */
     int null;                 /* /dev/null */
     int running;
-    int code; /* of the job so far */
+    int code;       /* of the job so far */
+    int first_code; /* of the first rank that was lost; 0: none was */
+    bool asked;     /* the launcher passed on a signal that asks for the end */
     bool orphaned;
     enum tt_guard_phase phase;
     int64_t deadline_ns; /* when the phase ends; INT64_MAX: never */
@@ -76,7 +79,7 @@ void tt_launch_say_end(const struct tt_guard *g, int rank);
 typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
 bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
                      size_t n);
-/* What was kept for the end. */
+/* What was kept for the end, and which ranks the job ended well without. */
 void tt_launch_say_rest(struct tt_guard *g);
 
 /* ---- launch-tree.c ---- */

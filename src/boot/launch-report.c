@@ -100,6 +100,12 @@ static bool is_deserted(const struct tt_launch_rank *rank, int like)
     return rank->deserted;
 }
 
+static bool is_lost(const struct tt_launch_rank *rank, int like)
+{
+    (void)like;
+    return rank->lost;
+}
+
 static void say_all_like(struct tt_guard *g, int status)
 {
     char names[NAMES_SIZE], text[HOW_SIZE];
@@ -129,4 +135,7 @@ void tt_launch_say_rest(struct tt_guard *g)
     }
     if (tt_launch_names(g, is_deserted, 0, names, sizeof names))
         tt_launch_say("%s exited without tutti_finalize", names);
+    if (g->code == 0 && tt_launch_names(g, is_lost, 0, names, sizeof names))
+        tt_launch_say("%s %s lost; the others ended with code 0, and so does the job", names,
+                      strncmp(names, "rank ", 5) == 0 ? "was" : "were");
 }

@@ -28,17 +28,25 @@ enum {
     TT_LAUNCH_SIGNAL = 128 /* + number of the signal */
 };
 
+/* What becomes of the other ranks when one fails, and of the job's exit code. */
+enum tt_on_failure {
+    TT_ON_FAILURE_END,          /* they are ended; the code is that of the first that failed */
+    TT_ON_FAILURE_CONTINUE,     /* they go on; 0 if those that were not lost end with 0 */
+    TT_ON_FAILURE_CONTINUE_FAIL /* they go on; the code is that of the first that failed */
+};
+
 struct tt_launch_options {
     int ranks;          /* 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores */
     int64_t timeout_ns; /* 0: none */
     bool tag;           /* lines of output begin with [rank] */
     bool bind;          /* rank i to the i-th core */
-    bool go_on;         /* when a rank fails: do not end the others */
-    char *const *argv;  /* the program and its arguments, then NULL */
+    enum tt_on_failure on_failure;
+    char *const *argv; /* the program and its arguments, then NULL */
 };
 
 /* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of the
- * first that failed, or one of the above. Says on stderr what went wrong. Descriptors without
+ * first that failed (where on_failure says so, of the first that failed without being lost), or one of
+ * the above. Says on stderr what went wrong. Descriptors without
  * close-on-exec are inherited by the ranks. Blocks; for a process with one thread. */
 int tt_launch(const struct tt_launch_options *options);
 

@@ -25,12 +25,38 @@ says err '^tutti: rank 2 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
 says err '^tutti: ending ranks 0-1,3, still running 1 s later$'
 expect 143 tutti run -n 1 sh -c 'kill -TERM $$'
 
-# continue: the others go on to their own ends.
-expect 5 tutti run -n 3 --on-failure continue \
-    sh -c '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
-says out '^rank 0 done$'
-says out '^rank 2 done$'
-says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 5$'
+# continue: the others go on to their own ends, and the job ends well if they do; continue-fail: not even then.
+# In both, what was lost is said. `lost CODE HOW SCRIPT`
+lost() { expect "$1" tutti run -n 3 --on-failure="$2" sh -c "$3"; }
+for how in continue:0 continue-fail:5; do
+    lost "${how#*:}" "${how%:*}" '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
+    says out '^rank 0 done$'
+    says out '^rank 2 done$'
+    says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 5$'
+    [ "$(lines err '^tutti: rank 1 was lost; the others ended with code 0')" -eq $((${how#*:} == 0)) ] || fail 'the loss'
+done
+lost 0 continue '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
+says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
+lost 137 continue-fail '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
+# A rank that goes on and then says that it failed decides, whether one is killed before or after it.
+lost 3 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
+[ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job that failed ended well'
+lost 3 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
+# Nobody is left.
+lost 137 continue 'kill -9 $$'
+[ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job of which nobody is left ended well'
+expect 6 tutti run -n 1 --on-failure continue sh -c 'exit 6'
+# Nor is it a loss when the user ends the job.
+tutti run -n 2 --on-failure continue sh -c 'trap "exit 0" TERM; echo >up.$TUTTI_RANK
+    [ $TUTTI_RANK = 1 ] && trap - TERM; while :; do sleep 0.05; done' >out 2>err &
+launcher=$!
+started+=("$launcher")
+wait_for test -e up.0 -a -e up.1
+sleep 0.2
+kill -TERM $launcher
+got=0
+wait $launcher || got=$?
+[ "$got" -eq 143 ] || fail "ended by the user with $got"
 
 expect 124 tutti run -n 2 --timeout 0.3 sleep 600
 says err '^tutti: timed out after 0.3 s: ending ranks 0-1$'
@@ -69,6 +95,7 @@ done
 expect 125 tutti run --bind sofa true
 says err "'sofa' is neither core nor none"
 expect 125 tutti run --on-failure maybe true
+says err "^tutti run: --on-failure: 'maybe' is none of end, continue, continue-fail\$"
 expect 125 tutti run
 says err 'which program'
 expect 125 tutti run --no-such-option true

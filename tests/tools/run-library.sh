@@ -11,7 +11,9 @@ for n in 2 5; do
     [ "$(lines out 'a member of the team failed: .*rank 1 died: signal 9 \(Killed\)')" -eq $((n - 1)) ] ||
         fail 'not every survivor knows'
     says err '^tutti: rank 1 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
-    expect 137 tutti run -n "$n" --on-failure continue --timeout 100 "$rank" add-until-peer-fails
+    expect 137 tutti run -n "$n" --on-failure continue-fail --timeout 100 "$rank" add-until-peer-fails
+    expect 0 tutti run -n "$n" --on-failure continue --timeout 100 "$rank" add-until-peer-fails
+    says err '^tutti: rank 1 was lost; the others ended with code 0, and so does the job$'
 done
 
 # One leaves without a word, or does not come.
