@@ -164,6 +164,7 @@ void tt_boot_detach(struct tt_seat *seat)
         tt_segment_close(&seat->segment);
         return;
     }
+    tt_machines_hide(seat->number);
     pthread_mutex_lock(&launched.lock);
     launched.users--;
     unmap();
@@ -422,7 +423,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_pmix_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_late(f, rank, asked)) return TUTTI_AGAIN;
-    tutti_status status = tt_machines_end_card(asked->reply, rank, &card);
+    tutti_status status = tt_machines_end_card(f, asked->reply, rank, &card);
     bool reachable = status == TUTTI_OK && card.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};
     if (!reachable) return unreachable(f, rank);

@@ -145,3 +145,24 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     *terms = t;
     return true;
 }
+
+/* ---- Lists ---- */
+
+size_t tt_cards_add(uint8_t *to, int client, const uint8_t *card, size_t bytes)
+{
+    uint8_t *at = put(to, (uint32_t)client, 4);
+    at = put(at, bytes, 4);
+    return (size_t)(put_bytes(at, card, bytes) - to);
+}
+
+bool tt_cards_find(const uint8_t *list, size_t n, int client, const uint8_t **card, size_t *bytes)
+{
+    struct reader r = {list, n, true};
+    while (r.good && r.left > 0) {
+        uint64_t number = get(&r, 4);
+        *bytes = get(&r, 4);
+        *card = take(&r, *bytes);
+        if (r.good && number == (uint64_t)client) return true;
+    }
+    return false;
+}

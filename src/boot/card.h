@@ -7,11 +7,15 @@
 #define TT_CARD_H
 
 #include "base/base.h"
+#include "fabric/segment.h"
 #include "fabric/wire.h"
 
 enum {
     TT_CARD_ADDRESSES = 16,
     TT_CARD_BYTES = 16 + 16 * TT_CARD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
+    TT_CARDS =
+        2 * TT_CLIENTS, /* of a rank; a place in the job is free a little before its card is */
+    TT_CARDS_BYTES = TT_CARDS * (8 + TT_CARD_BYTES),
     TT_TERMS_BYTES = 276 + 8 * TT_ALIKES,
     TT_TERMS_WHY = 160
 };
@@ -46,5 +50,11 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to);
 /* False, with nothing set, unless all n bytes are one such card, or such terms. */
 bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n);
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
+
+/* A list of cards: each stands behind the number of its client and its length. Adds one behind the list that ends at `to`;
+ * returns the bytes written. */
+size_t tt_cards_add(uint8_t *to, int client, const uint8_t *card, size_t bytes);
+/* Finds the card of a client in a list of n bytes. False: it is not there, or they are no such list. */
+bool tt_cards_find(const uint8_t *list, size_t n, int client, const uint8_t **card, size_t *bytes);
 
 #endif

@@ -6,9 +6,8 @@
  *
  *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a fence brings
  *            all terms to all ranks, O(machines) bytes. All compare all, so all come to the same verdict.
- *   cards    each rank puts its own, and they are fetched one by one, by whoever wants one. A second fence, which
- *            carries nothing, says that all are there; but Slurm makes it one of each machine's ranks only, so a
- *            card that is not there may be still to come, and is asked for again.
+ *   cards    each rank puts its own, and a second fence brings them to the servers of all machines, where they are
+ *            fetched one by one, by whoever wants one.
  *
  * A rank that fails before the first fence still comes to it, so that no machine waits for another in vain; one
  * that died is waited for no longer than TUTTI_BOOT_TIMEOUT.
@@ -54,12 +53,11 @@ static int64_t boot_deadline(void)
     return tt_clock_ns() + tt_machines_boot_timeout() * SECOND;
 }
 
-/* What is told for each client has keys of its own. */
-static char *key_of(char key[TT_PMIX_KEY], int client, const char *what)
-{
-    snprintf(key, TT_PMIX_KEY, "tutti.%d.%s", client, what);
-    return key;
-}
+/* A PMIx server keeps every key for as long as the job runs, and a client library sends all keys of its process again with
+ * each commit and each collecting fence. So the cost of a client would grow with the number of those before it if each
+ * had keys of its own. Instead each rank has one key for its terms and one for the cards of all its living clients, and
+ * says in the value which client that is for. A key that is put again is seen by all after the next collecting fence. */
+#define TERMS_KEY "tutti.terms"
 
 bool tt_machines_has(const struct tt_job_page *job)
 {
@@ -198,9 +196,9 @@ static tutti_status same_size(const struct member *m, const struct tt_job_page *
 
 /* ---- Joining and leaving ---- */
 
-static tutti_status fence(bool collect)
+static tutti_status fence(void)
 {
-    struct tt_pmix_reply *reply = tt_pmix_fence(collect);
+    struct tt_pmix_reply *reply = tt_pmix_fence();
     if (reply && !tt_pmix_answered(reply, boot_deadline())) {
         (void)tt_pmix_end(reply, NULL, 0, NULL);
         return tt_fail(TUTTI_ERR_BOOT,
@@ -213,14 +211,15 @@ static tutti_status fence(bool collect)
 /* This machine's terms, by its lowest rank; then all come together. */
 static tutti_status exchange(struct member *m, int client, const struct tt_terms *terms)
 {
-    char key[TT_PMIX_KEY];
-    uint8_t bytes[TT_TERMS_BYTES];
+    uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
+    const uint32_t number = (uint32_t)client;
     m->agreed = true;
     if (m->rank == m->first) {
-        size_t n = tt_terms_write(terms, bytes);
-        TT_TRY(tt_pmix_put(TT_PMIX_ALL, key_of(key, client, "terms"), bytes, n));
+        memcpy(bytes, &number, sizeof number);
+        size_t n = sizeof number + tt_terms_write(terms, bytes + sizeof number);
+        TT_TRY(tt_pmix_put(TT_PMIX_ALL, TERMS_KEY, bytes, n));
     }
-    return fence(true);
+    return fence();
 }
 
 /* Of a rank that cannot go on: the other machines shall not wait for it. */
@@ -317,13 +316,20 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
+/* The leader puts the terms of its next client only when all ranks of its node have come to that one, and the other nodes
+ * get them with the fence of that client, to which this rank has to come too. So what is read here is never newer. */
 static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
 {
-    char key[TT_PMIX_KEY];
-    uint8_t bytes[TT_TERMS_BYTES];
+    uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
+    uint32_t number = 0;
     size_t n = 0;
-    TT_TRY(learn(leader, key_of(key, client, "terms"), bytes, sizeof bytes, &n));
-    if (tt_terms_read(terms, bytes, n)) return TUTTI_OK;
+    TT_TRY(learn(leader, TERMS_KEY, bytes, sizeof bytes, &n));
+    if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
+    if (n >= sizeof number && number != (uint32_t)client)
+        return tt_fail(TUTTI_ERR_BOOT, "rank %d is at client %u of the job, this rank at client %d",
+                       leader, (unsigned)number, client);
+    if (n >= sizeof number && tt_terms_read(terms, bytes + sizeof number, n - sizeof number))
+        return TUTTI_OK;
     return tt_fail(TUTTI_ERR_VERSION,
                    "rank %d says what version %s does not understand: is another version there?",
                    leader, tutti_version());
@@ -390,18 +396,6 @@ static void come_all(const struct tt_fabric *f)
     }
 }
 
-static tutti_status show_card(const struct tt_fabric *f, uint16_t port, const void *wire,
-                              size_t wire_bytes)
-{
-    char key[TT_PMIX_KEY];
-    uint8_t bytes[TT_CARD_BYTES];
-    struct tt_card card = {.port = port, .wire_bytes = (uint16_t)wire_bytes};
-    card.addresses = (uint8_t)tt_machines_addresses(card.address);
-    if (wire_bytes) memcpy(card.wire, wire, wire_bytes);
-    size_t n = tt_card_write(&card, bytes);
-    return tt_pmix_put(TT_PMIX_REMOTE, key_of(key, f->client, "card"), bytes, n);
-}
-
 /* Tells why this machine's ranks cannot go on, and keeps the cause. */
 static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struct tt_terms *terms)
 {
@@ -423,52 +417,13 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 
 /* ---- Cards ---- */
 
-/* The others wait for this rank at the fence, though it may have nothing to show. */
+/* The others wait for this rank at the fence, though it may have nothing to show. The fence brings all cards to all servers:
+ * a server does not answer for a rank that has ended its PMIx session (Open MPI 4.1), nor for one whose host is cut off, and
+ * those are the ranks whose cards are wanted when something has gone wrong. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
-    tutti_status shown = show_card(f, port, wire, bytes);
-    tutti_status met = fence(false);
+    tutti_status shown = tt_machines_put_card(f, port, wire, bytes);
+    tutti_status met = fence();
     return met != TUTTI_OK ? met : shown;
-}
-
-struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank)
-{
-    char key[TT_PMIX_KEY];
-    if (!tt_machines_has(f->job)) return NULL;
-    if (tt_log_on(TT_LOG_boot)) tt_log("asks for the card of rank %d", rank);
-    return tt_pmix_ask(rank, key_of(key, f->client, "card"));
-}
-
-tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct tt_card *card)
-{
-    uint8_t bytes[TT_CARD_BYTES];
-    size_t n = 0;
-    TT_TRY(tt_pmix_end(reply, bytes, sizeof bytes, &n));
-    if (tt_card_read(card, bytes, n)) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "the card of rank %d is nonsense: %zu bytes", rank, n);
-}
-
-/* ---- Further contexts ---- */
-
-static char *context_key(char key[TT_PMIX_KEY], const struct tt_fabric *f, int context)
-{
-    char what[24];
-    snprintf(what, sizeof what, "context.%d", context);
-    return key_of(key, f->client, what);
-}
-
-tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
-                                      size_t bytes)
-{
-    char key[TT_PMIX_KEY];
-    return tt_pmix_put(TT_PMIX_REMOTE, context_key(key, f, context), wire, bytes);
-}
-
-struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
-{
-    char key[TT_PMIX_KEY];
-    if (!tt_machines_has(f->job)) return NULL;
-    if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
-    return tt_pmix_ask(rank, context_key(key, f, context));
 }

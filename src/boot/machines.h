@@ -33,11 +33,18 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
  * wire; bytes 0: nothing. Errors: BOOT. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
 
+/* The part of it that puts the card. */
+tutti_status tt_machines_put_card(const struct tt_fabric *f, uint16_t port, const void *wire,
+                                  size_t bytes);
+
 /* The card of a rank: asked for, and read when it came. */
 struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank);
-tutti_status tt_machines_end_card(struct tt_pmix_reply *reply, int rank, struct tt_card *card);
+tutti_status tt_machines_end_card(const struct tt_fabric *f, struct tt_pmix_reply *reply, int rank,
+                                  struct tt_card *card);
+/* This rank's client of that number has ended: its card need not be shown any more. */
+void tt_machines_hide(int client);
 
-/* Where a further context is: told, and asked for. */
+/* Where a further context of the job's first client is: told, and asked for. Of another client nothing is told. */
 tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
                                       size_t bytes);
 struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);

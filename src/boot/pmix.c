@@ -199,12 +199,12 @@ struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
     return begun(r, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
 }
 
-struct tt_pmix_reply *tt_pmix_fence(bool collect)
+struct tt_pmix_reply *tt_pmix_fence(void)
 {
     static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,
                                     .value = {.type = PMIX_BOOL, .data.flag = true}};
     struct tt_pmix_reply *r = reply_new(2);
-    return r ? begun(r, pmix.Fence_nb(NULL, 0, &all, collect, fenced, r)) : NULL;
+    return r ? begun(r, pmix.Fence_nb(NULL, 0, &all, 1, fenced, r)) : NULL;
 }
 
 bool tt_pmix_answered(struct tt_pmix_reply *r, int64_t until_ns)
@@ -364,9 +364,8 @@ struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
     return NULL;
 }
 
-struct tt_pmix_reply *tt_pmix_fence(bool collect)
+struct tt_pmix_reply *tt_pmix_fence(void)
 {
-    (void)collect;
     return NULL;
 }
 

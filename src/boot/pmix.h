@@ -33,9 +33,9 @@ struct tt_pmix_reply;
 /* Asks for what `rank` put, or what the server knows of it ("pmix.hname"). NULL: no memory, or the server
  * is gone. */
 struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key);
-/* A barrier of all ranks of the job; `collect`: what was put for all is then at hand everywhere. One that does not collect
- * is a barrier of each machine's ranks only, where the launcher (Slurm) takes it for that. */
-struct tt_pmix_reply *tt_pmix_fence(bool collect);
+/* A barrier of all ranks of the job, after which what was put for all is at hand everywhere. One that carried nothing would
+ * be a barrier of each machine's ranks only under some launchers (Slurm). */
+struct tt_pmix_reply *tt_pmix_fence(void);
 /* Whether the answer came, waiting at most until then (tt_clock_ns; 0: not at all). */
 bool tt_pmix_answered(struct tt_pmix_reply *reply, int64_t until_ns);
 /* Whether the answer came and is that no such text was put, so far. */

@@ -113,7 +113,7 @@ static void look_for_card(struct tt_fabric *f, struct peer *p)
         if (!in_time(f, p)) silent(f, p);
         return;
     }
-    tutti_status status = tt_machines_end_card(p->reply, p->rank, &p->card);
+    tutti_status status = tt_machines_end_card(f, p->reply, p->rank, &p->card);
     p->reply = NULL;
     if (status != TUTTI_OK) {
         end(p, TT_CAUSE_GONE);

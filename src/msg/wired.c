@@ -211,14 +211,14 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Where another one is: once, and only if the job's server does not know for a while. A connection that is set up for nothing
- * else is one more that may be cut off in the middle of it. */
+/* Where another one is: once, and only if the job's server does not know for a while (of later clients than the first it
+ * never does). A connection that is set up for nothing else is one more that may be cut off in the middle of it. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
         .kind = TT_PACKET_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
     int64_t now = tt_clock_ns();
-    if (peer->ask_first_ns == 0) peer->ask_first_ns = now + ASK_FIRST_NS;
+    if (peer->ask_first_ns == 0) peer->ask_first_ns = now + (c->f->client == 0) * ASK_FIRST_NS;
     if (peer->asked || now < peer->ask_first_ns) return TUTTI_OK;
     struct tt_peer *first = tt_peer_of(c, peer->rank, 0);
     if (!first) return TUTTI_ERR_MEMORY;

@@ -38,6 +38,17 @@ static void as_terms(const uint8_t *data, size_t size)
                size);
 }
 
+/* What is found in a list lies in it. */
+static void as_list(const uint8_t *data, size_t size)
+{
+    const uint8_t *card;
+    size_t bytes;
+    for (int client = 0; client < 3; client++)
+        if (tt_cards_find(data, size, client, &card, &bytes))
+            fuzz_check(card >= data + 8 && bytes <= size - 8 && card + bytes <= data + size,
+                       "%zu bytes of %zu", bytes, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size + !size); /* so that reading past the end is seen */
@@ -45,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size) memcpy(exact, data, size);
     as_card(exact, size);
     as_terms(exact, size);
+    as_list(exact, size);
     free(exact);
     return 0;
 }

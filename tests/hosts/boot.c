@@ -104,10 +104,10 @@ static void fetch(int rank)
            n == ADDRESS && memcmp(told, wanted, n) == 0 ? "good" : "WRONG");
 }
 
-/* A card is there as long as its rank is. (That the fence collects makes it one of all machines: pmix.h.) */
+/* A card is there as long as its rank is. */
 static void stay(void)
 {
-    struct tt_pmix_reply *reply = tt_pmix_fence(true);
+    struct tt_pmix_reply *reply = tt_pmix_fence();
     if (reply) (void)tt_pmix_answered(reply, tt_clock_ns() + INT64_C(30000000000));
     must(tt_pmix_end(reply, NULL, 0, NULL), "fence");
 }
