@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/packed.h"
+#include "type/layout.h"
 
 /* ---- Binding ---- */
 
@@ -213,6 +214,19 @@ static tutti_status plan_of(tutti_team *team, struct tt_request *rq, struct tt_p
     return TUTTI_OK;
 }
 
+/* The call is named as its user made it, with elements of the derived type. The upper half of the
+ * fingerprint, which is not compared, says that this is another text. */
+static void name_packed(tutti_plan *plan, const struct tt_request *rq, struct tt_packed *packed)
+{
+    const struct tt_what *plain = &plan->prepared->what;
+    plan->packed = packed;
+    plan->what = tt_what_of(&rq->call, plan->team->run.map.p, plain->print);
+    plan->what.type = plain->type;
+    plan->what.element = (int32_t)tt_min(packed->layout->packed, INT32_MAX);
+    plan->exec->what = &plan->what;
+    plan->exec->shape ^= (uint64_t)(uint32_t)plan->what.element << 32;
+}
+
 static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
 {
     struct tt_packed *packed;
@@ -224,7 +238,7 @@ static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_p
     tutti_status status = shape_of(team, &packed->request, &prepared);
     if (status == TUTTI_OK) status = plan_of(team, &packed->request, prepared, plan);
     if (status == TUTTI_OK)
-        (*plan)->packed = packed;
+        name_packed(*plan, rq, packed);
     else
         tt_packed_free(packed);
     return status;

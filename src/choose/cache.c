@@ -9,27 +9,6 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-/* Of an allgatherv: of all pieces together. */
-static int64_t bytes_told(const struct tt_call *c, int p)
-{
-    int64_t n = c->n;
-    if (c->coll == TT_COLL_allgatherv)
-        for (int r = 0; r < p; r++) n += c->out_counts[r];
-    return n * c->sz;
-}
-
-static struct tt_what what_of(const struct tt_call *c, int p, const char *algorithm)
-{
-    struct tt_what w = {.coll = (int32_t)c->coll,
-                        .type = (int32_t)tt_type_shape(c->type),
-                        .op = (int32_t)c->op,
-                        .root = c->root,
-                        .in_order = !c->commutes,
-                        .bytes = bytes_told(c, p)};
-    memccpy(w.algorithm, algorithm, 0, sizeof w.algorithm);
-    return w;
-}
-
 /* FNV-1a. */
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 {
@@ -55,8 +34,8 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
 static void log_choice(const struct tt_prepared *p, const struct tt_team *team, bool forced)
 {
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
-    char text[96];
-    tt_log("choice: %s on %d ranks (%s), %lld bytes of plan",
+    char text[TT_WHAT_TEXT];
+    tt_log("choice: %s for %s on %d ranks (%s), %lld bytes of plan", p->plan->algorithm,
            tt_what_text(&p->what, text, sizeof text), team->map.p,
            forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
 }
@@ -119,7 +98,7 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     p->uses = 1;
     set_sizes(p, call, team);
     p->shape = fingerprint(call, team->map.p, algorithm->name);
-    p->what = what_of(call, team->map.p, algorithm->name);
+    p->what = tt_what_of(call, team->map.p, (uint32_t)p->shape);
     log_choice(p, team, forced);
     *prepared = p;
     return TUTTI_OK;

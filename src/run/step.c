@@ -134,25 +134,26 @@ static const struct tt_what *what_of(const struct tt_team *t, int rank, uint64_t
 static bool differs(const struct tt_team *t, int peer, uint64_t k)
 {
     const struct tt_what *theirs = what_of(t, peer, k), *mine = what_of(t, t->me, k);
-    return theirs && mine && memcmp(theirs, mine, sizeof *mine) != 0;
+    return theirs && mine && theirs->print != mine->print;
 }
 
 /* Ranks that wait for nobody in a call may find out only in a later one: the first call that differs is
- * the one to tell. */
+ * the one to name. Calls whose arguments are equal as far as their text goes differ in counts beyond
+ * those that it shows. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
-    char theirs[96], mine[96];
+    char theirs[TT_WHAT_TEXT], mine[TT_WHAT_TEXT];
     while (k < now && !differs(t, peer, k)) k++;
     int slot = tt_team_slot(t, k);
     tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
     tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
-    const char *does = k == now ? "calls" : "called";
-    if (strcmp(theirs, mine) == 0)
-        return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d %s %s with different counts", peer,
-                       t->me, k == now ? "call" : "called", mine);
-    return tt_fail(TUTTI_ERR_MISMATCH, "rank %d %s %s where rank %d %s %s", peer, does, theirs,
-                   t->me, does, mine);
+    if (strcmp(theirs, mine) != 0)
+        return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s", peer,
+                       theirs, t->me, mine);
+    bool counts = differs(t, peer, k);
+    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s%s", peer, t->me, mine,
+                   counts ? ", but with different counts" : " after calls that did not match");
 }
 
 /* What I give to rank r is what it expects, and the other way round. */

@@ -202,43 +202,6 @@ tutti_status tt_team_leave(struct tt_team *t)
     return t->broken == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
 }
 
-/* ---- What is called ---- */
-
-static bool has_op(const struct tt_what *w)
-{
-    return tt_coll_has_op((enum tt_coll)w->coll);
-}
-
-/* What derived types pack to has no name but its number. */
-static const char *type_text(const struct tt_what *w, char *buffer, size_t n)
-{
-    if (w->type < TUTTI_TYPE_USER) return tt_type_name((tutti_type)w->type);
-    snprintf(buffer, n, "%s-%07x", tt_type_name((tutti_type)w->type),
-             (unsigned)(w->type - TUTTI_TYPE_USER_END));
-    return buffer;
-}
-
-char *tt_what_text(const struct tt_what *w, char *buffer, size_t n)
-{
-    char bytes[24], type[24], root[24] = "";
-    const char *order = w->in_order && tt_op_commutes((tutti_op)w->op) ? "/order=rank" : "";
-    if (w->coll < 0 || w->coll >= TT_COLLS) {
-        snprintf(buffer, n, "something else");
-        return buffer;
-    }
-    const char *coll = tt_coll_name((enum tt_coll)w->coll);
-    int name = (int)strnlen(w->algorithm, sizeof w->algorithm);
-    tt_print_size(bytes, w->bytes);
-    if (tt_coll_has_root((enum tt_coll)w->coll)) snprintf(root, sizeof root, "/root=%d", w->root);
-    if (w->coll == TT_COLL_barrier)
-        snprintf(buffer, n, "%s by %.*s", coll, name, w->algorithm);
-    else
-        snprintf(buffer, n, "%s/%s%s%s/%s%s%s by %.*s", coll, type_text(w, type, sizeof type),
-                 has_op(w) ? "/" : "", has_op(w) ? tt_op_name((tutti_op)w->op) : "", bytes, root,
-                 order, name, w->algorithm);
-    return buffer;
-}
-
 /* ---- Failure ---- */
 
 tutti_status tt_team_error(struct tt_team *t)

@@ -26,6 +26,7 @@
 #include "fabric/fabric.h"
 #include "msg/channel.h"
 #include "plan/plan.h"
+#include "run/what.h"
 #include "topo/map.h"
 
 /* A signal line. signal: (k / S + 1) << 32 | flag value. shape: likewise, with a fingerprint of this call
@@ -51,18 +52,6 @@ struct tt_opening {
 };
 
 _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
-
-/* What this rank calls, for the message when calls do not match. */
-struct tt_what {
-    _Alignas(TT_LINE) int32_t coll;
-    int32_t type, op, root;
-    int64_t bytes;
-    bool in_order; /* operands in rank order */
-    char algorithm[24];
-};
-_Static_assert(sizeof(struct tt_what) == TT_LINE, "layout() counts on it");
-/* "allreduce/f64/sum/8 by flat", into a buffer of n bytes; returns it. Whatever the line holds. */
-char *tt_what_text(const struct tt_what *what, char *buffer, size_t n);
 
 struct tt_segment_opening {
     tt_address at[2]; /* IN OUT */
@@ -124,7 +113,7 @@ struct tt_team {
     uint32_t looks;          /* in vain, of those that wait */
     uint32_t history;        /* fingerprint of all that has run */
     tutti_status broken;     /* not OK: nothing works on this team any more */
-    char broken_text[192];
+    char broken_text[384];
     bool reported; /* a call on this team has told it, or tutti_advance has */
     bool given_up; /* broken, and this rank touches no other member's block any more */
     bool deserted; /* given up by all living members: nobody touches this rank's block */

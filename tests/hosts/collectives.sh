@@ -27,7 +27,7 @@ done
 # These hosts are containers of one machine, which all ranks know of each other.
 on_hosts -x TUTTI_LOG=choice "$TUTTI_BUILD/tests/tools-rank" exchange >out 2>err || fail 'exchange'
 [ "$(lines '^exchanged 1, short queues$')" -eq 8 ] || fail 'not all have short queues'
-grep -q 'bcast.*256K.* by logical' err || fail 'another bcast is chosen than between containers'
+grep -q 'choice: logical for bcast(n=262144 of u8' err || fail 'another bcast is chosen than between containers'
 on_hosts "$TUTTI_BUILD/tests/test-run-conform-threads" >out 2>err || fail 'conform'
 [ "$(lines '^8 ranks: [0-9]{3,} cases$')" -eq 1 ] || fail 'conform did not say how many cases'
 cat out

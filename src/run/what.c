@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A call as its user wrote it: names and numbers of the public interface, elements and not bytes.
+ */
+#include "run/what.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "type/layout.h"
+#include "type/type.h"
+
+/* ---- From the call ---- */
+
+static uint16_t flags_of(const struct tt_call *c)
+{
+    bool counts = c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter;
+    return (uint16_t)((tt_coll_has_op(c->coll) && !c->commutes ? TT_WHAT_IN_ORDER : 0) |
+                      (c->in_place ? TT_WHAT_IN_PLACE : 0) | (c->shared ? TT_WHAT_SHARED : 0) |
+                      (counts ? TT_WHAT_COUNTS : 0));
+}
+
+struct tt_what tt_what_of(const struct tt_call *c, int p, uint32_t print)
+{
+    struct tt_what w = {.coll = (int16_t)c->coll,
+                        .flags = flags_of(c),
+                        .type = (int32_t)tt_type_shape(c->type),
+                        .op = (int32_t)c->op,
+                        .root = c->root,
+                        .n = c->n,
+                        .print = print};
+    if (!(w.flags & TT_WHAT_COUNTS)) return w;
+    w.n = 0;
+    for (int r = 0; r < p; r++) w.n += c->out_counts[r];
+    for (int r = 0; r < p && r < TT_WHAT_FIRST; r++) w.counts[r] = c->out_counts[r];
+    for (int r = p; r < TT_WHAT_FIRST; r++) w.counts[r] = -1; /* there is no such rank */
+    return w;
+}
+
+/* ---- To a text ---- */
+
+/* A text that grows as far as there is room. */
+struct text {
+    char *at;
+    size_t room;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *to, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(to->at, to->room, format, args);
+    va_end(args);
+    size_t used = n < 0 ? 0 : tt_min((size_t)n, to->room - 1);
+    to->at += used;
+    to->room -= used;
+}
+
+/* A derived type has no name: what it consists of is what has to match, of which there is a hash where
+ * it is of several basic types. */
+static void add_type(struct text *to, const struct tt_what *w)
+{
+    bool basic = w->type >= 0 && w->type < TUTTI_TYPES;
+    if (basic && w->element == 0)
+        add(to, "%s", tt_type_name((tutti_type)w->type));
+    else if (basic)
+        add(to, "a derived type of %d %s", w->element / (int)tutti_type_size((tutti_type)w->type),
+            tt_type_name((tutti_type)w->type));
+    else
+        add(to, "a derived type of %d bytes (layout %07x)", w->element,
+            (unsigned)(w->type - TUTTI_TYPE_USER_END));
+}
+
+static void add_counts(struct text *to, const struct tt_what *w)
+{
+    add(to, "counts=");
+    for (int i = 0; i < TT_WHAT_FIRST && w->counts[i] >= 0; i++)
+        add(to, "%s%lld", i ? "," : "", (long long)w->counts[i]);
+    int64_t more = w->n;
+    for (int i = 0; i < TT_WHAT_FIRST && w->counts[i] >= 0; i++) more -= w->counts[i];
+    if (w->counts[TT_WHAT_FIRST - 1] >= 0 && more > 0)
+        add(to, ",... (%lld in all)", (long long)w->n);
+    add(to, " of ");
+}
+
+/* An alltoallv has counts which are compared pair by pair: they are named apart. */
+static void add_arguments(struct text *to, const struct tt_what *w)
+{
+    enum tt_coll coll = (enum tt_coll)w->coll;
+    if (coll == TT_COLL_barrier) return;
+    if (w->flags & TT_WHAT_COUNTS)
+        add_counts(to, w);
+    else if (coll != TT_COLL_alltoallv)
+        add(to, "n=%lld of ", (long long)w->n);
+    add_type(to, w);
+    if (tt_coll_has_op(coll)) add(to, ", %s", tt_op_name((tutti_op)w->op));
+    if (tt_coll_has_root(coll)) add(to, ", root %d", w->root);
+    if (w->flags & TT_WHAT_IN_ORDER) add(to, ", in rank order");
+    if (w->flags & TT_WHAT_IN_PLACE) add(to, ", in place");
+    if (w->flags & TT_WHAT_SHARED) add(to, ", shared");
+}
+
+char *tt_what_text(const struct tt_what *what, char *buffer, size_t n)
+{
+    struct text to = {buffer, n};
+    struct tt_what w = *what; /* its owner may write to it meanwhile */
+    if (w.coll < 0 || w.coll >= TT_COLLS) {
+        add(&to, "something else");
+        return buffer;
+    }
+    add(&to, "%s(", tt_coll_name((enum tt_coll)w.coll));
+    add_arguments(&to, &w);
+    add(&to, ")");
+    return buffer;
+}
