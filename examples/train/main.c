@@ -239,13 +239,18 @@ static bool write_model(const struct job *job)
     return false;
 }
 
-enum { TRAINED = 1, WRITTEN = 2 };
+enum { TRAINED = 1, SOUND = 2 };
 
-/* What this rank can say for itself; the AND of it is what can be said of all. */
+/* What this rank can say for itself; the AND of it is what can be said of all. An error that is no peer's failure would come
+ * again with fewer ranks, so it ends the training. Others may then wait in a collective that this rank has not entered. */
 static int64_t try(struct job *job)
 {
-    if (train(job) != TUTTI_OK) return WRITTEN;
-    return TRAINED | (write_model(job) ? WRITTEN : 0);
+    tutti_status status = train(job);
+    if (status == TUTTI_OK) return TRAINED | (write_model(job) ? SOUND : 0);
+    if (status == TUTTI_ERR_PEER) return SOUND;
+    complain(job, "cannot go on");
+    if (tutti_team_revoke(job->team) != TUTTI_OK) complain(job, "cannot revoke the team");
+    return 0;
 }
 
 /* Whoever saw an error, and whoever saw none because its part was done before: all come here, and all leave it alike. When
@@ -257,7 +262,7 @@ static bool train_on(struct job *job)
         if (tutti_team_agree(job->team, &all, NULL) != TUTTI_OK) {
             return complain(job, "cannot agree");
         }
-        if (!(all & WRITTEN)) return false;
+        if (!(all & SOUND)) return false;
         if (all & TRAINED) return true;
         if (!shrink(job)) return false;
     }

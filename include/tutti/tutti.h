@@ -114,13 +114,15 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  * what they start later; teams without it go on. Those that are left may then agree on what to do, and go on as a
  * team of their own:
  *
- *     int64_t good = work(team) == TUTTI_OK;            on some ranks it may have succeeded
+ *     int64_t good = work(team) == TUTTI_OK;            else TUTTI_ERR_PEER; on some ranks it may have succeeded
  *     tutti_team_agree(team, &good, NULL);              did it everywhere?
  *     if (!good) {
  *         tutti_team_shrink(team, &rest);
  *         tutti_team_free(team);                        unless it is the world
  *         team = rest;                                  and once more
  *     }
+ *
+ * An error that is no peer's failure would come again on the new team: docs/recovery.md has a whole program, which ends then.
  *
  * Who starts the program must let the others live when a rank dies: `tutti run --on-failure=continue`.
  *

@@ -12,8 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# shellcheck disable=SC2016
-sed -n '/^```c$/,/^```$/p' "$TUTTI_SOURCE/docs/recovery.md" | sed '1d;$d' >app.c
+python3 "$TUTTI_SOURCE/tests/project/documents.py" --program "$TUTTI_SOURCE/docs/recovery.md" >app.c
 [ -s app.c ]
 "$CC" -Wall -Wextra -Werror -I"$TUTTI_SOURCE/include" app.c -o app -L"$TUTTI_BUILD/lib" -ltutti \
     -Wl,-rpath,"$TUTTI_BUILD/lib"
@@ -33,3 +32,18 @@ done
 status=0
 TUTTI_FAULT=kill,rank=1,after=1 tutti run -n 4 ./app >out 2>err || status=$?
 [ $status -eq 137 ]
+
+# An error that is no death ends all, whether one rank has it or each, though the launcher lets them live.
+refused='TUTTI_ALGORITHM: .*nonsense'
+for who in 2 '[0-3]'; do
+    status=0
+    # shellcheck disable=SC2016
+    tutti run -n 4 --timeout 100 --on-failure=continue bash -c '
+        case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
+        exec ./app' >out 2>err || status=$?
+    if [ $status -ne 1 ] || [ -s out ] || ! grep -q "$refused" err; then
+        echo "recovery: an error of rank $who ended with $status"
+        cat out err
+        exit 1
+    fi
+done

@@ -127,6 +127,18 @@ TUTTI_FAULT=kill,rank=1,after=40 tutti run -n 3 -- train "${small[@]}" -o model 
     die 'the cause is not told'
 if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 
+# An error that is no death would come again: it ends all, whether one rank has it or each.
+for who in 1 '[0-2]'; do
+    status=0
+    # shellcheck disable=SC2016
+    tutti run -n 3 --timeout 100 --on-failure=continue bash -c '
+        case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
+        exec train -n 600 -s 60 -q --resilient -o model' >out 2>err || status=$?
+    [ $status -eq 2 ] || die "exit status $status, an error of rank $who"
+    grep -q '^train: rank 1: cannot go on: .*nonsense' err || die "not told of the error of rank $who"
+done
+if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
+
 # refused MESSAGE ARG...
 refused() {
     local status=0
