@@ -279,7 +279,7 @@ int tt_bench_main(int argc, char **argv)
                "rank.\v" TT_PROBLEM_HELP,
     };
     struct arguments arguments = {.time_ns = 300000000};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    tt_arg_parse(&argp, argc, argv, 0, &arguments);
     if (!all_fit(&arguments)) return TT_EXIT_USAGE;
     if (arguments.json && !tt_json_writable(arguments.json)) return TT_EXIT_FAILED;
     return run_all(&arguments);

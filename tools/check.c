@@ -228,7 +228,7 @@ int tt_check_main(int argc, char **argv)
                " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
     };
     struct arguments a = {.first_p = 1, .last_p = RANKS, .window = tt_team_window()};
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    tt_arg_parse(&argp, argc, argv, 0, &a);
     int coll = coll_named(a.what);
     bool many = coll >= 0 || strcmp(a.what, "all") == 0;
     if (many && a.one_machine)

@@ -30,14 +30,15 @@ int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv);
 /* Of "h1,h2:4" the one after this; NULL: it is the last. */
 const char *tt_next_host(const char *host);
 
+/* argp_parse, for the arguments of a subcommand: takes -h for --help, and answers an option that is
+ * not there with the name of the nearest. flags: ARGP_IN_ORDER where a program's arguments follow. */
+void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
  * option's name, and exits. */
 int64_t tt_arg_number(const struct argp_state *state, const char *option, const char *text,
                       int64_t least, int64_t most);
 /* Seconds in ns, more than 0; fractions are allowed. */
 int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const char *text);
-
-/* The word among `words` (n of them) that is most like `text`; NULL if none is much like it. */
-const char *tt_nearest(const char *text, const char *const *words, size_t n);
 
 #endif

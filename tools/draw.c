@@ -250,7 +250,7 @@ int tt_draw_main(int argc, char **argv)
                                    .last = TT_PROBLEM_RANKS,
                                    .from = -1,
                                    .to = -1}};
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    tt_arg_parse(&argp, argc, argv, 0, &a);
     int code = a.trace ? draw_trace(&a) : draw_problem(&a);
     free(a.words);
     return code;

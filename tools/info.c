@@ -3,17 +3,22 @@
  * `tutti info`: what this machine has, what it forbids, and what is used instead. Everything is
  * tried, not looked up.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <hwloc.h>
 #include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
+#include "base/settings.h"
 #include "boot/pmix.h"
 #include "command.h"
 #include "fabric/fabric.h"
@@ -21,18 +26,86 @@
 #include "run/team.h"
 #include "type/type.h"
 
+/* What is told goes to standard output a line each, or into an object of JSON. */
+static struct {
+    cJSON *all, *section; /* all: NULL: for people */
+} report;
+
+static void begin_section(const char *name)
+{
+    if (report.all)
+        report.section = cJSON_AddObjectToObject(report.all, name);
+    else
+        printf("%s\n", name);
+}
+
+/* The key of a line in JSON: "L1 cache" is l1_cache. */
+static void key_of(const char *name, char key[32])
+{
+    snprintf(key, 32, "%s", name);
+    for (char *c = key; *c; c++) *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
+}
+
+/* A line for people; in JSON the same as a string. */
 static void line(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *name, const char *format, ...)
 {
+    char text[512], key[32];
     va_list args;
     va_start(args, format);
-    printf("  %-12s ", name);
-    vprintf(format, args);
-    printf("\n");
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    key_of(name, key);
+    if (report.all)
+        cJSON_AddStringToObject(report.section, key, text);
+    else
+        printf("  %-12s %s\n", name, text);
+}
+
+/* A line about something that works here or not; in JSON an object that says whether, and the text. */
+static void whether(const char *name, bool works, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void whether(const char *name, bool works, const char *format, ...)
+{
+    char text[512], key[32];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!report.all) {
+        printf("  %-12s %s\n", name, text);
+        return;
+    }
+    key_of(name, key);
+    cJSON *object = cJSON_AddObjectToObject(report.section, key);
+    cJSON_AddBoolToObject(object, "works", works);
+    cJSON_AddStringToObject(object, "text", text);
+}
+
+/* A number for programs; people are told it in a sentence. */
+static void number(const char *key, int64_t value)
+{
+    if (report.all) cJSON_AddNumberToObject(report.section, key, (double)value);
 }
 
 /* ---- Machine ---- */
+
+static void say_cache(const char *name, int n, hwloc_obj_t cache)
+{
+    char size[24];
+    int64_t bytes = (int64_t)cache->attr->cache.size;
+    int processors = hwloc_bitmap_weight(cache->cpuset);
+    if (!report.all) {
+        line(name, "%d of %s (processors at each: %d)", n, tt_print_size(size, bytes), processors);
+        return;
+    }
+    char key[32];
+    key_of(name, key);
+    cJSON *object = cJSON_AddObjectToObject(report.section, key);
+    cJSON_AddNumberToObject(object, "n", n);
+    cJSON_AddNumberToObject(object, "bytes", (double)bytes);
+    cJSON_AddNumberToObject(object, "processors_at_each", processors);
+}
 
 static void say_caches(hwloc_topology_t topology)
 {
@@ -43,33 +116,46 @@ static void say_caches(hwloc_topology_t topology)
                   {HWLOC_OBJ_L2CACHE, "L2 cache"},
                   {HWLOC_OBJ_L3CACHE, "L3 cache"}};
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        char size[24];
         int n = hwloc_get_nbobjs_by_type(topology, levels[i].type);
         hwloc_obj_t cache = n > 0 ? hwloc_get_obj_by_type(topology, levels[i].type, 0) : NULL;
-        if (!cache) continue;
-        line(levels[i].name, "%d of %s (processors at each: %d)", n,
-             tt_print_size(size, (int64_t)cache->attr->cache.size),
-             hwloc_bitmap_weight(cache->cpuset));
+        if (cache) say_cache(levels[i].name, n, cache);
     }
+}
+
+static void say_cores(hwloc_topology_t topology)
+{
+    int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    int processors = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    if (!report.all) line("cores", "%d (processors: %d)", cores, processors);
+    number("cores", cores);
+    number("processors", processors);
+}
+
+static void say_usable(void)
+{
+    int usable = tt_usable_cores();
+    if (!report.all)
+        line("usable", "processors: %d (affinity, cpuset, and the cgroup's cpu.max)", usable);
+    number("usable_processors", usable);
 }
 
 static void say_machine(void)
 {
     struct utsname host;
     hwloc_topology_t topology;
-    printf("machine\n");
+    long page = sysconf(_SC_PAGESIZE);
+    begin_section("machine");
     if (uname(&host) == 0) line("system", "%s %s, %s", host.sysname, host.release, host.machine);
     if (hwloc_topology_init(&topology) != 0) return;
     if (hwloc_topology_load(topology) == 0) {
-        line("cores", "%d (processors: %d)", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE),
-             hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU));
+        say_cores(topology);
         say_caches(topology);
     }
     hwloc_topology_destroy(topology);
-    line("usable", "processors: %d (affinity, cpuset, and the cgroup's cpu.max)",
-         tt_usable_cores());
-    line("page", "%ld bytes; huge pages are not asked for", sysconf(_SC_PAGESIZE));
-    line("kernels", "%s (reductions)", tt_reduce_isa());
+    say_usable();
+    if (!report.all) line("page", "%ld bytes; huge pages are not asked for", page);
+    number("page_bytes", page);
+    line("kernels", report.all ? "%s" : "%s (reductions)", tt_reduce_isa());
 }
 
 /* ---- Transports ---- */
@@ -78,56 +164,64 @@ static void say_memory(void)
 {
     struct tt_segment segment;
     if (tt_segment_create(&segment, 2, false) == TUTTI_OK) {
-        line("shm", "between processes, through a memfd");
+        whether("shm", true, "between processes, through a memfd");
         tt_segment_close(&segment);
     } else {
-        line("shm", "not here: %s; threads and single processes work", tutti_error());
+        whether("shm", false, "not here: %s; threads and single processes work", tutti_error());
     }
+}
+
+static bool cma_is_wanted(void)
+{
+    return tt_setting_int("TUTTI_CMA", 1, 0, 1) != 0;
 }
 
 static void say_cma(void)
 {
-    const char *why =
-        tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0 ? "TUTTI_CMA=0" : tt_cma_forbidden();
+    const char *why = cma_is_wanted() ? tt_cma_forbidden() : "TUTTI_CMA=0";
     if (why)
-        line("CMA", "forbidden (%s): data goes through windows in shared memory instead", why);
+        whether("CMA", false, "forbidden (%s): data goes through windows in shared memory instead",
+                why);
     else
-        line("CMA",
-             "allowed: reading 64 KiB of a peer's memory (process_vm_readv) takes %d times as "
-             "long as shared memory",
-             tt_cost_alone());
+        whether("CMA", true,
+                "allowed: reading 64 KiB of a peer's memory (process_vm_readv) takes %d times as "
+                "long as shared memory",
+                tt_cost_alone());
 }
 
 static void say_ucx(void)
 {
     const char *version;
     if (tt_wire_ucx_version(&version) == TUTTI_OK)
-        line("ucx", "%s: between machines", version);
+        whether("ucx", true, "%s: between machines", version);
     else
-        line("ucx", "not here: %s", tutti_error());
+        whether("ucx", false, "not here: %s", tutti_error());
 }
 
 static void say_launchers(void)
 {
     const char *version;
     if (tt_pmix_version(&version) == TUTTI_OK)
-        line("PMIx", "there (%s): jobs may be started by mpirun, prun, srun", version);
+        whether("PMIx", true, "there (%s): jobs may be started by mpirun, prun, srun", version);
     else
-        line("PMIx", "not here: %s", tutti_error());
+        whether("PMIx", false, "not here: %s", tutti_error());
 }
 
 static void say_transports(void)
 {
     char size[24];
-    printf("transports\n");
-    line("self", "a job of one rank");
-    line("thread", "between threads of one process, by plain loads");
+    begin_section("transports");
+    whether("self", true, "a job of one rank");
+    whether("thread", true, "between threads of one process, by plain loads");
     say_memory();
     say_cma();
     say_launchers();
     say_ucx();
-    line("window", "%s bytes for each rank in each of %d slots",
-         tt_print_size(size, tt_team_window()), TT_SLOTS);
+    if (!report.all)
+        line("window", "%s bytes for each rank in each of %d slots",
+             tt_print_size(size, tt_team_window()), TT_SLOTS);
+    number("window_bytes", tt_team_window());
+    number("slots", TT_SLOTS);
 }
 
 /* ---- Waiting ---- */
@@ -135,29 +229,129 @@ static void say_transports(void)
 static void say_membarrier(void)
 {
     long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-    if (commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED))
-        line("membarrier", "there: who sleeps pays for the fence, who signals does not");
+    bool works = commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (works)
+        whether("membarrier", true, "there: who sleeps pays for the fence, who signals does not");
     else
-        line("membarrier", "not here (%s): who signals fences each time",
-             commands < 0 ? strerror(errno) : "not its expedited kind");
+        whether("membarrier", false, "not here (%s): who signals fences each time",
+                commands < 0 ? strerror(errno) : "not its expedited kind");
 }
 
 static void say_waiting(void)
 {
-    printf("waiting\n");
     struct tt_patience patience = tt_patience_for(2, tt_usable_cores());
-    line("looks", "%d, then %d yields, then sleep (2 ranks)", patience.spins, patience.yields);
+    begin_section("waiting");
+    if (!report.all)
+        line("looks", "%d, then %d yields, then sleep (2 ranks)", patience.spins, patience.yields);
+    number("spins", patience.spins);
+    number("yields", patience.yields);
     say_membarrier();
+}
+
+/* ---- Settings ---- */
+
+/* What holds where the environment says nothing, and how that came to be. */
+struct otherwise {
+    char value[64];
+    const char *from;
+};
+
+static struct otherwise otherwise_of(const struct tt_known_setting *setting)
+{
+    struct tt_patience patience = tt_patience_for(2, tt_usable_cores());
+    struct otherwise o = {.from = "default"};
+    const char *name = setting->name;
+    snprintf(o.value, sizeof o.value, "%s", setting->otherwise);
+    if (strcmp(name, "TUTTI_READ_COST") == 0 && cma_is_wanted() && !tt_cma_forbidden()) {
+        o.from = "measured";
+        snprintf(o.value, sizeof o.value, "%d", tt_cost_alone());
+    } else if (strcmp(name, "TUTTI_FILL") == 0) {
+        o = (struct otherwise){"by each ring when it is used", "measured"};
+    } else if (strcmp(name, "TUTTI_SPINS") == 0) {
+        snprintf(o.value, sizeof o.value, "%d (2 ranks)", patience.spins);
+    } else if (strcmp(name, "TUTTI_YIELDS") == 0) {
+        snprintf(o.value, sizeof o.value, "%d (2 ranks)", patience.yields);
+    } else if (strcmp(name, "TUTTI_ISA") == 0) {
+        snprintf(o.value, sizeof o.value, "%s", tt_reduce_isa());
+    }
+    return o;
+}
+
+static const char *const rules[] = {
+    [TT_SETTING_OWN] = "",
+    [TT_SETTING_SAME] = "the same on all ranks",
+    [TT_SETTING_AGREED] = "agreed by all ranks",
+};
+
+static void say_setting(const struct tt_known_setting *setting)
+{
+    struct otherwise o = otherwise_of(setting);
+    bool set = tt_setting_in_force(setting);
+    const char *value = set ? tt_setting(setting->name) : o.value;
+    const char *from = set ? "environment" : o.from, *rule = rules[setting->rule];
+    if (!report.all) {
+        printf("  %-20s %-32s %s%s%s\n", setting->name, value, from, *rule ? "; " : "", rule);
+        return;
+    }
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "name", setting->name);
+    cJSON_AddStringToObject(row, "value", value);
+    cJSON_AddStringToObject(row, "from", from);
+    cJSON_AddBoolToObject(row, "same", setting->rule == TT_SETTING_SAME);
+    cJSON_AddBoolToObject(row, "agreed", setting->rule == TT_SETTING_AGREED);
+    cJSON_AddStringToObject(row, "does", setting->does);
+    cJSON_AddItemToArray(report.section, row);
+}
+
+static void say_settings(void)
+{
+    if (report.all)
+        report.section = cJSON_AddArrayToObject(report.all, "settings");
+    else
+        printf("settings\n");
+    for (int i = 0; i < tt_settings_n; i++) say_setting(&tt_settings[i]);
+}
+
+/* ---- The whole ---- */
+
+enum { OPTION_JSON = 256 };
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "as a JSON object", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    if (key == ARGP_KEY_ARG) argp_error(state, "there is nothing to do with '%s'", arg);
+    if (key != OPTION_JSON) return ARGP_ERR_UNKNOWN;
+    report.all = cJSON_CreateObject();
+    return 0;
+}
+
+static bool print_json(void)
+{
+    char *text = cJSON_Print(report.all);
+    bool printed = text && puts(text) >= 0;
+    free(text);
+    cJSON_Delete(report.all);
+    return printed;
 }
 
 int tt_info_main(int argc, char **argv)
 {
     static const struct argp argp = {
-        .doc = "Tells what this machine has, what is forbidden here, and what is used instead."};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    printf("tutti %s\n", tutti_version());
+        .options = options,
+        .parser = parse,
+        .doc = "Tells what this machine has, what is forbidden here, what is used instead, and "
+               "which settings are in force, with where each comes from."};
+    tt_arg_parse(&argp, argc, argv, 0, NULL);
+    if (report.all)
+        cJSON_AddStringToObject(report.all, "version", tutti_version());
+    else
+        printf("tutti %s\n", tutti_version());
     say_machine();
     say_transports();
     say_waiting();
-    return TT_EXIT_OK;
+    say_settings();
+    return !report.all || print_json() ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -1,92 +1,268 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti list`: the table of algorithms, for people or as JSON.
+ * `tutti list`: the table of algorithms, or those of it that were asked for, for people or as JSON.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "choose/choose.h"
 #include "coll/coll.h"
 #include "command.h"
 #include "json.h"
+#include "plan/words.h"
+#include "problem.h"
 
-enum { OPTION_JSON = 256, COLUMNS = 5 };
+enum { OPTION_JSON = 256, OPTION_FOR, OPTION_APPLICABLE, OPTION_SOURCES, OPTION_NAMES };
 
-static const char *const titles[COLUMNS] = {"collective", "name", "cost", "applies", "source"};
-
-static const char *cell(const struct tt_algorithm *a, int column)
-{
-    const char *const cells[COLUMNS] = {tt_coll_name(a->coll), a->name, a->cost, a->applies,
-                                        a->source};
-    return cells[column];
-}
-
-static void print_line(const struct tt_algorithm *a, const int width[COLUMNS])
-{
-    for (int c = 0; c < COLUMNS; c++)
-        printf("%-*s%s", c + 1 < COLUMNS ? width[c] + 2 : 0, cell(a, c),
-               c + 1 < COLUMNS ? "" : "\n");
-}
-
-static void print_table(void)
-{
-    int width[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++) {
-        width[c] = (int)strlen(titles[c]);
-        for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-            width[c] = (int)tt_max(width[c], (int64_t)strlen(cell(*a, c)));
-    }
-    for (int c = 0; c < COLUMNS; c++)
-        printf("%-*s%s", c + 1 < COLUMNS ? width[c] + 2 : 0, titles[c],
-               c + 1 < COLUMNS ? "" : "\n");
-    for (int coll = 0; coll < TT_COLLS; coll++)
-        for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-            if ((int)(*a)->coll == coll) print_line(*a, width);
-}
-
-static int print_json(void)
-{
-    cJSON *rows = cJSON_CreateArray();
-    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", (*a)->name);
-        cJSON_AddStringToObject(row, "collective", tt_coll_name((*a)->coll));
-        cJSON_AddStringToObject(row, "applies", (*a)->applies);
-        cJSON_AddStringToObject(row, "cost", (*a)->cost);
-        cJSON_AddStringToObject(row, "source", (*a)->source);
-        cJSON_AddItemToArray(rows, row);
-    }
-    return tt_json_write(rows, "-") ? TT_EXIT_OK : TT_EXIT_FAILED;
-}
+struct arguments {
+    bool json, applicable, sources, names;
+    const char *problem, **word; /* collectives and algorithms */
+    int words;
+    struct tt_case c; /* of the problem, with the algorithm that is chosen for it */
+};
 
 static const struct argp_option options[] = {
+    {"for", OPTION_FOR, "PROBLEM", 0,
+     "those of its collective, with whether they apply to it here, and why not", 0},
+    {"applicable", OPTION_APPLICABLE, NULL, 0, "with --for: only those that apply", 0},
+    {"sources", OPTION_SOURCES, NULL, 0, "where each comes from, too", 0},
+    {"names", OPTION_NAMES, NULL, 0, "only collective and algorithm, one pair a line", 0},
     {"json", OPTION_JSON, NULL, 0, "as a JSON array of rows", 0},
     {0},
 };
 
+/* ---- What was asked for ---- */
+
+static bool is_algorithm(const char *word)
+{
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        if (strcmp((*a)->name, word) == 0) return true;
+    return false;
+}
+
+static bool is_collective(const char *word)
+{
+    return tt_word_find(&tt_coll_words, word, strlen(word)) >= 0;
+}
+
+static void check_word(const struct argp_state *state, const char *word)
+{
+    const char *names[256];
+    size_t n = 0;
+    if (is_algorithm(word) || is_collective(word)) return;
+    for (int coll = 0; coll < TT_COLLS; coll++) names[n++] = tt_coll_name((enum tt_coll)coll);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a && n < 256; a++)
+        names[n++] = (*a)->name;
+    const char *nearest = tt_nearest(word, names, n);
+    if (nearest)
+        argp_error(state, "'%s' is neither a collective nor an algorithm; did you mean '%s'?", word,
+                   nearest);
+    else
+        argp_error(state, "'%s' is neither a collective nor an algorithm", word);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    if (key == ARGP_KEY_ARG) argp_error(state, "there is nothing to do with '%s'", arg);
-    if (key != OPTION_JSON) return ARGP_ERR_UNKNOWN;
-    *(bool *)state->input = true;
-    return 0;
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPTION_JSON: a->json = true; return 0;
+    case OPTION_FOR: a->problem = arg; return 0;
+    case OPTION_APPLICABLE: a->applicable = true; return 0;
+    case OPTION_SOURCES: a->sources = true; return 0;
+    case OPTION_NAMES: a->names = true; return 0;
+    case ARGP_KEY_ARG:
+        check_word(state, arg);
+        a->word[a->words++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (a->applicable && !a->problem) argp_error(state, "--applicable wants --for PROBLEM");
+        if (a->json && a->names) argp_error(state, "--json and --names are two forms: one of them");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
 }
+
+/* ---- Which rows ---- */
+
+/* Why it does not apply to the problem; NULL: it does, or there is none. */
+static const char *refusal(const struct arguments *a, const struct tt_algorithm *algorithm)
+{
+    if (!a->problem) return NULL;
+    struct tt_call call = tt_problem_call(&a->c.problem, 0, a->c.room);
+    return algorithm->refuse(&call, &a->c.map);
+}
+
+/* A row has to be of one of the collectives, if some are named, and of one of the algorithms. */
+static bool is_named(const struct arguments *a, const struct tt_algorithm *algorithm)
+{
+    bool colls = false, names = false, coll = false, name = false;
+    for (int i = 0; i < a->words; i++) {
+        bool of_coll = is_collective(a->word[i]);
+        colls = colls || of_coll;
+        names = names || !of_coll;
+        coll = coll || strcmp(a->word[i], tt_coll_name(algorithm->coll)) == 0;
+        name = name || strcmp(a->word[i], algorithm->name) == 0;
+    }
+    return (!colls || coll) && (!names || name);
+}
+
+static bool is_wanted(const struct arguments *a, const struct tt_algorithm *algorithm)
+{
+    if (a->problem && algorithm->coll != a->c.problem.call.coll) return false;
+    if (a->applicable && refusal(a, algorithm)) return false;
+    return is_named(a, algorithm);
+}
+
+/* ---- For people: at most WIDTH columns, longer cells on several lines ---- */
+
+enum { WIDTH = 100, NAME_WIDE = 20, COST_WIDE = 42, APPLIES_WIDE = WIDTH - NAME_WIDE - COST_WIDE };
+
+/* Takes from *text what fits into the width: up to the last blank, or what there is. Returns its
+ * length. */
+static int take_piece(const char **text, int width)
+{
+    const char *begin = *text;
+    int n = (int)strlen(begin), end = n;
+    if (n > width) {
+        for (n = width; n > 0 && begin[n] != ' ';) n--;
+        if (n == 0) n = width;
+        for (end = n; begin[end] == ' ';) end++;
+    }
+    *text += end;
+    return n;
+}
+
+static void print_cells(const char *name, const char *cost, const char *applies)
+{
+    do {
+        const char *left = cost, *right = applies;
+        int n = take_piece(&cost, COST_WIDE - 2), m = take_piece(&applies, APPLIES_WIDE);
+        if (m)
+            printf("%-*s%-*.*s%.*s\n", NAME_WIDE, name, COST_WIDE, n, left, m, right);
+        else
+            printf("%-*s%.*s\n", NAME_WIDE, name, n, left);
+        name = "";
+    } while (*cost || *applies);
+}
+
+static void print_source(const char *source)
+{
+    do {
+        const char *at = source;
+        int n = take_piece(&source, WIDTH - NAME_WIDE);
+        printf("%*s%.*s\n", NAME_WIDE, "", n, at);
+    } while (*source);
+}
+
+static void print_row(const struct arguments *a, const struct tt_algorithm *algorithm)
+{
+    char name[64], applies[256];
+    const char *why = refusal(a, algorithm);
+    snprintf(name, sizeof name, "  %s", algorithm->name);
+    snprintf(applies, sizeof applies, "%s%s",
+             !a->problem                   ? algorithm->applies
+             : why                         ? "no: it "
+             : algorithm == a->c.algorithm ? "yes, and it is chosen"
+                                           : "yes",
+             why ? why : "");
+    print_cells(name, algorithm->cost, applies);
+    if (a->sources) print_source(algorithm->source);
+}
+
+/* The rows of a collective under its name. */
+static int print_collective(const struct arguments *a, enum tt_coll coll)
+{
+    int rows = 0;
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
+        if ((*at)->coll != coll || !is_wanted(a, *at)) continue;
+        if (rows++ == 0) printf("%s\n", tt_coll_name(coll));
+        print_row(a, *at);
+    }
+    return rows;
+}
+
+static int print_table(const struct arguments *a)
+{
+    int rows = 0;
+    print_cells("algorithm", "cost", a->problem ? "applies here" : "applies");
+    for (int coll = 0; coll < TT_COLLS; coll++) rows += print_collective(a, (enum tt_coll)coll);
+    return rows;
+}
+
+/* ---- For programs ---- */
+
+static int print_names(const struct arguments *a)
+{
+    int rows = 0;
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++)
+        if (is_wanted(a, *at))
+            rows += printf("%s %s\n", tt_coll_name((*at)->coll), (*at)->name) > 0;
+    return rows;
+}
+
+static cJSON *row_of(const struct arguments *a, const struct tt_algorithm *algorithm)
+{
+    const char *why = refusal(a, algorithm);
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "name", algorithm->name);
+    cJSON_AddStringToObject(row, "collective", tt_coll_name(algorithm->coll));
+    cJSON_AddStringToObject(row, "applies", algorithm->applies);
+    cJSON_AddStringToObject(row, "cost", algorithm->cost);
+    cJSON_AddStringToObject(row, "source", algorithm->source);
+    if (!a->problem) return row;
+    cJSON_AddBoolToObject(row, "applicable", !why);
+    cJSON_AddBoolToObject(row, "chosen", algorithm == a->c.algorithm);
+    if (why)
+        cJSON_AddStringToObject(row, "why", why);
+    else
+        cJSON_AddNullToObject(row, "why");
+    return row;
+}
+
+static int print_json(const struct arguments *a)
+{
+    int n = 0;
+    cJSON *rows = cJSON_CreateArray();
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
+        if (!is_wanted(a, *at)) continue;
+        cJSON_AddItemToArray(rows, row_of(a, *at));
+        n++;
+    }
+    return tt_json_write(rows, "-") ? n : -1;
+}
+
+/* ---- The whole ---- */
+
+static int print(const struct arguments *a)
+{
+    int rows = a->json ? print_json(a) : a->names ? print_names(a) : print_table(a);
+    if (rows == 0) fprintf(stderr, "tutti list: there is no such algorithm\n");
+    return rows > 0 ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
+static const char doc[] =
+    "Lists the algorithms: which collective each is for, what it costs, when it applies, and where "
+    "it comes from. With words: those of these collectives, or of these names.\v"
+    "In costs: p ranks, L bytes that a rank contributes, m bytes to each other rank, t_s the time "
+    "to start, t_w that for a byte, gamma that to reduce a byte, q slices. " TT_PROBLEM_HELP
+    " Exit status: 0 done, 1 no such algorithm, 2 wrong usage.";
 
 int tt_list_main(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc =
-            "Lists the algorithms: which collective each is for, what it costs, when it applies, "
-            "and where it comes from.\v"
-            "In costs: p ranks, L bytes that a rank contributes, m bytes to each other rank, t_s "
-            "the time to start, t_w that for a byte, gamma that to reduce a byte, q slices.",
-    };
-    bool json = false;
-    argp_parse(&argp, argc, argv, 0, NULL, &json);
-    if (json) return print_json();
-    print_table();
-    return TT_EXIT_OK;
+        .options = options, .parser = parse, .args_doc = "[COLLECTIVE|ALGORITHM...]", .doc = doc};
+    struct arguments a = {.word = tt_calloc((size_t)argc, sizeof *a.word)};
+    int code = TT_EXIT_FAILED;
+    if (!a.word) return code;
+    tt_arg_parse(&argp, argc, argv, 0, &a);
+    if (a.problem && !tt_case_open(&a.c, argv[0], a.problem, NULL))
+        code = TT_EXIT_USAGE;
+    else
+        code = print(&a);
+    if (a.problem) tt_case_close(&a.c);
+    tt_free(a.word);
+    return code;
 }

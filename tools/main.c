@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "command.h"
 
 #define VERSION_TEXT "tutti " TUTTI_VERSION
@@ -65,19 +66,32 @@ static void no_such_command(const struct argp_state *state, const char *name)
 struct chosen {
     const struct command *command;
     int at;
+    bool help; /* 'tutti help COMMAND' */
 };
+
+static const struct command *command_of(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
+    return NULL;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct chosen *chosen = state->input;
     switch (key) {
     case ARGP_KEY_ARG:
-        for (int i = 0; i < COMMANDS && !chosen->command; i++) {
-            if (strcmp(arg, commands[i].name) == 0) chosen->command = &commands[i];
+        if (strcmp(arg, "help") == 0 && !chosen->help) {
+            chosen->help = true;
+            return 0;
         }
+        chosen->command = command_of(arg);
         if (!chosen->command) no_such_command(state, arg);
         chosen->at = state->next - 1;
         state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (!chosen->command) argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -102,6 +116,19 @@ static int finish_output(int code)
     return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
 }
 
+/* Whether it starts ranks, of which the first warns of variables that are no settings. */
+static bool has_ranks(const struct command *command)
+{
+    return command->main == tt_run_main || command->main == tt_bench_main ||
+           command->main == tt_bench_rank_main;
+}
+
+static int help_with(const struct command *command, char *name)
+{
+    char *argv[] = {name, "--help", NULL};
+    return command->main(2, argv);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -114,8 +141,10 @@ int main(int argc, char **argv)
     char name[32];
     open_standard_descriptors();
     argp_err_exit_status = TT_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &chosen);
+    tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &chosen);
     snprintf(name, sizeof name, "tutti %s", chosen.command->name);
     argv[chosen.at] = name;
+    if (chosen.help) return finish_output(help_with(chosen.command, name));
+    if (!has_ranks(chosen.command)) tt_settings_check();
     return finish_output(chosen.command->main(argc - chosen.at, argv + chosen.at));
 }

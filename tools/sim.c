@@ -335,7 +335,7 @@ int tt_sim_main(int argc, char **argv)
     };
     struct arguments a = {.model = tt_model_default};
     struct tt_case c;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    tt_arg_parse(&argp, argc, argv, 0, &a);
     if (!tt_case_apart(&c, argv[0], a.text)) return TT_EXIT_USAGE;
     int code = check_and_run(&a, &c);
     tt_case_close(&c);

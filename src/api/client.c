@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "base/settings.h"
 #include "boot/watch.h"
 #include "plan/network.h"
 
@@ -107,6 +108,7 @@ static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
     }
     client->fabric.patience.alarm = tt_msg_alarm(tt_msg_context(client->msg, 0));
     tt_team_met(&client->world->run);
+    if (client->fabric.me == 0) tt_settings_check();
     *made = client;
     return TUTTI_OK;
 }

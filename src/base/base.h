@@ -77,7 +77,12 @@ bool tt_log_on(enum tt_log what);
 __attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
 
-/* ---- Settings (setting.c): TUTTI_* environment variables, each read once ---- */
+/* The word among `words` (n of them) that is most like `text`, with up to two letters wrong, or that
+ * begins with it or with which it begins; NULL if there is none (nearest.c). */
+const char *tt_nearest(const char *text, const char *const *words, size_t n);
+
+/* ---- Settings (setting.c): TUTTI_* environment variables, each read once ----
+ * settings.h has the table of them. */
 
 const char *tt_setting(const char *name); /* NULL when unset or empty */
 /* A whole number with K M G (1024s) in [min, max]; `fallback` when unset; a wrong one is warned of

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/settings.h"
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
@@ -28,6 +28,7 @@ static struct {
 
 static struct setting *find_locked(const char *name)
 {
+    tt_assert(strncmp(name, "TUTTI_", 6) != 0 || tt_setting_is_expected(name));
     for (int i = 0; i < settings.n; i++) {
         if (strcmp(settings.known[i].name, name) == 0) return &settings.known[i];
     }
@@ -58,9 +59,17 @@ static bool first_warning(const char *name)
     return first;
 }
 
+/* The table's limits are those that hold. */
+static bool agrees_with_table(const char *name, int64_t min, int64_t max)
+{
+    const struct tt_known_setting *known = tt_setting_known(name);
+    return !known || (known->least == min && known->most == max);
+}
+
 int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max)
 {
     const char *text = tt_setting(name);
+    tt_assert(agrees_with_table(name, min, max));
     if (!text) return fallback;
     bool negative = *text == '-';
     int64_t value;

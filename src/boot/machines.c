@@ -40,7 +40,7 @@ static struct {
 
 int tt_machines_peer_timeout(void)
 {
-    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 86400);
+    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600);
 }
 
 int tt_machines_boot_timeout(void)

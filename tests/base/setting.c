@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/settings.h"
 
 static void first_look_counts(void **state)
 {
@@ -114,12 +114,69 @@ static void sizes_print_exactly(void **state)
     assert_string_equal(tt_print_size(buffer, INT64_MIN + 1), "-9223372036854775807");
 }
 
+static void table_has_the_settings(void **state)
+{
+    (void)state;
+    assert_non_null(tt_setting_known("TUTTI_EAGER"));
+    assert_null(tt_setting_known("TUTTI_EAGRE"));
+    assert_null(tt_setting_known("EAGER"));
+    assert_true(tt_setting_is_expected("TUTTI_EAGER"));
+    assert_true(tt_setting_is_expected("TUTTI_ROOT"));
+    assert_true(tt_setting_is_expected("TUTTI_TEST_X"));
+    assert_true(tt_setting_is_expected("HOME"));
+    assert_false(tt_setting_is_expected("TUTTI_EAGRE"));
+    assert_false(tt_setting_is_expected("TUTTI_"));
+    assert_false(tt_setting_is_expected("TUTTI_ROOTS"));
+}
+
+static void values_are_in_force_or_not(void **state)
+{
+    (void)state;
+    setenv("TUTTI_EAGER", "4K", 1);
+    setenv("TUTTI_RING", "2M", 1);
+    setenv("TUTTI_WINDOW", "x", 1);
+    setenv("TUTTI_LOG", "anything", 1);
+    unsetenv("TUTTI_SPINS");
+    assert_true(tt_setting_in_force(tt_setting_known("TUTTI_EAGER")));
+    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_RING")));
+    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_WINDOW")));
+    assert_true(tt_setting_in_force(tt_setting_known("TUTTI_LOG")));
+    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_SPINS")));
+}
+
+static void nearest(const char *text, const char *expected)
+{
+    static const char *const words[] = {"ring", "bench", "halving", "list", "sim"};
+    const char *found = tt_nearest(text, words, sizeof words / sizeof *words);
+    if (expected)
+        assert_string_equal(found, expected);
+    else
+        assert_null(found);
+}
+
+static void nearest_word_is_found(void **state)
+{
+    (void)state;
+    nearest("rign", "ring");
+    nearest("halvin", "halving");
+    nearest("benchmark", "bench");
+    nearest("lis", "list");
+    nearest("simulate", "sim");
+    nearest("xyzzy", NULL);
+    nearest("", NULL);
+    nearest("si", "sim");
+    nearest("a_word_that_is_longer_than_thirty_two_letters", NULL);
+    assert_null(tt_nearest("ring", NULL, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_look_counts),    cmocka_unit_test(empty_is_unset),
-        cmocka_unit_test(numbers_are_checked),  cmocka_unit_test(sizes_are_parsed_whole),
-        cmocka_unit_test(sizes_end_where_told), cmocka_unit_test(sizes_print_exactly),
+        cmocka_unit_test(first_look_counts),      cmocka_unit_test(empty_is_unset),
+        cmocka_unit_test(numbers_are_checked),    cmocka_unit_test(sizes_are_parsed_whole),
+        cmocka_unit_test(sizes_end_where_told),   cmocka_unit_test(sizes_print_exactly),
+        cmocka_unit_test(table_has_the_settings), cmocka_unit_test(values_are_in_force_or_not),
+        cmocka_unit_test(nearest_word_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 # The page that shows a picture, in a browser without a window. A system without one cannot tell.
 set -euo pipefail
 
-export TUTTI_PAGE_FRAME=$TUTTI_BUILD/tests/page-frame
+export TUTTI_TEST_PAGE_FRAME=$TUTTI_BUILD/tests/page-frame
 
 # Debian's python3-selenium belongs to Debian's Python, whichever is first in PATH.
 python=/usr/bin/python3

@@ -60,7 +60,7 @@ class Browser:
         """The page around the data: a picture, or the text that stands in a picture's place."""
         text = data if isinstance(data, str) else json.dumps(data)
         path = self.folder / "page.html"
-        path.write_bytes(subprocess.run([os.environ["TUTTI_PAGE_FRAME"]], input=text.encode(), capture_output=True, check=True).stdout)
+        path.write_bytes(subprocess.run([os.environ["TUTTI_TEST_PAGE_FRAME"]], input=text.encode(), capture_output=True, check=True).stdout)
         self.open_file(path)
 
     def open_file(self, path):

@@ -26,12 +26,12 @@ if [ "${launcher-mpirun}" = mpirun ]; then
     mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
 fi
 
-if [ -z "${TUTTI_HOSTS_INSIDE-}" ]; then
+if [ -z "${TUTTI_TEST_INSIDE-}" ]; then
     spaces=(unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc)
     [ "$(id -u)" -eq 0 ] || spaces+=(--user --map-root-user)
     "${spaces[@]}" true 2>/dev/null || skip 'namespaces are not permitted here'
     "${spaces[@]}" ip link add probe type bridge 2>/dev/null || skip 'bridges are not permitted in namespaces here'
-    TUTTI_HOSTS_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
+    TUTTI_TEST_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
 fi
 
 # Where it is mounted nobody else sees it; what is under it outside is hidden from the test.

@@ -155,7 +155,7 @@ problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s'
 sim() { refused "$1" tutti sim "${@:2}"; }
 sim 'which problem' --json=-
 sim 'only one problem' barrier/p4 barrier/p5
-sim "unrecognized option '--modle" barrier/p4 --modle=links
+sim "there is no option '--modle'; did you mean '--model'" barrier/p4 --modle=links
 sim "option '--ts' requires an argument" barrier/p4 --ts
 sim "--model: 'quick' is none of simple loggp links" barrier/p4 --model=quick
 sim "--model: '' is none of" barrier/p4 --model=
@@ -237,7 +237,8 @@ draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
 draw 'there is no rank 9' barrier/p4 --what=routes --from=9
 
 # list's.
-refused "there is nothing to do with 'x'" tutti list x
+refused "'x' is neither a collective nor an algorithm" tutti list x
+refused "there is nothing to do with 'x'" tutti info x
 refused "option '--json' doesn't allow an argument" tutti list --json=x
 
 [ "$told" -gt 170 ] || fail "only $told kinds of nonsense"

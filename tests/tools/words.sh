@@ -50,7 +50,38 @@ expect 2 tutti cheque
 expect 2 tutti xyzzy
 says err "there is no command 'xyzzy'$"
 expect 2 tutti list --jsn
+says err "tutti list: there is no option '--jsn'; did you mean '--json'\?"
 expect 2 tutti plan
+expect 2 tutti benchmark
+says err "there is no command 'benchmark'; did you mean 'bench'\?"
+expect 2 tutti --vershun
+says err "tutti: there is no option '--vershun'; did you mean '--version'\?"
+
+# Help by any of its names, and the nearest of what is misspelled, in each command but the launcher's.
+for command in $commands; do
+    expect 0 tutti help "$command"
+    cp out help
+    says out "^Usage: tutti $command"
+    [ "$command" != run ] || continue
+    expect 0 tutti "$command" -h
+    cmp help out || fail "tutti $command -h is another help"
+    expect 2 tutti "$command" --xyzzy
+    says err "tutti $command: there is no option '--xyzzy'$"
+done
+for helps in help -h '-?' --help; do
+    expect 0 tutti "$helps"
+    says out '^Usage: tutti'
+done
+expect 2 tutti help xyzzy
+says err "there is no command 'xyzzy'"
+expect 2 tutti sim --algoritm ring allreduce/f64/sum/8/p4
+says err "there is no option '--algoritm'; did you mean '--algorithm'\?"
+# What looks like an option is a value behind an option that takes one, and an argument behind --.
+expect 2 tutti sim -a --hlep allreduce/f64/sum/8/p4
+says err "allreduce has no algorithm '--hlep'"
+expect 2 tutti sim -- --hlep
+says err "unknown collective '--hlep'"
+expect 0 tutti sim --alg=ring allreduce/f64/sum/64/p4
 
 # Output that cannot be written is a failure.
 if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti list >/dev/full'; fi
@@ -58,6 +89,40 @@ if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti list >/dev/full'; fi
 # list
 expect 0 tutti list
 [ "$(lines out)" -gt 10 ] || fail 'a short list'
+[ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'a list of more than 100 columns'
+if grep ' $' out; then fail 'blanks at the ends of lines'; fi
+expect 0 tutti list --sources
+[ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'a list of more than 100 columns'
+says out 'Hensgen, Finkel, Manber 1988'
+expect 0 tutti list --for alltoall/u8/1K/p12
+[ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'a list of more than 100 columns'
+says out '^  hypercube .* no: it needs a power of two of ranks'
+[ "$(lines out 'yes, and it is chosen')" -eq 1 ] || fail 'not one is chosen'
+[ "$(grep -cE '^[a-z]' out)" -eq 2 ] || fail 'not one collective'
+expect 0 tutti list --for alltoall/u8/1K/p12 --applicable
+[ "$(lines out 'no: it')" -eq 0 ] || fail 'what does not apply'
+says out '^  pairwise'
+expect 0 tutti list barrier bcast --names
+[ "$(cut -d' ' -f1 out | sort -u | tr '\n' ' ')" = 'barrier bcast ' ] || fail 'other collectives'
+expect 0 tutti list ring halving allreduce --names
+[ "$(tr '\n' , <out)" = 'allreduce ring,allreduce halving,' ] || fail 'not what was asked for'
+expect 2 tutti list rign
+says err "'rign' is neither a collective nor an algorithm; did you mean 'ring'\?"
+expect 1 tutti list barrier ring
+says err 'there is no such algorithm'
+expect 2 tutti list --applicable
+says err -- '--applicable wants --for PROBLEM'
+expect 2 tutti list --json --names
+expect 2 tutti list --for alltoall/u8/1K
+says err 'bad problem: expected /pN'
+expect 0 tutti list --for alltoall/u8/1K/p12 --json
+python3 - <<'PYTHON'
+import json
+rows = {row["name"]: row for row in json.load(open("out"))}
+assert rows["hypercube"]["applicable"] is False and rows["hypercube"]["why"] == "needs a power of two of ranks", rows["hypercube"]
+assert rows["pairwise"]["applicable"] is True and rows["pairwise"]["why"] is None
+assert sum(row["chosen"] for row in rows.values()) == 1
+PYTHON
 expect 0 tutti list --json
 python3 -m json.tool out >/dev/null
 python3 - <<'PYTHON'

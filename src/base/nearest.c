@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The word that somebody meant who mistyped it.
+ */
+#include <string.h>
+
+#include "base/base.h"
+
+enum { LETTERS = 32 }; /* longer words are like none */
+
+/* One cell of the table of distances d between the beginnings of a and b. */
+static size_t cell(const char *a, const char *b, size_t i, size_t j,
+                   size_t d[LETTERS + 1][LETTERS + 1])
+{
+    if (i == 0 || j == 0) return i + j;
+    size_t replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+    size_t least = (d[i - 1][j] < d[i][j - 1] ? d[i - 1][j] : d[i][j - 1]) + 1;
+    bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+    if (replaced < least) least = replaced;
+    return swapped && d[i - 2][j - 2] + 1 < least ? d[i - 2][j - 2] + 1 : least;
+}
+
+/* How many letters to insert, remove, replace or swap with their neighbour to make b of a. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b), d[LETTERS + 1][LETTERS + 1];
+    if (la > LETTERS || lb > LETTERS) return SIZE_MAX;
+    for (size_t i = 0; i <= la; i++)
+        for (size_t j = 0; j <= lb; j++) d[i][j] = cell(a, b, i, j, d);
+    return d[la][lb];
+}
+
+/* The shortest word that begins with the text, or with which the text begins, as "bench" in
+ * "benchmark". */
+static const char *nearest_beginning(const char *text, const char *const *words, size_t n)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t common = (size_t)tt_min((int64_t)strlen(text), (int64_t)strlen(words[i]));
+        if (common < 3 || strncmp(text, words[i], common) != 0) continue;
+        if (!found || strlen(words[i]) < strlen(found)) found = words[i];
+    }
+    return found;
+}
+
+/* The word with the fewest letters wrong, of those that have less than `least` wrong. */
+static const char *nearest_letters(const char *text, const char *const *words, size_t n,
+                                   size_t least)
+{
+    const char *nearest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(text, words[i]);
+        if (d >= least) continue;
+        least = d;
+        nearest = words[i];
+    }
+    return nearest;
+}
+
+/* One letter wrong says more than a common beginning, and that more than two letters wrong: ALGO is
+ * short for ALGORITHM rather than meant to be LOG. */
+const char *tt_nearest(const char *text, const char *const *words, size_t n)
+{
+    const char *nearest = nearest_letters(text, words, n, 2);
+    if (!nearest) nearest = nearest_beginning(text, words, n);
+    if (!nearest && strlen(text) > 3) nearest = nearest_letters(text, words, n, 3);
+    return nearest;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which settings there are, and which variables of the environment are none: a misspelled setting
+ * would else be a setting that silently does nothing.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+
+#define PREFIX "TUTTI_"
+enum { PREFIX_LENGTH = sizeof PREFIX - 1, NAME_MOST = 128 };
+
+const struct tt_known_setting tt_settings[] = {
+#define ROW(name, least, most, rule, otherwise, does)                                              \
+    {PREFIX #name, least, most, TT_SETTING_##rule, otherwise, does},
+    TT_SETTING_LIST(ROW)
+#undef ROW
+};
+enum { SETTINGS = sizeof tt_settings / sizeof *tt_settings };
+const int tt_settings_n = SETTINGS;
+
+/* What environment modules, package managers and build systems call the parts of an installation,
+ * and what the tests of Tutti are told of its build. */
+static const char *const places[] = {"BIN",     "BUILD",    "DIR",     "HOME",   "INC",
+                                     "INCLUDE", "LIB",      "LIBRARY", "PATH",   "PREFIX",
+                                     "ROOT",    "SANITIZE", "SOURCE",  "VERSION"};
+enum { PLACES = sizeof places / sizeof *places };
+
+const struct tt_known_setting *tt_setting_known(const char *name)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (strcmp(tt_settings[i].name, name) == 0) return &tt_settings[i];
+    return NULL;
+}
+
+bool tt_setting_is_expected(const char *name)
+{
+    if (tt_setting_known(name)) return true;
+    if (strncmp(name, PREFIX, PREFIX_LENGTH) != 0) return true;
+    const char *rest = name + PREFIX_LENGTH;
+    if (strncmp(rest, "TEST", 4) == 0) return true;
+    for (int i = 0; i < PLACES; i++)
+        if (strcmp(rest, places[i]) == 0) return true;
+    return false;
+}
+
+bool tt_setting_in_force(const struct tt_known_setting *setting)
+{
+    const char *text = tt_setting(setting->name);
+    int64_t value;
+    if (!text || setting->most == 0) return text != NULL;
+    return tt_parse_size(text, text + strlen(text), &value) && value >= setting->least &&
+           value <= setting->most;
+}
+
+/* Names are compared without the prefix that all have. */
+static void warn_of(const char *name)
+{
+    const char *names[SETTINGS];
+    for (int i = 0; i < SETTINGS; i++) names[i] = tt_settings[i].name + PREFIX_LENGTH;
+    const char *nearest = tt_nearest(name + PREFIX_LENGTH, names, SETTINGS);
+    if (nearest)
+        tt_warn("%s is no setting, and does nothing; did you mean " PREFIX "%s?", name, nearest);
+    else
+        tt_warn("%s is no setting, and does nothing ('tutti info' lists the settings)", name);
+}
+
+static void check(void)
+{
+    char name[NAME_MOST];
+    for (char **variable = environ; variable && *variable; variable++) {
+        size_t length = strcspn(*variable, "=");
+        if (strncmp(*variable, PREFIX, PREFIX_LENGTH) != 0) continue;
+        snprintf(name, sizeof name, "%.*s", (int)tt_min((int64_t)length, NAME_MOST - 1), *variable);
+        if (!tt_setting_is_expected(name)) warn_of(name);
+    }
+}
+
+void tt_settings_check(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, check);
+}

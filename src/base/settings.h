@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The one table of all settings. Whoever adds a TUTTI_* variable adds its row here: a variable that
+ * is not here is warned of when a job starts, tt_setting() of it fails an assertion, and the tests
+ * hold this table against docs/environment.md and against the sources.
+ */
+#ifndef TT_SETTINGS_H
+#define TT_SETTINGS_H
+
+#include "base/base.h"
+
+/* SAME: it must be the same on all ranks, or tutti_init fails. AGREED: the ranks of a job agree on
+ * one value, whatever each would have. OWN: each rank has its own. */
+enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
+
+/* X(NAME, least, most, rule, "what holds without it", "what it does"). With most = 0: a text. */
+/* clang-format off */
+#define TT_SETTING_LIST(X) \
+    X(LOG, 0, 0, OWN, "nothing", "what is logged on standard error") \
+    X(ALGORITHM, 0, 0, OWN, "the planner's choice", "algorithms that are forced") \
+    X(SLICE, 0, INT64_C(1) << 40, SAME, "the algorithm's", "bytes of a slice of a pipeline") \
+    X(RADIX, 2, 1024, SAME, "the algorithm's", "branching of trees") \
+    X(NETWORK, 0, 0, SAME, "none", "the network that the ranks are in") \
+    X(NODES, 0, 0, SAME, "as the ranks share memory", "nodes that ranks of one machine behave as") \
+    X(WINDOW, 64, 64 << 20, SAME, "128K", "bytes of a rank's window in each slot of a team") \
+    X(EAGER, 0, 1 << 30, SAME, "8K", "bytes up to which messages go through the ring") \
+    X(RING, 4 << 10, 1 << 20, SAME, "256K", "bytes of a ring of messages") \
+    X(FILL, 0, 2, OWN, "measured", "how data get into a ring") \
+    X(WIRE, 0, 1, OWN, "0", "1: messages on one machine go over the network library, too") \
+    X(HELP, 0, 1, OWN, "by ranks and processors", "1: the origin copies a part of a message") \
+    X(REMOTE_KEYS, 0, 1, OWN, "by the network", "1: access between machines by remote keys") \
+    X(CMA, 0, 1, AGREED, "1", "0: ranks do not reach into each other's memory") \
+    X(READ_COST, 0, 1000, AGREED, "measured", "what reading a peer's memory costs") \
+    X(SPINS, 0, INT32_MAX, OWN, "by ranks and processors", "looks before a waiting rank yields") \
+    X(YIELDS, 0, INT32_MAX, OWN, "by ranks and processors", "yields before a waiting rank sleeps") \
+    X(ISA, 0, 0, OWN, "the processor's", "kernels for reductions") \
+    X(TRACE, 0, 0, OWN, "none", "the folder for traces of what each rank does") \
+    X(FAULT, 0, 0, OWN, "none", "what is made to go wrong, for tests") \
+    X(UCX, 0, 0, OWN, "libucp.so.0", "the library between machines") \
+    X(PEER_TIMEOUT, 2, 3600, OWN, "10", "seconds after which a silent machine is given up") \
+    X(PMIX, 0, 0, OWN, "libpmix.so.2", "the library of other launchers; 0: not heeded") \
+    X(BOOT_TIMEOUT, 1, 86400, OWN, "300", "seconds that all ranks have for coming") \
+    X(RANK, 0, 0, OWN, "set by tutti run", "the rank of this process") \
+    X(SIZE, 0, 0, OWN, "set by tutti run", "the ranks of the job") \
+    X(JOB, 0, 0, OWN, "set by tutti run", "what the ranks of the job share")
+/* clang-format on */
+
+struct tt_known_setting {
+    const char *name; /* "TUTTI_LOG" */
+    int64_t least, most;
+    enum tt_setting_rule rule;
+    const char *otherwise, *does;
+};
+
+extern const struct tt_known_setting tt_settings[];
+extern const int tt_settings_n;
+
+/* The row of a name; NULL: there is none. */
+const struct tt_known_setting *tt_setting_known(const char *name);
+/* Whether a name may stand in the environment: a setting, a variable of the tests (TUTTI_TEST...),
+ * or one that tells where Tutti is installed, as environment modules and build systems set it
+ * (TUTTI_ROOT, TUTTI_DIR ...). */
+bool tt_setting_is_expected(const char *name);
+/* Whether the environment has a value for it that can be taken. */
+bool tt_setting_in_force(const struct tt_known_setting *setting);
+/* Warns of each TUTTI_* variable of the environment that is no setting, with the setting whose name
+ * is nearest. Once in a process, however often it is called. */
+void tt_settings_check(void);
+
+#endif
