@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "boot/watch.h"
 #include "plan/network.h"
+#include "run/roll.h"
 
 /* ---- Joining ---- */
 
@@ -30,6 +31,7 @@ static tutti_status make_world(tutti_client *client)
                               : tt_fail(TUTTI_ERR_MEMORY, "no memory for the world");
     tt_free(ranks);
     tt_free(blocks);
+    if (status == TUTTI_OK) tt_team_list(&client->world->run);
     return status;
 }
 
@@ -66,6 +68,7 @@ static tutti_status lay_out(tutti_client *client)
 static tutti_status set_up(tutti_client *client)
 {
     TT_TRY(tt_fabric_init(&client->fabric, &client->seat));
+    client->fabric.call_roll = tt_roll_call_waiting;
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));

@@ -103,7 +103,9 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
     struct tt_wait wait;
     struct tt_patience patience;
     if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
-    const struct tt_job_page *job = tt_msg_client(context)->fabric.job;
+    struct tt_fabric *f = &tt_msg_client(context)->fabric;
+    const struct tt_job_page *job = f->job;
+    struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_MESSAGES};
     uint32_t failures = atomic_load(&job->failures);
     int n;
     tutti_status status;
@@ -116,8 +118,10 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
             break;
         }
         tt_wait_more(&wait);
+        if (tt_wait_is_long(&wait)) tt_waiting_look(&waiting, false);
     }
     tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
     if (events) *events = n;
     return status;
 }

@@ -139,6 +139,7 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->shrinks++ + 1, first_survivor(team));
         tt_far_add(team->client->far, &(*part)->run, greatest_id(team, a));
+        tt_team_list(&(*part)->run);
         tt_agree_know(team->client->agree, &(*part)->run);
     }
     tt_free(ranks);

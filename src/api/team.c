@@ -93,6 +93,7 @@ static tutti_status assemble(tutti_team *team, const struct member *all, int n,
     if (ranks && blocks) status = tt_team_new(team->client, n, me, ranks, blocks, part);
     if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->run.next, (int)all[0].rank);
+        tt_team_list(&(*part)->run);
         tt_agree_know(team->client->agree, &(*part)->run);
     }
     tt_free(ranks);
@@ -124,10 +125,12 @@ static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets
     int64_t code = status;
     TT_TRY(tutti_allreduce(team, &code, &worst, 1, TUTTI_I64, TUTTI_MAX));
     if (worst == TUTTI_OK) return TUTTI_OK;
-    if (*part)
+    if (*part) {
+        tt_team_unlist(&(*part)->run);
         tt_team_delete(*part, true);
-    else if (mine)
+    } else if (mine) {
         tt_arena_free(&team->client->fabric.arena, mine);
+    }
     *part = NULL;
     return status != TUTTI_OK
                ? status
@@ -163,6 +166,7 @@ tutti_status tutti_team_free(tutti_team *team)
         return tt_fail(TUTTI_ERR_ARG, "the team has something in flight");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
     tutti_status status = tt_team_leave(&team->run);
+    tt_team_unlist(&team->run);
     tt_team_delete(team, status == TUTTI_OK || team->run.deserted);
     return status;
 }

@@ -87,6 +87,19 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
     return fallback;
 }
 
+int64_t tt_setting_seconds(const char *name)
+{
+    static const double most = 1e9;
+    const char *text = tt_setting(name);
+    char *end = NULL;
+    double seconds = text ? strtod(text, &end) : 0;
+    if (!text || (end != text && *end == '\0' && seconds >= 0 && seconds <= most))
+        return (int64_t)(seconds * 1e9);
+    if (first_warning(name))
+        tt_warn("%s=%s is not a number of seconds from 0 to %.0f: it is ignored", name, text, most);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int64_t fallback, least, most;

@@ -276,14 +276,17 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     int failed = -1;
     const uint32_t all = (uint32_t)f->job->arenas;
     uint32_t seen = 0; /* nothing ever failed, and nobody left */
+    struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_INIT};
     atomic_fetch_add(counter, 1);
     tt_fabric_signalled(f, NULL, -1);
     tt_wait_begin(&wait, &f->patience, f->job, f->me);
     while (atomic_load(counter) < all && (failed = find_failed(f, &seen)) < 0) {
         tt_wait_more(&wait);
         if (wait.announced) watch_locals(f);
+        if (tt_wait_is_long(&wait)) tt_waiting_look(&waiting, false);
     }
     tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
     if (atomic_load(counter) >= all) return TUTTI_OK;
     tt_common_cause_text(f->job, f->common, failed, text, sizeof text);
     return tt_fail(TUTTI_ERR_PEER, "%s", text);

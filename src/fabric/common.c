@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct tt_common *place(const struct tt_job_page *job, int i)
+struct tt_common *tt_common_at(const struct tt_job_page *job, int i)
 {
     return (struct tt_common *)((char *)(uintptr_t)job + job->common_at + i * job->common_bytes);
 }
@@ -33,14 +33,14 @@ static struct tt_common *place(const struct tt_job_page *job, int i)
 static int find(const struct tt_job_page *job, uint64_t number)
 {
     int i = 0;
-    while (i < TT_CLIENTS && atomic_load(&place(job, i)->number) != number) i++;
+    while (i < TT_CLIENTS && atomic_load(&tt_common_at(job, i)->number) != number) i++;
     return i;
 }
 
 struct tt_common *tt_common_find(const struct tt_job_page *job, int number)
 {
     int i = find(job, (uint64_t)number + 1);
-    return i < TT_CLIENTS ? place(job, i) : NULL;
+    return i < TT_CLIENTS ? tt_common_at(job, i) : NULL;
 }
 
 /* One try; false: again. */
@@ -48,7 +48,7 @@ static bool settle(struct tt_job_page *job, uint64_t number, struct tt_common **
 {
     uint64_t latest = atomic_load(&job->latest_client);
     int i = find(job, number), none = find(job, 0);
-    *common = i < TT_CLIENTS ? place(job, i) : NULL;
+    *common = i < TT_CLIENTS ? tt_common_at(job, i) : NULL;
     if (*common || latest >> 8 > number) return true;
     if (latest >> 8 < number) {
         uint64_t mine = number << 8 | (none < TT_CLIENTS ? (uint64_t)none + 1 : 0);
@@ -56,7 +56,7 @@ static bool settle(struct tt_job_page *job, uint64_t number, struct tt_common **
         latest = mine;
     }
     if ((latest & 255) == 0) return true;
-    *common = place(job, (int)(latest & 255) - 1);
+    *common = tt_common_at(job, (int)(latest & 255) - 1);
     atomic_store(&(*common)->number, number);
     return true;
 }

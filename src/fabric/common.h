@@ -27,6 +27,9 @@ tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment
 /* NULL: there is no such client, or all ranks of this machine have left it. */
 struct tt_common *tt_common_find(const struct tt_job_page *job, int number);
 
+/* The i-th place of TT_CLIENTS, whose `number` is 0 where it is free. */
+struct tt_common *tt_common_at(const struct tt_job_page *job, int i);
+
 /* ---- How the ranks stand with a client ---- */
 
 /* A rank cannot go on with this client, unless it left: its other ones are not concerned. Wakes all sleepers. Any thread. */

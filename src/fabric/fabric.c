@@ -64,7 +64,8 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .direct = true,
                             .one_kernel = true,
                             .cores = tt_usable_cores(),
-                            .eager_most = tt_setting_alike(TT_ALIKE_EAGER)};
+                            .eager_most = tt_setting_alike(TT_ALIKE_EAGER),
+                            .watchdog_ns = tt_setting_seconds("TUTTI_WATCHDOG")};
     f->patience = tt_patience_for(job->arenas, f->cores);
     tt_wait_register(job);
     tutti_status status = map_nodes(f);

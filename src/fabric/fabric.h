@@ -77,6 +77,9 @@ struct tt_fabric {
     struct tt_patience patience;
     struct tt_arena arena;
     struct tt_watch *watch; /* of the peers' processes; NULL: the launcher watches them */
+    int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: none */
+    /* Prints who is missing, when this wait has lasted that long; NULL: nobody does. */
+    void (*call_roll)(struct tt_fabric *f, const struct tt_waiting *waiting);
 };
 
 /* Readies f for the rank that has this seat, which it uses but does not own. The fabric is

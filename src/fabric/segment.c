@@ -140,14 +140,14 @@ tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *nod
     return create(s, size, false, &w);
 }
 
-/* Whether the page says what a job of this library's layout says. */
-static tutti_status check_page(const struct tt_job_page *job, int64_t bytes)
+tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
 {
     if (job->magic != TT_JOB_MAGIC)
         return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
     if (job->size < 1 || job->arenas < 1 || job->arenas > job->size ||
         whole_bytes(job->size, job->arenas, job->arena_bytes) != bytes ||
-        job->common_at != common_at(job->size))
+        job->page_bytes != page_bytes(job->size) || job->common_at != common_at(job->size) ||
+        job->common_bytes != common_bytes(job->size))
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
     return TUTTI_OK;
 }
@@ -180,7 +180,7 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
         return status;
     }
     *s = (struct tt_segment){.base = base, .bytes = st.st_size, .fd = fd, .store = s->store};
-    tutti_status status = check_page(tt_segment_page(s), s->bytes);
+    tutti_status status = tt_segment_check(tt_segment_page(s), s->bytes);
     if (status != TUTTI_OK) tt_segment_close(s);
     return status;
 }

@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "base/base.h"
+#include "fabric/activity.h"
 
 #define TT_JOB_MAGIC 0x0069747475745401u
 #define TT_JOB_CPUS 1024 /* processors beyond are not counted */
@@ -78,6 +78,7 @@ struct tt_job_rank {
 struct tt_member {
     struct tt_fate fate;
     _Atomic int64_t world, mail;
+    struct tt_activity_line activity; /* of a rank on this machine */
 };
 
 /* What the ranks share of one client (common.h), all 0 while `number` is. */
@@ -90,6 +91,7 @@ struct tt_common {
     _Atomic uint32_t settled;                  /* ... and know what reading costs: ... */
     _Atomic int64_t block, taking_stored, taking_streamed; /* fabric.h; block 0: none */
     _Atomic int32_t read_cost, read_percent, streams;
+    _Atomic int64_t called_ns; /* when a rank of this machine last called the roll; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* those that some rank may run on */
     _Atomic int64_t alike[TT_ALIKES]; /* 1 + what the first rank that came has set; 0: none came */
     struct tt_member rank[];
@@ -141,6 +143,8 @@ tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *nod
 /* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT (which
  * the others are told). Takes the descriptor over, and sets close-on-exec. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
+/* Whether the page says what that of a job of this library's layout says whose memory has so many bytes. Errors: BOOT. */
+tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
 void tt_segment_close(struct tt_segment *s);
 /* Keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);

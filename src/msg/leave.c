@@ -148,6 +148,7 @@ static void go_on(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS, moved = tt_clock_ns();
     int idle = 0;
+    struct tt_waiting waiting = {.fabric = msg->f, .doing = TT_DOING_FINALIZE};
     for (enum patience p; (p = of_all(msg)) == WRITTEN || (p != NOT && is_well(msg)); idle++) {
         bool failed;
         tell_all(msg);
@@ -155,10 +156,12 @@ static void go_on(struct tt_msg *msg)
             idle = 0;
             moved = tt_clock_ns();
         }
-        if (p == AWHILE && tt_clock_ns() > end) return;
-        if (failed && tt_clock_ns() - moved > TT_PARTING_NS) return;
+        if (p == AWHILE && tt_clock_ns() > end) break;
+        if (failed && tt_clock_ns() - moved > TT_PARTING_NS) break;
         pause_after(idle);
+        if (idle > ROUNDS || waiting.shown_ns) tt_waiting_look(&waiting, idle == 0);
     }
+    tt_waiting_end(&waiting);
 }
 
 /* What cannot be said in time is not. */

@@ -161,19 +161,37 @@ static void probe(struct meeting *m)
     if (l) tt_letter_release(l);
 }
 
+/* The leader waits for those that have not come, the others wait for the leader. */
+static void fill_waiting(const void *arg, struct tt_activity *is)
+{
+    const struct meeting *m = arg;
+    struct tt_accord *a = m->accord;
+    const int *job_rank = m->team->job_rank;
+    is->team = m->team->id;
+    if (a->leader != a->me && a->leader >= 0 && a->leader < a->p)
+        tt_waiting_name(is, job_rank[a->leader]);
+    for (int r = 0; a->leader == a->me && r < a->p; r++)
+        if (r != a->me && !tt_accord_told(a)[r] && !tt_accord_gone(a)[r])
+            tt_waiting_name(is, job_rank[r]);
+}
+
 static void meet(struct meeting *m)
 {
     struct tt_wait wait;
     struct tt_team *t = m->team;
+    struct tt_waiting waiting = {
+        .fabric = t->fabric, .doing = TT_DOING_AGREE, .fill = fill_waiting, .arg = m};
     start(m);
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
     while (go_on(m), !is_done(m)) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
-        tt_team_check(t, tt_wait_is_long(&wait));
-        if (tt_wait_is_long(&wait)) probe(m);
+        if (!tt_team_check(t, tt_wait_is_long(&wait))) continue;
+        probe(m);
+        tt_waiting_look(&waiting, false);
     }
     tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
 }
 
 /* Who left without coming is missed: it failed, for everybody. */

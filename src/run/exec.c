@@ -331,7 +331,7 @@ struct progress {
 /* What comes over a network comes in parts: after one the next is looked for at once, instead of giving up the turn. And
  * one that got on waits for something else now, for which it has patience again; whether it did is asked before it
  * would sleep. */
-static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
+static bool wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};
     if (tt_unlikely(tt_wait_is_late(wait))) now.place = place(exec);
@@ -341,6 +341,36 @@ static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
     else
         tt_wait_more(wait);
     *seen = now;
+    return moved;
+}
+
+/* What an execution waits for, for the roll call. */
+static void fill_waiting(const void *arg, struct tt_activity *is)
+{
+    const struct tt_exec *exec = arg;
+    const struct tt_team *t = exec->team;
+    _Static_assert(sizeof *exec->what == sizeof is->what, "it is copied whole");
+    is->team = t->id;
+    is->number = exec->number;
+    memcpy(is->what, exec->what, sizeof is->what);
+    for (int r = 0; r < t->map.p; r++)
+        if (r != t->me && tt_exec_waits_for(exec, r)) tt_waiting_name(is, t->job_rank[r]);
+}
+
+/* The rest of a wait that has become long: from now on others may see what is waited for. Apart, so that a wait that
+ * ends soon pays nothing for it. */
+static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_wait *wait,
+                                                struct progress *seen)
+{
+    struct tt_team *t = exec->team;
+    struct tt_waiting waiting = {
+        .fabric = t->fabric, .doing = TT_DOING_COLLECTIVE, .fill = fill_waiting, .arg = exec};
+    for (bool moved = false; tt_team_advance_all(t), exec->state != TT_EXEC_IDLE;) {
+        tt_waiting_look(&waiting, moved);
+        moved = wait_more(exec, wait, seen);
+        tt_team_check(t, tt_wait_is_long(wait));
+    }
+    tt_waiting_end(&waiting);
 }
 
 tutti_status tt_exec_wait(struct tt_exec *exec)
@@ -352,8 +382,10 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
         struct progress seen = {.events = t->events};
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
-            wait_more(exec, &wait, &seen);
-            tt_team_check(t, tt_wait_is_long(&wait));
+            (void)wait_more(exec, &wait, &seen);
+            if (tt_likely(!tt_team_check(t, tt_wait_is_long(&wait)))) continue;
+            wait_long(exec, &wait, &seen);
+            break;
         }
         tt_wait_done(&wait);
     }

@@ -153,6 +153,43 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
     return TUTTI_OK;
 }
 
+/* ---- For the roll call ---- */
+
+static struct tt_head *head_at(const struct tt_team *t, int64_t offset)
+{
+    return tt_fabric_at(t->fabric, offset);
+}
+
+/* Of this rank's world; which may be this team. */
+static struct tt_head *first_head(const struct tt_team *t)
+{
+    const struct tt_fabric *f = t->fabric;
+    return head_at(t, atomic_load(&f->common->rank[f->me].world));
+}
+
+void tt_team_list(struct tt_team *t)
+{
+    struct tt_head *head = head_at(t, t->offset), *first = first_head(t);
+    atomic_store(&head->id, t->id);
+    atomic_store(&head->me, t->me);
+    atomic_store(&head->slots_log2, t->slots_log2);
+    atomic_store(&head->line_stride, t->layout.line_stride);
+    atomic_store(&head->opening, t->layout.opening);
+    atomic_store(&head->ranks, t->map.p);
+    if (head == first) return;
+    atomic_store(&head->next, atomic_load(&first->next));
+    atomic_store(&first->next, t->offset);
+}
+
+void tt_team_unlist(struct tt_team *t)
+{
+    struct tt_head *head = head_at(t, t->offset), *before = first_head(t);
+    int64_t next;
+    while ((next = atomic_load(&before->next)) != 0 && next != t->offset) before = head_at(t, next);
+    if (next) atomic_store(&before->next, atomic_load(&head->next));
+    atomic_store(&head->ranks, 0);
+}
+
 /* The rings that this rank made lie in its arena too. */
 static void free_rings(struct tt_team *t)
 {
@@ -187,18 +224,26 @@ void tt_team_depart(struct tt_team *t)
     tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
 
+static void fill_leaving(const void *arg, struct tt_activity *is)
+{
+    is->team = ((const struct tt_team *)arg)->id;
+}
+
 tutti_status tt_team_leave(struct tt_team *t)
 {
     struct tt_wait wait;
+    struct tt_waiting waiting = {
+        .fabric = t->fabric, .doing = TT_DOING_TEAM_FREE, .fill = fill_leaving, .arg = t};
     _Atomic uint32_t *mine = &tt_team_head(t, t->me)->leavers;
     tt_team_depart(t);
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
     while (atomic_load(mine) < (uint32_t)t->near - 1 && t->broken == TUTTI_OK) {
         tt_team_advance_all(t);
         tt_wait_more(&wait);
-        tt_team_check(t, tt_wait_is_long(&wait));
+        if (tt_team_check(t, tt_wait_is_long(&wait))) tt_waiting_look(&waiting, false);
     }
     tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
     return t->broken == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
 }
 
@@ -325,7 +370,7 @@ static void watch_others(struct tt_team *t)
     tt_watch_look(t->fabric);
 }
 
-void tt_team_check(struct tt_team *t, bool long_wait)
+bool tt_team_check(struct tt_team *t, bool long_wait)
 {
     if (++t->looks % LOOKS_TO_COMPARE == 0) long_wait = true;
     if (tt_unlikely(long_wait && t->fabric->watch)) watch_others(t);
@@ -341,6 +386,7 @@ void tt_team_check(struct tt_team *t, bool long_wait)
         if (t->running[s] && long_wait && t->remote) tt_far_tell(t->running[s]);
     }
     if (t->queue && t->left) look_for_left(t, t->queue);
+    return long_wait;
 }
 
 /* ---- Progress ---- */

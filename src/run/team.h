@@ -4,7 +4,7 @@
  *
  * Each member owns a block in its arena, which all members map:
  *
- *   head                              executions ended here; members that have left the team
+ *   head                              executions ended here; members that have left the team; what roll.c reads
  *   S times     { line | window }         lane 0's signal, and the window beginning in its line
  *   S times     { opening, what }         addresses of opened buffers; what this rank calls
  *   S times     (lanes - 1) lines         signals of the other lanes
@@ -43,7 +43,15 @@ struct tt_line {
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* members that will not touch this block again */
+    /* For who calls the roll (roll.h): the teams of a rank form a list that begins with its world. Only the owner
+     * writes it, when it makes a team and when it frees one. `ranks` is stored last, and is 0 in a block of no team. */
+    _Atomic int32_t ranks, me;
+    _Atomic int32_t slots_log2;
+    _Atomic uint64_t id;
+    _Atomic int64_t line_stride, opening; /* struct tt_block's */
+    _Atomic int64_t next;                 /* the next block of this rank in the segment; 0: it is the last */
 };
+_Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
 /* Opened buffers of an execution; written before the first signal. */
 struct tt_opening {
@@ -133,6 +141,9 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
+/* From now on the team's id is known, and the roll call finds the team; until it is going to be freed. The world first. */
+void tt_team_list(struct tt_team *t);
+void tt_team_unlist(struct tt_team *t);
 /* The team does not work any more, because this rank of the job says so. */
 void tt_team_revoke(struct tt_team *t, int by);
 /* A team that does not work any more at some member: it is broken, and this rank will not touch it again. What is in flight
@@ -157,8 +168,9 @@ void tt_team_advance(struct tt_team *t);
 /* The same for all teams of the client: who waits on one must not keep the members of another waiting. */
 void tt_team_advance_all(struct tt_team *t);
 /* Called by who waits, each time it has looked in vain: looks for members that failed, or left and are
- * waited for, and now and then (`long_wait`: now) for some that call something else; sets t->broken. */
-void tt_team_check(struct tt_team *t, bool long_wait);
+ * waited for, and now and then (`long_wait`: now) for some that call something else; sets t->broken. Returns whether
+ * it was now. */
+bool tt_team_check(struct tt_team *t, bool long_wait);
 /* The team does not work any more, because of what tutti_error() says. Told to the others unless
  * one of them is the cause. */
 void tt_team_break(struct tt_team *t, tutti_status status);
