@@ -13,6 +13,7 @@
 #include "fabric/wait.h"
 #include "bench-job.h"
 #include "boot/launch.h"
+#include "run/roll.h"
 #include "choose/choose.h"
 #include "command.h"
 #include "problem.h"
@@ -79,8 +80,10 @@ static bool launch(const struct tt_bench_case *c, int fd)
         "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
         time_ns,          iterations,   descriptor, NULL};
     /* Where each rank can have a core, it gets one: two that share one would take turns. */
-    struct tt_launch_options options = {
-        .ranks = c->problem.p, .argv = argv, .bind = c->problem.p <= tt_usable_cores()};
+    struct tt_launch_options options = {.ranks = c->problem.p,
+                                        .argv = argv,
+                                        .bind = c->problem.p <= tt_usable_cores(),
+                                        .call_roll = tt_roll_call};
     return tt_launch(&options) == 0;
 }
 

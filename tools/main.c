@@ -20,6 +20,7 @@ static const struct command {
     const char *does; /* NULL: not for people */
 } commands[] = {
     {"run", tt_run_main, "run a program as several ranks"},
+    {"ps", tt_ps_main, "show the jobs on this machine, and what each rank waits for"},
     {"bench", tt_bench_main, "time a collective, and verify its results"},
     {"check", tt_check_main, "prove algorithms right"},
     {"plan", tt_plan_main, "print the plan of a collective"},

@@ -8,6 +8,7 @@
 
 #include "boot/launch.h"
 #include "command.h"
+#include "run/roll.h"
 
 enum { OPTION_TIMEOUT = 256, OPTION_TAG, OPTION_BIND, OPTION_ON_FAILURE, OPTION_HOSTS };
 
@@ -105,7 +106,7 @@ int tt_run_main(int argc, char **argv)
             "Other codes: 124 timeout, 125 tutti itself could not, 126 PROGRAM cannot be run, 127 "
             "there is no such PROGRAM.",
     };
-    struct arguments a = {0};
+    struct arguments a = {.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
     if (a.hosts) return tt_run_elsewhere(a.hosts, a.launch.ranks, a.launch.argv);

@@ -88,7 +88,8 @@ const char *tt_setting(const char *name); /* NULL when unset or empty */
 /* A whole number with K M G (1024s) in [min, max]; `fallback` when unset; a wrong one is warned of
  * once, and the fallback used, which may lie outside. */
 int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
-/* Seconds, with a fraction or not, in ns; 0 when unset, or 0. A wrong one is warned of once, and 0. */
+/* Seconds, with a fraction or not, in ns; 0 when unset, or 0. A wrong one is warned of once, and 0.
+ */
 int64_t tt_setting_seconds(const char *name);
 /* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
  * X(name, default, least, most); a default beyond these cannot be asked for. With most = 0 it is a text. */

@@ -138,6 +138,11 @@ static void collect(struct tt_guard *g)
 
 /* ---- What happens ---- */
 
+static void call_roll(const struct tt_guard *g, const char *heading)
+{
+    if (g->options->call_roll) g->options->call_roll(&g->segment, heading);
+}
+
 static void deadline_passed(struct tt_guard *g)
 {
     char names[NAMES_SIZE], seconds[32];
@@ -146,6 +151,7 @@ static void deadline_passed(struct tt_guard *g)
         tt_launch_say("ending %s, still running 1 s later", names);
     } else {
         snprintf(seconds, sizeof seconds, "%g", (double)g->options->timeout_ns / SECOND_NS);
+        call_roll(g, "the time is over: roll call");
         tt_launch_say("timed out after %s s: ending %s", seconds, names);
         g->code = TT_LAUNCH_TIMED_OUT;
     }
@@ -162,7 +168,8 @@ static bool hear_launcher(struct tt_guard *g)
         int number = byte[i] & ~TT_LAUNCH_HEARD;
         /* The kernel drops a SIGTSTP for a process group without a parent in its session. */
         if (number == byte[i]) signal_ranks(g, number == SIGTSTP ? SIGSTOP : number);
-        end = end || number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+        if (number == SIGQUIT) call_roll(g, "SIGQUIT: roll call");
+        end = end || number == SIGINT || number == SIGTERM || number == SIGHUP;
     }
     g->orphaned = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
     return end || g->orphaned;

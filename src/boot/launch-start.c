@@ -65,6 +65,9 @@ static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, co
     if (error) give_up(g, rank, OBSTACLE_BINDING, error);
     setrlimit(RLIMIT_NOFILE, &g->inherited->files);
     sigaction(SIGCHLD, &g->inherited->child, NULL);
+    /* Ctrl-\ asks for the roll call, and reaches all ranks, too: those that do not handle it
+     * themselves go on. */
+    signal(SIGQUIT, SIG_IGN);
     sigprocmask(SIG_SETMASK, &g->inherited->mask, NULL);
     execvp(g->options->argv[0], g->options->argv);
     give_up(g, rank, OBSTACLE_EXEC, errno);

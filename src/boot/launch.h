@@ -35,12 +35,17 @@ enum tt_on_failure {
     TT_ON_FAILURE_CONTINUE_FAIL /* they go on; the code is that of the first that failed */
 };
 
+struct tt_segment;
+
 struct tt_launch_options {
     int ranks;          /* 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores */
     int64_t timeout_ns; /* 0: none */
     bool tag;           /* lines of output begin with [rank] */
     bool bind;          /* rank i to the i-th core */
     enum tt_on_failure on_failure;
+    /* Prints who is missing, after a heading: for a time limit that has passed, and SIGQUIT. NULL:
+     * nobody does. */
+    void (*call_roll)(const struct tt_segment *job, const char *heading);
     char *const *argv; /* the program and its arguments, then NULL */
 };
 

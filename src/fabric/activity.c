@@ -7,7 +7,8 @@
 #include "fabric/fabric.h"
 
 #define SHOW_EVERY_NS INT64_C(10000000)
-#define LOWER_FIRST_NS INT64_C(200000000) /* a lower rank that waits too may call the roll first */
+/* For so long a lower rank that waits too long as well has the right to call the roll. */
+#define LOWER_FIRST_NS INT64_C(200000000)
 #define TRIES 100
 
 /* ---- The line ---- */
@@ -73,8 +74,8 @@ static bool is_lowest(const struct tt_waiting *w)
     return true;
 }
 
-/* Whoever has waited too long calls the roll, unless a rank of this machine has called it since this wait last got on:
- * that roll showed this wait already. */
+/* Whoever has waited too long calls the roll, unless a rank of this machine has called it since
+ * this wait last got on: that roll showed this wait already. */
 static void watch(struct tt_waiting *w, int64_t now)
 {
     const struct tt_fabric *f = w->fabric;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank waits for, published for whoever asks who is missing: a line of its member of the client (common.h),
- * written when the rank has waited so long that it begins to sleep, and cleared when that wait ends. A wait that
- * ends sooner writes nothing, so calls that succeed at once pay nothing.
+ * What a rank waits for, published for whoever asks who is missing: a line of its member of the
+ * client (common.h), written when the rank has waited so long that it begins to sleep, and cleared
+ * when that wait ends. A wait that ends sooner writes nothing, so calls that succeed at once pay
+ * nothing.
  *
- * A record is written by one thread at a time: the first of a client that waits long takes it, others go without.
- * Readers, which may be in another process, hold nothing. `turn` counts the writes, twice each: it is odd while the
- * words change. The writer stores the odd turn, then the words, then the even turn, all but the first with release;
- * the reader loads the turn and the words with acquire, and then the turn again. A reader that saw a word of a later
- * write therefore sees at least its odd turn, and one that saw an even turn sees all words of that write. So if both
- * turns are the same even number, all words are of one write. After a few tries in vain the reader goes without.
- * Whatever a reader gets, it treats as data that may be wrong: the process that wrote may be broken.
+ * A record is written by one thread at a time: the first of a client that waits long takes it,
+ * others go without. Readers, which may be in another process, hold nothing. `turn` counts the
+ * writes, twice each: it is odd while the words change. The writer stores the odd turn, then the
+ * words, then the even turn, all but the first with release; the reader loads the turn and the
+ * words with acquire, and then the turn again. A reader that saw a word of a later write therefore
+ * sees at least its odd turn, and one that saw an even turn sees all words of that write. So if
+ * both turns are the same even number, all words are of one write. After a few tries in vain the
+ * reader goes without. Whatever a reader gets, it treats as data that may be wrong: the process
+ * that wrote may be broken.
  */
 #ifndef TT_ACTIVITY_H
 #define TT_ACTIVITY_H
@@ -33,12 +36,12 @@ enum tt_doing {
 enum { TT_ACTIVITY_NAMED = 6, TT_ACTIVITY_WHAT = 64 };
 
 struct tt_activity {
-    uint32_t doing;                          /* enum tt_doing */
-    int32_t waits;                           /* for so many ranks, of which the first are: */
-    int32_t waits_for[TT_ACTIVITY_NAMED];    /* ranks of the job */
-    int64_t since_ns, moved_ns;              /* when the wait began, and when it last got on */
-    uint64_t team, number;                   /* of a collective: its team's id, its execution */
-    unsigned char what[TT_ACTIVITY_WHAT];    /* likewise: its struct tt_what */
+    uint32_t doing;                       /* enum tt_doing */
+    int32_t waits;                        /* for so many ranks, of which the first are: */
+    int32_t waits_for[TT_ACTIVITY_NAMED]; /* ranks of the job */
+    int64_t since_ns, moved_ns;           /* when the wait began, and when it last got on */
+    uint64_t team, number;                /* of a collective: its team's id, its execution */
+    unsigned char what[TT_ACTIVITY_WHAT]; /* likewise: its struct tt_what */
 };
 
 enum { TT_ACTIVITY_WORDS = sizeof(struct tt_activity) / sizeof(uint64_t) };
@@ -82,7 +85,8 @@ static inline void tt_waiting_name(struct tt_activity *is, int rank)
 }
 
 void tt_waiting_clear(struct tt_waiting *w);
-/* After each look in vain of a wait that has become long. moved: something has happened since the last look. */
+/* After each look in vain of a wait that has become long. moved: something has happened since the
+ * last look. */
 void tt_waiting_look(struct tt_waiting *w, bool moved);
 /* The wait is over, however long it was. */
 static inline void tt_waiting_end(struct tt_waiting *w)

@@ -143,7 +143,8 @@ tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *nod
 /* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT (which
  * the others are told). Takes the descriptor over, and sets close-on-exec. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
-/* Whether the page says what that of a job of this library's layout says whose memory has so many bytes. Errors: BOOT. */
+/* Whether the page says what that of a job of this library's layout says whose memory has so many
+ * bytes. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
 void tt_segment_close(struct tt_segment *s);
 /* Keeps the descriptor, to attach again. */

@@ -357,8 +357,8 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
         if (r != t->me && tt_exec_waits_for(exec, r)) tt_waiting_name(is, t->job_rank[r]);
 }
 
-/* The rest of a wait that has become long: from now on others may see what is waited for. Apart, so that a wait that
- * ends soon pays nothing for it. */
+/* The rest of a wait that has become long: from now on others may see what is waited for. Apart, so
+ * that a wait that ends soon pays nothing for it. */
 static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_wait *wait,
                                                 struct progress *seen)
 {

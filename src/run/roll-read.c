@@ -10,8 +10,9 @@ enum { TEAMS_MOST = 4096, PAGE_MOST = 1 << 28, LOG2_MOST = 5, TRIES = 100 };
 
 /* ---- Sources ---- */
 
-/* Copies what others may be writing. Word by word, each whole; what belongs together is checked by who asks for it. Hence no
- * report of a race is wanted here: there is one, and its outcome is looked at. */
+/* Copies what others may be writing. Word by word, each whole; what belongs together is checked by
+ * who asks for it. Hence no report of a race is wanted here: there is one, and its outcome is
+ * looked at. */
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 320, NAMES_SIZE = 160 };
+enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 
 /* ---- Text in a buffer ---- */
 
@@ -87,7 +87,7 @@ static void add_team(struct text *t, const struct tt_roll *roll, uint64_t id)
 static void add_call(struct text *t, const struct tt_roll *roll, const struct tt_what *what,
                      uint64_t team, uint64_t number)
 {
-    char call[128];
+    char call[TT_WHAT_TEXT];
     add(t, "%s on ", what ? tt_what_text(what, call, sizeof call) : "a collective");
     add_team(t, roll, team);
     add(t, " (call %llu)", (unsigned long long)number + 1);
@@ -120,7 +120,8 @@ static const struct tt_roll_team *team_to_tell(const struct tt_roll *roll, int r
     const struct tt_roll_team *best = NULL;
     for (int i = r->first; i < r->first + r->teams; i++) {
         const struct tt_roll_team *t = &roll->team[i];
-        if (t->done > 0 && (!best || t->id == roll->about || (t->id == 0 && best->id != roll->about)))
+        if (t->done > 0 &&
+            (!best || t->id == roll->about || (t->id == 0 && best->id != roll->about)))
             best = t;
     }
     return best;
@@ -155,8 +156,7 @@ static void add_waiting(struct text *t, const struct tt_roll *roll, int rank)
         add_call(t, roll, &what, is->team, is->number);
     else
         add(t, "%s", names[is->doing]);
-    if (is->doing == TT_DOING_AGREE || is->doing == TT_DOING_TEAM_FREE)
-        add_team(t, roll, is->team);
+    if (is->doing == TT_DOING_AGREE || is->doing == TT_DOING_TEAM_FREE) add_team(t, roll, is->team);
     add_requests(t, roll, rank);
 }
 
@@ -169,12 +169,19 @@ static void add_failure(struct text *t, const struct tt_roll *roll, int rank)
     add(t, "%s", strncmp(text, begin, n) == 0 ? text + n : text);
 }
 
-/* A process that is not there is seen so only from the same namespace of processes; then `state` is 0, too, if its number was
- * not told yet. */
+/* A process that is not there is seen so only from the same namespace of processes; then `state` is
+ * 0, too, if its number was not told yet. */
 static const char *process_fault(const struct tt_roll_rank *r)
 {
     if (r->pid > 0 && r->state == 0) return "its process is gone";
     return r->state == 'Z' || r->state == 'X' ? "its process has ended" : NULL;
+}
+
+static bool is_waiting(const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    return r->here && r->waits && !process_fault(r) &&
+           tt_common_state(roll->job, roll->common, rank) <= TT_RANK_JOINED;
 }
 
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n)
@@ -192,7 +199,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
         add(&t, "on host %s: not seen from here", host[0] ? host : "?");
     else if (fault)
         add(&t, "%s", fault);
-    else if (r->waits)
+    else if (is_waiting(roll, rank))
         add_waiting(&t, roll, rank);
     else if (state == TT_RANK_ABSENT)
         add(&t, "has not come to tutti_init");
@@ -222,7 +229,7 @@ static void join(struct group *g, int rank)
     const struct tt_roll_rank *r = &g->roll->rank[rank];
     int size = g->roll->job->size;
     g->members[rank] = true;
-    if (!r->waits) return;
+    if (!is_waiting(g->roll, rank)) return;
     int64_t ns = tt_max(0, g->roll->now_ns - r->is.since_ns);
     g->least_ns = tt_min(g->least_ns, ns);
     g->most_ns = tt_max(g->most_ns, ns);
@@ -291,9 +298,29 @@ void tt_roll_print(const struct tt_roll *roll, const char *before, FILE *out)
     tt_free(flags);
 }
 
+char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n)
+{
+    char names[NAMES_SIZE];
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    tt_roll_doing(roll, rank, buffer, n);
+    struct text t = {buffer + strlen(buffer), n - strlen(buffer)};
+    bool *flags = tt_calloc(2 * (size_t)roll->job->size, sizeof *flags);
+    struct group g = {.roll = roll, .members = flags, .awaited = flags + roll->job->size};
+    if (flags && is_waiting(roll, rank)) {
+        join(&g, rank);
+        add(&t, ", for %.1f s", (double)tt_max(0, roll->now_ns - r->is.since_ns) / 1e9);
+        if (count_picked(g.awaited, roll->job->size) > 0)
+            add(&t, "; waits for %s%s",
+                tt_roll_names(g.awaited, roll->job->size, names, sizeof names),
+                g.others ? " and more" : "");
+    }
+    tt_free(flags);
+    return buffer;
+}
+
 /* ---- On stderr ---- */
 
-static int clients_of(const struct tt_job_page *page)
+int tt_roll_clients(const struct tt_job_page *page)
 {
     int n = 0;
     for (int i = 0; i < TT_CLIENTS; i++) n += atomic_load(&tt_common_at(page, i)->number) != 0;
@@ -307,7 +334,7 @@ static void print_client(const struct tt_source *source, struct tt_job_page *pag
     uint64_t number = atomic_load(&tt_common_at(page, place)->number);
     if (!number || tt_roll_read(source, page, place, &roll) != TUTTI_OK) return;
     roll.about = about;
-    if (clients_of(page) > 1)
+    if (tt_roll_clients(page) > 1)
         fprintf(out, "tutti:   client %llu:\n", (unsigned long long)number - 1);
     tt_roll_print(&roll, "tutti:   ", out);
     tt_roll_free(&roll);
@@ -324,7 +351,7 @@ static void call(const struct tt_segment *segment, const char *heading, uint64_t
     fprintf(out, "tutti: %s\n", heading);
     if (tt_roll_page(&source, &page) == TUTTI_OK) {
         for (int i = 0; i < TT_CLIENTS; i++) print_client(&source, page, i, about, out);
-        if (clients_of(page) == 0)
+        if (tt_roll_clients(page) == 0)
             fprintf(out, "tutti:   no rank has called tutti_init, or all have left\n");
         tt_free(page);
     }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roll call: who is in which call since when, who is outside the library, who is stopped, dead, or has left.
+ * The roll call: who is in which call since when, who is outside the library, who is stopped, dead,
+ * or has left.
  *
- * It is read from the job's memory by whoever can read that: a rank that waits too long (TUTTI_WATCHDOG), the launcher
- * (a time limit, SIGQUIT), or a process of the same user from outside (tutti ps). The ranks are not asked and not held
- * up. What they wait for is in their lines (activity.h); how far they are in each team is in the team's blocks, whatever
- * they do. What is read may change meanwhile, and may be wrong where a rank is broken: every number is checked before it is used.
+ * It is read from the job's memory by whoever can read that: a rank that waits too long
+ * (TUTTI_WATCHDOG), the launcher (a time limit, SIGQUIT), or a process of the same user from
+ * outside (tutti ps). The ranks are not asked and not held up. What they wait for is in their lines
+ * (activity.h); how far they are in each team is in the team's blocks, whatever they do. What is
+ * read may change meanwhile, and may be wrong where a rank is broken: every number is checked
+ * before it is used.
  */
 #ifndef TT_ROLL_H
 #define TT_ROLL_H
@@ -37,7 +40,8 @@ struct tt_roll_team {
 
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* of the process, as in /proc/PID/stat; 0: there is none, or it is not on this machine */
+    char state; /* of the process, as in /proc/PID/stat; 0: there is none, or it is not on this
+                   machine */
     bool here;
     bool waits; /* `is` says for what */
     struct tt_activity is;
@@ -55,8 +59,11 @@ struct tt_roll {
     uint64_t about; /* the team that is asked about */
 };
 
-/* A copy of the job's page, to be freed. Errors: BOOT (it is none, or of another version), MEMORY. */
+/* A copy of the job's page, to be freed. Errors: BOOT (it is none, or of another version), MEMORY.
+ */
 tutti_status tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
+/* Clients that some rank has not left. */
+int tt_roll_clients(const struct tt_job_page *page);
 /* The roll of the client at this place of the page, which is borrowed. Errors: MEMORY. */
 tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *page, int place,
                           struct tt_roll *roll);
@@ -67,10 +74,13 @@ char tt_roll_process(int pid);
 
 /* ---- In words ---- */
 
-/* "in bcast(n=5 of f64, root 2) on the world (call 3)", "outside the library; ...", into a buffer of n bytes; returns it. */
+/* "in bcast(n=5 of f64, root 2) on the world (call 3)", "outside the library; ...", into a buffer
+ * of n bytes; returns it. */
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n);
 /* "rank 3", or "ranks 0-2,5", of those of `size` that are picked. */
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n);
+/* The same with since when, and for whom it waits. */
+char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n);
 /* A line for all ranks that do the same, each after `before`. */
 void tt_roll_print(const struct tt_roll *roll, const char *before, FILE *out);
 

@@ -4,21 +4,22 @@
  *
  * Each member owns a block in its arena, which all members map:
  *
- *   head                              executions ended here; members that have left the team; what roll.c reads
- *   S times     { line | window }         lane 0's signal, and the window beginning in its line
- *   S times     { opening, what }         addresses of opened buffers; what this rank calls
+ *   head                              executions ended here; members that have left the team; what
+ * roll.c reads S times     { line | window }         lane 0's signal, and the window beginning in
+ * its line S times     { opening, what }         addresses of opened buffers; what this rank calls
  *   S times     (lanes - 1) lines         signals of the other lanes
  *   S * p       segments                  the opening of a v-collective, one entry a peer
  *   S * lanes * p words                   where the ring to each peer is, once made
  *
- * Only the owner writes to it, but for its window, which plans may have others write. Of a member on another node there is
- * a mirror instead, in memory of this process, kept by the messages that come from it (far.h).
+ * Only the owner writes to it, but for its window, which plans may have others write. Of a member
+ * on another node there is a mirror instead, in memory of this process, kept by the messages that
+ * come from it (far.h).
  *
  * Executions: the k-th start on the team is execution k everywhere and uses slot k % S, with
- * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member on this node
- * has ended all executions up to k - S: then nobody reads this slot any more. How far the others are
- * is told twice: beside every signal (a line that is read anyway), and in `head`, for those that wait
- * for a rank that signals no more.
+ * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
+ * on this node has ended all executions up to k - S: then nobody reads this slot any more. How far
+ * the others are is told twice: beside every signal (a line that is read anyway), and in `head`,
+ * for those that wait for a rank that signals no more.
  */
 #ifndef TT_TEAM_H
 #define TT_TEAM_H
@@ -43,13 +44,14 @@ struct tt_line {
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* members that will not touch this block again */
-    /* For who calls the roll (roll.h): the teams of a rank form a list that begins with its world. Only the owner
-     * writes it, when it makes a team and when it frees one. `ranks` is stored last, and is 0 in a block of no team. */
+    /* For who calls the roll (roll.h): the teams of a rank form a list that begins with its world.
+     * Only the owner writes it, when it makes a team and when it frees one. `ranks` is stored last,
+     * and is 0 in a block of no team. */
     _Atomic int32_t ranks, me;
     _Atomic int32_t slots_log2;
     _Atomic uint64_t id;
     _Atomic int64_t line_stride, opening; /* struct tt_block's */
-    _Atomic int64_t next;                 /* the next block of this rank in the segment; 0: it is the last */
+    _Atomic int64_t next; /* the next block of this rank in the segment; 0: it is the last */
 };
 _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
@@ -141,7 +143,8 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
-/* From now on the team's id is known, and the roll call finds the team; until it is going to be freed. The world first. */
+/* From now on the team's id is known, and the roll call finds the team; until it is going to be
+ * freed. The world first. */
 void tt_team_list(struct tt_team *t);
 void tt_team_unlist(struct tt_team *t);
 /* The team does not work any more, because this rank of the job says so. */
@@ -167,9 +170,9 @@ void tt_team_leave_ring(struct tt_team *t);
 void tt_team_advance(struct tt_team *t);
 /* The same for all teams of the client: who waits on one must not keep the members of another waiting. */
 void tt_team_advance_all(struct tt_team *t);
-/* Called by who waits, each time it has looked in vain: looks for members that failed, or left and are
- * waited for, and now and then (`long_wait`: now) for some that call something else; sets t->broken. Returns whether
- * it was now. */
+/* Called by who waits, each time it has looked in vain: looks for members that failed, or left and
+ * are waited for, and now and then (`long_wait`: now) for some that call something else; sets
+ * t->broken. Returns whether it was now. */
 bool tt_team_check(struct tt_team *t, bool long_wait);
 /* The team does not work any more, because of what tutti_error() says. Told to the others unless
  * one of them is the cause. */

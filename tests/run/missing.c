@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job in which somebody is missing: missing WHAT [THREADS]. The one that is missing ends it when its standard input ends,
- * or, without THREADS, when the file "go" is there.
+ * A job in which somebody is missing: missing WHAT [THREADS]. The one that is missing comes when
+ * the file "go" is there.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static void outside(tutti_client *client, int me)
     add(world);
 }
 
-/* Ranks 0 and 1 are in another collective, on a team of theirs, than the rest: by itself no mismatch. Rank 0 comes to neither. */
+/* Ranks 0 and 1 are in another collective, on a team of theirs, than the rest: by itself no
+ * mismatch. Rank 0 comes to neither. */
 static void elsewhere(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -62,7 +63,8 @@ static void stopped(tutti_client *client, int me)
     must(tutti_barrier(world), "barrier");
 }
 
-/* Rank 3 dies, which concerns a team of 2 and 3; 0 and 1 wait on theirs for rank 1, which is outside. */
+/* Rank 3 dies, which concerns a team of 2 and 3; 0 and 1 wait on theirs for rank 1, which is
+ * outside. */
 static void dead(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -83,7 +85,7 @@ static void left(tutti_client *client, int me)
     must(tutti_barrier(part), "barrier");
 }
 
-/* Rank 1 has started two and waits for neither; the others wait. */
+/* Rank 1 has started two and waits for neither; the others wait in a third. */
 static void requests(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
@@ -93,6 +95,16 @@ static void requests(tutti_client *client, int me)
     if (me == 1) stay_outside();
     for (int i = 0; i < 2; i++) must(tutti_wait(plan[i]), "wait");
     for (int i = 0; i < 2; i++) must(tutti_plan_free(plan[i]), "free");
+    must(tutti_barrier(world), "barrier");
+}
+
+/* Rank 1 is late for two barriers. */
+static void twice(tutti_client *client, int me)
+{
+    for (int i = 0; i < 2; i++) {
+        if (me == 1) usleep(1500000);
+        must(tutti_barrier(tutti_world(client)), "barrier");
+    }
 }
 
 /* Rank 1 does not agree, or free its team, or take messages. */
@@ -126,13 +138,13 @@ static void act(tutti_client *client, void *arg)
     static const struct {
         const char *name;
         void (*act)(tutti_client *client, int me);
-    } all[] = {{"outside", outside},   {"elsewhere", elsewhere}, {"stopped", stopped},
-               {"dead", dead},         {"left", left},           {"requests", requests},
-               {"agree", agree},       {"free", free_team},      {"messages", messages}};
+    } all[] = {{"outside", outside}, {"elsewhere", elsewhere}, {"stopped", stopped},
+               {"dead", dead},       {"left", left},           {"requests", requests},
+               {"agree", agree},     {"free", free_team},      {"messages", messages},
+               {"twice", twice}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(what, all[i].name) == 0)
-            all[i].act(client, tutti_rank(tutti_world(client)));
+        if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti ps`, and the roll that the launcher calls: at the end of its time, and for SIGQUIT.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+source "$(dirname "$0")/lib.sh"
+
+missing=$TUTTI_BUILD/tests/test-run-missing
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+
+# Until a line of what `tutti ps` says of this job matches.
+shows() { tutti ps "$job" >out 2>err && grep -qE -- "$1" out; }
+begin() {
+    rm -f go
+    "$@" >job.out 2>job.err &
+    job=$!
+    started+=("$job")
+}
+end() {
+    local code=0
+    touch go
+    wait "$job" || code=$?
+    [ "$code" -eq 0 ] || fail "the job ended with $code"
+}
+
+# Processes: each rank's number, how it stands, and what it does; nobody is stopped, nothing is changed.
+begin tutti run -n 4 "$missing" outside
+wait_for shows '^ +0 +[0-9]+ +sleeping +in allreduce.* on the world \(call 2\), for [0-9.]+ s; waits for rank 2$'
+says out "^4 ranks of .*test-run-missing outside, started by tutti \(pid $job\), [0-9]+ s ago$"
+says out '^ +2 +[0-9]+ +(sleeping|running) +outside the library; it last completed barrier.* \(call 1\)$'
+[ "$(lines out '^ +[0-3] ')" -eq 4 ] || fail 'not each rank is shown'
+pid=$(awk '$1 == 2 { print $2 }' out)
+grep -q test-run-missing "/proc/$pid/cmdline" || fail "$pid is not rank 2"
+kill -STOP "$pid"
+wait_for shows '^ +2 +[0-9]+ +stopped +stopped, as by SIGSTOP; outside the library'
+kill -CONT "$pid"
+expect 0 tutti ps "$pid"
+says out '^4 ranks of '
+expect 0 tutti ps
+says out "\(pid $job\)"
+expect 0 tutti ps --json
+python3 - out "$job" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1]) as file:
+    rows = [row for row in json.load(file) if row["started_by"] == int(sys.argv[2])]
+assert [row["rank"] for row in rows] == [0, 1, 2, 3], rows
+assert "for_s" in rows[0] and "for_s" not in rows[2], rows
+PYTHON
+
+# SIGQUIT prints the roll, and the job goes on.
+kill -QUIT "$job"
+wait_for grep -q 'SIGQUIT: roll call$' job.err
+wait_for grep -qE 'ranks 0-1,3: in allreduce.*; wait for rank 2$' job.err
+end
+expect 1 tutti ps "$job"
+says err 'no job has such a rank or launcher'
+expect 2 tutti ps soon
+
+# Threads.
+begin "$missing" outside 3
+wait_for shows "^ +0 +$job +sleeping +in allreduce.*; waits for rank 2$"
+says out "^3 threads of .* \(pid $job\)"
+end
+
+# A program that does not use the library.
+begin tutti run -n 2 sleep 600
+wait_for shows '^ +1 +[0-9]+ +sleeping +in no client of the library$'
+kill "$job"
+wait "$job" || true
+
+# While jobs come and go, and beside what only looks like one, it neither fails nor disturbs.
+python3 -c '
+import os, time
+fd = os.memfd_create("tutti")
+os.write(fd, bytes(range(256)) * 64)
+other = os.memfd_create("tutti")
+os.ftruncate(other, 1 << 40)
+os.pwrite(other, (0x0069747475745401).to_bytes(8, "little") + b"0.0.9\0", 0)
+print("ready", flush=True)
+time.sleep(600)
+' >ready &
+started+=("$!")
+wait_for has_lines ready 1
+expect 0 tutti ps
+says out 'cannot be shown: '
+says out 'cannot be shown: it is of version 0\.0\.9 of the library'
+for _ in 1 2 3 4 5 6 7 8; do tutti run -n 3 "$rank" join-often; done >job.out 2>job.err &
+job=$!
+started+=("$job")
+while [ -d "/proc/$job" ] && [ "$(state "$job")" ]; do
+    tutti ps >out 2>err || fail "tutti ps ended with $?"
+    tutti ps --json >out 2>err || fail "tutti ps --json ended with $?"
+done
+wait "$job" || fail 'a job was disturbed'
+
+# At the end of its time a job says who was missing.
+rm -f go
+expect 124 tutti run -n 4 --timeout 1.5 "$missing" outside
+says err 'the time is over: roll call$'
+says err 'ranks 0-1,3: in allreduce.*; wait for rank 2$'
+says err 'timed out after 1.5 s'
+expect 124 tutti run -n 2 --timeout 0.5 sleep 600
+says err 'no rank has called tutti_init, or all have left'

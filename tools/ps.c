@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti ps`: the jobs of this user on this machine, each rank's process, and what it is in.
+ */
+#include "ps.h"
+
+#include <stdlib.h>
+
+#include "command.h"
+#include "json.h"
+
+enum { TEXT_SIZE = 768 };
+
+struct arguments {
+    const char *json;
+    char **pids; /* those given */
+    int n;
+    int shown;
+    cJSON *rows; /* NULL: for people */
+};
+
+/* Whoever started the ranks: the launcher, not its guard. */
+static pid_t starter_of(const struct tt_job_page *page, pid_t found_in)
+{
+    char name[32];
+    pid_t rank = found_in;
+    for (int r = page->size - 1; r >= 0; r--)
+        if (page->rank[r].arena >= 0 && tt_roll_process(atomic_load(&page->rank[r].pid)))
+            rank = atomic_load(&page->rank[r].pid);
+    pid_t parent = tt_proc_parent(rank);
+    bool is_guard = strcmp(tt_proc_text(parent, "comm", name, sizeof name), "tutti-guard") == 0;
+    return is_guard ? tt_proc_parent(parent) : parent;
+}
+
+static bool is_asked_for(const struct arguments *a, const struct tt_job_page *page, pid_t starter,
+                         pid_t found_in)
+{
+    bool asked = a->n == 0;
+    for (int i = 0; i < a->n; i++) {
+        int pid = atoi(a->pids[i]);
+        asked = asked || pid == starter || pid == found_in;
+        for (int r = 0; r < page->size; r++)
+            asked = asked || (page->rank[r].arena >= 0 && atomic_load(&page->rank[r].pid) == pid);
+    }
+    return asked;
+}
+
+static const char *state_text(const struct tt_roll_rank *r)
+{
+    if (!r->here) return "elsewhere";
+    switch (r->state) {
+    case 'R': return "running";
+    case 'T':
+    case 't': return "stopped";
+    case 'D': return "in-kernel";
+    case 'Z':
+    case 'X': return "ended";
+    case 0: return r->pid ? "gone" : "-";
+    default: return "sleeping";
+    }
+}
+
+/* The program of the ranks that are there: as the first of them was started. */
+static char *program_of(const struct tt_job_page *page, pid_t found_in, char *text, size_t n)
+{
+    for (int r = 0; r < page->size; r++) {
+        int pid = page->rank[r].arena >= 0 ? atomic_load(&page->rank[r].pid) : 0;
+        if (pid > 0 && *tt_proc_text(pid, "cmdline", text, n)) return text;
+    }
+    return tt_proc_text(found_in, "cmdline", text, n);
+}
+
+/* ---- For people ---- */
+
+static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t starter)
+{
+    char program[80], name[32];
+    program_of(page, found_in, program, sizeof program);
+    tt_proc_text(starter, "comm", name, sizeof name);
+    double age = (double)(tt_clock_ns() - page->stamp) / 1e9;
+    printf("%d %s of %s", page->size,
+           page->threads     ? "threads"
+           : page->size == 1 ? "rank"
+                             : "ranks",
+           program);
+    if (page->nodes > 1) printf(", on %d hosts", page->nodes);
+    if (page->threads)
+        printf(" (pid %d)", (int)found_in);
+    else if (starter > 1)
+        printf(", started by %s (pid %d)", name, (int)starter);
+    printf(", %.0f s ago\n", age > 0 ? age : 0);
+}
+
+static void print_rank(const struct tt_roll *roll, int r)
+{
+    char text[TEXT_SIZE];
+    const struct tt_roll_rank *rank = &roll->rank[r];
+    printf("%6d %8d  %-9s  %s\n", r, rank->pid, state_text(rank),
+           tt_roll_whole(roll, r, text, sizeof text));
+}
+
+static void print_roll(const struct tt_roll *roll, bool alone)
+{
+    if (!alone)
+        printf("  client %llu:\n", (unsigned long long)atomic_load(&roll->common->number) - 1);
+    printf("%6s %8s  %-9s  %s\n", "RANK", "PID", "STATE", "DOING");
+    for (int r = 0; r < roll->job->size; r++) print_rank(roll, r);
+}
+
+static void print_absent(const struct tt_job_page *page)
+{
+    printf("%6s %8s  %-9s  %s\n", "RANK", "PID", "STATE", "DOING");
+    for (int r = 0; r < page->size; r++) {
+        struct tt_roll_rank rank = {.here = page->rank[r].arena >= 0,
+                                    .pid = atomic_load(&page->rank[r].pid)};
+        rank.state = rank.here ? tt_roll_process(rank.pid) : 0;
+        printf("%6d %8d  %-9s  %s\n", r, rank.pid, state_text(&rank),
+               "in no client of the library");
+    }
+}
+
+/* ---- For programs ---- */
+
+static void add_rows(cJSON *rows, const struct tt_roll *roll, pid_t found_in, pid_t starter)
+{
+    char text[TEXT_SIZE], program[TEXT_SIZE];
+    program_of(roll->job, found_in, program, sizeof program);
+    for (int r = 0; r < roll->job->size; r++) {
+        const struct tt_roll_rank *rank = &roll->rank[r];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddNumberToObject(row, "started_by", starter);
+        cJSON_AddStringToObject(row, "program", program);
+        cJSON_AddNumberToObject(row, "client", (double)atomic_load(&roll->common->number) - 1);
+        cJSON_AddNumberToObject(row, "rank", r);
+        cJSON_AddNumberToObject(row, "pid", rank->pid);
+        cJSON_AddStringToObject(row, "state", state_text(rank));
+        cJSON_AddStringToObject(row, "doing", tt_roll_doing(roll, r, text, sizeof text));
+        if (rank->waits)
+            cJSON_AddNumberToObject(row, "for_s",
+                                    (double)tt_max(0, roll->now_ns - rank->is.since_ns) / 1e9);
+        cJSON_AddItemToArray(rows, row);
+    }
+}
+
+/* ---- Jobs ---- */
+
+static void show_clients(const struct arguments *a, const struct tt_found *found,
+                         struct tt_job_page *page, pid_t starter)
+{
+    int clients = tt_roll_clients(page);
+    for (int i = 0; i < TT_CLIENTS; i++) {
+        struct tt_roll roll;
+        if (!atomic_load(&tt_common_at(page, i)->number)) continue;
+        if (tt_roll_read(&found->source, page, i, &roll) != TUTTI_OK) continue;
+        if (a->rows)
+            add_rows(a->rows, &roll, found->pid, starter);
+        else
+            print_roll(&roll, clients == 1);
+        tt_roll_free(&roll);
+    }
+    if (clients == 0 && !a->rows) print_absent(page);
+}
+
+/* What is no job of this version is named, unless certain ones are asked for. */
+static void show_job(struct arguments *a, const struct tt_found *found)
+{
+    struct tt_job_page *page;
+    if (tt_roll_page(&found->source, &page) != TUTTI_OK) {
+        if (a->n == 0 && !a->rows)
+            printf("a job of process %d cannot be shown: %s\n", (int)found->pid, tutti_error());
+        return;
+    }
+    pid_t starter = page->threads ? 0 : starter_of(page, found->pid);
+    if (is_asked_for(a, page, starter, found->pid)) {
+        if (a->shown++ && !a->rows) printf("\n");
+        if (!a->rows) print_job(page, found->pid, starter);
+        show_clients(a, found, page, starter);
+    }
+    tt_free(page);
+}
+
+static int show_all(struct arguments *a)
+{
+    struct tt_jobs jobs;
+    tt_jobs_find(&jobs);
+    if (jobs.no_memory) fprintf(stderr, "tutti ps: no memory for all jobs\n");
+    for (int i = 0; i < jobs.n; i++) show_job(a, &jobs.job[i]);
+    tt_jobs_free(&jobs);
+    if (a->rows && !tt_json_write(a->rows, a->json)) return TT_EXIT_FAILED;
+    if (a->shown == 0 && !a->rows && jobs.n == 0)
+        fprintf(stderr, "tutti ps: no job of this user runs on this machine\n");
+    if (a->shown == 0 && a->n > 0)
+        fprintf(stderr, "tutti ps: no job has such a rank or launcher\n");
+    return a->shown == 0 && a->n > 0 ? TT_EXIT_FAILED : TT_EXIT_OK;
+}
+
+/* ---- Arguments ---- */
+
+enum { OPTION_JSON = 256 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPTION_JSON: a->json = arg ? arg : "-"; return 0;
+    case ARGP_KEY_ARGS:
+        a->pids = state->argv + state->next;
+        a->n = state->argc - state->next;
+        for (int i = 0; i < a->n; i++) (void)tt_arg_number(state, "PID", a->pids[i], 1, INT32_MAX);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int tt_ps_main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
+         "write an array with an object for each rank to a file (default: stdout)", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[PID...]",
+        .doc = "Shows the jobs of this user on this machine (or those with these launchers or "
+               "ranks): each rank's process, the call it waits in, since when, and for whom. Stops "
+               "and disturbs nobody.",
+    };
+    struct arguments a = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (a.json) a.rows = cJSON_CreateArray();
+    return show_all(&a);
+}
