@@ -228,7 +228,7 @@ int tt_ps_main(int argc, char **argv)
                "and disturbs nobody.",
     };
     struct arguments a = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    tt_arg_parse(&argp, argc, argv, 0, &a);
     if (a.json) a.rows = cJSON_CreateArray();
     return show_all(&a);
 }

@@ -35,6 +35,7 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
     X(YIELDS, 0, INT32_MAX, OWN, "by ranks and processors", "yields before a waiting rank sleeps") \
     X(ISA, 0, 0, OWN, "the processor's", "kernels for reductions") \
     X(TRACE, 0, 0, OWN, "none", "the folder for traces of what each rank does") \
+    X(WATCHDOG, 0, 0, OWN, "0", "seconds of waiting after which the roll is called") \
     X(FAULT, 0, 0, OWN, "none", "what is made to go wrong, for tests") \
     X(UCX, 0, 0, OWN, "libucp.so.0", "the library between machines") \
     X(PEER_TIMEOUT, 2, 3600, OWN, "10", "seconds after which a silent machine is given up") \

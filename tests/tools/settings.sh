@@ -42,7 +42,7 @@ table = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/settings.h").rea
 assert len(table) > 20, table
 alike = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/base.h").read_text(), re.M))
 text = "\n".join(path.read_text() for folder in ("src", "tools") for path in (top / folder).rglob("*.[ch]"))
-read = set(re.findall(r'(?:tt_setting|tt_setting_int|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | alike
+read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_seconds|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | alike
 assert read - table == set(), f"read, but not in src/base/settings.h: {read - table}"
 assert table - read == set(), f"in src/base/settings.h, but never read: {table - read}"
 documented = set(re.findall(r"TUTTI_([A-Z_]+)", (top / "docs/environment.md").read_text()))
