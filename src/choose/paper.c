@@ -141,7 +141,8 @@ int64_t tt_paper_formula_ps(const struct tt_paper *paper)
                              .tw_both = tt_max(m->tw_ps, m->tw_both_ps),
                              .tr = m->tr_ps,
                              .gamma = m->gamma_ps,
-                             .all_ports = m->all_ports};
+                             .all_ports = m->all_ports,
+                             .starts_side_by_side = m->kind == TT_MODEL_links};
     struct tt_problem problem = *paper->problem;
     if (paper->map->net && paper->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);

@@ -18,6 +18,8 @@
 struct tt_costs {
     int64_t ts, tw, tw_both, tr, gamma;
     bool all_ports;
+    bool starts_side_by_side; /* t_s is counted at the sender alone: of messages that come to a rank
+                               * together all start at once, and only their bytes come in turn */
 };
 
 struct tt_composition;

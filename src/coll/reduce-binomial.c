@@ -29,7 +29,7 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
     int64_t bytes = tt_call_bytes(call), rounds = tt_log2_up(p);
     bool at_once = tt_slice_bytes(call, SLICE) >= bytes, even = tt_pow2_below(p) == p;
     if (c->all_ports || !at_once || (!call->commutes && call->root > 0)) return -1;
-    if (c->gamma > 0 && !even) return -1;
+    if ((c->gamma > 0 || c->starts_side_by_side) && !even) return -1; /* children come together */
     return rounds * (c->ts + c->tw * bytes) + rounds * (rounds + 1) / 2 * c->gamma * bytes;
 }
 

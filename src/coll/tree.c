@@ -213,9 +213,10 @@ struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_
 
 /* ---- Times of full trees ---- */
 
-/* Levels below the root of a full tree, slices, children of all inner ranks; a message. */
+/* Levels below the root of a full tree, slices, children of all inner ranks; a message, and of it
+ * what its bytes take. */
 struct full {
-    int64_t depth, q, k, message;
+    int64_t depth, q, k, message, bytes;
 };
 
 /* False: it is not full, or ranks do not keep step. */
@@ -226,21 +227,27 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     bool network = shape == tt_tree_network && has_tree(map);
     *f = (struct full){.q = s.turns, .k = network ? map->net->extent[0] : radix(call)};
     f->k = tt_min(f->k, map->p - 1);
-    f->message = c->ts + c->tw * s.len;
+    f->bytes = c->tw * s.len;
+    f->message = c->ts + f->bytes;
     int64_t n = 1;
     for (int64_t width = f->k; n < map->p; width *= f->k, f->depth++) n += width;
     if (network && (base > 0 || map->net->ranks < map->net->nodes)) return false;
     return n == map->p && s.tail == s.len && !c->all_ports && c->tw_both == c->tw;
 }
 
-/* A slice of all children comes, and is reduced while the next one does. */
+/* A slice of all children comes, and is reduced while the next one does. Where messages start side by
+ * side, the children's slices take t_s once on a level; from then on the next turn waits for what
+ * takes longest: their bytes at the parent, a child that starts its next message, or the reduction. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {
     struct full f;
     if (!full(call, map, c, base_of(call), shape, slice, &f) || hands_on(call)) return -1;
-    int64_t in = f.k * f.message, reduction = f.k * c->gamma * (tt_call_bytes(call) / f.q);
-    return f.depth * (in + reduction) + (f.q - 1) * tt_max(in, reduction);
+    bool beside = c->starts_side_by_side;
+    int64_t in = beside ? c->ts + f.k * f.bytes : f.k * f.message;
+    int64_t next = beside ? tt_max(f.k * f.bytes, f.message) : in;
+    int64_t reduction = f.k * c->gamma * (tt_call_bytes(call) / f.q);
+    return f.depth * (in + reduction) + (f.q - 1) * tt_max(next, reduction);
 }
 
 /* A slice goes to all children, one after the other, and a level deeper from the last of them. */

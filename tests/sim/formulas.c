@@ -321,6 +321,89 @@ static void on_networks(void **state)
     }
 }
 
+/* ---- Whatever network ---- */
+
+/* Cheap and dear starts, and reductions cheaper and dearer than what they wait for. */
+static const struct tt_model linked[] = {
+    {.kind = TT_MODEL_links, .ts_ps = 1000000, .tw_ps = 1000},
+    {.kind = TT_MODEL_links, .ts_ps = 200000000, .tw_ps = 1000},
+    {.kind = TT_MODEL_links, .tw_ps = 1000, .gamma_ps = 300},
+    {.kind = TT_MODEL_links, .ts_ps = 1000000, .tw_ps = 1000, .gamma_ps = 3000, .tr_ps = 200},
+    {.kind = TT_MODEL_links, .ts_ps = 50000000, .tw_ps = 1000, .gamma_ps = 900},
+    {.kind = TT_MODEL_links, .ts_ps = 1000000, .tw_ps = 1000, .all_ports = true},
+};
+enum { LINKED = 6, ONE_PORT = 5 };
+
+/* Along the links of a tree up and down, where no two messages want one: exactly. */
+static void trees_link_by_link(void **state)
+{
+    (void)state;
+    static const struct {
+        int k, p;
+    } trees[] = {{1, 2}, {1, 5}, {2, 3}, {2, 7}, {2, 15}, {3, 4}, {3, 13}, {4, 5}, {4, 21}, {7, 8}};
+    static const char *const problems[] = {"reduce/f64/sum/%s/p%d%s@tree:%dx%d",
+                                           "allreduce/f64/sum/%s/p%d%s@tree:%dx%d",
+                                           "bcast/f64/%s/p%d%s@tree:%dx%d"};
+    static const char *const sizes[][2] = {
+        {"8", ""}, {"64K", ""}, {"1M", ""}, {"64K", "/slice=4K"}, {"8K", "/slice=4K"}};
+    for (int t = 0; t < 10; t++)
+        for (int i = 0; i < 3; i++)
+            for (int s = 0; s < 5; s++)
+                for (int m = 0; m < ONE_PORT; m++) {
+                    char text[96];
+                    int p = trees[t].p;
+                    snprintf(text, sizeof text, problems[i], sizes[s][0], p, sizes[s][1],
+                             trees[t].k, p);
+                    meets_formula(text, "tree", &linked[m]);
+                }
+}
+
+/* Messages that want one link take longer than a formula says, which knows no links; none is quicker. */
+static void is_no_quicker(const char *problem, const struct tt_algorithm *a)
+{
+    for (int m = 0; m < LINKED; m++) {
+        struct outcome o = paper(problem, a->name, &linked[m]);
+        if (o.time_ps < o.formula_ps)
+            fail_msg("%s by %s, model %d: %lld ps, less than its formula's %lld", problem, a->name,
+                     m, (long long)o.time_ps, (long long)o.formula_ps);
+    }
+}
+
+static void no_quicker_by(const struct tt_algorithm *a, const char *problem, const char *network,
+                          int p)
+{
+    char text[96];
+    snprintf(text, sizeof text, problem, p);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "@%s", network);
+    if (a->time && paper_applies(text, a)) is_no_quicker(text, a);
+}
+
+static void none_is_quicker_than_its_formula(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *network;
+        int p;
+    } networks[] = {{"ring:8", 8},     {"ring:7", 7},       {"mesh:4x4", 16},    {"mesh:2x3", 6},
+                    {"torus:4x4", 16}, {"torus:2x3x2", 12}, {"hypercube:3", 8},  {"tree:2x7", 7},
+                    {"tree:2x10", 10}, {"tree:4x5", 5},     {"fattree:4x4", 16}, {"tree:3x13", 13}};
+    static const char *const problems[] = {"barrier/p%d",
+                                           "bcast/u8/64K/p%d",
+                                           "bcast/u8/64K/p%d/slice=4K",
+                                           "reduce/f64/sum/1000/p%d",
+                                           "reduce/f64/sum/64K/p%d/slice=4K",
+                                           "allreduce/f64/sum/1000/p%d",
+                                           "allreduce/f64/sum/64K/p%d/slice=4K",
+                                           "reduce_scatter_block/f64/sum/1000/p%d",
+                                           "gather/u8/1000/p%d",
+                                           "allgather/u8/1000/p%d",
+                                           "alltoall/u8/1000/p%d"};
+    for (size_t n = 0; n < sizeof networks / sizeof *networks; n++)
+        for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+            for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+                no_quicker_by(*a, problems[i], networks[n].network, networks[n].p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +421,8 @@ int main(void)
         cmocka_unit_test(who_has_one),
         cmocka_unit_test(what_has_none),
         cmocka_unit_test(on_networks),
+        cmocka_unit_test(trees_link_by_link),
+        cmocka_unit_test(none_is_quicker_than_its_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

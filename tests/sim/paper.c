@@ -23,22 +23,52 @@ static struct outcome run(const struct tt_paper *p)
     return outcome;
 }
 
+/* A problem with what it needs around it. */
+struct setting {
+    struct tt_problem problem;
+    struct tt_net net;
+    struct tt_map map;
+    int *node;
+};
+
+static void open_setting(struct setting *s, const char *text)
+{
+    struct tt_problem_error error;
+    *s = (struct setting){.map = {.cores = 1}};
+    if (tt_problem_parse(text, &s->problem, &error) != TUTTI_OK)
+        fail_msg("%s: %s", text, error.text);
+    s->node = calloc((size_t)s->problem.p, sizeof *s->node);
+    assert_int_equal(tt_problem_apart(&s->problem, &s->map, s->node, &s->net), TUTTI_OK);
+}
+
+static void close_setting(struct setting *s)
+{
+    tt_net_free(&s->net);
+    free(s->node);
+}
+
+bool paper_applies(const char *text, const struct tt_algorithm *algorithm)
+{
+    struct setting s;
+    open_setting(&s, text);
+    int64_t *room = calloc(tt_problem_room(&s.problem) + 1, sizeof *room);
+    struct tt_call call = tt_problem_call(&s.problem, 0, room);
+    bool applies = algorithm->coll == call.coll && !algorithm->refuse(&call, &s.map);
+    free(room);
+    close_setting(&s);
+    return applies;
+}
+
 struct outcome paper(const char *text, const char *algorithm, const struct tt_model *model)
 {
-    struct tt_problem problem;
-    struct tt_problem_error error;
-    struct tt_net net = {.nodes = 0};
-    if (tt_problem_parse(text, &problem, &error) != TUTTI_OK) fail_msg("%s: %s", text, error.text);
-    int *node = calloc((size_t)problem.p, sizeof *node);
-    struct tt_map map = {.cores = 1};
-    assert_int_equal(tt_problem_apart(&problem, &map, node, &net), TUTTI_OK);
-    struct tt_paper p = {.algorithm = tt_algorithm_find(problem.call.coll, algorithm),
-                         .problem = &problem,
-                         .map = &map,
+    struct setting s;
+    open_setting(&s, text);
+    struct tt_paper p = {.algorithm = tt_algorithm_find(s.problem.call.coll, algorithm),
+                         .problem = &s.problem,
+                         .map = &s.map,
                          .model = model};
     assert_non_null(p.algorithm);
     struct outcome outcome = run(&p);
-    tt_net_free(&net);
-    free(node);
+    close_setting(&s);
     return outcome;
 }

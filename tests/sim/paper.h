@@ -19,6 +19,8 @@ struct outcome {
 /* t_s 1 us, t_w 1 ns, everything else 0. */
 extern const struct tt_model paper_simple, paper_links;
 
+/* Whether the algorithm applies to the problem. */
+bool paper_applies(const char *problem, const struct tt_algorithm *algorithm);
 /* Fails the test where it cannot be run. */
 struct outcome paper(const char *problem, const char *algorithm, const struct tt_model *model);
 
