@@ -263,6 +263,15 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
     return good;
 }
 
+/* What the public calls cannot say goes by the team's cache of plans, which is new. */
+static void tune(struct tt_cache *cache, const struct tt_call *call)
+{
+    cache->slice = call->slice;
+    cache->radix = call->radix;
+    cache->seed = call->seed;
+    cache->in_order = !call->commutes;
+}
+
 static bool set_up(struct tt_bench *b)
 {
     const struct tt_problem *problem = &b->c->problem;
@@ -270,6 +279,7 @@ static bool set_up(struct tt_bench *b)
     if (!b->room) return false;
     b->call = tt_problem_call(problem, b->me, b->room);
     tt_bench_sizes(b);
+    tune(&b->team->cache, &b->call);
     if (tt_problem_net(problem, &b->net) != TUTTI_OK) return failed(b, "the network");
     b->outer = b->team->run.map.net;
     if (b->net.nodes > 0) b->team->run.map.net = &b->net;

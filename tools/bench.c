@@ -196,15 +196,13 @@ static void run_sizes(struct outcome *o, struct tt_problem problem)
     }
 }
 
-/* What a plan may be asked for, but the public calls cannot say. */
+/* What cannot be had here; NULL: nothing. */
 static const char *unfit(const struct tt_problem *problem)
 {
-    const struct tt_call *call = &problem->call;
     if (problem->map[0] && !tt_network_is_one(problem->map))
-        return "a map of nodes: all ranks are on this machine";
-    if (call->slice) return "slice=: the algorithm's own is used";
-    if (call->op < TUTTI_OP_USER && tt_coll_has_op(call->coll) && !call->commutes)
-        return "order=rank: there is 'user', an operation that does not commute";
+        return "a map of nodes: all ranks are on this machine (TUTTI_NODES=4,2 has them behave as "
+               "on "
+               "several)";
     if (problem->p > TT_LAUNCH_RANKS) return "that many ranks";
     return NULL;
 }

@@ -272,13 +272,11 @@ struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, 
 
 char *tt_check_case_text(const struct tt_check_case *c, char *buffer, size_t size)
 {
-    char problem[TT_PROBLEM_TEXT], radix[32] = "", scattered[32] = "";
-    if (c->problem.call.radix)
-        snprintf(radix, sizeof radix, " --radix %d", (int)c->problem.call.radix);
+    char problem[TT_PROBLEM_TEXT], scattered[32] = "";
     if (c->scattered) snprintf(scattered, sizeof scattered, " --scattered %d", c->scattered);
-    snprintf(buffer, size, "%s --algorithm %s --window %ld%s%s%s%s%s",
+    snprintf(buffer, size, "%s --algorithm %s --window %ld%s%s%s%s",
              tt_problem_print(&c->problem, problem), c->algorithm->name, (long)c->win_bytes,
              c->direct ? "" : " --indirect", c->direct && !c->mapped ? " --unmapped" : "",
-             c->gaps ? " --gaps" : "", radix, scattered);
+             c->gaps ? " --gaps" : "", scattered);
     return buffer;
 }

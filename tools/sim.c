@@ -59,8 +59,13 @@ struct run {
     const char *name;
     int64_t expected; /* messages; -1: not known */
     struct timespec begun;
-    bool shown;
+    double next; /* seconds after which the progress is told again */
+    bool terminal, shown;
 };
+
+/* The first after a second on a terminal, where each line takes the place of the one before; else
+ * after FIRST seconds, and then each time after twice as long, so that a log stays short. */
+enum { FIRST = 5 };
 
 static double seconds_since(const struct timespec *begun)
 {
@@ -81,18 +86,37 @@ static void print_bar(double part)
     fprintf(stderr, "[%s] %3.0f %%, ", bar, 100 * part);
 }
 
-static void progress(void *arg, int ended, int64_t messages)
+static void print_bar_line(const struct run *run, double seconds, int64_t messages)
 {
-    struct run *run = arg;
-    double seconds = seconds_since(&run->begun), n = (double)messages;
-    (void)ended;
-    if (seconds < 1 || messages == 0 || !isatty(STDERR_FILENO)) return;
+    double n = (double)messages;
     fprintf(stderr, "\r\033[K%s ", run->name);
     if (run->expected > 0) print_bar(fmin(1, n / (double)run->expected));
     fprintf(stderr, "%.2f million messages a second", 1e-6 * n / seconds);
-    if (run->expected > messages)
+    if (run->expected > messages && messages > 0)
         fprintf(stderr, ", %.0f s left", seconds * ((double)run->expected / n - 1));
-    run->shown = true;
+}
+
+static void print_log_line(const struct run *run, double seconds, int64_t messages)
+{
+    fprintf(stderr, "tutti sim: %s: %.1f million messages", run->name, 1e-6 * (double)messages);
+    if (run->expected > 0)
+        fprintf(stderr, " of %.1f (%.0f %%)", 1e-6 * (double)run->expected,
+                100 * fmin(1, (double)messages / (double)run->expected));
+    fprintf(stderr, " after %.0f s\n", seconds);
+}
+
+static void progress(void *arg, int ended, int64_t messages)
+{
+    struct run *run = arg;
+    double seconds = seconds_since(&run->begun);
+    (void)ended;
+    if (seconds < run->next) return;
+    run->next = run->terminal ? seconds + 0.1 : 2 * seconds;
+    if (run->terminal)
+        print_bar_line(run, seconds, messages);
+    else
+        print_log_line(run, seconds, messages);
+    run->shown = run->terminal;
 }
 
 static struct tt_paper paper_of(const struct arguments *a, const struct tt_case *c,
@@ -106,10 +130,11 @@ static tutti_status simulate(const struct arguments *a, const struct tt_case *c,
                              const struct tt_algorithm *algorithm, struct tt_sim_result *result)
 {
     struct tt_paper paper = paper_of(a, c, algorithm);
-    struct run run = {.name = algorithm->name};
+    bool terminal = isatty(STDERR_FILENO);
+    struct run run = {.name = algorithm->name, .terminal = terminal, .next = terminal ? 1 : FIRST};
     paper.progress = progress;
     paper.arg = &run;
-    run.expected = isatty(STDERR_FILENO) ? tt_paper_messages(&paper) : -1;
+    run.expected = tt_paper_messages(&paper);
     clock_gettime(CLOCK_MONOTONIC, &run.begun);
     tutti_status status = tt_paper_run(&paper, result);
     if (run.shown) fprintf(stderr, "\r\033[K");
@@ -164,6 +189,7 @@ static void print_row(const struct arguments *a, const struct tt_case *c,
            1e-6 * (double)r->time_ps, told, off, r->messages, r->steps);
     if (r->links) printf(" %14" PRId64 " %14.1f", r->max_link_bytes, mean_link(r));
     printf("\n");
+    fflush(stdout); /* the next one may take its time */
 }
 
 static void print_head(const struct arguments *a)
@@ -172,6 +198,7 @@ static void print_head(const struct arguments *a)
            "messages", "steps");
     if (a->model.kind == TT_MODEL_links) printf(" %14s %14s", "max link bytes", "mean");
     printf("\n");
+    fflush(stdout);
 }
 
 /* How many links carried how much of what the fullest did. */
@@ -275,12 +302,28 @@ static bool is_worthwhile(const struct arguments *a, const struct tt_case *c,
     return false;
 }
 
+/* Of ranks without number, and algorithms that nobody named, it is told which come, before they
+ * take their time. */
+static void announce(const struct arguments *a, const struct tt_case *c)
+{
+    enum { MANY = 65536 };
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    if (a->algorithms || c->map.p < MANY) return;
+    fprintf(stderr,
+            "tutti sim: %d ranks, one algorithm after the other (--algorithm picks):", c->map.p);
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++)
+        if ((*at)->coll == call.coll && !(*at)->refuse(&call, &c->map))
+            fprintf(stderr, " %s", (*at)->name);
+    fprintf(stderr, "\n");
+}
+
 static int run_all(const struct arguments *a, const struct tt_case *c)
 {
     bool all = !a->algorithms || strcmp(a->algorithms, "all") == 0;
     int code = TT_EXIT_OK;
     cJSON *rows = a->json ? cJSON_CreateArray() : NULL;
     if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
+    announce(a, c);
     for (const struct tt_algorithm *const *at = tt_algorithms; *at && code == TT_EXIT_OK; at++) {
         if ((*at)->coll != c->problem.call.coll) continue;
         if (all ? is_worthwhile(a, c, *at) : listed(a->algorithms, (*at)->name))

@@ -45,8 +45,8 @@ static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
                           const struct tt_call *call)
 {
     if (cache->builder) return TUTTI_OK;
-    cache->slice = tt_setting_alike(TT_ALIKE_SLICE);
-    cache->radix = (int32_t)tt_setting_alike(TT_ALIKE_RADIX);
+    if (!cache->slice) cache->slice = tt_setting_alike(TT_ALIKE_SLICE);
+    if (!cache->radix) cache->radix = (int32_t)tt_setting_alike(TT_ALIKE_RADIX);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -87,6 +87,8 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     TT_TRY(ready(cache, team, call));
     struct tt_call c = *call;
     tt_tune(&c, cache->slice, cache->radix);
+    if (cache->in_order) c.commutes = false;
+    if (cache->seed) c.seed = cache->seed;
     TT_TRY(tt_choose(&c, &team->map, &algorithm, &forced));
     struct tt_prepared *p = tt_alloc_lines(sizeof *p);
     if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");

@@ -31,8 +31,12 @@ struct tt_cache {
     struct tt_prepared *prepared[TT_CACHE_SETS][TT_CACHE_WAYS];
     uint8_t oldest[TT_CACHE_SETS];
     struct tt_builder *builder; /* its arrays have grown already */
-    int64_t slice; /* TUTTI_SLICE and TUTTI_RADIX: how algorithms are tuned from outside */
+    /* How algorithms are tuned from outside: TUTTI_SLICE and TUTTI_RADIX, or what `tutti bench` was
+     * asked for, which sets these before the first plan. 0, false: as the call says. */
+    int64_t slice;
     int32_t radix;
+    uint64_t seed;
+    bool in_order; /* operands are combined, and segments put, in rank order */
 };
 
 /* Makes a plan for this call (of a v-collective: with its counts). Errors: those of tt_choose, MEMORY. */

@@ -40,6 +40,7 @@ static void print_keys(FILE *out, const struct tt_problem *problem)
     char text[24];
     if (call->root) fprintf(out, "/root=%d", (int)call->root);
     if (call->slice) fprintf(out, "/slice=%s", tt_print_size(text, call->slice));
+    if (call->radix) fprintf(out, "/radix=%d", (int)call->radix);
     if (call->commutes != (!tt_coll_has_op(call->coll) || call->op < TUTTI_OP_USER))
         fprintf(out, "/order=%s", call->commutes ? "any" : "rank");
     if (call->in_place) fprintf(out, "/inplace=1");

@@ -158,6 +158,16 @@ static void key_slice(struct parser *to, struct piece value)
     if (call->slice == 0) tt_reader_wrong(&to->in, value.begin, "a slice of nothing");
 }
 
+static void key_radix(struct parser *to, struct piece value)
+{
+    enum { MOST = 1 << 20 };
+    int64_t radix = size(to, value, "a whole number");
+    if (!to->in.failed && (radix < 2 || radix > MOST))
+        tt_reader_wrong(&to->in, value.begin, "a radix of %" PRId64 ": must be from 2 to %d", radix,
+                        MOST);
+    to->problem->call.radix = (int32_t)radix;
+}
+
 static void key_order(struct parser *to, struct piece value)
 {
     static const char *const orders[] = {"rank", "any"};
@@ -204,14 +214,17 @@ static bool has_counts(enum tt_coll coll)
     return tt_call_counts(&(struct tt_call){.coll = coll});
 }
 
-static const char *const key_names[] = {"root", "slice", "order", "inplace", "seed", "skew"};
-static const struct tt_words key_words = {key_names, 6};
+static const char *const key_names[] = {"root", "slice", "order", "inplace",
+                                        "seed", "skew",  "radix"};
+static const struct tt_words key_words = {key_names, 7};
 static const struct {
     bool (*applies)(enum tt_coll);
     void (*read)(struct parser *, struct piece);
 } keys[] = {
-    {tt_coll_has_root, key_root},     {moves, key_slice}, {has_order, key_order},
-    {tt_coll_has_place, key_inplace}, {always, key_seed}, {has_counts, key_skew},
+    {tt_coll_has_root, key_root}, {moves, key_slice},
+    {has_order, key_order},       {tt_coll_has_place, key_inplace},
+    {always, key_seed},           {has_counts, key_skew},
+    {always, key_radix},
 };
 
 static void key(struct parser *to)

@@ -14,6 +14,7 @@
  *
  *     root=R        bcast, reduce, gather; otherwise 0
  *     slice=BYTES   of a pipeline; otherwise the algorithm's own
+ *     radix=K       branching of trees, partners at once of exchanges; otherwise the algorithm's own
  *     order=rank    operands are combined in rank order; order=any: user's may be in any; of exchanges:
  *                   `exchange` begins with rank 0 and goes on in rank order, not at random
  *     inplace=1     where the collective can be

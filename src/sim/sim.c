@@ -109,14 +109,20 @@ static void event(struct tt_sim *sim, struct tt_event e)
     tt_sim_run_lane(sim, rank, lane);
 }
 
+/* After each so many events, or ranks that have begun. */
+static void tell_progress(const struct tt_sim *sim, int64_t n)
+{
+    enum { NOW_AND_THEN = 1 << 14 };
+    if (n % NOW_AND_THEN == 0 && sim->job->progress)
+        sim->job->progress(sim->job->arg, sim->ended, sim->result.messages);
+}
+
 static void run(struct tt_sim *sim)
 {
-    enum { NOW_AND_THEN = 1 << 16 };
     struct tt_event e;
     for (int64_t n = 1; sim->status == TUTTI_OK && tt_queue_take(&sim->queue, &e); n++) {
         event(sim, e);
-        if (n % NOW_AND_THEN == 0 && sim->job->progress)
-            sim->job->progress(sim->job->arg, sim->ended, sim->result.messages);
+        tell_progress(sim, n);
     }
 }
 
@@ -169,7 +175,10 @@ tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result)
     sim.rank = tt_calloc((size_t)job->p, sizeof *sim.rank);
     if (!sim.rank) tt_sim_out_of_memory(&sim);
     if (sim.rank && sim.status == TUTTI_OK) sim.status = tt_wire_begin(&sim);
-    for (int r = 0; r < job->p && sim.status == TUTTI_OK; r++) begin_phase(&sim, &sim.rank[r], 0);
+    for (int r = 0; r < job->p && sim.status == TUTTI_OK; r++) {
+        begin_phase(&sim, &sim.rank[r], 0);
+        tell_progress(&sim, r + 1);
+    }
     run(&sim);
     if (sim.status == TUTTI_OK && sim.ended < job->p) sim.status = stopped(&sim);
     if (sim.status == TUTTI_OK) sum_up(&sim);

@@ -41,6 +41,8 @@ static const struct {
     {"reduce_scatter_block/f64/sum/8/p2", NULL},
     {"reduce_scatter/f64/user/8/p2/inplace=1/skew=zero", NULL},
     {"gather/u8/3/p5/root=4/inplace=1", NULL},
+    {"reduce/f64/sum/1M/p9/root=2/slice=64K/radix=3/order=rank", NULL},
+    {"barrier/p4/radix=8", NULL},
     {"allgatherv/u8/64K/p64/skew=uniform", NULL},
     {"alltoall/i16/2/p64@nodes:4*16", NULL},
     {"barrier/p9@nodes:4,2*2,1+dealt", NULL},

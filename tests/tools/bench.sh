@@ -90,3 +90,25 @@ says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
 # More than there is memory.
 expect 1 tutti bench alltoall/u8/64G/p4
 says err 'more than there is'
+
+# What a problem says of slices, branching and order is what runs.
+sends_of() {
+    rm -rf "$work/traced"
+    expect 0 env TUTTI_TRACE="$work/traced" tutti bench "$@" --iterations 1
+    python3 - <<'PYTHON'
+import json
+events = [event for event in json.load(open("traced/rank-0.json")) if event.get("name") == "send" and event["args"].get("call") in ("bcast", "reduce")]
+first = min(event["args"]["execution"] for event in events)
+print(sum(event["args"]["execution"] == first for event in events))
+PYTHON
+}
+[ "$(sends_of bcast/u8/256K/p2/slice=16K -a tree)" -eq 16 ] || fail 'not 16 slices'
+[ "$(sends_of bcast/u8/256K/p2/slice=64K -a tree)" -eq 4 ] || fail 'not 4 slices'
+[ "$(sends_of bcast/u8/8/p5/radix=4 -a tree)" -eq 4 ] || fail 'not four children'
+[ "$(sends_of bcast/u8/8/p5/radix=2 -a tree)" -eq 2 ] || fail 'not two children'
+expect 0 tutti bench --iterations 2 allreduce/f64/sum/8K/p3/order=rank alltoall/u8/1K/p3/order=rank/seed=3
+expect 1 tutti bench --iterations 2 -a ring allreduce/f64/sum/8K/p3/order=rank
+says err 'ring does not apply: it '
+TUTTI_SLICE=8K expect 0 tutti bench --iterations 2 bcast/u8/64K/p2
+says out '^bcast/u8/64K/p2/slice=8K '
+TUTTI_RADIX=4 expect 0 tutti bench --threads --iterations 2 barrier/p3

@@ -211,7 +211,8 @@ bench "--iterations: '0' is not" barrier/p2 --iterations=0
 bench "barrier has no algorithm 'x'" barrier/p2 -a x
 bench 'cannot be timed with that many ranks' barrier/p1M
 bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
-bench 'cannot be timed with slice=' bcast/u8/8/p2/slice=8
+bench 'TUTTI_NODES=4,2 has them behave as on several' barrier/p2@nodes:1,1
+problem 20 "a radix of 1: must be from 2 to 1048576" bcast/u8/8/p4/radix=1
 
 # draw's: a trace cut off, damaged, of something else, or of some ranks only.
 draw() { refused "$1" tutti draw "${@:2}"; }

@@ -43,6 +43,15 @@ crowd = [row["max_link_bytes"] / row["mean_link_bytes"] for row in (forward, pai
 assert crowd[0] < 1.45 < crowd[1] < 2.5, (forward, pairwise)
 PYTHON
 
+# Many ranks and no algorithm named: what comes is told before it takes its time, and how far it is.
+timeout 20 tutti sim allreduce/f64/sum/8/p1M >out 2>err || [ $? -eq 124 ] || fail 'a million ranks'
+says err '^tutti sim: 1048576 ranks, one algorithm after the other \(--algorithm picks\): .*doubling'
+says out '^algorithm '
+wait_for_progress() { says err '^tutti sim: [a-z-]+: [0-9.]+ million messages of [0-9.]+ \([0-9]+ %\) after [0-9]+ s$'; }
+if grep -qE '^[a-z-]+ +[0-9]' out; then :; else wait_for_progress; fi
+expect 0 tutti sim barrier/p64
+[ ! -s err ] || fail 'a short simulation tells its progress'
+
 wrong() {
     local says=$1
     shift
