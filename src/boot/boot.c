@@ -376,7 +376,8 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
 
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes)
 {
-    return f->job->nodes > 1 ? tt_machines_show(f, tt_watch_port(f), address, bytes) : TUTTI_OK;
+    if (f->job->nodes > 1) TT_TRY(tt_machines_show(f, tt_watch_port(f), address, bytes));
+    return tt_machines_detach(f);
 }
 
 /* ---- Addresses ---- */

@@ -37,6 +37,9 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 tutti_status tt_machines_put_card(const struct tt_fabric *f, uint16_t port, const void *wire,
                                   size_t bytes);
 
+/* With TUTTI_DETACH=1, after the cards were shown: fetches those of all others and leaves PMIx for good. Errors: BOOT, MEMORY. */
+tutti_status tt_machines_detach(const struct tt_fabric *f);
+
 /* The card of a rank: asked for, and read when it came. */
 struct tt_pmix_reply *tt_machines_ask_card(const struct tt_fabric *f, int rank);
 tutti_status tt_machines_end_card(const struct tt_fabric *f, struct tt_pmix_reply *reply, int rank,

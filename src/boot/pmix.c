@@ -7,6 +7,7 @@
 #include "boot/pmix.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static struct {
     pid_t pid; /* of the process that began the session; 0: nobody has */
     int size;
     pmix_proc_t me;
+    _Atomic bool left;     /* for good, by tt_pmix_leave */
+    _Atomic int under_way; /* what the library was asked and has not answered */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *library_name(void)
@@ -148,7 +151,7 @@ static void let_go(struct tt_pmix_reply *r)
     tt_free(r);
 }
 
-static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
+static void settle(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
 {
     pthread_mutex_lock(&r->lock);
     r->bytes = n ? tt_alloc(n) : NULL;
@@ -159,6 +162,13 @@ static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *
     pthread_cond_broadcast(&r->came);
     pthread_mutex_unlock(&r->lock);
     let_go(r);
+}
+
+/* By the library's thread, or in its place. */
+static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
+{
+    atomic_fetch_sub(&session.under_way, 1);
+    settle(r, status, bytes, n);
 }
 
 static void got(pmix_status_t status, pmix_value_t *value, void *arg)
@@ -189,10 +199,25 @@ static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status
     return r;
 }
 
-struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
+/* The library may not be called any more, so whoever asks is answered here. */
+static struct tt_pmix_reply *answer_here(pmix_status_t status, const void *bytes, size_t n)
 {
     struct tt_pmix_reply *r = reply_new(2);
+    if (r) settle(r, status, bytes, n);
+    return r;
+}
+
+struct tt_pmix_reply *tt_pmix_known(const void *bytes, size_t n)
+{
+    return answer_here(n ? PMIX_SUCCESS : PMIX_ERR_UNREACH, bytes, n);
+}
+
+struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
+{
+    if (session.left) return answer_here(PMIX_ERR_UNREACH, NULL, 0);
+    struct tt_pmix_reply *r = reply_new(2);
     if (!r) return NULL;
+    atomic_fetch_add(&session.under_way, 1);
     memcpy(&r->who, &session.me, sizeof r->who);
     r->who.rank = rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank;
     snprintf(r->key, sizeof r->key, "%s", key);
@@ -203,8 +228,11 @@ struct tt_pmix_reply *tt_pmix_fence(void)
 {
     static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,
                                     .value = {.type = PMIX_BOOL, .data.flag = true}};
+    if (session.left) return answer_here(PMIX_ERR_UNREACH, NULL, 0);
     struct tt_pmix_reply *r = reply_new(2);
-    return r ? begun(r, pmix.Fence_nb(NULL, 0, &all, 1, fenced, r)) : NULL;
+    if (!r) return NULL;
+    atomic_fetch_add(&session.under_way, 1);
+    return begun(r, pmix.Fence_nb(NULL, 0, &all, 1, fenced, r));
 }
 
 bool tt_pmix_answered(struct tt_pmix_reply *r, int64_t until_ns)
@@ -226,9 +254,17 @@ bool tt_pmix_lacks(struct tt_pmix_reply *r)
     return lacks;
 }
 
+static tutti_status has_left(void)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "this job has left its launcher (TUTTI_DETACH=1), so its ranks on several hosts "
+                   "can make no further client");
+}
+
 static tutti_status outcome(const struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
 {
     if (!r->done) return tt_fail(TUTTI_ERR_BOOT, "the PMIx server does not answer");
+    if (r->status != PMIX_SUCCESS && session.left) return has_left();
     if (r->status != PMIX_SUCCESS)
         return tt_fail(TUTTI_ERR_BOOT, "PMIx: %s", pmix.Error_string(r->status));
     if (r->n > room)
@@ -254,6 +290,7 @@ tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *
     static const pmix_scope_t scopes[] = {
         [TT_PMIX_LOCAL] = PMIX_LOCAL, [TT_PMIX_REMOTE] = PMIX_REMOTE, [TT_PMIX_ALL] = PMIX_GLOBAL};
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {(char *)bytes, n}};
+    if (session.left) return has_left();
     pmix_status_t status = pmix.Put(scopes[scope], key, &value);
     if (status == PMIX_SUCCESS) status = pmix.Commit();
     if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return TUTTI_OK;
@@ -294,7 +331,22 @@ static tutti_status open_locked(void)
  * of one has no session. */
 static void end_session(void)
 {
-    if (session.users == 0 && session.pid == getpid()) pmix.Finalize(NULL, 0);
+    if (session.users == 0 && session.pid == getpid() && !session.left) pmix.Finalize(NULL, 0);
+}
+
+/* `left` comes first: nobody may begin to ask while the library goes. Another thread that is just making a client keeps the
+ * session. */
+bool tt_pmix_leave(void)
+{
+    pthread_mutex_lock(&session.lock);
+    session.left = true;
+    bool idle = session.under_way == 0;
+    if (idle)
+        pmix.Finalize(NULL, 0);
+    else
+        session.left = false;
+    pthread_mutex_unlock(&session.lock);
+    return idle;
 }
 
 /* To the end of the process: servers take amiss who comes back (barriers and texts of those who did get lost). */
@@ -350,6 +402,17 @@ tutti_status tt_pmix_open(int *rank, int *size)
 
 void tt_pmix_close(void)
 {
+}
+
+bool tt_pmix_leave(void)
+{
+    return false;
+}
+
+struct tt_pmix_reply *tt_pmix_known(const void *bytes, size_t n)
+{
+    (void)bytes, (void)n;
+    return NULL;
 }
 
 tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n)

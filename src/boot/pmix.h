@@ -22,6 +22,10 @@ tutti_status tt_pmix_version(const char **text);
  * does not end in good order. Errors: BOOT. */
 tutti_status tt_pmix_open(int *rank, int *size);
 void tt_pmix_close(void);
+/* Takes leave of the server for good, as a process does that ends well: what becomes of this one then is no affair of the
+ * server's. What others asked for before, they have; nothing can be put, asked or fenced any more (BOOT). Once, in a session; false,
+ * and the session goes on, if another thread waits for an answer. */
+bool tt_pmix_leave(void);
 
 /* Who can ask for what was put. */
 enum tt_pmix_scope { TT_PMIX_LOCAL, TT_PMIX_REMOTE, TT_PMIX_ALL };
@@ -33,6 +37,8 @@ struct tt_pmix_reply;
 /* Asks for what `rank` put, or what the server knows of it ("pmix.hname"). NULL: no memory, or the server
  * is gone. */
 struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key);
+/* An answer that was kept from before tt_pmix_leave; of none (n = 0), that there is no answer. NULL: no memory. */
+struct tt_pmix_reply *tt_pmix_known(const void *bytes, size_t n);
 /* A barrier of all ranks of the job, after which what was put for all is at hand everywhere. One that carried nothing would
  * be a barrier of each machine's ranks only under some launchers (Slurm). */
 struct tt_pmix_reply *tt_pmix_fence(void);

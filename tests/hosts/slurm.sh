@@ -14,13 +14,24 @@ fi
 launcher=srun
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
+export PATH=$PATH:/usr/sbin
+# Where Slurm is not installed, the packages that scripts/setup.sh has unpacked and not installed: none of their daemons is
+# started, and nothing outside of that folder is changed.
+unpacked=$TUTTI_SOURCE/build/slurm
+plugins=''
+stepd=()
+if ! command -v slurmctld >/dev/null && [ -e "$unpacked/usr/sbin/slurmctld" ]; then
+    plugins=$(echo "$unpacked"/usr/lib/*/slurm-wlm)
+    export PATH=$PATH:$unpacked/usr/bin:$unpacked/usr/sbin LD_LIBRARY_PATH=$plugins:${plugins%/*}
+    stepd=(-d "$unpacked/usr/sbin/slurmstepd")
+fi
 for program in munged slurmctld slurmd srun sbatch; do
-    PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm)"
+    command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm; scripts/setup.sh test unpacks it)"
 done
 tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
 # What the library of another project keeps until the end is not our leak.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-export PATH=$PATH:/usr/sbin SLURM_CONF=$work/slurm.conf
+export SLURM_CONF=$work/slurm.conf
 boot=$TUTTI_BUILD/tests/hosts-boot
 
 # ---- Slurm ----
@@ -52,6 +63,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
+${plugins:+PluginDir=$plugins}
 NodeName=h1 NodeAddr=10.77.0.1 CPUs=4
 NodeName=h2 NodeAddr=10.77.0.2 CPUs=2
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
@@ -101,7 +113,7 @@ start_slurm() {
     done
     slurmctld -D -i >ctl.log 2>&1 &
     until_or_cannot controller_up
-    for host in h1 h2; do in_host $host slurmd -D -N $host >$host.log 2>&1 & done
+    for host in h1 h2; do in_host $host slurmd -D -N $host "${stepd[@]}" >$host.log 2>&1 & done
     until_or_cannot nodes_idle
     timeout 20 srun --mpi=pmix -N 2 -n 6 true >out 2>err || cannot "Slurm's PMIx plugin does not work here"
 }
@@ -201,7 +213,7 @@ timeout 60 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'
 begin() {
     rm -f said.*
     # shellcheck disable=SC2016
-    srun --mpi=pmix --no-kill --kill-on-bad-exit=0 -N 2 -n 6 sh -c 'exec "$@" >said.$PMIX_RANK' sh "$@" >out 2>err &
+    srun --mpi=pmix --no-kill --kill-on-bad-exit=0 --wait=0 -N 2 -n 6 sh -c 'exec "$@" >said.$PMIX_RANK' sh "$@" >out 2>err &
     job=$!
 }
 wait_said() {
@@ -243,6 +255,44 @@ told 5 'rank 4 on h2 is gone: its process ended' 4000
 code=0
 wait $job || code=$?
 [ $code -eq 137 ] || fail "srun ended with $code"
+
+# A job that has left PMIx goes on without the ranks that are killed, on either host, and finishes: Slurm's server ends the
+# step of one that has not. srun waits for all that are left, and its exit code is that of the first rank that was killed.
+train() {
+    # shellcheck disable=SC2016
+    TUTTI_DETACH=$1 begin sh -c 'echo $$ >"pid.$PMIX_RANK"; exec "$@" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' sh \
+        "$TUTTI_BUILD/bin/train" -n 300 -s "$2" -e 10 --resilient
+    wait_said 1 '^step .* 6 ranks$' 60
+}
+kill_rank() {
+    in_host "$1" kill -9 "$(cat "pid.$2")"
+}
+train 1 3000
+kill_rank h2 4
+wait_said 1 '^step .* 5 ranks$' 60
+kill_rank h1 0
+code=0
+wait $job || code=$?
+wait_said 1 '^failed: 4 of 6: going on with 5 ranks' 0
+wait_said 1 '^failed: 0 of 5: going on with 4 ranks' 0
+wait_said 1 '^trained: 9[0-9.]* % of 2000 unseen digits right, 4 ranks$' 0
+[ $code -eq 137 ] || fail "srun ended with $code"
+if grep -h . err.*; then fail 'a rank complains'; fi
+train 0 1000000
+kill_rank h2 4
+code=0
+wait $job || code=$?
+grep -q 'CANCELLED' err || fail "Slurm does not end a step one of whose ranks it has lost ($code): docs/hosts.md says so"
+# Further contexts are found by messages then; further clients on several hosts are refused, and why.
+export TUTTI_DETACH=1
+start -N 2 -n 3 "$TUTTI_BUILD/tests/test-msg-conform-threads"
+start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"
+sums 6
+timeout 60 srun --mpi=pmix -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-often >out 2>err && fail 'a second client after leaving PMIx'
+says err 'this job has left its launcher \(TUTTI_DETACH=1\), so its ranks on several hosts can make no further client'
+start -N 1 -w h1 -n 4 "$TUTTI_BUILD/tests/tools-rank" join-often
+[ "$(lines '^joined 20 times$')" -eq 4 ] || fail 'on one host not all joined again and again after leaving PMIx'
+unset TUTTI_DETACH
 
 # A host is cut off: both sides are told. Slurm itself would wait for longer, so this is the last.
 begin_watch 4 5
