@@ -40,6 +40,7 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
     X(UCX, 0, 0, OWN, "libucp.so.0", "the library between machines") \
     X(PEER_TIMEOUT, 2, 3600, OWN, "10", "seconds after which a silent machine is given up") \
     X(PMIX, 0, 0, OWN, "libpmix.so.2", "the library of other launchers; 0: not heeded") \
+    X(DETACH, 0, 1, OWN, "0", "1: ranks leave other launchers when they have met") \
     X(BOOT_TIMEOUT, 1, 86400, OWN, "300", "seconds that all ranks have for coming") \
     X(RANK, 0, 0, OWN, "set by tutti run", "the rank of this process") \
     X(SIZE, 0, 0, OWN, "set by tutti run", "the ranks of the job") \
