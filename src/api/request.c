@@ -117,8 +117,11 @@ static inline bool is_basic(const struct tt_request *rq)
 static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
                               const struct tt_request *rq)
 {
-    if (tt_unlikely(!prepared->spare) && !(prepared->spare = exec_for(team, prepared)))
-        return cannot_start(team, TUTTI_ERR_MEMORY);
+    if (tt_unlikely(!prepared->spare)) {
+        if (!(prepared->spare = exec_for(team, prepared)))
+            return cannot_start(team, TUTTI_ERR_MEMORY);
+        prepared->spare->blocks = true;
+    }
     bind(prepared->spare, prepared, rq);
     tt_exec_start(prepared->spare);
     return tt_exec_wait(prepared->spare);

@@ -33,6 +33,18 @@ struct tt_deed {
     uint32_t value; /* of a flag; of a start or its wait: its id */
     uint32_t lane;
     uint64_t execution;
+    const void *key; /* of the call that it is a step of; NULL: of none */
+};
+
+/* A collective of which an execution begins, for a trace. Texts are static or are copied. */
+struct tt_traced_call {
+    const void *key; /* of no other call that is under way */
+    uint64_t team, execution;
+    int team_size, team_me;
+    const char *coll, *algorithm, *type, *op; /* type, op: "" where there is none */
+    int root;                                 /* in the job; -1: there is none */
+    int64_t bytes, n;                         /* n: elements; -1: not known */
+    bool blocks;                              /* its caller waits from the start on */
 };
 
 /* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that its
@@ -50,6 +62,12 @@ struct tt_fabric_ops {
     tutti_status (*signalling)(const struct tt_fabric_ops *self, struct tt_fabric *f);
     /* After each step of a plan: what it was, since when, and how many bytes. NULL likewise. */
     void (*did)(const struct tt_fabric_ops *self, struct tt_fabric *f, const struct tt_deed *deed);
+    /* A call begins; its caller waits for it; it ends. They are there where `did` is. */
+    void (*began)(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                  const struct tt_traced_call *call);
+    void (*waits)(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key);
+    void (*ended)(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key,
+                  tutti_status status);
     void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
 };
 

@@ -1,58 +1,254 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A wrapper that notes what a rank does and when: TUTTI_TRACE=DIR writes DIR/rank-R.json at the end (of client K > 0
- * DIR/client-K-rank-R.json), in Chrome's trace event format (an array of complete events; pid is the rank, tid the lane),
- * which Perfetto opens. The clock is the machine's, so the files of one machine fit together.
+ * A wrapper that notes what a rank does and when: with TUTTI_TRACE=DIR a rank writes into
+ * DIR/rank-R.part, which it maps (trace-part.h), and at an orderly end makes DIR/rank-R.json of it, in
+ * Chrome's trace event format, which Perfetto opens. Of client K > 0 the names begin with client-K-.
+ * Of a rank that is killed the .part stays. The clock is the machine's, so the files of one machine
+ * fit together.
  */
 #include "fabric/fabric.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define EVENTS_MOST (1 << 20) /* of a rank; what comes later is counted, not kept */
+#include "fabric/common.h"
+#include "fabric/trace-part.h"
 
-struct event {
-    struct tt_deed deed;
-    int64_t end_ns;
+enum {
+    TEAMS = 256, /* that are told apart; those beyond share the last number */
+    GROWS = 1 << 20,
+    FILE_BYTES = (int)sizeof(struct tt_part_head) + TT_PART_ENTRIES * 64
+};
+
+/* A call under way. */
+struct open_call {
+    const void *key;
+    struct tt_part_entry *entry; /* NULL: it was not kept */
+    uint64_t execution;
+    uint16_t team;
 };
 
 struct trace {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
-    const struct tt_job_page *job;
-    char dir[PATH_MAX]; /* absolute: the program may go elsewhere */
-    struct event *events;
-    int64_t n, room, lost;
+    char path[PATH_MAX + 64]; /* absolute: the program may go elsewhere */
+    int fd;
+    int64_t backed; /* bytes of the file that there is room for */
+    struct tt_part_head *head;
+    struct tt_part_entry *entry;
+    uint64_t team[TEAMS];
+    int teams;
+    struct open_call call[TT_PART_TRACKS];
 };
 
-static bool grow(struct trace *trace)
+/* ---- Entries ---- */
+
+/* Room for so many more, which nobody counts yet; NULL: there is none. The file grows by what the
+ * disk gives, so a full disk costs events and not the rank. */
+static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t most)
 {
-    int64_t room = trace->room ? 2 * trace->room : 1024;
-    if (trace->n < trace->room) return true;
-    struct event *events =
-        trace->n < EVENTS_MOST ? tt_realloc(trace->events, (size_t)room * sizeof *events) : NULL;
-    if (!events) return false;
-    trace->events = events;
-    trace->room = room;
-    return true;
+    int64_t n = atomic_load_explicit(&trace->head->entries, memory_order_relaxed);
+    int64_t end = (int64_t)sizeof *trace->head + (n + entries) * (int64_t)sizeof *trace->entry;
+    if (n + entries > most) return NULL;
+    if (end > trace->backed) {
+        int64_t more = tt_min(GROWS, FILE_BYTES - trace->backed);
+        if (posix_fallocate(trace->fd, trace->backed, more) != 0) return NULL;
+        trace->backed += more;
+    }
+    return &trace->entry[n];
+}
+
+static void count_in(struct trace *trace, int entries, int64_t now)
+{
+    struct tt_part_head *head = trace->head;
+    int64_t n = atomic_load_explicit(&head->entries, memory_order_relaxed);
+    atomic_store_explicit(&head->last_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&head->entries, n + entries, memory_order_release);
+}
+
+static void lose(_Atomic int64_t *count)
+{
+    int64_t n = atomic_load_explicit(count, memory_order_relaxed);
+    atomic_store_explicit(count, n + 1, memory_order_relaxed);
+}
+
+static void set_time(_Atomic int64_t *time, int64_t ns)
+{
+    atomic_store_explicit(time, ns, memory_order_relaxed);
+}
+
+/* What the ranks of several machines know of their job only once they have met. */
+static void fill_run(const struct trace *trace, const struct tt_fabric *f)
+{
+    trace->head->run = f->job->stamp;
+    trace->head->node = f->node ? f->node[f->me] : f->job->rank[f->me].node;
+}
+
+static uint16_t number_of(struct trace *trace, const struct tt_fabric *f,
+                          const struct tt_traced_call *call)
+{
+    for (int i = 0; i < trace->teams; i++)
+        if (trace->team[i] == call->team) return (uint16_t)i;
+    if (trace->teams == TEAMS) return TEAMS;
+    struct tt_part_entry *e = room_for(trace, 1, TT_PART_ENTRIES);
+    if (!e) return TEAMS;
+    e->kind = TT_PART_TEAM;
+    e->made.id = call->team;
+    e->made.size = call->team_size;
+    e->made.me = call->team_me;
+    e->made.number = (uint16_t)trace->teams;
+    count_in(trace, 1, tt_clock_ns());
+    fill_run(trace, f);
+    trace->team[trace->teams] = call->team;
+    return (uint16_t)trace->teams++;
+}
+
+/* ---- Calls ---- */
+
+static struct open_call *find_call(struct trace *trace, const void *key)
+{
+    for (int i = 0; i < TT_PART_TRACKS; i++)
+        if (trace->call[i].key == key) return &trace->call[i];
+    return NULL;
+}
+
+static void fill_in(struct tt_part_entry *e, const struct tt_traced_call *call, int64_t now)
+{
+    e->kind = TT_PART_CALL;
+    e->peer = call->root;
+    e->bytes = call->bytes;
+    e->n = call->n;
+    e->execution = call->execution;
+    e->blocks = call->blocks;
+    set_time(&e->time.begin_ns, now);
+    e[1].kind = TT_PART_NAMES;
+    memccpy(e[1].names.coll, call->coll, 0, sizeof e->names.coll);
+    memccpy(e[1].names.algorithm, call->algorithm, 0, sizeof e->names.algorithm);
+    memccpy(e[1].names.type, call->type, 0, sizeof e->names.type);
+    memccpy(e[1].names.op, call->op, 0, sizeof e->names.op);
+}
+
+static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                        const struct tt_traced_call *call)
+{
+    struct trace *trace = (struct trace *)self;
+    struct open_call *place = find_call(trace, call->key);
+    if (place) return; /* it was queued before it ran */
+    int64_t now = tt_clock_ns();
+    uint16_t team = number_of(trace, f, call);
+    struct tt_part_entry *e = room_for(trace, 2, TT_PART_ENTRIES);
+    place = find_call(trace, NULL);
+    if (!e || !place) {
+        lose(&trace->head->lost_calls);
+        return;
+    }
+    *place = (struct open_call){call->key, e, call->execution, team};
+    fill_in(e, call, now);
+    e->team = team;
+    e->track = (uint8_t)(place - trace->call);
+    count_in(trace, 2, now);
+}
+
+static void trace_waits(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key)
+{
+    struct open_call *call = find_call((struct trace *)self, key);
+    int64_t none = 0;
+    (void)f;
+    if (call)
+        atomic_compare_exchange_strong_explicit(&call->entry->blocked_ns, &none, tt_clock_ns(),
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Of each rank that failed, why: once. */
+static void tell_fates(struct trace *trace, const struct tt_fabric *f)
+{
+    for (int r = 0; r < f->size && f->common; r++) {
+        char text[192];
+        struct tt_part_entry *e;
+        if (r == f->me || tt_common_state(f->job, f->common, r) != TT_RANK_FAILED) continue;
+        if (!(e = room_for(trace, 1, TT_PART_ENTRIES))) return;
+        tt_common_cause_text(f->job, f->common, r, text, sizeof text);
+        e->kind = TT_PART_FATE;
+        e->peer = r;
+        memccpy(e->text, text, 0, sizeof e->text);
+        count_in(trace, 1, tt_clock_ns());
+    }
+}
+
+static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key,
+                        tutti_status status)
+{
+    struct trace *trace = (struct trace *)self;
+    struct open_call *call = find_call(trace, key);
+    int64_t now = tt_clock_ns();
+    if (status == TUTTI_ERR_PEER) tell_fates(trace, f);
+    if (!call) return;
+    call->entry->status = (uint8_t)status;
+    set_time(&call->entry->time.end_ns, now);
+    set_time(&trace->head->last_ns, now);
+    *call = (struct open_call){.key = NULL};
+}
+
+/* ---- Steps ---- */
+
+/* The track of the call that a step belongs to; 0 for what belongs to none. */
+static uint8_t place_step(struct trace *trace, const struct tt_deed *deed, uint16_t *team)
+{
+    for (int i = 0; i < TT_PART_TRACKS; i++) {
+        const struct open_call *call = &trace->call[i];
+        if (!call->key || call->key != deed->key) continue;
+        *team = call->team;
+        return (uint8_t)i;
+    }
+    *team = 0;
+    return 0;
+}
+
+/* What was read and written just before, within the step, lies on its line. */
+static void adopt(const struct trace *trace, const struct tt_part_entry *step)
+{
+    int64_t begin = atomic_load_explicit(&step->time.begin_ns, memory_order_relaxed);
+    for (struct tt_part_entry *e = (struct tt_part_entry *)step - 1; e >= trace->entry; e--) {
+        bool within = e->kind == TT_PART_STEP && (e->name[0] == 'w' || e->name[2] == 'a') &&
+                      atomic_load_explicit(&e->time.begin_ns, memory_order_relaxed) >= begin;
+        if (!within) return;
+        e->track = step->track;
+        e->lane = step->lane;
+        e->team = step->team;
+        e->execution = step->execution;
+    }
 }
 
 static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
                       const struct tt_deed *deed)
 {
     struct trace *trace = (struct trace *)self;
+    struct tt_part_entry *e = room_for(trace, 1, TT_PART_STEPS);
     int64_t now = tt_clock_ns();
     (void)f;
-    if (grow(trace))
-        trace->events[trace->n++] = (struct event){*deed, now};
-    else
-        trace->lost++;
+    if (!e) {
+        lose(&trace->head->lost_steps);
+        return;
+    }
+    e->kind = TT_PART_STEP;
+    e->lane = (uint8_t)deed->lane;
+    e->track = place_step(trace, deed, &e->team);
+    e->peer = deed->peer;
+    e->bytes = deed->bytes;
+    e->execution = deed->execution;
+    e->value = deed->value;
+    memccpy(e->name, deed->name, 0, sizeof e->name);
+    set_time(&e->time.begin_ns, deed->begin_ns);
+    set_time(&e->time.end_ns, now);
+    if (deed->key) adopt(trace, e);
+    count_in(trace, 1, now);
 }
 
 static tutti_status trace_read(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
@@ -81,78 +277,141 @@ static tutti_status trace_signalling(const struct tt_fabric_ops *self, struct tt
     return below->signalling ? below->signalling(below, f) : TUTTI_OK;
 }
 
-static void print_event(FILE *file, const struct event *e, int rank, bool last)
+/* ---- The file ---- */
+
+/* DIR/rank-3.part and its kin. */
+static void name_file(const struct trace *trace, const char *ending, char *path, size_t n)
 {
-    const struct tt_deed *d = &e->deed;
-    fprintf(
-        file,
-        "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{",
-        d->name, rank, d->lane, (double)d->begin_ns / 1e3, (double)(e->end_ns - d->begin_ns) / 1e3);
-    if (d->call) fprintf(file, "\"call\":\"%s\",\"algorithm\":\"%s\",", d->call, d->algorithm);
-    fprintf(file, "\"bytes\":%lld,\"peer\":%d,\"value\":%u,\"execution\":%llu}}%s\n",
-            (long long)d->bytes, d->peer, d->value, (unsigned long long)d->execution,
-            last ? "" : ",");
+    snprintf(path, n, "%s%s", trace->path, ending);
 }
 
-/* Who writes, in which run: so that files of several runs are told apart. */
-static void print_head(FILE *file, const struct trace *trace, int rank)
+/* What a job did is its user's affair: others do not read it unless they are let. The name is
+ * taken from whoever had it: a file that another job maps must not become shorter under it. */
+static int create_own(const char *path)
 {
-    fprintf(file,
-            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\","
-            "\"run\":%lld,\"ranks\":%d}}%s\n",
-            rank, rank, (long long)trace->job->stamp, trace->job->size, trace->n ? "," : "");
+    unlink(path);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-static void name_file(const struct trace *trace, const struct tt_fabric *f, char *path, size_t n)
+static bool print_json(const struct trace *trace, const char *path)
 {
-    if (f->client == 0)
-        snprintf(path, n, "%s/rank-%d.json", trace->dir, f->me);
-    else
-        snprintf(path, n, "%s/client-%d-rank-%d.json", trace->dir, f->client, f->me);
-}
-
-/* What a job did is its user's affair: others do not read it unless they are let. */
-static FILE *open_own(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int64_t n = atomic_load(&trace->head->entries);
+    int fd = create_own(path);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (fd >= 0 && !file) close(fd);
-    return file;
+    if (!file) return false;
+    tt_part_print(trace->head, sizeof *trace->head + (size_t)n * sizeof *trace->entry, true, file);
+    return !(ferror(file) | fclose(file));
 }
 
-static void save(const struct trace *trace, const struct tt_fabric *f)
+/* Only its own: another job may have come for the same names. */
+static void remove_part(const struct trace *trace, const char *part)
 {
-    char path[PATH_MAX + 64];
-    int rank = f->me;
-    name_file(trace, f, path, sizeof path);
-    FILE *file = open_own(path);
-    if (!file) {
-        tt_warn("TUTTI_TRACE: cannot write %s: %s", path, strerror(errno));
-        return;
+    struct stat own, named;
+    if (fstat(trace->fd, &own) == 0 && stat(part, &named) == 0 && own.st_ino == named.st_ino)
+        unlink(part);
+}
+
+/* The whole file takes the place of the part: until then the part is what counts. */
+static void save(const struct trace *trace)
+{
+    char part[PATH_MAX + 128], new[PATH_MAX + 128], path[PATH_MAX + 128];
+    int64_t steps = atomic_load(&trace->head->lost_steps);
+    int64_t calls = atomic_load(&trace->head->lost_calls);
+    name_file(trace, ".part", part, sizeof part);
+    name_file(trace, ".json.new", new, sizeof new);
+    name_file(trace, ".json", path, sizeof path);
+    if (print_json(trace, new) && rename(new, path) == 0) {
+        remove_part(trace, part);
+    } else {
+        tt_warn("TUTTI_TRACE: cannot write %s: %s; what there is stays in %s", path,
+                strerror(errno), part);
+        unlink(new);
     }
-    fprintf(file, "[\n");
-    print_head(file, trace, rank);
-    for (int64_t i = 0; i < trace->n; i++)
-        print_event(file, &trace->events[i], rank, i + 1 == trace->n);
-    fprintf(file, "]\n");
-    if (ferror(file) | fclose(file)) tt_warn("TUTTI_TRACE: %s is not complete", path);
-    if (trace->lost) tt_warn("TUTTI_TRACE: %lld events were not kept", (long long)trace->lost);
+    if (steps || calls)
+        tt_warn("TUTTI_TRACE: %lld steps and %lld calls were not kept", (long long)steps,
+                (long long)calls);
+}
+
+static void free_trace(struct trace *trace)
+{
+    if (trace->head) munmap(trace->head, FILE_BYTES);
+    if (trace->fd >= 0) close(trace->fd);
+    tt_free(trace);
 }
 
 static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
 {
     struct trace *trace = (struct trace *)self;
-    save(trace, f);
+    tell_fates(trace, f);
+    fill_run(trace, f);
+    save(trace);
     if (trace->below->close) trace->below->close(trace->below, f);
-    tt_free(trace->events);
-    tt_free(trace);
+    free_trace(trace);
+}
+
+/* The clock counts from when the kernel started: which start that was tells clocks apart. */
+static void read_clock_name(char *name, size_t n)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, name, n - 1) : 0;
+    name[got > 0 ? got : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    if (fd >= 0) close(fd);
+}
+
+static void fill_head(const struct trace *trace, const struct tt_fabric *f)
+{
+    struct tt_part_head *head = trace->head;
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    memcpy(head->magic, TT_PART_MAGIC, sizeof TT_PART_MAGIC);
+    head->ranks = f->size;
+    head->rank = f->me;
+    head->client = f->client;
+    head->pid = getpid();
+    head->wall_ns = wall.tv_sec * 1000000000 + wall.tv_nsec - tt_clock_ns();
+    gethostname(head->host, sizeof head->host - 1);
+    read_clock_name(head->clock, sizeof head->clock);
+    set_time(&head->last_ns, tt_clock_ns());
+    fill_run(trace, f);
+}
+
+/* Kept out of core dumps, as the rest of what is shared. */
+static bool map_file(struct trace *trace, const struct tt_fabric *f)
+{
+    char part[PATH_MAX + 128];
+    name_file(trace, ".part", part, sizeof part);
+    trace->fd = create_own(part);
+    if (trace->fd < 0) return false;
+    trace->backed = GROWS;
+    int error = posix_fallocate(trace->fd, 0, GROWS);
+    void *at = error ? MAP_FAILED
+                     : mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, trace->fd, 0);
+    if (error) errno = error;
+    if (at == MAP_FAILED) {
+        remove_part(trace, part);
+        return false;
+    }
+    madvise(at, FILE_BYTES, MADV_DONTDUMP);
+    trace->head = at;
+    trace->entry = (struct tt_part_entry *)(trace->head + 1);
+    fill_head(trace, f);
+    return true;
 }
 
 /* Made if it is not there; false: it cannot be written to, errno tells why. */
-static bool find_folder(const char *dir, char absolute[PATH_MAX])
+static bool find_folder(const char *dir, struct trace *trace, const struct tt_fabric *f)
 {
+    char absolute[PATH_MAX];
     if (mkdir(dir, 0700) != 0 && errno != EEXIST) return false;
-    return realpath(dir, absolute) && access(absolute, W_OK | X_OK) == 0;
+    if (!realpath(dir, absolute)) return false;
+    if (f->client == 0)
+        snprintf(trace->path, sizeof trace->path, "%s/rank-%d", absolute, f->me);
+    else
+        snprintf(trace->path, sizeof trace->path, "%s/client-%d-rank-%d", absolute, f->client,
+                 f->me);
+    return map_file(trace, f);
 }
 
 tutti_status tt_trace_wrap(struct tt_fabric *f)
@@ -161,18 +420,21 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
     if (!dir) return TUTTI_OK;
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
-    if (!find_folder(dir, trace->dir)) {
+    trace->fd = -1;
+    if (!find_folder(dir, trace, f)) {
         tt_warn("TUTTI_TRACE: cannot write to %s: %s", dir, strerror(errno));
-        tt_free(trace);
+        free_trace(trace);
         return TUTTI_OK;
     }
-    trace->job = f->job;
     trace->below = f->ops;
     trace->ops = (struct tt_fabric_ops){.name = f->ops->name,
                                         .read = trace_read,
                                         .write = trace_write,
                                         .signalling = trace_signalling,
                                         .did = trace_did,
+                                        .began = trace_began,
+                                        .waits = trace_waits,
+                                        .ended = trace_ended,
                                         .close = trace_close};
     f->ops = &trace->ops;
     return TUTTI_OK;

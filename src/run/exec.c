@@ -150,6 +150,19 @@ static inline void prefetch_to_write(void *line)
 #endif
 }
 
+/* What `plain` ones do not need: one test on the way of those stands for all of it. */
+static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
+{
+    if (exec->team->remote) tt_far_begin(exec);
+    if (exec->traced) tt_traced_begin(exec);
+}
+
+static __attribute__((noinline)) void end_other(struct tt_exec *exec)
+{
+    if (exec->team->remote) tt_far_end(exec);
+    if (exec->traced) tt_traced_end(exec);
+}
+
 static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -166,7 +179,7 @@ static void run(struct tt_exec *exec)
     exec->mark = exec->base | t->history;
     atomic_store_explicit(&exec->line->shape, exec->mark, memory_order_release);
     prefetch_to_write(tt_team_line(t, t->me, (int)((exec->number + 1) & (t->slots - 1))));
-    if (tt_unlikely(t->remote != NULL)) tt_far_begin(exec);
+    if (tt_unlikely(!exec->plain)) begin_other(exec);
 }
 
 static void enqueue(struct tt_team *t, struct tt_exec *exec)
@@ -175,6 +188,7 @@ static void enqueue(struct tt_team *t, struct tt_exec *exec)
     exec->next = NULL;
     *t->queue_end = exec;
     t->queue_end = &exec->next;
+    if (exec->traced) tt_traced_begin(exec);
 }
 
 static void dequeue(struct tt_team *t)
@@ -216,7 +230,7 @@ static void complete(struct tt_exec *exec)
     exec->state = TT_EXEC_IDLE;
     t->running[exec->slot] = NULL;
     count_end(t, exec->number);
-    if (tt_unlikely(t->remote != NULL)) tt_far_end(exec);
+    if (tt_unlikely(!exec->plain)) end_other(exec);
     /* A rank may wait for this slot, asleep. */
     if (tt_unlikely(t->map.p > 1)) tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
@@ -231,6 +245,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
     for (int s = 0; s < TT_SLOTS; s++)
         if (t->running[s] == exec) t->running[s] = NULL;
     if (t->queue == exec) dequeue(t);
+    if (exec->traced) tt_traced_end(exec);
 }
 
 /* ---- Progress ---- */
@@ -380,6 +395,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
     tt_exec_advance(exec);
     if (exec->state != TT_EXEC_IDLE) {
         struct progress seen = {.events = t->events};
+        if (tt_unlikely(exec->traced)) tt_traced_wait(exec);
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
             (void)wait_more(exec, &wait, &seen);

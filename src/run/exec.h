@@ -54,7 +54,8 @@ struct tt_exec {
     int slot;
     int looks; /* at a flag before giving up the turn */
     uint32_t lanes_left;
-    bool traced, plain; /* plain: its steps need nothing but to be done */
+    bool traced, plain; /* plain: its steps need nothing but to be done, neither traced nor sent */
+    bool blocks;        /* its callers wait from the start on; for traces only */
     struct tt_line *line;
     tt_reduce_fn *reduce;     /* of the plan's type and operation; NULL for user-defined ones */
     int64_t tmp_offset;       /* of TMP in the segment; -1: private */
@@ -94,6 +95,12 @@ tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 tutti_status tt_step_messages(struct tt_exec *exec);
 tutti_status tt_step_lanes(struct tt_exec *exec);
 int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status);
+
+/* ---- Of traced.c: of an exec that is traced; begun twice is begun once ---- */
+
+void tt_traced_begin(struct tt_exec *exec);
+void tt_traced_wait(struct tt_exec *exec);
+void tt_traced_end(struct tt_exec *exec);
 
 /* ---- Of access.c: the ranges. range[0] is the destination. ---- */
 

@@ -281,7 +281,8 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
                            .peer = tt_kind_starts(s->kind) || flagged ? t->job_rank[s->peer] : -1,
                            .value = s->value,
                            .lane = lane,
-                           .execution = exec->number};
+                           .execution = exec->number,
+                           .key = exec};
     *since_ns = 0;
     if (s->kind == TT_COPY || s->kind == TT_REDUCE) tell_loads(exec, s, &deed);
     t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
