@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces from files. A folder holds those of one job: rank-0.json and on, none missing.
+ * Traces from files. A folder holds those of one job: rank-0.json and on, of its further clients
+ * client-1-rank-0.json and on. Of a rank that was killed there is a rank-0.part instead, which counts where both
+ * are there: at an orderly end it goes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include "command.h"
 #include "draw.h"
 #include "draw/trace.h"
+#include "fabric/trace-part.h"
 
 static int complain(const char *path, const char *text)
 {
@@ -60,14 +63,43 @@ static char *read_whole(const char *path, size_t *n)
     return NULL;
 }
 
+/* The events that a rank has written which did not get to make a trace of them; NULL: no memory. */
+static char *print_part(char *part, size_t *n)
+{
+    char *text = NULL;
+    size_t size = *n;
+    FILE *out = open_memstream(&text, n);
+    if (out) tt_part_print(part, size, false, out);
+    bool good = out && !ferror(out);
+    if (out) good &= fclose(out) == 0;
+    free(part);
+    if (good) return text;
+    free(text);
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* What the reader of a trace took without having all of it. */
+static void tell_cut(const struct tt_trace *trace, const char *path, int64_t cut_before)
+{
+    int64_t cut = 0;
+    for (int64_t i = 0; i < trace->said; i++) cut += trace->rank[i].cut;
+    if (cut > cut_before)
+        fprintf(stderr, "tutti draw: %s: the end is missing: drawn as far as it goes\n", path);
+}
+
 static int add_file(struct tt_trace *trace, const char *path)
 {
     struct tt_trace_error error;
     size_t n;
+    int64_t cut = 0;
+    for (int64_t i = 0; i < trace->said; i++) cut += trace->rank[i].cut;
     char *text = read_whole(path, &n);
+    if (text && tt_part_is_one(text, n)) text = print_part(text, &n);
     if (!text) return complain(path, errno == EINVAL ? "not a file" : strerror(errno));
     tutti_status status = tt_trace_add(trace, text, n, &error);
     free(text);
+    if (status == TUTTI_OK) tell_cut(trace, path, cut);
     if (status == TUTTI_OK) return TT_EXIT_OK;
     if (status == TUTTI_ERR_MEMORY) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
@@ -78,19 +110,32 @@ static int add_file(struct tt_trace *trace, const char *path)
 }
 
 /* The rank that a file's name tells; -1: none. */
-static int rank_of(const char *name)
+static int rank_of(const char *name, const char *ending)
 {
-    int rank, n = 0;
-    bool is_one = sscanf(name, "rank-%7d.json%n", &rank, &n) == 1 && n > 0 && name[n] == '\0';
+    int rank = -1, client = 0, n = 0;
+    if (sscanf(name, "client-%7d-rank-%7d%n", &client, &rank, &n) != 2 || n == 0)
+        if (sscanf(name, "rank-%7d%n", &rank, &n) != 1) return -1;
+    bool is_one = n > 0 && strcmp(name + n, ending) == 0 && client >= 0;
     return is_one && rank >= 0 && rank < TT_PROBLEM_RANKS ? rank : -1;
+}
+
+/* The same name with the other ending is there too, and counts. */
+static bool is_outdated(const char *path)
+{
+    char part[4096];
+    size_t n = strlen(path) - strlen(".json");
+    snprintf(part, sizeof part, "%.*s.part", (int)n, path);
+    return access(part, R_OK) == 0;
 }
 
 static int add_rank(struct tt_trace *trace, const char *folder, const char *name)
 {
     char path[4096];
-    int rank = rank_of(name);
+    int whole = rank_of(name, ".json"), part = rank_of(name, ".part");
+    int rank = whole >= 0 ? whole : part;
     if (rank < 0) return TT_EXIT_OK;
     snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (whole >= 0 && is_outdated(path)) return TT_EXIT_OK;
     if (tt_trace_seen(trace, rank) != TUTTI_OK) return complain(path, tutti_error());
     return add_file(trace, path);
 }

@@ -63,6 +63,9 @@ static tutti_status print_plans(const struct tt_draw *draw, FILE *out)
 
 static enum tt_draw_what default_of(const struct tt_draw *draw)
 {
+    if (draw->format == TT_DRAW_AS_svg && draw->picture.calls.bars && draw->from < 0 &&
+        draw->to < 0)
+        return TT_DRAW_calls;
     if (draw->format != TT_DRAW_AS_dot)
         return draw->from >= 0 || draw->to >= 0 ? TT_DRAW_routes : TT_DRAW_time;
     return draw->picture.edges ? TT_DRAW_tree : draw->net ? TT_DRAW_network : TT_DRAW_plan;
@@ -105,6 +108,11 @@ static int check_what(const struct tt_draw *draw)
         if (draw->net && draw->picture.net.slices > 1)
             return complain(TT_EXIT_FAILED, "steps are drawn of networks in a plane only");
         return check_network(draw);
+    case TT_DRAW_calls:
+    case TT_DRAW_summary:
+        if (draw->picture.calls.bars) return TT_EXIT_OK;
+        return complain(TT_EXIT_USAGE,
+                        "calls are known of real runs only: TUTTI_TRACE=DIR, then tutti draw DIR");
     case TT_DRAW_time:
     case TT_DRAW_traffic:
         return dot ? complain(TT_EXIT_USAGE, "a .dot shows a tree, network or plan") : TT_EXIT_OK;
@@ -139,6 +147,11 @@ static void print_svg(struct tt_draw *draw, FILE *out)
     char left_out[200] = "";
     switch (draw->what) {
     case TT_DRAW_time: tt_svg_time(&draw->picture, draw->first, draw->last, left_out, out); break;
+    case TT_DRAW_calls: tt_svg_calls(&draw->picture, draw->first, draw->last, left_out, out); break;
+    case TT_DRAW_summary:
+        tt_calls_summary(&draw->picture.calls, draw->picture.ranks, draw->picture.time_ps,
+                         INT32_MAX, out);
+        break;
     case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
     case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
     case TT_DRAW_routes: tt_svg_routes(&draw->picture, left_out, out); break;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "command.h"
 #include "model.h"
@@ -37,7 +38,9 @@ static const struct argp_option options[] = {
      "an .svg, .html, .dot, .json, .trace.json or .goal (default: SVG to standard output)", 0},
     {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
     {"what", OPTION_WHAT, "WORD", 0,
-     "of an .svg: time, tree, network, routes, steps, traffic (default: time); of a .dot: tree, "
+     "of an .svg: calls, time, tree, network, routes, steps, traffic (default: calls of a real "
+     "run, "
+     "else time); summary: a text of a real run; of a .dot: tree, "
      "network, "
      "plan (default: what there is, in this order)",
      0},
@@ -65,8 +68,10 @@ static enum tt_draw_what arg_what(const struct argp_state *state, const char *te
 {
     for (int i = 0; i < TT_DRAW_DEFAULT; i++)
         if (strcmp(whats[i], text) == 0) return (enum tt_draw_what)i;
-    argp_error(state, "--what: '%s' is none of time, tree, network, routes, steps, traffic, plan",
-               text);
+    argp_error(
+        state,
+        "--what: '%s' is none of time, tree, network, routes, steps, traffic, plan, calls, summary",
+        text);
     return TT_DRAW_DEFAULT;
 }
 
@@ -101,6 +106,16 @@ static void add_word(struct arguments *a, const char *word)
     words[a->words_n++] = word;
 }
 
+/* A folder, or a file that is none of a problem's words, needs no --trace. */
+static bool names_trace(const char *word)
+{
+    struct stat is;
+    size_t n = strlen(word);
+    if (stat(word, &is) != 0) return false;
+    return S_ISDIR(is.st_mode) || (n > 5 && strcmp(word + n - 5, ".json") == 0) ||
+           (n > 5 && strcmp(word + n - 5, ".part") == 0);
+}
+
 static error_t parse_end(const struct arguments *a, struct argp_state *state)
 {
     if (a->words_n == 0) argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8)");
@@ -129,7 +144,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->execution = tt_arg_number(state, "--execution", arg, 0, INT64_MAX / 16);
         return 0;
     case OPTION_NETWORK: a->network = arg; return 0;
-    case ARGP_KEY_ARG: add_word(a, arg); return 0;
+    case ARGP_KEY_ARG:
+        a->trace |= names_trace(arg);
+        add_word(a, arg);
+        return 0;
     case ARGP_KEY_END: return parse_end(a, state);
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -237,7 +255,7 @@ int tt_draw_main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "PROBLEM[@NETWORK]\n--trace DIR|FILE...",
+        .args_doc = "PROBLEM[@NETWORK]\n[--trace] DIR|FILE...",
         .doc = "Draws a collective that is run on paper, or a real run that was traced.\v"
                "An .html shows everything and can be looked around in; a .trace.json opens in "
                "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP

@@ -9,7 +9,8 @@
 #include "draw/picture.h"
 #include "problem.h"
 
-#define TT_DRAW_WHATS(X) X(time) X(tree) X(network) X(routes) X(steps) X(traffic) X(plan)
+#define TT_DRAW_WHATS(X)                                                                           \
+    X(time) X(tree) X(network) X(routes) X(steps) X(traffic) X(plan) X(calls) X(summary)
 enum tt_draw_what {
 #define TT_DRAW_ENUM(name) TT_DRAW_##name,
     TT_DRAW_WHATS(TT_DRAW_ENUM)
@@ -38,7 +39,7 @@ struct tt_draw {
     const struct tt_model *model;
 };
 
-/* A folder of rank-R.json, or files; exit code, having told what is wrong. */
+/* A folder of rank-R.json and rank-R.part, or files; exit code, having told what is wrong. */
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
 /* The format that the name asks for; TT_DRAW_FORMATS_N: none. */
 enum tt_draw_format tt_draw_format_of(const char *path);

@@ -81,6 +81,90 @@ static void tree(const struct tt_picture *picture, FILE *out)
     fprintf(out, "]},\n");
 }
 
+/* ---- Calls of a run ---- */
+
+static void call_ranks(const struct tt_calls *c, FILE *out)
+{
+    fprintf(out, "\"ranks\": [");
+    for (int64_t i = 0; i < c->ranks; i++) {
+        const struct tt_call_rank *r = &c->rank[i];
+        fprintf(out, "%s\n{\"rank\": %d, \"client\": %d, \"node\": %d, \"pid\": %d, \"host\": ",
+                i ? "," : "", r->rank, r->client, r->node, r->pid);
+        tt_json_string(r->host, out);
+        fprintf(out, ", \"end\": ");
+        string_or_null(tt_calls_end_text(r), out);
+        fprintf(out,
+                ", \"last\": %" PRId64 ", \"in\": %" PRId64 ", \"waited\": %" PRId64
+                ", \"caused\": %" PRId64 ", \"calls\": %" PRId64 ", \"came_last\": %" PRId64
+                ", \"lost_steps\": %d, \"lost_calls\": %d}",
+                r->last_ps, r->in_ps, r->waited_ps, r->caused_ps, r->calls, r->came_last,
+                r->lost_steps, r->lost_calls);
+    }
+    fprintf(out, "],\n");
+}
+
+static void call_teams(const struct tt_calls *c, FILE *out)
+{
+    fprintf(out, "\"teams\": [");
+    for (int64_t t = 0; t < c->teams; t++) {
+        fprintf(out, "%s{\"label\": ", t ? "," : "");
+        tt_json_string(c->team[t].label, out);
+        fprintf(out, ", \"size\": %d, \"client\": %d}", c->team[t].size, c->team[t].client);
+    }
+    fprintf(out, "],\n\"names\": [");
+    for (int i = 0; i < c->names; i++) {
+        fputs(i ? "," : "", out);
+        tt_json_string(c->name[i], out);
+    }
+    fprintf(out, "],\n");
+}
+
+static void call_bars(const struct tt_calls *c, FILE *out)
+{
+    fprintf(out, "\"bars\": [");
+    for (int64_t i = 0; i < c->bars; i++) {
+        const struct tt_call_bar *b = &c->bar[i];
+        fprintf(out,
+                "%s\n[%d,%d,%" PRId64 ",%d,%d,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64
+                ",%" PRId64 ",%d,%" PRId64 ",%d]",
+                i ? "," : "", b->rank, b->team, b->execution, b->coll, b->algorithm, b->type, b->op,
+                b->bytes, b->begin_ps, b->end_ps, b->root, b->blocks ? b->begin_ps : b->blocked_ps,
+                b->waited_ps, b->late, b->n, (b->open ? 1 : 0) + (b->status ? 2 : 0));
+    }
+    fprintf(out, "],\n\"groups\": [");
+    for (int64_t g = 0; g < c->groups; g++) {
+        const struct tt_call_group *group = &c->group[g];
+        fprintf(out,
+                "%s\n[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                ",%" PRId64 ",%" PRId64 ",%d,%d]",
+                g ? "," : "", group->first, group->n, group->begin_ps, group->shortest_ps,
+                group->median_ps, group->longest_ps, group->waited_ps, group->late_ps, group->late,
+                (group->missing ? 1 : 0) + (group->open ? 2 : 0));
+    }
+    fprintf(out, "]");
+}
+
+static void calls(const struct tt_picture *picture, FILE *out)
+{
+    const struct tt_calls *c = &picture->calls;
+    char text[200];
+    if (!c->bars) {
+        fprintf(out, "\"calls\": null,\n");
+        return;
+    }
+    fprintf(out, "\"calls\": {\"clocks\": ");
+    tt_calls_clocks(c, text, sizeof text);
+    tt_json_string(text, out);
+    fprintf(out, ", \"lost\": ");
+    tt_calls_lost(c, picture->ranks, text, sizeof text);
+    string_or_null(text, out);
+    fprintf(out, ",\n");
+    call_ranks(c, out);
+    call_teams(c, out);
+    call_bars(c, out);
+    fprintf(out, "},\n");
+}
+
 /* ---- The network ---- */
 
 static const char *const kinds[] = {
@@ -140,6 +224,7 @@ void tt_picture_json(const struct tt_picture *picture, FILE *out)
     trips(picture, out);
     traffic(picture, out);
     tree(picture, out);
+    calls(picture, out);
     fprintf(out, "\"network\": ");
     if (picture->net.vertices) {
         shape(&picture->net, out);

@@ -29,6 +29,7 @@ void tt_picture_free(struct tt_picture *picture)
     tt_free(picture->edge);
     tt_pairs_free(&picture->pairs);
     tt_picture_net_free(&picture->net);
+    tt_calls_free(&picture->calls);
     *picture = (struct tt_picture){0};
 }
 

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "draw/calls.h"
 #include "draw/palette.h"
 #include "plan/problem.h"
 #include "sim/sim.h"
@@ -81,7 +82,8 @@ struct tt_picture {
     int (*edge)[2]; /* parent and child; parents in breadth-first order from the root */
     struct tt_picture_pairs pairs;
     struct tt_picture_net net;
-    tutti_status status; /* MEMORY: something could not be kept */
+    struct tt_calls calls; /* of a real run; none of a simulation */
+    tutti_status status;   /* MEMORY: something could not be kept */
 };
 
 /* ---- Making ---- */
@@ -122,6 +124,10 @@ enum { TT_SVG_RANKS = 64, TT_SVG_DEEDS = 20000, TT_SVG_VERTICES = 4096 };
  * the first TT_SVG_DEEDS. What is left out is said in the picture and, as a line of text, in `left_out` ("": nothing). */
 void tt_svg_time(const struct tt_picture *picture, int first, int last, char left_out[200],
                  FILE *out);
+/* Of a run: its calls as bars, the time in the application between them, and below who came late. first,
+ * last and left_out likewise. */
+void tt_svg_calls(const struct tt_picture *picture, int first, int last, char left_out[200],
+                  FILE *out);
 /* Want edges, and a network of TT_SVG_VERTICES vertices at most. */
 void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);

@@ -11,7 +11,7 @@
 #include "draw/svg.h"
 #include "plan/words.h"
 
-enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 84 };
+enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 84, LINES = 512 };
 
 struct view {
     const struct tt_picture *picture;
@@ -20,6 +20,7 @@ struct view {
     bool pale;              /* drawing what waits; else what does something */
     double row, scale;      /* points a rank, points a ps */
     int *node;              /* of each rank; NULL: not known */
+    uint16_t at[LINES];     /* where each lane is drawn: those that nobody has take no room */
 };
 
 static double x_of(const struct view *v, int64_t ps)
@@ -113,7 +114,7 @@ static void bar(const struct view *v, const struct tt_sim_deed *d)
     double x = x_of(v, d->begin_ps), wide = x_of(v, d->end_ps) - x;
     double lane = v->row * 0.8 / v->lanes;
     double high = lane * (pale ? 0.5 : works ? 0.9 : 0.7);
-    double y = y_of(v, d->rank) + v->row * 0.1 + d->lane * lane + (lane - high) / 2;
+    double y = y_of(v, d->rank) + v->row * 0.1 + v->at[d->lane % LINES] * lane + (lane - high) / 2;
     if (pale != v->pale || (pale && wide < 0.3)) return;
     fprintf(v->out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
             class_of(d->kind), x, y, fmax(wide, 1.2), high);
@@ -184,12 +185,16 @@ static void legend(const struct view *v, double y)
 
 /* ---- The whole ---- */
 
-static int lanes_of(const struct tt_picture *picture)
+/* Calls of a run that overlap have lanes of their own: 8 numbers further on. */
+static void place_lanes(struct view *v)
 {
-    int lanes = 1;
-    for (int64_t i = 0; i < picture->deeds.n; i++)
-        lanes = (int)tt_max(lanes, picture->deeds.at[i].lane + 1);
-    return lanes;
+    bool used[LINES] = {false};
+    for (int64_t i = 0; i < v->picture->deeds.n; i++)
+        used[v->picture->deeds.at[i].lane % LINES] = true;
+    v->lanes = 0;
+    for (int i = 0; i < LINES; i++)
+        if (used[i]) v->at[i] = (uint16_t)v->lanes++;
+    v->lanes = (int)tt_max(v->lanes, 1);
 }
 
 static void tell_left_out(const struct view *v, int64_t deeds, int64_t trips, char text[200])
@@ -209,8 +214,9 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
                  FILE *out)
 {
     last = (int)tt_min(tt_min(last, first + TT_SVG_RANKS - 1), picture->ranks - 1);
-    struct view v = {picture, out, first, last, lanes_of(picture), false, 0, 0, NULL};
+    struct view v = {.picture = picture, .out = out, .first = first, .last = last};
     int rows_n = last - first + 1;
+    place_lanes(&v);
     v.row = fmin(fmax(760.0 / rows_n, 10), 44);
     v.scale = WIDE / fmax((double)picture->time_ps, 1);
     double bottom = y_of(&v, last + 1);

@@ -15,6 +15,9 @@ static const char shapes[] =
     ".node{stroke-width:1.3}.cross{stroke-width:1.3}.hole{stroke-dasharray:3 2}\n"
     ".signal{stroke-width:.9;stroke-dasharray:3 "
     "2}.edge{stroke-width:1.4}.between{stroke-width:1.8}\n"
+    ".call{stroke-width:1.2;fill-opacity:.3}.open{stroke-dasharray:4 2}.strong{font-weight:600}\n"
+    ".came-late{stroke-width:1}.dead{stroke-width:2.4}.end-text{font-size:11px;font-weight:600;"
+    "paint-order:stroke;stroke-width:3px}\n"
     ".step{stroke-width:1.7}.route{stroke-width:3;stroke-linejoin:round;stroke-linecap:round}\n"
     ".d1{stroke-dasharray:7 6}.d2{stroke-dasharray:.1 6}.d3{stroke-dasharray:9 6 .1 6}\n";
 
@@ -38,7 +41,9 @@ static const char colours[] =
     ".r2{stroke:$route-2;fill:$route-2}.r3{stroke:$route-3;fill:$route-3}\n"
     ".r4{stroke:$route-4;fill:$route-4}.r5{stroke:$route-5;fill:$route-5}\n"
     ".r6{stroke:$route-6;fill:$route-6}.r7{stroke:$route-7;fill:$route-7}\n"
-    ".route{fill:none}\n";
+    ".route{fill:none}.app{fill:$grid}.waited{fill:$wait}\n"
+    ".came-late{fill:$way;stroke:$panel}.dead{stroke:$way;fill:none}.end-text{fill:$way;stroke:$"
+    "panel}\n";
 
 static void escaped(const char *text, size_t length, FILE *out)
 {

@@ -13,6 +13,7 @@ struct mark {
     int64_t begin_ps, done_ps, at; /* at: the event's number */
     int32_t a, b;
     uint32_t c;
+    uint16_t team;
     const struct tt_trace_event *event;
 };
 
@@ -47,6 +48,7 @@ static int64_t end_of(const struct matching *m, const struct tt_trace_event *e)
 
 static int same(const struct mark *x, const struct mark *y)
 {
+    if (x->team != y->team) return x->team < y->team ? -1 : 1;
     if (x->execution != y->execution) return x->execution < y->execution ? -1 : 1;
     if (x->a != y->a) return x->a < y->a ? -1 : 1;
     if (x->b != y->b) return x->b < y->b ? -1 : 1;
@@ -72,7 +74,7 @@ static tutti_status list(const struct matching *m, list_fn *of, struct marks *ma
     if (!marks->mark) return tt_fail(TUTTI_ERR_MEMORY, "no memory to match events");
     for (int64_t i = 0; i < t->events; i++) {
         const struct tt_trace_event *e = &t->event[i];
-        struct mark mark = {.execution = e->execution, .at = i, .event = e};
+        struct mark mark = {.execution = e->execution, .team = e->team, .at = i, .event = e};
         if (!chosen(m, e) || !of(e, &mark)) continue;
         mark.begin_ps = begin_of(m, e);
         mark.done_ps = m->done_of && m->done_of[i].event ? m->done_of[i].done_ps : end_of(m, e);
@@ -133,7 +135,7 @@ static bool awaits(const struct tt_trace_event *e, struct mark *mark)
 /* All of a rank in the order of their beginnings. */
 static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
 {
-    mark->execution = 0;
+    mark->execution = mark->team = 0;
     mark->a = e->rank;
     return true;
 }
@@ -222,7 +224,9 @@ static const struct mark *signal_for(const struct marks *given, const struct mar
     }
     for (int64_t i = low; i < given->n && i < low + LOOKS; i++) {
         const struct mark *signal = &given->mark[i];
-        if (signal->execution != await->execution || signal->a != await->a) return NULL;
+        if (signal->team != await->team || signal->execution != await->execution ||
+            signal->a != await->a)
+            return NULL;
         int peer = signal->event->peer;
         if (peer < 0 || peer == await->event->rank) return signal;
     }
@@ -278,7 +282,7 @@ static void steps(struct matching *m)
         if (e->kind > TT_REDUCE || !chosen(m, e)) continue;
         struct tt_sim_deed deed = {.kind = (enum tt_kind)e->kind,
                                    .rank = e->rank,
-                                   .lane = e->lane,
+                                   .lane = e->track * TT_LANES + e->lane,
                                    .peer = e->peer,
                                    .begin_ps = begin_of(m, e),
                                    .end_ps = end_of(m, e),
@@ -287,24 +291,35 @@ static void steps(struct matching *m)
     }
 }
 
-static void find_base(struct matching *m)
+static void take_earlier(int64_t *us, int64_t *ps, int64_t its_us, int64_t its_ps)
 {
-    m->base_us = INT64_MAX;
-    for (int64_t i = 0; i < m->trace->events; i++) {
-        const struct tt_trace_event *e = &m->trace->event[i];
-        if (e->kind > TT_REDUCE || !chosen(m, e)) continue;
-        bool earlier = e->us < m->base_us || (e->us == m->base_us && e->ps < m->base_ps);
-        if (!earlier) continue;
-        m->base_us = e->us;
-        m->base_ps = e->ps;
+    if (its_us > *us || (its_us == *us && its_ps >= *ps)) return;
+    *us = its_us;
+    *ps = its_ps;
+}
+
+void tt_trace_base(const struct tt_trace *t, int64_t execution, int64_t *us, int64_t *ps)
+{
+    *us = INT64_MAX;
+    *ps = 0;
+    for (int64_t i = 0; i < t->events; i++) {
+        const struct tt_trace_event *e = &t->event[i];
+        bool taken = execution < 0 || e->execution == (uint64_t)execution;
+        if (e->kind <= TT_REDUCE && taken) take_earlier(us, ps, e->us, e->ps);
     }
+    for (int64_t i = 0; i < t->calls; i++) {
+        const struct tt_trace_call *c = &t->call[i];
+        bool taken = execution < 0 || c->execution == (uint64_t)execution;
+        if (taken) take_earlier(us, ps, c->us, c->ps);
+    }
+    if (*us == INT64_MAX) *us = 0;
 }
 
 tutti_status tt_trace_match(const struct tt_trace *trace, int64_t execution,
                             struct tt_picture *picture)
 {
     struct matching m = {.trace = trace, .picture = picture, .execution = execution};
-    find_base(&m);
+    tt_trace_base(trace, execution, &m.base_us, &m.base_ps);
     m.done_of = tt_calloc((size_t)trace->events + 1, sizeof *m.done_of);
     if (!m.done_of) return tt_fail(TUTTI_ERR_MEMORY, "no memory to match events");
     steps(&m);

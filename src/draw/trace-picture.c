@@ -23,7 +23,7 @@ static tutti_status nothing_missing(const struct tt_trace *trace)
         missing++;
         first = r;
     }
-    if (!missing) return TUTTI_OK;
+    if (!missing || trace->calls) return TUTTI_OK;
     if (missing == 1)
         return tt_fail(TUTTI_ERR_ARG, "of %d ranks, rank %d has no trace", trace->ranks, first);
     return tt_fail(TUTTI_ERR_ARG, "of %d ranks, %d have no trace, the first of them rank %d",
@@ -41,6 +41,12 @@ static tutti_status has_execution(const struct tt_trace *trace, int64_t executio
         first = e->execution < first ? e->execution : first;
         found |= execution < 0 || e->execution == (uint64_t)execution;
     }
+    for (int64_t i = 0; i < trace->calls; i++) {
+        const struct tt_trace_call *c = &trace->call[i];
+        last = c->execution > last ? c->execution : last;
+        first = c->execution < first ? c->execution : first;
+        found |= execution < 0 || c->execution == (uint64_t)execution;
+    }
     if (found) return TUTTI_OK;
     if (first > last) return tt_fail(TUTTI_ERR_ARG, "there are no events");
     return tt_fail(TUTTI_ERR_ARG,
@@ -57,6 +63,11 @@ static tutti_status within_reach(const struct tt_trace *trace)
         first = tt_min(first, e->us);
         last = tt_max(last, e->us + e->dur_us);
     }
+    for (int64_t i = 0; i < trace->calls; i++) {
+        const struct tt_trace_call *c = &trace->call[i];
+        first = tt_min(first, c->us);
+        last = tt_max(last, tt_max(c->us + c->dur_us, c->blocked ? c->blocked_us : 0));
+    }
     for (int64_t i = 0; i < trace->flows; i++) last = tt_max(last, trace->flow[i].us);
     if (last - tt_min(first, last) < most_us) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "the events lie more than 50 days apart");
@@ -71,7 +82,7 @@ static void whole_steps(const struct tt_trace *trace, struct tt_picture *picture
         int64_t begin = e->us * 1000000 + e->ps;
         struct tt_sim_deed deed = {.kind = (enum tt_kind)e->kind,
                                    .rank = e->rank,
-                                   .lane = e->lane,
+                                   .lane = e->track * TT_LANES + e->lane,
                                    .peer = e->peer,
                                    .begin_ps = begin,
                                    .end_ps = begin + e->dur_us * 1000000 + e->dur_ps,
@@ -147,6 +158,7 @@ tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_p
     tutti_status status = TUTTI_OK;
     if (!trace->whole || trace->ranks == 0) TT_TRY(nothing_missing(trace));
     if (!trace->whole) TT_TRY(has_execution(trace, execution));
+    if (!trace->whole) TT_TRY(tt_trace_align(trace));
     TT_TRY(within_reach(trace));
     TT_TRY(tt_picture_begin(picture, trace->ranks));
     if (trace->whole) {
@@ -157,6 +169,7 @@ tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_p
         status = tt_trace_match(trace, execution, picture);
         run_head(trace, execution, picture);
     }
+    if (status == TUTTI_OK) status = tt_trace_fill_calls(trace, execution, picture);
     if (status == TUTTI_OK) status = tt_picture_end(picture, root_of(picture));
     if (status != TUTTI_OK) tt_picture_free(picture);
     return status;

@@ -6,37 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw/json-read.h"
-#include "draw/trace.h"
+#include "draw/trace-inside.h"
 #include "plan/words.h"
-
-/* An event as it stands there; bits of `has` for what it must have. */
-enum { HAS_PID = 1, HAS_TS = 2, HAS_DUR = 4, HAS_ID = 8, HAS_PEER = 16 };
-
-struct reading {
-    struct tt_trace *trace;
-    struct tt_json json;
-    tutti_status status;
-    const char *event_at, *name_at;
-    unsigned has;
-    char phase, name[32];
-    int64_t pid, tid, id, value, execution, run, ranks;
-    struct tt_trace_event event;
-};
 
 static const int64_t most_bytes = INT64_C(1) << 56;
 static const char rank_words[] = "a rank: a whole number from 0 to 1048575";
 
 /* ---- Memory ---- */
 
-static bool no_memory(struct reading *r)
+bool tt_reading_no_memory(struct reading *r)
 {
     r->status =
         tt_fail(TUTTI_ERR_MEMORY, "no memory for a trace of %" PRId64 " events", r->trace->events);
     return tt_json_expect(&r->json, r->json.at, "more memory");
 }
 
-static bool grow(void **array, int64_t n, int64_t *room, size_t sz)
+bool tt_reading_grow(void **array, int64_t n, int64_t *room, size_t sz)
 {
     enum { FIRST_ROOM = 256 };
     if (n < *room) return true;
@@ -69,7 +54,7 @@ static uint8_t number_of(struct tt_trace *trace, const char *name)
     return (uint8_t)trace->names++;
 }
 
-static bool read_word(struct reading *r, uint8_t *number)
+bool tt_reading_word(struct reading *r, uint8_t *number)
 {
     char name[32];
     if (!tt_json_text(&r->json, name, sizeof name)) return false;
@@ -89,13 +74,9 @@ static bool argument(struct reading *r, const char *key)
         return tt_json_whole(json, 0, UINT32_MAX, "a whole number below 2^32", &r->value);
     if (strcmp(key, "execution") == 0)
         return tt_json_whole(json, 0, INT64_MAX / 16, "a whole number", &r->execution);
-    if (strcmp(key, "run") == 0)
-        return tt_json_whole(json, 0, INT64_MAX / 16, "a whole number", &r->run);
-    if (strcmp(key, "ranks") == 0)
-        return tt_json_whole(json, 0, TT_PROBLEM_RANKS, "a number of ranks", &r->ranks);
-    if (strcmp(key, "call") == 0) return read_word(r, &r->event.call);
-    if (strcmp(key, "algorithm") == 0) return read_word(r, &r->event.algorithm);
-    if (strcmp(key, "peer") != 0) return tt_json_skip(json);
+    if (strcmp(key, "call") == 0) return tt_reading_word(r, &r->event.call);
+    if (strcmp(key, "algorithm") == 0) return tt_reading_word(r, &r->event.algorithm);
+    if (strcmp(key, "peer") != 0) return tt_reading_argument(r, key);
     if (!tt_json_whole(json, -2, TT_PROBLEM_RANKS - 1, "a rank, or -1", &peer)) return false;
     r->event.peer = (int32_t)peer;
     r->has |= HAS_PEER;
@@ -121,6 +102,14 @@ static bool phase(struct reading *r)
     return strlen(text) == 1 || tt_json_expect(&r->json, at, "a phase: one letter, as \"X\"");
 }
 
+static bool category(struct reading *r)
+{
+    char text[8] = "";
+    if (!tt_json_text(&r->json, text, sizeof text)) return false;
+    r->is_call = strcmp(text, "call") == 0;
+    return true;
+}
+
 static bool field(struct reading *r, const char *key)
 {
     static const char time_words[] = "a time: microseconds, not negative";
@@ -132,13 +121,15 @@ static bool field(struct reading *r, const char *key)
         return tt_json_text(json, r->name, sizeof r->name);
     }
     if (strcmp(key, "ph") == 0) return phase(r);
+    if (strcmp(key, "cat") == 0) return category(r);
     if (strcmp(key, "args") == 0) return arguments(r);
     if (strcmp(key, "pid") == 0) {
         r->has |= HAS_PID;
         return tt_json_whole(json, 0, TT_PROBLEM_RANKS - 1, rank_words, &r->pid);
     }
     if (strcmp(key, "tid") == 0)
-        return tt_json_whole(json, 0, TT_LANES - 1, "a lane: 0 to 7", &r->tid);
+        return tt_json_whole(json, 0, TT_LANES * TT_TRACE_TRACKS - 1,
+                             "a lane: 8 times its track plus 0 to 7, below 512", &r->tid);
     if (strcmp(key, "ts") == 0) {
         r->has |= HAS_TS;
         return tt_json_millionths(json, time_words, &e->us, &e->ps);
@@ -152,7 +143,7 @@ static bool field(struct reading *r, const char *key)
     return tt_json_whole(json, 0, INT64_MAX / 16, "a whole number", &r->id);
 }
 
-static bool has_all(struct reading *r, unsigned wanted)
+bool tt_reading_has(struct reading *r, unsigned wanted)
 {
     static const char *const words[] = {"an event with a \"pid\"", "an event with a \"ts\"",
                                         "an event with a \"dur\"", "an event with an \"id\"",
@@ -175,24 +166,28 @@ static bool kind_of_name(struct reading *r)
                           "read or write");
 }
 
-static bool noted(struct reading *r, int rank)
+bool tt_reading_noted(struct reading *r, int rank)
 {
-    return tt_trace_seen(r->trace, rank) == TUTTI_OK || no_memory(r);
+    return tt_trace_seen(r->trace, rank) == TUTTI_OK || tt_reading_no_memory(r);
 }
 
 static bool add_step(struct reading *r)
 {
     struct tt_trace *trace = r->trace;
-    if (!has_all(r, HAS_PID | HAS_TS | HAS_DUR) || !kind_of_name(r) || !noted(r, (int)r->pid))
+    if (!tt_reading_has(r, HAS_PID | HAS_TS | HAS_DUR) || !kind_of_name(r) ||
+        !tt_reading_noted(r, (int)r->pid))
         return false;
     if (trace->events == TT_TRACE_EVENTS) {
         trace->left_out++;
         return true;
     }
-    if (!grow((void **)&trace->event, trace->events, &trace->event_room, sizeof *trace->event))
-        return no_memory(r);
+    if (!tt_reading_grow((void **)&trace->event, trace->events, &trace->event_room,
+                         sizeof *trace->event))
+        return tt_reading_no_memory(r);
     r->event.rank = (int32_t)r->pid;
-    r->event.lane = (uint8_t)r->tid;
+    r->event.lane = (uint8_t)(r->tid % TT_LANES);
+    r->event.track = (uint8_t)(r->tid / TT_LANES);
+    if (!tt_reading_team(r, &r->event.team)) return false;
     r->event.value = (uint32_t)r->value;
     r->event.execution = (uint64_t)r->execution;
     trace->ranks = (int)tt_max(trace->ranks, r->event.peer + 1);
@@ -217,46 +212,35 @@ static bool add_flow(struct reading *r)
 {
     struct tt_trace *trace = r->trace;
     bool ends = r->phase == 'f';
-    if (!has_all(r, HAS_PID | HAS_TS | HAS_ID) || !noted(r, (int)r->pid)) return false;
-    if (!ends && (!has_all(r, HAS_PEER) || !kind_of_flow(r))) return false;
+    if (!tt_reading_has(r, HAS_PID | HAS_TS | HAS_ID) || !tt_reading_noted(r, (int)r->pid))
+        return false;
+    if (!ends && (!tt_reading_has(r, HAS_PEER) || !kind_of_flow(r))) return false;
     if (trace->flows == 2 * TT_PICTURE_MOST) return true;
-    if (!grow((void **)&trace->flow, trace->flows, &trace->flow_room, sizeof *trace->flow))
-        return no_memory(r);
+    if (!tt_reading_grow((void **)&trace->flow, trace->flows, &trace->flow_room,
+                         sizeof *trace->flow))
+        return tt_reading_no_memory(r);
     trace->ranks = (int)tt_max(trace->ranks, r->event.peer + 1);
     trace->flow[trace->flows++] =
         (struct tt_trace_flow){.id = r->id,
-                               .us = r->event.us,
-                               .ps = r->event.ps,
+                               .us = r->has & HAS_AT ? r->at_us : r->event.us,
+                               .ps = r->has & HAS_AT ? r->at_ps : r->event.ps,
                                .bytes = r->event.bytes,
                                .rank = (int32_t)r->pid,
                                .peer = r->event.peer,
-                               .lane = (uint8_t)r->tid,
+                               .lane = (uint8_t)(r->tid % TT_LANES),
                                .kind = r->event.kind,
                                .ends = ends,
                                .place = (size_t)(r->event_at - r->json.begin)};
     return true;
 }
 
-/* What a rank says of itself: all files are of one run. */
-static bool add_process(struct reading *r)
-{
-    struct tt_trace *t = r->trace;
-    if (!(r->has & HAS_PID) || strcmp(r->name, "process_name") != 0) return true;
-    if (t->run_id && r->run && r->run != t->run_id)
-        return tt_json_expect(&r->json, r->event_at,
-                              "a rank of the run that the files before are of");
-    if (r->run) t->run_id = r->run;
-    t->ranks = (int)tt_max(t->ranks, r->ranks);
-    return noted(r, (int)r->pid);
-}
-
 static bool add_event(struct reading *r)
 {
     switch (r->phase) {
-    case 'X': return add_step(r);
+    case 'X': return r->is_call ? tt_reading_call(r) : add_step(r);
     case 's':
     case 'f': return add_flow(r);
-    case 'M': return add_process(r);
+    case 'M': return tt_reading_meta(r);
     default: return true;
     }
 }
@@ -271,7 +255,10 @@ static bool read_event(struct reading *r)
     r->name_at = NULL;
     r->has = 0;
     r->phase = r->name[0] = '\0';
-    r->pid = r->tid = r->id = r->value = r->execution = r->run = r->ranks = 0;
+    r->pid = r->tid = r->id = r->value = r->execution = r->team = 0;
+    r->is_call = false;
+    r->call = (struct tt_trace_call){.root = -1, .n = -1};
+    r->said = (struct said){.of = -1};
     while (tt_json_member(&r->json, &n, key, sizeof key))
         if (!field(r, key)) return false;
     if (r->json.wrong_at) return false;
@@ -282,12 +269,34 @@ static bool read_event(struct reading *r)
 static bool read_events(struct reading *r)
 {
     int64_t n = 0;
-    while (tt_json_item(&r->json, &n))
+    while (tt_json_item(&r->json, &n)) {
         if (!read_event(r)) return false;
+        r->found++;
+    }
     return !r->json.wrong_at;
 }
 
 /* ---- What a whole trace is of ---- */
+
+static bool read_small(struct tt_json *json, int most, int *value)
+{
+    int64_t read = 0;
+    if (!tt_json_whole(json, 0, most, "a small number", &read)) return false;
+    *value = (int)read;
+    return true;
+}
+
+/* What only a run has. */
+static bool read_run(struct tt_trace *t, struct tt_json *json, const char *key)
+{
+    const int64_t most = INT64_MAX / 4;
+    if (strcmp(key, "clocks") == 0) return read_small(json, TT_TRACE_CLOCKS, &t->whole_clocks);
+    if (strcmp(key, "clock_error_ps") == 0)
+        return tt_json_whole(json, -1, most, "picoseconds", &t->clock_error_ps);
+    if (strcmp(key, "calls_left_out") == 0)
+        return tt_json_whole(json, 0, most, "a whole number", &t->calls_left_out);
+    return tt_json_skip(json);
+}
 
 static bool read_other(struct reading *r, const char *key)
 {
@@ -318,7 +327,7 @@ static bool read_other(struct reading *r, const char *key)
         return t->run || strcmp(text, "simulation") == 0 ||
                tt_json_expect(json, at, "\"simulation\" or \"run\"");
     }
-    if (strcmp(key, "ranks") != 0) return tt_json_skip(json);
+    if (strcmp(key, "ranks") != 0) return read_run(t, json, key);
     if (!tt_json_whole(json, 1, TT_PROBLEM_RANKS, "a number of ranks", &ranks)) return false;
     t->ranks = (int)tt_max(t->ranks, ranks);
     return true;
@@ -383,12 +392,22 @@ static bool flows_meet(struct reading *r)
 
 /* ---- The whole text ---- */
 
+/* An array of which the end is missing, behind an event at least: its rank was killed, or its disk was full. What
+ * was read of it stands. */
+static bool is_cut(struct reading *r)
+{
+    const struct tt_json *json = &r->json;
+    if (json->wrong_at != json->end || r->found == 0 || r->status == TUTTI_ERR_MEMORY) return false;
+    tt_reading_cut(r);
+    return true;
+}
+
 static bool read_text(struct reading *r)
 {
     char c = tt_json_peek(&r->json);
     if (c != '[' && c != '{')
         return tt_json_expect(&r->json, r->json.at, "a trace: an array of events, or an object");
-    if (!(c == '[' ? read_events(r) : read_object(r))) return false;
+    if (!(c == '[' ? read_events(r) : read_object(r))) return c == '[' && is_cut(r);
     tt_json_peek(&r->json);
     if (r->json.at < r->json.end) return tt_json_expect(&r->json, r->json.at, "nothing more");
     if (r->trace->whole && r->trace->files > 0)
@@ -412,7 +431,8 @@ void tt_trace_begin(struct tt_trace *trace)
 tutti_status tt_trace_add(struct tt_trace *trace, const char *text, size_t n,
                           struct tt_trace_error *error)
 {
-    struct reading r = {.trace = trace, .status = TUTTI_ERR_ARG};
+    struct reading r = {.trace = trace, .status = TUTTI_ERR_ARG, .own = -1};
+    memset(r.team_of, 0xff, sizeof r.team_of);
     *error = (struct tt_trace_error){.line = 0};
     tt_json_begin(&r.json, text, n);
     bool good = trace->whole
@@ -430,6 +450,9 @@ void tt_trace_free(struct tt_trace *trace)
 {
     tt_free(trace->event);
     tt_free(trace->flow);
+    tt_free(trace->call);
+    tt_free(trace->rank);
+    tt_free(trace->team);
     tt_free(trace->seen);
     *trace = (struct tt_trace){.names = 0};
 }

@@ -105,7 +105,7 @@ static void wrong_fields(void **state)
         {X_EVENT("\"pid\":1048576"), "a rank", 2, 32},
         {X_EVENT("\"pid\":99999999999999999999999999"), "a rank", 2, 32},
         {X_EVENT("\"pid\":\"0\""), "a rank", 2, 32},
-        {X_EVENT("\"tid\":8"), "a lane", 2, 32},
+        {X_EVENT("\"tid\":512"), "a lane", 2, 32},
         {X_EVENT("\"ts\":-0.5"), "a time", 2, 31},
         {X_EVENT("\"ts\":1e99"), "a time", 2, 31},
         {X_EVENT("\"ts\":NaN"), "a time", 2, 31},

@@ -36,7 +36,7 @@ function markRank(rank) {
 
 function setRowHeight(height) {
   const before = diagram.rowHeight;
-  diagram.rowHeight = Math.min(Math.max(height, ROW_LEAST), ROW_MOST);
+  diagram.rowHeight = Math.min(Math.max(height, ROW_LEAST), view.picture.calls ? 3 * ROW_MOST : ROW_MOST);
   const { scrollTop } = get('timeline-view');
   layOut();
   get('timeline-view').scrollTop = scrollTop * diagram.rowHeight / before;
@@ -62,6 +62,8 @@ const diagramKeys = {
 
 /* What fits without scrolling, within limits in which rows can still be told apart. */
 function fittingRowHeight() {
+  const { calls } = view.picture;
+  if (calls) return Math.min(Math.max((VIEW_HEIGHT - AXIS) / view.picture.ranks, 16), calls.most * 19 + 26);
   return Math.min(Math.max((VIEW_HEIGHT - AXIS) / view.picture.ranks, 6), 30);
 }
 
@@ -144,6 +146,7 @@ function listenToKeys() {
   };
   for (const [id, key] of Object.entries(buttons)) get(id).addEventListener('click', () => diagramKeys[key]({}));
   get('show-trips').addEventListener('change', drawDiagram);
+  get('show-calls').addEventListener('change', drawDiagram);
 }
 
 function fillLegend() {
@@ -158,13 +161,15 @@ function fillLegend() {
   if (list.some(trip => trip.kind === 'signal')) entries.push(make('li', {}, line('trip-signal'), 'signal'));
   if (list.length) entries.push(make('li', {}, line('trip-chosen'), 'to and from the chosen rank'));
   entries.push(make('li', { id: 'legend-trips-note' }));
-  get('legend').replaceChildren(...entries);
+  get('legend').replaceChildren(...callLegend(), ...entries);
 }
 
 function startTimeline() {
   const { picture } = view;
-  if (!picture.steps.length && !picture.trips.list.length) return false;
+  if (!picture.steps.length && !picture.trips.list.length && !picture.calls) return false;
   get('timeline').hidden = false;
+  get('show-calls-label').hidden = !picture.calls;
+  get('show-trips').checked = !picture.calls; /* of a run, when they are asked for */
   const left = [picture.stepsLeft && count(picture.stepsLeft, 'step', 'steps'),
     picture.tripsLeft && count(picture.tripsLeft, 'message', 'messages')].filter(Boolean);
   show('timeline-left', left.length && `Left out, as they are too many to keep: ${left.join(' and ')}.`);

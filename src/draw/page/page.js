@@ -3,16 +3,17 @@
 'use strict';
 
 const PARTS = [
-  ['timeline', 'Over time', startTimeline], ['rank-detail', 'One rank', startDetail], ['traffic', 'Traffic', startTraffic],
+  ['timeline', 'Over time', startTimeline], ['calls', 'Calls', startCalls], ['rank-detail', 'One rank', startDetail], ['traffic', 'Traffic', startTraffic],
   ['network', 'Network', startNetwork], ['tree', 'Tree', startTree],
 ];
 
 function fillHead({ data }) {
-  get('problem').textContent = data.problem || 'Tutti picture';
-  document.title = `${data.problem || 'picture'} – Tutti`;
+  const name = data.problem || (data.source === 'run' ? 'A real run' : 'Tutti picture');
+  get('problem').textContent = name;
+  document.title = `${name} – Tutti`;
   const how = data.source === 'run' ? 'as it was run' : `simulated${data.model ? `, model ${data.model}` : ''}`;
   get('summary').textContent = [data.algorithm && `Algorithm ${data.algorithm}`, how, count(data.ranks, 'rank', 'ranks'),
-    timeText(data.time_ps)].filter(Boolean).join(' · ');
+    timeText(data.time_ps, data.source === 'run' ? 4 : 0)].filter(Boolean).join(' · ');
 }
 
 function nameTheme() {

@@ -129,7 +129,7 @@ function readPicture(text) {
   const trips = (data.trips || []).map((trip, number) => readTrip(trip, number, data.ranks));
   const last = steps.concat(trips).reduce((latest, span) => Math.max(latest, span.end), data.time_ps);
   return {
-    data, ranks: data.ranks, end: Math.max(last, 1), steps, rows: rowsOf(steps, data.ranks),
+    data, calls: readCalls(data.calls, data.ranks), ranks: data.ranks, end: Math.max(last, 1), steps, rows: rowsOf(steps, data.ranks),
     trips: new Spans(trips), stepsLeft: data.deeds_left_out || 0, tripsLeft: data.trips_left_out || 0,
   };
 }

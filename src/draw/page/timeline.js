@@ -13,7 +13,7 @@ const TRIPS_MOST = 20000; /* messages drawn at once */
 const ARROWS_MOST = 600;  /* ... with their heads */
 const LISTED_RANKS = 64;
 
-const diagram = { rowHeight: 0, width: 0, height: 0, transform: d3.zoomIdentity, marked: 0, held: false, drawn: {}, words: [] };
+const diagram = { rowHeight: 0, width: 0, height: 0, transform: d3.zoomIdentity, marked: 0, held: false, drawn: {}, words: [], ends: [] };
 let zoom;
 
 /* ---- Where things are ---- */
@@ -45,8 +45,10 @@ function drawSteps(pen, x, first, last) {
   for (let rank = first; rank <= last; rank++) {
     const lanes = view.picture.rows[rank];
     const gap = diagram.rowHeight > 7 ? Math.min(diagram.rowHeight * 0.14, 3) : diagram.rowHeight > 3 ? 1 : 0;
-    const height = (diagram.rowHeight - 2 * gap) / (lanes.length || 1);
-    lanes.forEach((lane, number) => drawLane(pen, lane, x, from, to, rowTop(rank) + gap + number * height, height));
+    const above = diagram.rowHeight * callShare();
+    const height = (diagram.rowHeight - above - 2 * gap) / (lanes.length || 1);
+    if (height < 1 && above) continue;
+    lanes.forEach((lane, number) => drawLane(pen, lane, x, from, to, rowTop(rank) + above + gap + number * height, height));
   }
 }
 
@@ -84,6 +86,12 @@ function drawWords(pen, step, left, top, width, height) {
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
 
+/* Where messages begin and end in a rank's row: in the middle of its steps. */
+function tripLevel() {
+  const share = callShare();
+  return diagram.rowHeight * (share < 1 ? (1 + share) / 2 : 0.5);
+}
+
 /* From the middle of one row to the middle of the other; the chosen rank's stand out. */
 function drawTrips(pen, x, first, last) {
   const { trips } = view.picture;
@@ -109,7 +117,7 @@ function drawTrips(pen, x, first, last) {
 }
 
 function strokeTrips(pen, x, trips, colour, width, dash, heads) {
-  const middle = diagram.rowHeight / 2;
+  const middle = tripLevel();
   pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = width;
   pen.setLineDash(dash);
@@ -209,9 +217,11 @@ const drawDiagram = eachFrame(() => {
   const ticks = drawAxis(pen, x);
   pen.fillStyle = ink('grid');
   for (const tick of ticks) pen.fillRect(Math.round(x(tick)), AXIS, 1, diagram.height);
+  drawCalls(pen, x, first, last);
   drawSteps(pen, x, first, last);
   if (get('show-trips').checked) drawTrips(pen, x, first, last);
   for (const words of diagram.words) drawWords(pen, ...words);
+  drawEnds(pen);
   drawAxis(pen, x);
   drawGutter(pen, first, last);
   placeCursor();
@@ -235,8 +245,19 @@ function stateOf(steps) {
   return (lasting.length ? lasting : steps).every(step => isWaiting(step.kind)) ? 'waits' : 'works';
 }
 
-/* What a rank does, in words, and whether it works or waits. */
+/* What a rank does, in words, and whether it works or waits. Of a run: in which calls. */
 function activity(rank, time) {
+  const { calls } = view.picture;
+  if (!calls) return stepActivity(rank, time);
+  const end = calls.ends[rank];
+  if (end && time > end.time) return { text: `${end.text} (rank seen last at ${timeText(end.time, 6)})`, state: 'rests' };
+  const within = callsAt(rank, time);
+  if (!within) return { text: 'is in the application', state: 'rests' };
+  const step = stepActivity(rank, time);
+  return { text: step.state === 'rests' ? `is ${within}` : `is ${within}: ${step.text}`, state: step.state };
+}
+
+function stepActivity(rank, time) {
   const lanes = view.picture.rows[rank];
   const steps = lanes.flatMap(lane => lane.at(time));
   if (steps.length) return { text: steps.map(stepText).join('; '), state: stateOf(steps) };
