@@ -17,7 +17,7 @@
 #include "ps.h"
 
 #define MEMORY_NAME "/memfd:tutti (deleted)"
-#define THREADS_LEAST (INT64_C(16) << 20) /* bytes of the memory of a job of threads */
+#define THREADS_LEAST TT_GRAIN /* bytes of memory that a job of threads begins with */
 
 /* ---- Of a process ---- */
 
@@ -131,12 +131,10 @@ static void look_at_mapping(struct tt_jobs *jobs, pid_t pid, uintptr_t begin, in
     struct tt_source source = {
         .fetch = fetch_process, .base = begin, .bytes = bytes, .handle = pid};
     if (!source.fetch(&source, 0, &head, sizeof head) || head.magic != TT_JOB_MAGIC) return;
-    if (!head.threads || head.arenas < 1 || head.arena_bytes < 0 || head.page_bytes < 0 ||
-        head.arena_bytes > (INT64_MAX - head.page_bytes) / head.arenas)
-        return;
+    if (!head.threads || head.arenas < 1) return;
     struct tt_found *found = add(jobs);
     if (!found) return;
-    source.bytes = head.page_bytes + head.arenas * head.arena_bytes;
+    source.bytes = head.whole_bytes;
     *found = (struct tt_found){.pid = pid, .source = source};
 }
 

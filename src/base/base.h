@@ -169,10 +169,14 @@ void tt_memory_fail_at(int64_t i);
 
 /* ---- Limits (limits.c) ---- */
 
-/* Calls fn with the folder of this process' cgroup (version 2) and of each above it. */
+/* Calls fn with the folder of this process' cgroup and of each above it: of version 2, and of the
+ * hierarchy of version 1 that limits memory. */
 typedef void tt_cgroup_fn(const char *folder, void *arg);
 void tt_cgroup_each(tt_cgroup_fn *fn, void *arg);
 /* Bytes that may still be used before the machine or the cgroup is full, files in cache not counted. */
 int64_t tt_memory_left(void);
+/* Bytes that this machine and the cgroup could ever give to all, if nothing else were in use:
+ * memory and swap. */
+int64_t tt_memory_ever(void);
 
 #endif

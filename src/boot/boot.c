@@ -93,7 +93,7 @@ static tutti_status be_first(struct tt_job_page *job)
 
 static tutti_status make_store(void)
 {
-    tutti_status status = tt_store_new(&launched.segment, launched.rank, &launched.segment.store);
+    tutti_status status = tt_store_new(&launched.segment.store);
     if (status != TUTTI_OK)
         tt_job_fail(tt_segment_page(&launched.segment), launched.rank, TT_CAUSE_STATUS,
                     (int)status);

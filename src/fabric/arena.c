@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define PAGE 4096
 #define PIECE ((int64_t)16 << 20)
@@ -50,17 +51,11 @@ static tutti_status no_memory(void)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for the book-keeping of shared memory");
 }
 
-tutti_status tt_store_new(const struct tt_segment *segment, int rank, struct tt_store **store)
+tutti_status tt_store_new(struct tt_store **store)
 {
-    int64_t begin = tt_segment_arena(segment, rank);
-    struct tt_extent all = {begin, begin + tt_segment_page(segment)->arena_bytes, -1};
     struct tt_store *s = tt_calloc(1, sizeof *s);
     if (!s) return no_memory();
     pthread_mutex_init(&s->lock, NULL);
-    if (!insert(&s->holes, 0, all)) {
-        tt_store_free(s);
-        return no_memory();
-    }
     *store = s;
     return TUTTI_OK;
 }
@@ -73,15 +68,26 @@ void tt_store_free(struct tt_store *store)
     tt_free(store);
 }
 
-/* The kernel would rather kill a process than refuse a page, so what is left is looked at before each
- * piece; the reserve is for pieces that other ranks get meanwhile. */
+/* A file that outgrows this process' limit is answered by a signal, so it does not come to that. */
+static bool may_reach(int64_t end)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (rlim_t)end <= limit.rlim_cur) return true;
+    errno = EFBIG;
+    return false;
+}
+
+/* The kernel would rather kill a process than refuse a page, so what is left is looked at before
+ * each piece; the reserve is for pieces that other ranks get meanwhile. The file grows with what is
+ * backed, if others have not made it longer, and never shrinks: so ranks need not agree about its
+ * length. */
 static bool back_piece(const struct tt_segment *s, int64_t begin, int64_t bytes)
 {
     if (bytes >= LOOK_FROM && tt_memory_left() < bytes + RESERVE) {
         errno = ENOMEM;
         return false;
     }
-    return fallocate(s->fd, 0, begin, bytes) == 0;
+    return may_reach(begin + bytes) && fallocate(s->fd, 0, begin, bytes) == 0;
 }
 
 /* Backs the pages, or drops them. */
@@ -92,15 +98,17 @@ static bool back(const struct tt_segment *s, struct tt_extent x)
         n = tt_min(PIECE, x.end - at);
         if (!back_piece(s, at, n)) return false;
     }
+    tt_segment_backed(s, x.end);
     return true;
 }
 
 static void drop(const struct tt_segment *s, struct tt_extent x)
 {
-    if (s->fd < 0)
-        madvise(s->base + x.begin, (size_t)(x.end - x.begin), MADV_DONTNEED);
-    else
+    size_t n = (size_t)(x.end - x.begin);
+    if (s->fd >= 0)
         fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x.begin, x.end - x.begin);
+    else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* of locked memory it is refused */
+        memset(s->base + x.begin, 0, n);
 }
 
 /* The pages [x) become a hole again, joined with its neighbours. */
@@ -141,7 +149,7 @@ tutti_status tt_arena_init(struct tt_arena *a, const struct tt_seat *seat)
 {
     *a = (struct tt_arena){
         .segment = &seat->segment, .store = seat->segment.store, .owner = seat->number};
-    if (!a->store) return tt_store_new(a->segment, seat->rank, &a->store);
+    if (!a->store) return tt_store_new(&a->store);
     pthread_mutex_lock(&a->store->lock);
     free_forsaken(a);
     pthread_mutex_unlock(&a->store->lock);
@@ -160,6 +168,33 @@ static void take(struct tt_store *s, int hole, int64_t bytes)
     if (s->holes.all[hole].begin == s->holes.all[hole].end) cut(&s->holes, hole);
 }
 
+/* Bytes of the hole that ends at `end`; 0: none does. */
+static int64_t free_before(const struct tt_store *s, int64_t end)
+{
+    const struct tt_extent *last = s->holes.n > 0 ? &s->holes.all[s->holes.n - 1] : NULL;
+    return last && last->end == end ? last->end - last->begin : 0;
+}
+
+/* Makes a hole of `bytes` bytes, or makes one at the end as large. More is taken, unless that were
+ * much of what is left for all. */
+static tutti_status grow(const struct tt_arena *a, int64_t bytes)
+{
+    struct tt_store *s = a->store;
+    int64_t end = tt_segment_end(a->segment), more;
+    tutti_status status;
+    do {
+        int64_t left = a->segment->bytes - end;
+        int64_t need = tt_round_up(bytes - free_before(s, end), TT_GRAIN);
+        more = tt_max(need, tt_round_up(s->granted / 2, TT_GRAIN));
+        if (more > left / 4) more = need;
+        status = tt_segment_grant(a->segment, &end, more);
+    } while (status == TUTTI_AGAIN);
+    if (status != TUTTI_OK) return status;
+    s->granted += more;
+    give_back(s, (struct tt_extent){end, end + more, -1});
+    return TUTTI_OK;
+}
+
 /* The first hole that is large enough; -1: there is none. */
 static int find_hole(const struct tt_store *s, int64_t bytes)
 {
@@ -172,10 +207,10 @@ static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *off
 {
     struct tt_store *s = a->store;
     int i = find_hole(s, bytes);
-    if (i < 0)
-        return tt_fail(TUTTI_ERR_LIMIT,
-                       "no %lld bytes are left of this rank's %lld of shared memory",
-                       (long long)bytes, (long long)tt_segment_page(a->segment)->arena_bytes);
+    if (i < 0) {
+        TT_TRY(grow(a, bytes));
+        if ((i = find_hole(s, bytes)) < 0) return no_memory();
+    }
     int64_t begin = s->holes.all[i].begin;
     struct tt_extent x = {begin, begin + bytes, a->owner};
     if (!insert(&s->pieces, find(&s->pieces, x.begin), x)) return no_memory();
@@ -193,7 +228,7 @@ static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *off
 
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
-    if (bytes > INT64_MAX - PAGE) bytes = INT64_MAX - PAGE;
+    bytes = tt_min(bytes, INT64_MAX / 2); /* which can be rounded up, and is too much */
     pthread_mutex_lock(&a->store->lock);
     tutti_status status = alloc_locked(a, tt_round_up(bytes, PAGE), offset);
     pthread_mutex_unlock(&a->store->lock);

@@ -9,13 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabric/wait.h"
 
-#define ARENA_MOST (16ll << 30)
-#define ARENA_LEAST (64ll << 20)
+/* Of address space, for each rank of this machine. */
+#define RANK_MOST (16ll << 30)
+#define RANK_LEAST (64ll << 20)
 
 static int64_t common_at(int size)
 {
@@ -33,15 +35,31 @@ static int64_t page_bytes(int size)
     return tt_round_up(common_at(size) + TT_CLIENTS * common_bytes(size), 4096);
 }
 
-static int64_t whole_bytes(int size, int arenas, int64_t arena)
+/* Where the first grant begins. */
+static int64_t grants_at(int size)
 {
-    return page_bytes(size) + arenas * arena;
+    return tt_round_up(page_bytes(size), TT_GRAIN);
 }
 
-static void *map(int fd, int64_t bytes)
+/* What ranks share would be in the core dump of each of them, whole: it is left out. */
+static void *map_shared(int fd, int64_t bytes)
 {
-    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-    return mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
+    void *base =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base != MAP_FAILED) madvise(base, (size_t)bytes, MADV_DONTDUMP);
+    return base;
+}
+
+/* The memory of threads is their process' own: what they have used of it is in a core dump, as on
+ * any heap. */
+static void *map_private(int64_t bytes, int64_t page)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *base = mmap(NULL, (size_t)bytes, PROT_NONE, flags, -1, 0);
+    if (base == MAP_FAILED || mprotect(base, (size_t)page, PROT_READ | PROT_WRITE) == 0)
+        return base;
+    munmap(base, (size_t)bytes);
+    return MAP_FAILED;
 }
 
 /* Who is where: node == NULL: all here. */
@@ -62,15 +80,16 @@ static void place_ranks(struct tt_job_page *job, const struct places *w)
     }
 }
 
-static void fill_page(const struct tt_segment *s, int size, bool threads, int64_t arena,
-                      const struct places *w)
+static void fill_page(const struct tt_segment *s, int size, bool threads, const struct places *w)
 {
     struct tt_job_page *job = tt_segment_page(s);
     job->size = size;
     job->stamp = tt_clock_ns();
     job->threads = threads;
     job->page_bytes = page_bytes(size);
-    job->arena_bytes = arena;
+    job->whole_bytes = s->bytes;
+    atomic_store(&job->end, grants_at(size));
+    atomic_store(&job->backed, job->page_bytes);
     job->common_at = common_at(size);
     job->common_bytes = common_bytes(size);
     place_ranks(job, w);
@@ -87,30 +106,40 @@ static int open_memory(void)
     return -1;
 }
 
-/* The largest arenas that the limits on address space and file size allow. */
-static bool map_largest(struct tt_segment *s, int size, int arenas, int64_t *arena)
+static bool exceeds_file_limit(int64_t bytes)
 {
-    for (*arena = ARENA_MOST; *arena >= ARENA_LEAST; *arena /= 2) {
-        s->bytes = whole_bytes(size, arenas, *arena);
-        if (s->fd >= 0 && ftruncate(s->fd, s->bytes) != 0) continue;
-        void *base = map(s->fd, s->bytes);
-        if (base != MAP_FAILED) {
-            s->base = base;
-            return true;
-        }
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (rlim_t)bytes <= limit.rlim_cur) return false;
+    errno = EFBIG;
+    return true;
+}
+
+/* As much as can ever be backed here, or as the limits on address space and file size allow. */
+static bool map_largest(struct tt_segment *s, int size, int arenas)
+{
+    int64_t least = arenas * RANK_LEAST;
+    int64_t most = tt_max(least, tt_min(arenas * RANK_MOST, tt_memory_ever()));
+    for (int64_t bytes = most; bytes >= least;
+         bytes = bytes > least ? tt_max(bytes / 2, least) : 0) {
+        s->bytes = grants_at(size) + tt_round_up(bytes, TT_GRAIN);
+        if (s->fd >= 0 && exceeds_file_limit(s->bytes)) continue;
+        void *base =
+            s->fd >= 0 ? map_shared(s->fd, s->bytes) : map_private(s->bytes, grants_at(size));
+        if (base == MAP_FAILED) continue;
+        s->base = base;
+        return true;
     }
     return false;
 }
 
 static tutti_status create(struct tt_segment *s, int size, bool threads, const struct places *w)
 {
-    int64_t arena = 0;
     *s = (struct tt_segment){.fd = threads ? -1 : open_memory()};
     if (!threads && s->fd < 0)
         return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
                                                                 : TUTTI_ERR_SYSTEM,
                              "cannot make the job's shared memory (memfd_create)");
-    if (!map_largest(s, size, w->arenas, &arena)) {
+    if (!map_largest(s, size, w->arenas)) {
         tutti_status status =
             tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
                           (long long)s->bytes, w->arenas);
@@ -122,7 +151,7 @@ static tutti_status create(struct tt_segment *s, int size, bool threads, const s
         tt_segment_close(s);
         return status;
     }
-    fill_page(s, size, threads, arena, w);
+    fill_page(s, size, threads, w);
     return TUTTI_OK;
 }
 
@@ -145,9 +174,10 @@ tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
     if (job->magic != TT_JOB_MAGIC)
         return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
     if (job->size < 1 || job->arenas < 1 || job->arenas > job->size ||
-        whole_bytes(job->size, job->arenas, job->arena_bytes) != bytes ||
         job->page_bytes != page_bytes(job->size) || job->common_at != common_at(job->size) ||
-        job->common_bytes != common_bytes(job->size))
+        job->common_bytes != common_bytes(job->size) || bytes < job->page_bytes ||
+        bytes > job->whole_bytes ||
+        job->whole_bytes < grants_at(job->size) + job->arenas * RANK_LEAST)
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
     return TUTTI_OK;
 }
@@ -155,31 +185,43 @@ tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
 /* A rank that cannot map the job's memory maps its page, to tell those that wait for it. */
 static void refuse(int fd, int rank)
 {
-    struct tt_job_page *job = map(fd, 4096);
+    struct tt_job_page *job = map_shared(fd, 4096);
     if (job == MAP_FAILED) return;
     int64_t bytes = job->magic == TT_JOB_MAGIC && rank < job->size ? job->page_bytes : 0;
     munmap(job, 4096);
-    if (bytes == 0 || (job = map(fd, bytes)) == MAP_FAILED) return;
+    if (bytes == 0 || (job = map_shared(fd, bytes)) == MAP_FAILED) return;
     tt_job_fail(job, rank, TT_CAUSE_STATUS, TUTTI_ERR_LIMIT);
     munmap(job, (size_t)bytes);
 }
 
-tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
+/* How long the mapping is to be, as the page says, which is checked when all of it is mapped. */
+static tutti_status whole_of(int fd, int64_t *bytes)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
         return tt_fail_errno(TUTTI_ERR_BOOT, "TUTTI_JOB names descriptor %d", fd);
     if (!S_ISREG(st.st_mode) || st.st_size < 4096 || st.st_uid != geteuid())
         return tt_fail(TUTTI_ERR_BOOT, "descriptor %d in TUTTI_JOB is not a job of this user", fd);
+    struct tt_job_page *job = map_shared(fd, 4096);
+    if (job == MAP_FAILED) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map the job's first page");
+    *bytes = job->magic == TT_JOB_MAGIC ? tt_max(job->whole_bytes, 4096) : 4096;
+    munmap(job, 4096);
+    return TUTTI_OK;
+}
+
+tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
+{
+    int64_t bytes = 0;
+    TT_TRY(whole_of(fd, &bytes));
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    void *base = map(fd, st.st_size);
+    void *base = map_shared(fd, bytes);
     if (base == MAP_FAILED) {
         tutti_status status = tt_fail_errno(
-            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory", (long long)st.st_size);
+            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory", (long long)bytes);
         refuse(fd, rank);
         return status;
     }
-    *s = (struct tt_segment){.base = base, .bytes = st.st_size, .fd = fd, .store = s->store};
+    *s = (struct tt_segment){.base = base, .bytes = bytes, .fd = fd, .store = s->store};
     tutti_status status = tt_segment_check(tt_segment_page(s), s->bytes);
     if (status != TUTTI_OK) tt_segment_close(s);
     return status;
@@ -198,9 +240,28 @@ void tt_segment_close(struct tt_segment *s)
     *s = (struct tt_segment){.fd = -1};
 }
 
-int64_t tt_segment_arena(const struct tt_segment *s, int rank)
+/* ---- Grants ---- */
+
+/* The end only grows, so a grant is nobody else's however many ask at a time; one who dies
+ * meanwhile holds nothing up. The pages were never backed before, or they would not lie behind the
+ * end. */
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes)
 {
-    const struct tt_job_page *job = tt_segment_page(s);
-    int arena = job->rank[rank].arena;
-    return arena < 0 ? -1 : job->page_bytes + arena * job->arena_bytes;
+    struct tt_job_page *job = tt_segment_page(s);
+    if (bytes > s->bytes - *end)
+        return tt_fail(TUTTI_ERR_LIMIT,
+                       "no %lld bytes of shared memory are left of the %lld for this machine's %d "
+                       "ranks",
+                       (long long)bytes, (long long)(s->bytes - grants_at(job->size)), job->arenas);
+    if (!atomic_compare_exchange_strong(&job->end, end, *end + bytes)) return TUTTI_AGAIN;
+    if (s->fd >= 0 || mprotect(s->base + *end, (size_t)bytes, PROT_READ | PROT_WRITE) == 0)
+        return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of memory", (long long)bytes);
+}
+
+void tt_segment_backed(const struct tt_segment *s, int64_t end)
+{
+    _Atomic int64_t *backed = &tt_segment_page(s)->backed;
+    int64_t before = atomic_load(backed);
+    while (before < end && !atomic_compare_exchange_weak(backed, &before, end)) continue;
 }

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one memory object of a job on one machine: a sparse memfd (or, for the threads of one process,
+ * The one memory object of a job on one machine: a memfd (or, for the threads of one process,
  * anonymous memory), mapped whole by every rank.
  *
- *   0        the job page: who is there, who failed, who sleeps; and what the ranks share of each client
- *   page_bytes        rank 0's arena  \  each rank allocates in its own arena only (arena.h), so that
- *   + arena_bytes     rank 1's arena  /  there is no lock in shared memory for a dead rank to hold
- *   ...
+ *   0             the job page: who is there, who failed, who sleeps; and what the ranks share of
+ *                 each client
+ *   first grain   grants: each belongs to one rank, which alone allocates in it (arena.h), so that
+ *   ...           there is no lock in shared memory for a dead rank to hold
+ *   end           not granted yet, and not there: address space only
+ *   whole_bytes
  *
- * Sparse: an arena costs what is allocated in it. It has no name anywhere, so it goes with the last
- * process that maps it.
+ * The mapping is as long as the memory that the machine could ever give. The file is only as long
+ * as what ranks have been backed in it, and grows with that: a page beyond its end cannot be
+ * touched by anybody. So whatever walks a whole mapping (a core dump, mlockall, a debugger, a
+ * checkpointer) finds no more than the job has used. The memory of threads is PROT_NONE where
+ * nothing is granted, to the same end.
+ *
+ * A grant is taken from the end by one compare-and-swap, and is never given back. The file has no
+ * name anywhere, so it goes with the last process that maps it; it is left out of core dumps, whose
+ * one rank would bring along what all ranks have.
  */
 #ifndef TT_SEGMENT_H
 #define TT_SEGMENT_H
@@ -59,8 +68,9 @@ struct tt_bell {
  * helper thread sleeps on wakes few others, and no collective wakes it. */
 enum { TT_BELLS = 8 };
 
-/* Lines of a rank of the job, whatever machine it is on. `arena` is which of the segment's is its; -1: it is on another
- * machine. pid is set by the rank when it joins, and by the launcher when it starts it. */
+/* Lines of a rank of the job, whatever machine it is on. `arena` is its number among the ranks of
+ * this machine; -1: it is on another one. pid is set by the rank when it joins, and by the launcher
+ * when it starts it. */
 struct tt_job_rank {
     _Alignas(TT_LINE) struct tt_bell bell[TT_BELLS];
     _Alignas(TT_LINE) struct tt_fate fate; /* of its process */
@@ -106,7 +116,7 @@ struct tt_job_page {
     int32_t threads;  /* the ranks are threads of one process */
     int32_t arenas;   /* ranks on this machine */
     int32_t nodes;    /* machines that the job is on */
-    int64_t page_bytes, arena_bytes;
+    int64_t page_bytes, whole_bytes;
     int64_t
         stamp; /* when it was made: no two of a machine have the same. On several: machine 0's */
     int64_t common_at, common_bytes; /* where the clients' lie, and how long one is */
@@ -114,6 +124,8 @@ struct tt_job_page {
     _Atomic uint32_t order;         /* of those that failed, the last */
     _Atomic uint32_t fences;        /* some rank has no membarrier: signallers must fence */
     _Atomic uint64_t latest_client; /* common.c */
+    _Atomic int64_t end;            /* up to here it is granted */
+    _Atomic int64_t backed;         /* no page from here on was ever backed; <= end */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     struct tt_job_rank rank[];
 };
@@ -133,25 +145,44 @@ static inline struct tt_job_page *tt_segment_page(const struct tt_segment *s)
     return (struct tt_job_page *)s->base;
 }
 
+/* Grants are so many bytes, or a multiple: a huge page has one owner. */
+enum { TT_GRAIN = 2 << 20 };
+
 /* Makes and maps the memory of a job of `size` ranks, its page filled in. Of processes: a memfd,
  * close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each saying what the system refused. */
 tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
-/* The same of a job on several machines, of which this one is node[me] and gets arenas for its own ranks
- * only. node[r] < nodes. */
+/* The same of a job on several machines, of which this one is node[me] and has memory for its own
+ * ranks only. node[r] < nodes. */
 tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
                                   int me);
 /* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT (which
  * the others are told). Takes the descriptor over, and sets close-on-exec. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
-/* Whether the page says what that of a job of this library's layout says whose memory has so many
- * bytes. Errors: BOOT. */
+/* Whether the page says what that of a job of this library's layout says, of whose memory so many
+ * bytes are mapped, or in the file. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
 void tt_segment_close(struct tt_segment *s);
 /* Keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);
 
-/* Offset of its first byte; -1: it is not in this segment. */
-int64_t tt_segment_arena(const struct tt_segment *s, int rank);
+/* Up to where memory is granted. Any thread of any rank, as the next two. */
+static inline int64_t tt_segment_end(const struct tt_segment *s)
+{
+    return atomic_load(&tt_segment_page(s)->end);
+}
+/* Grants [*end, *end + bytes), zeroed and not backed yet, if *end is the end and so much is left;
+ * bytes: a multiple of TT_GRAIN. AGAIN: others were granted some meanwhile, and *end is where it is
+ * now. Errors: LIMIT, MEMORY. */
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
+/* Notes that pages up to `end` are backed. */
+void tt_segment_backed(const struct tt_segment *s, int64_t end);
+/* Whether these bytes lie where memory was handed out, so that they may be touched, whoever said
+ * where they are. */
+static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, int64_t bytes)
+{
+    int64_t backed = atomic_load_explicit(&tt_segment_page(s)->backed, memory_order_relaxed);
+    return offset >= 0 && bytes >= 0 && bytes <= backed && offset <= backed - bytes;
+}
 
 /* A rank's process has ended, however, or cannot go on: it fails in all clients that it has not left, and will come to no
  * other. Wakes all sleepers. By the rank itself, by the launcher that saw it end, or by a peer that found it gone;

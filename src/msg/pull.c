@@ -199,8 +199,8 @@ void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
 /* An address in the segment that is none: whoever told it is broken. */
 static bool is_wild(const struct tt_fabric *f, tt_address from, int64_t bytes)
 {
-    uint64_t offset = from & ~TT_ADDRESS_IN_SEGMENT;
-    return from & TT_ADDRESS_IN_SEGMENT && offset > (uint64_t)(f->segment->bytes - bytes);
+    int64_t offset = (int64_t)(from & ~TT_ADDRESS_IN_SEGMENT);
+    return from & TT_ADDRESS_IN_SEGMENT && !tt_segment_holds(f->segment, offset, bytes);
 }
 
 static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
@@ -242,7 +242,7 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
 {
     struct tt_fabric *f = c->f;
     tt_address from = r->address + (uint64_t)begin;
-    if (bytes > f->segment->bytes || is_wild(f, from, bytes))
+    if (is_wild(f, from, bytes))
         return tt_fail(TUTTI_ERR_ARG, "rank %d told an address that is none", r->peer->rank);
     const void *near = reach(f, r, from);
     if (near) {

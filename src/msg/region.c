@@ -81,7 +81,8 @@ static void give_mark(struct tt_msg *msg, struct tt_mark *mark)
 
 static bool is_live(const struct tt_fabric *f, const struct tt_region_key *key)
 {
-    if (key->mark <= 0 || key->mark % 8 != 0 || key->mark > f->segment->bytes - 8) return false;
+    if (key->mark <= 0 || key->mark % 8 != 0 || !tt_segment_holds(f->segment, key->mark, 8))
+        return false;
     return atomic_load_explicit(word_at(f, key->mark), memory_order_acquire) == key->region;
 }
 

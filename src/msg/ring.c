@@ -23,7 +23,7 @@ tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail)
 
 static bool within(const struct tt_fabric *f, int64_t offset, int64_t bytes)
 {
-    return offset > 0 && offset % TT_LINE == 0 && offset <= f->segment->bytes - bytes;
+    return offset > 0 && offset % TT_LINE == 0 && tt_segment_holds(f->segment, offset, bytes);
 }
 
 struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)

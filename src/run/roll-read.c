@@ -31,7 +31,8 @@ copy_words(void *to, const void *from, size_t n)
 
 static bool fetch_mapped(const struct tt_source *s, int64_t at, void *to, size_t n)
 {
-    if (at < 0 || at % 8 || at > s->bytes || (int64_t)n > s->bytes - at) return false;
+    const struct tt_segment segment = {.base = (char *)s->base, .bytes = s->bytes};
+    if (at % 8 || !tt_segment_holds(&segment, at, (int64_t)n)) return false;
     copy_words(to, (const char *)s->base + at, n);
     return true;
 }

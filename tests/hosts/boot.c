@@ -21,10 +21,7 @@
 #include "boot/watch.h"
 #include "fabric/wire.h"
 
-enum {
-    ADDRESS = 700,
-    UNUSED = 512
-}; /* UNUSED: bytes into a rank's arena, where nothing is allocated here */
+enum { ADDRESS = 700 };
 
 static struct tt_seat seat;
 static struct tt_fabric fabric;
@@ -66,23 +63,32 @@ static void join(void)
 
 /* ---- What is asked for ---- */
 
+/* NULL: the rank has not said where its mark is. */
 static _Atomic int64_t *word_of(int rank)
 {
-    return tt_fabric_at(&fabric, tt_segment_arena(&seat.segment, rank) + UNUSED);
+    int64_t offset = atomic_load(&fabric.common->rank[rank].world);
+    return offset ? tt_fabric_at(&fabric, offset) : NULL;
 }
 
-/* Each leaves its mark in its own arena, and finds those of just the ranks of its machine. */
+static bool is_marked(int rank)
+{
+    const _Atomic int64_t *word = word_of(rank);
+    return word && atomic_load(word) == 1000 + rank;
+}
+
+/* Each leaves its mark in its own memory, and finds those of just the ranks of its machine. */
 static void places(void)
 {
     char text[256] = "";
     int here = 0;
     int64_t offset;
     must(tt_arena_alloc(&fabric.arena, 4096, &offset), "arena");
-    atomic_store(word_of(fabric.me), 1000 + fabric.me);
+    atomic_store((_Atomic int64_t *)tt_fabric_at(&fabric, offset), 1000 + fabric.me);
+    atomic_store(&fabric.common->rank[fabric.me].world, offset);
     for (int r = 0; r < fabric.size; r++) {
         if (!tt_fabric_shares(&fabric, r)) continue;
-        for (int ms = 0; ms < 10000 && atomic_load(word_of(r)) != 1000 + r; ms++) usleep(1000);
-        if (atomic_load(word_of(r)) != 1000 + r) continue;
+        for (int ms = 0; ms < 10000 && !is_marked(r); ms++) usleep(1000);
+        if (!is_marked(r)) continue;
         here++;
         snprintf(text + strlen(text), sizeof text - strlen(text), " %d", r);
     }

@@ -98,12 +98,16 @@ static void send(struct rank *r, struct sender *s, int to)
 /* A wide bulk for which there is no memory: that way is none, and the ring stays as it was. */
 static void without_memory(struct rank *r, struct tt_out *out)
 {
+    struct tt_segment *segment = (struct tt_segment *)r->context[0]->f->segment; /* of this rank */
     struct tt_extents *holes = &r->context[0]->f->arena.store->holes;
+    int64_t bytes = segment->bytes;
     int n = holes->n;
     out->fill.way = out->fill.best = TT_WAY_WIDE;
     holes->n = 0;
+    segment->bytes = 0;
     check(!tt_fill_begin(r->context[0]->f, out, 1000), "the reader was told");
     holes->n = n;
+    segment->bytes = bytes;
     check(out->fill.cost[TT_WAY_WIDE] == TT_NO_WAY && out->fill.best == TT_WAY_PLAIN, "%d is gone",
           (int)out->fill.best);
     check(out->bulk_bytes == out->own_bytes, "%u bytes", out->bulk_bytes);

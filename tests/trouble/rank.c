@@ -117,7 +117,7 @@ int64_t noted_time(const char *file)
 
 int main(int argc, char **argv)
 {
-    const struct deed *const all[] = {deaths, mismatches, limits, recoveries};
+    const struct deed *const all[] = {deaths, mismatches, limits, recoveries, memories};
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         for (const struct deed *d = all[i]; d->name; d++)
             if (strcmp(argv[1], d->name) == 0) return d->run(argc - 2, argv + 2);

@@ -40,6 +40,6 @@ struct deed {
     const char *name;
     int (*run)(int argc, char **argv);
 };
-extern const struct deed deaths[], mismatches[], limits[], recoveries[];
+extern const struct deed deaths[], mismatches[], limits[], recoveries[], memories[];
 
 #endif
