@@ -172,8 +172,8 @@ static void shape_line(const struct tt_calls *c, const struct tt_call_shape *s, 
     column(out, -14, c->name[s->bar->algorithm]);
     column(out, -14, c->team[s->bar->team].label);
     time_column(out, s->shortest_ps);
+    time_column(out, s->time_ps / s->n);
     time_column(out, s->longest_ps);
-    time_column(out, s->time_ps);
     time_column(out, s->waited_ps);
     if (s->late_n) fprintf(out, "rank %d (%" PRId64 " of %" PRId64 ")", s->late, s->late_n, s->n);
     fputc('\n', out);
@@ -185,7 +185,7 @@ static void print_shapes(const struct tt_calls *c, int most, FILE *out)
     int64_t n;
     if (tt_calls_shapes(c, &shape, &n) != TUTTI_OK) return;
     fprintf(out, "\n times  %-32s  %-14s  %-14s  %9s  %9s  %9s  %9s  last came\n", "call", "by",
-            "team", "shortest", "longest", "in all", "waited");
+            "team", "shortest", "mean", "longest", "waited");
     for (int64_t i = 0; i < n && i < most; i++) shape_line(c, &shape[i], out);
     if (n > most) fprintf(out, "  ... and %" PRId64 " more\n", n - most);
     tt_free(shape);

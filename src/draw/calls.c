@@ -239,12 +239,24 @@ static void sum_up(struct tt_calls *c)
 
 /* ---- Teams ---- */
 
-/* As "ranks 0-3" or "ranks 0, 2, 4, ... (8)". */
+/* All as far apart as the first two. */
+static bool are_even(const struct tt_call_bar *of, int64_t n)
+{
+    for (int64_t i = 2; i < n; i++)
+        if (of[i].rank - of[i - 1].rank != of[1].rank - of[0].rank) return false;
+    return n > 3;
+}
+
+/* As "ranks 0-3", "ranks 0, 2, ..., 8" or "ranks 0, 2, 4, ... (8)". */
 static void name_members(struct tt_call_team *t, const struct tt_call_bar *of, int64_t n)
 {
     size_t at, most = sizeof t->label;
     if (n > 1 && of[n - 1].rank - of[0].rank == n - 1) {
         snprintf(t->label, most, "ranks %d-%d", of[0].rank, of[n - 1].rank);
+        return;
+    }
+    if (are_even(of, n)) {
+        snprintf(t->label, most, "ranks %d, %d, ..., %d", of[0].rank, of[1].rank, of[n - 1].rank);
         return;
     }
     at = (size_t)snprintf(t->label, most, n == 1 ? "rank" : "ranks");

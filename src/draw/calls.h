@@ -2,14 +2,16 @@
  *
  * The collectives that the ranks of a real run called, as plain data, and who came late to them.
  *
- * A rank that is blocked in a call until a time waits, as seen from outside, for the last of those who
- * had come by then: nobody who came after it was through can have been waited for. So of a call of rank r,
+ * A rank that is blocked in a call until a time waits, as seen from outside, for the last of those
+ * who had come by then: nobody who came after it was through can have been waited for. So of a call
+ * of rank r,
  *
  *     late(r)    the rank that began last among those of the team that began before r was through
  *     waited(r)  from when r was blocked until late(r) began; 0 where that was before
  *
- * A member that never came, though others did, is waited for until they give up.
- * This is the most that r can have waited for its peers to come; what the work itself took is not in it.
+ * A member that never came, though others did, is waited for until they give up. This is the most
+ * that r can have waited for its peers to come; what the work itself took is not in it.
+ *
  */
 #ifndef TT_DRAW_CALLS_H
 #define TT_DRAW_CALLS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tables below a picture of calls: where the time of each rank went, and who was waited for in which
- * calls.
+ * The tables below a picture of calls: where the time of each rank went, and who was waited for in
+ * which calls.
+ *
  */
 #include <inttypes.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls of a real run: a lane for each rank, time from left to right, a bar for each call. A bar is
- * pale while the rank waits for others to come, and full from when the last of them has. Each team of a
- * rank has a row of its own in the lane. What lies between bars is the application's time.
+ * The calls of a real run: a lane for each rank, time from left to right, a bar for each call. A
+ * bar is pale while the rank waits for others to come, and full from when the last of them has.
+ * Each team of a rank has a row of its own in the lane. What lies between bars is the application's
+ * time.
+ *
  */
 #include <inttypes.h>
 #include <math.h>
@@ -129,9 +131,9 @@ static void name_lane(const struct view *v, int rank, bool alone)
 static void name_rows(const struct view *v, int rank, const struct row *row)
 {
     for (int i = 0; i < v->rows && v->rows > 1 && v->row >= 9; i++) {
-        char text[16];
+        char text[20];
         if (row[i].team < 0) continue;
-        snprintf(text, sizeof text, "%.15s", v->calls->team[row[i].team].label);
+        snprintf(text, sizeof text, "%.19s", v->calls->team[row[i].team].label);
         tt_svg_text(LEFT - 6, y_of(v, rank) + 4 + (i + 0.5) * v->row + 3.5, "small minor", "end",
                     text, v->out);
     }

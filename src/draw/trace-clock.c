@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clocks of several machines, put together without asking any network: whoever comes out of a collective in
- * which everybody needs everybody does so after all have come. So between two clocks, of which b is
- * `offset` ahead of a, each execution of such a collective says
+ * Clocks of several machines, put together without asking any network: whoever comes out of a
+ * collective in which everybody needs everybody does so after all have come. So between two clocks,
+ * of which b is `offset` ahead of a, each execution of such a collective says
  *
  *     begin on b - offset <= end on a      and      begin on a <= end on b - offset
  *
- * which leaves an interval for the offset. Its middle is taken, and half its length is the error. Where no
- * such call was made the time of day has to do, which is as good as the machines keep it.
+ * which leaves an interval for the offset. Its middle is taken, and half its length is the error.
+ * Where no such call was made the time of day has to do, which is as good as the machines keep it.
+ *
  */
 #include <stdlib.h>
 #include <string.h>

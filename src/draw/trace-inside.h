@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the readers of traces share: trace-read.c reads steps, flows and the whole, trace-read-run.c what
- * only a run has: calls, teams, and what its ranks say of themselves.
+ * What the readers of traces share: trace-read.c reads steps, flows and the whole, trace-read-run.c
+ * what only a run has: calls, teams, and what its ranks say of themselves.
+ *
  */
 #ifndef TT_DRAW_TRACE_INSIDE_H
 #define TT_DRAW_TRACE_INSIDE_H

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A picture as a trace: each rank a process, each lane a thread, steps as complete events, messages as
- * flows from a step of the sender to one of the receiver. Of a run its calls too, around their steps:
- * calls that overlap lie on lines of their own (8 times the track, plus the lane), so that all nests.
+ * A picture as a trace: each rank a process, each lane a thread, steps as complete events, messages
+ * as flows from a step of the sender to one of the receiver. Of a run its calls too, around their
+ * steps: calls that overlap lie on lines of their own (8 times the track, plus the lane), so that
+ * all nests.
+ *
  */
 #include <inttypes.h>
 #include <stdlib.h>

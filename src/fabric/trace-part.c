@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank's entries as events of Chrome's trace format: pid is the rank; tid is 8 times the track of a
- * call plus the lane, so that what lies on one line nests, however calls overlap.
+ * A rank's entries as events of Chrome's trace format: pid is the rank; tid is 8 times the track of
+ * a call plus the lane, so that what lies on one line nests, however calls overlap.
  *
  * The bytes may be those of a rank that was killed, or anybody's: nothing in them is believed.
+ *
  */
 #include "fabric/trace-part.h"
 

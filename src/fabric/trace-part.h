@@ -61,8 +61,8 @@ struct tt_part_entry {
             uint64_t execution;
             uint32_t value;
             uint16_t team;
-            bool blocks; /* a call: its caller waited from the start on */
-            char unused;
+            uint8_t blocks; /* a call: its caller waited from the start on */
+            uint8_t unused;
             union {
                 char name[16]; /* of a step */
                 struct {

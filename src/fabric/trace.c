@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A wrapper that notes what a rank does and when: with TUTTI_TRACE=DIR a rank writes into
- * DIR/rank-R.part, which it maps (trace-part.h), and at an orderly end makes DIR/rank-R.json of it, in
- * Chrome's trace event format, which Perfetto opens. Of client K > 0 the names begin with client-K-.
- * Of a rank that is killed the .part stays. The clock is the machine's, so the files of one machine
- * fit together.
+ * DIR/rank-R.part, which it maps (trace-part.h), and at an orderly end makes DIR/rank-R.json of it,
+ * in Chrome's trace event format, which Perfetto opens. Of client K > 0 the names begin with
+ * client-K-. Of a rank that is killed the .part stays. The clock is the machine's, so the files of
+ * one machine fit together.
+ *
  */
 #include "fabric/fabric.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +52,14 @@ struct trace {
 
 /* ---- Entries ---- */
 
+/* A file that grows beyond what the process may write ends it by a signal. */
+static bool may_grow(int64_t bytes)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
+           (uint64_t)bytes <= most.rlim_cur;
+}
+
 /* Room for so many more, which nobody counts yet; NULL: there is none. The file grows by what the
  * disk gives, so a full disk costs events and not the rank. */
 static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t most)
@@ -59,6 +69,7 @@ static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t 
     if (n + entries > most) return NULL;
     if (end > trace->backed) {
         int64_t more = tt_min(GROWS, FILE_BYTES - trace->backed);
+        if (!may_grow(trace->backed + more)) return NULL;
         if (posix_fallocate(trace->fd, trace->backed, more) != 0) return NULL;
         trace->backed += more;
     }
@@ -385,7 +396,7 @@ static bool map_file(struct trace *trace, const struct tt_fabric *f)
     trace->fd = create_own(part);
     if (trace->fd < 0) return false;
     trace->backed = GROWS;
-    int error = posix_fallocate(trace->fd, 0, GROWS);
+    int error = may_grow(GROWS) ? posix_fallocate(trace->fd, 0, GROWS) : EFBIG;
     void *at = error ? MAP_FAILED
                      : mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, trace->fd, 0);
     if (error) errno = error;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run to be drawn: late [VICTIM]. Rank 2 comes late to the first allreduce, after the others say in a
- * file that they are about to call it; then two teams, calls that overlap, and a barrier that rank VICTIM
- * does not live to see.
+ * A run to be drawn: late [VICTIM]. Rank 2 comes late to the first allreduce, after the others say
+ * in a file that they are about to call it; then two teams, calls that overlap, and a barrier that
+ * rank VICTIM does not live to see.
+ *
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -30,15 +31,15 @@ static void must(tutti_status status, const char *what)
 }
 
 /* Each of the others adds a byte; the late one waits for all of them, and then some. */
-static void come_late(int rank, int size)
+static void come_late(const char *name, int late, int rank, int size)
 {
     struct stat is;
-    int fd = open("about-to-call", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) exit(4);
-    if (rank != LATE && write(fd, "x", 1) != 1) exit(4);
-    while (rank == LATE && fstat(fd, &is) == 0 && is.st_size < size - 1) nap(1);
+    if (rank != late && write(fd, "x", 1) != 1) exit(4);
+    while (rank == late && fstat(fd, &is) == 0 && is.st_size < size - 1) nap(1);
     close(fd);
-    if (rank == LATE) nap(200);
+    if (rank == late) nap(200);
 }
 
 /* Both are under way at once. */
@@ -57,13 +58,14 @@ static void run(tutti_team *world, double *in, double *out, int victim)
 {
     tutti_team *half;
     int rank = tutti_rank(world);
-    come_late(rank, tutti_size(world));
+    come_late("about-to-sum", LATE, rank, tutti_size(world));
     must(tutti_allreduce(world, in, out, N, TUTTI_F64, TUTTI_SUM), "allreduce");
     must(tutti_bcast(world, out, 1024, TUTTI_F64, 1), "bcast");
     must(tutti_team_split(world, rank % 2, rank, &half), "split");
     for (int i = 0; i < 3; i++)
         must(tutti_allreduce(half, in, out, 64, TUTTI_F64, TUTTI_MAX), "max");
     overlap(world, half, in, out);
+    if (victim >= 0) come_late("about-to-end", victim, rank, tutti_size(world));
     if (rank == victim) raise(SIGKILL);
     if (tutti_barrier(world) == TUTTI_OK) must(tutti_team_free(half), "free");
 }

@@ -8,7 +8,7 @@ from page_browser import Browser
 from page_check import same
 from page_colour import ink_count, themes
 
-PARTS = ["timeline", "rank-detail", "traffic", "network", "tree"]
+PARTS = ["timeline", "calls", "rank-detail", "traffic", "network", "tree"]
 
 
 def parts_of(page):
@@ -42,7 +42,7 @@ def named(page):
 def head(page):
     same(page.text("problem"), "alltoall/u8/1K/p16@torus:4x4", "heading")
     same(page.text("summary"), "Algorithm pairwise · simulated, model links · 16 ranks · 150 ns", "summary")
-    same(parts_of(page), PARTS, "parts")
+    same(parts_of(page), [part for part in PARTS if part != "calls"], "parts")
     same(page.run("[getComputedStyle(document.documentElement).scrollBehavior, zoom.duration()]"), ["auto", 0], "motion that is not wanted")
 
 
@@ -320,6 +320,57 @@ def large(page):
     same(len(page.all("#tree .node")), 100, "ranks in the tree")
 
 
+def cells(page, selector):
+    return page.run("""[...document.querySelectorAll(arguments[0])].map(row => [...row.cells].map(cell => cell.textContent))""", selector)
+
+
+def called(page):
+    """Calls above their steps, who came late and who died, in the diagram, in words and in tables."""
+    same(parts_of(page), ["timeline", "calls", "rank-detail"], "parts")
+    same(page.text("problem"), "A real run", "heading")
+    same(page.run("document.getElementById('show-trips').checked"), False, "messages, when they are asked for")
+    inks = page.run("""['route-0', 'route-6', 'wait', 'way'].map(name => diagram.drawn && ink(name))""")
+    assert all(inks), inks
+    same(page.texts("#legend li")[:4], ["allreduce", "barrier", "waits for others to come", "came last"], "legend")
+    page.run("document.getElementById('cursor-time').select()")
+    page.press("cursor-time", "20 us", "ENTER")
+    same(activity(page), {"0": "is in allreduce 1 KiB f64 sum of world, waiting for rank 1: awaits rank 1", "1": "is in the application",
+                          "2": "is in allreduce 1 KiB f64 sum of world, waiting for rank 1"}, "in the first call")
+    page.run("document.getElementById('cursor-time').select()")
+    page.press("cursor-time", "90 us", "ENTER")
+    same(activity(page)["1"], "died: signal 9 (Killed) (rank seen last at 75 µs)", "the dead")
+    same(page.text("calls-left"), "Not all is here: not recorded: 0 calls, 7 steps.", "what is missing")
+    same(cells(page, "#call-ranks tbody tr")[1], ["1", "here, pid 101", "1", "20 µs", "55 µs", "0", "0", "90 µs", "died: signal 9 (Killed)"], "rank 1")
+    same(cells(page, "#calls-body tr"), [
+        ["0", "allreduce 1 KiB f64 sum", "flat", "world", "0", "20 µs", "40 µs", "50 µs", "rank 1, by 20 µs", "50 µs"],
+        ["60 µs", "barrier", "flat", "ranks 0, 2", "0", "5 µs", "10 µs", "10 µs", "rank 2, by 5 µs", "5 µs"],
+        ["80 µs", "allreduce 1 KiB f64 sum", "flat", "world", "1", "20 µs", "20 µs", "20 µs", "rank 1 never came", "40 µs"]], "calls")
+    same(cells(page, "#alike tbody tr")[0], ["allreduce 1 KiB f64 sum", "flat", "world", "2", "20 µs", "35 µs", "50 µs", "rank 1, 2 of 2", "90 µs"], "alike")
+    page.run("document.querySelector('#calls-body tr:nth-child(2) button').click()")
+    page.settle()
+    first, last = domain(page)
+    assert 40_000_000 < first < 60_000_000 and 70_000_000 < last < 90_000_000, f"the barrier fills the view: {first} {last}"
+
+
+def chosen(page, name, value):
+    page.run("(one => { one.value = arguments[1]; one.dispatchEvent(new Event('change')); })(document.getElementById(arguments[0]))", name, value)
+    page.settle()
+
+
+def paged(page):
+    """Many calls come page by page, of one team, in another order."""
+    same(page.text("calls-caption"), "Calls 1 to 25 of 60", "the first page")
+    same(page.get("calls-previous").is_enabled(), False, "nothing before")
+    page.get("calls-next").click()
+    page.get("calls-next").click()
+    same(page.text("calls-caption"), "Calls 51 to 60 of 60", "the last page")
+    same(page.get("calls-next").is_enabled(), False, "nothing behind")
+    chosen(page, "calls-order", "waited")
+    same(cells(page, "#calls-body tr")[0][4], "59", "waited in most")
+    chosen(page, "calls-team", "0")
+    same([page.text("calls-caption"), cells(page, "#calls-body tr")], ["No such call", []], "of another team")
+
+
 def refused(page):
     """Data that is no picture is told so, in words, and nothing else is shown."""
     good = page_data.bare()
@@ -331,6 +382,9 @@ def refused(page):
             ({**good, "deeds": [[0, 0, "fly", 0, 1, 0, 1]]}, "deeds[0] is not [rank,"),
             ({**good, "deeds": [[0, 0, "send", 2, 1, 0, 1]]}, "deeds[0] is not [rank,"),
             ({**good, "trips": [[0, 7, "send", 0, 1, 1]]}, "trips[0] is not [from,"),
+            ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "bars": [[0] * 15]}}, "calls.bars[0] is not a call"),
+            ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "groups": [[9] * 10]}}, "calls.groups[0] is not one"),
+            ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "names": None}}, "calls.names are not texts"),
             ({**good, "traffic": {"groups": 2, "bytes": [[1, 2]]}}, "traffic.bytes is not a square"),
             ({**good, "network": {**page_data.small()["network"], "links": [[0, 99, 1]]}}, "network.links are not"),
             ({**good, "ranks": 3, "tree": {"kind": "logical", "edges": [[1, 2], [2, 1]]}}, "tree.edges are no tree")):
@@ -346,7 +400,7 @@ SMALL = [head, quiet, named, fits, drawn, cursor, zoomed, mouse, detail, matrix,
 
 PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.holes, [holey, quiet, named]),
          (page_data.deep, [slices, quiet, named]),
-         (page_data.uneven, [lopsided, quiet]), (page_data.silent, [lopsided, quiet]), (page_data.bare, [empty, quiet]), (page_data.big, [large, quiet, named])]
+         (page_data.uneven, [lopsided, quiet]), (page_data.silent, [lopsided, quiet]), (page_data.bare, [empty, quiet]), (page_data.run, [called, quiet, named]), (page_data.many, [paged, quiet]), (page_data.big, [large, quiet, named])]
 
 
 def main():

@@ -126,3 +126,39 @@ def big():
         "traffic": {"groups": 64, "bytes": [[a * b for b in range(64)] for a in range(64)]},
         "tree": {"kind": "logical", "edges": [[(rank - 1) // 2, rank] for rank in range(1, 100)]},
     }
+
+
+def run():
+    """A run of three ranks: an allreduce to which rank 1 comes last, a barrier of ranks 0 and 2, and an allreduce to which
+    rank 1, which was killed, never came."""
+    us = 1_000_000
+    names = ["", "allreduce", "flat", "f64", "sum", "barrier"]
+    bars = [[0, 0, 0, 1, 2, 3, 4, 1024, 0, 50 * us, -1, 0, 30 * us, 1, 128, 0],
+            [1, 0, 0, 1, 2, 3, 4, 1024, 30 * us, 50 * us, -1, 30 * us, 0, 1, 128, 0],
+            [2, 0, 0, 1, 2, 3, 4, 1024, 10 * us, 50 * us, -1, 10 * us, 20 * us, 1, 128, 0],
+            [0, 1, 0, 5, 2, 0, 0, 0, 60 * us, 70 * us, -1, 60 * us, 5 * us, 2, -1, 0],
+            [2, 1, 0, 5, 2, 0, 0, 0, 65 * us, 70 * us, -1, 65 * us, 0, 2, -1, 0],
+            [0, 0, 1, 1, 2, 3, 4, 1024, 80 * us, 100 * us, -1, 80 * us, 20 * us, 1, 128, 2],
+            [2, 0, 1, 1, 2, 3, 4, 1024, 80 * us, 100 * us, -1, 80 * us, 20 * us, 1, 128, 2]]
+    groups = [[0, 3, 0, 20 * us, 40 * us, 50 * us, 50 * us, 20 * us, 1, 0],
+              [3, 2, 60 * us, 5 * us, 10 * us, 10 * us, 5 * us, 5 * us, 2, 0],
+              [5, 2, 80 * us, 20 * us, 20 * us, 20 * us, 40 * us, 0, 1, 1]]
+    ranks = [{"rank": rank, "client": 0, "node": 0, "pid": 100 + rank, "host": "here", "end": None, "last": 100 * us, "in": 80 * us,
+              "waited": 55 * us, "caused": 0, "calls": 3, "came_last": 0, "lost_steps": 0, "lost_calls": 0} for rank in range(3)]
+    ranks[1] = {**ranks[1], "end": "died: signal 9 (Killed)", "last": 75 * us, "in": 20 * us, "waited": 0, "caused": 90 * us, "calls": 1}
+    teams = [{"label": "world", "size": 3, "client": 0}, {"label": "ranks 0, 2", "size": 2, "client": 0}]
+    return {
+        **bare(), "problem": "", "ranks": 3, "time_ps": 100 * us, "deeds": [[0, 0, "await", 0, 31 * us, 1, 0], [0, 0, "reduce", 31 * us, 49 * us, -1, 1024]],
+        "calls": {"clocks": "one clock", "lost": "not recorded: 0 calls, 7 steps", "ranks": ranks, "teams": teams, "names": names,
+                  "bars": bars, "groups": groups}}
+
+
+def many():
+    """The barrier of a run, sixty times."""
+    data = run()
+    us = 1_000_000
+    calls = {**data["calls"], "lost": None, "bars": [], "groups": []}
+    for turn in range(60):
+        calls["bars"] += [[rank, 1, turn, 5, 2, 0, 0, 0, turn * us + rank, (turn + 1) * us, -1, turn * us + rank, 2 - rank, 2, -1, 0] for rank in (0, 2)]
+        calls["groups"].append([2 * turn, 2, turn * us, us - 2, us, us, 1000 * turn + 2, 2, 2, 0])
+    return {**data, "deeds": [], "calls": calls}

@@ -12,7 +12,7 @@ chrome() { python3 "$TUTTI_SOURCE/tests/draw/chrome.py" "$@"; }
 runs() {
     local folder=$1
     shift
-    rm -f about-to-call
+    rm -f about-to-*
     TUTTI_TRACE=$work/$folder timeout 100 tutti run "$@" >"$work/out" 2>"$work/err"
 }
 

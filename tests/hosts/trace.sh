@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A picture of a run on several hosts, one rank of which is killed: each rank with its host, the dead one to its last
+# event. Each host keeps its files in a folder of its own, which are drawn together.
+set -eu
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+hosts 2,1,1
+
+# shellcheck disable=SC2016
+begin() {
+    TUTTI_PEER_TIMEOUT=3 on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
+        'export TUTTI_TRACE="traces.$(hostname)"; "$@" >"said.$PMIX_RANK" 2>&1; echo $? >"code.$PMIX_RANK"' \
+        sh "$@" >out 2>err &
+    mpirun=$!
+}
+ended() {
+    local deadline=$((SECONDS + 100)) rank
+    for rank in "$@"; do
+        until [ -s "code.$rank" ]; do
+            [ "$SECONDS" -lt "$deadline" ] || fail "rank $rank does not end"
+            sleep 0.05
+        done
+    done
+}
+
+begin "$TUTTI_BUILD/tests/draw-late" 3
+ended 0 1 2 3
+end_mpirun
+tutti draw traces.h*/rank-* -o run.json 2>err || fail 'there is no picture'
+python3 - <<'PYTHON'
+import json
+c = json.load(open("run.json"))["calls"]
+assert [(r["rank"], r["host"]) for r in c["ranks"]] == [(0, "h1"), (1, "h1"), (2, "h2"), (3, "h3")], c["ranks"]
+assert c["clocks"] == "one clock", c["clocks"]
+assert c["ranks"][3]["end"] and not c["ranks"][0]["end"], c["ranks"]
+last = c["groups"][-1]
+assert last[8] == 3 and last[9] & 1, f"rank 3 never came to {c['bars'][last[0]]}"
+PYTHON
+tutti draw traces.h*/rank-* -o run.svg
+for host in h1 h2 h3; do grep -q ">$host, pid " run.svg || fail "the picture does not say what was on $host"; done
