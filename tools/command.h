@@ -31,9 +31,17 @@ int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv);
 /* Of "h1,h2:4" the one after this; NULL: it is the last. */
 const char *tt_next_host(const char *host);
 
-/* argp_parse, for the arguments of a subcommand: takes -h for --help, and answers an option that is
- * not there with the name of the nearest. flags: ARGP_IN_ORDER where a program's arguments follow. */
+/* ---- option.c ---- */
+
+/* argp_parse, for the arguments of a subcommand: takes -h for --help and long options with one dash, as in
+ * -np 4, and answers an option that is not there with the name of the nearest. flags: ARGP_IN_ORDER where
+ * a program's arguments follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+/* The same for what follows argv[from], where a parser goes on by itself; to_first_word: what is behind
+ * the first word that is no option is somebody else's. */
+void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
+
+/* ---- argument.c ---- */
 
 /* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
  * option's name, and exits. */

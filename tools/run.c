@@ -108,7 +108,7 @@ int tt_run_main(int argc, char **argv)
     };
     struct arguments a = {.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
     if (a.hosts) return tt_run_elsewhere(a.hosts, a.launch.ranks, a.launch.argv);
     return tt_launch(&a.launch);
 }
