@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fabric/wait.h"
 #include "bench-job.h"
 #include "boot/launch.h"
 #include "run/roll.h"
@@ -79,11 +78,9 @@ static bool launch(const struct tt_bench_case *c, int fd)
     char *const argv[] = {
         "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
         time_ns,          iterations,   descriptor, NULL};
-    /* Where each rank can have a core, it gets one: two that share one would take turns. */
-    struct tt_launch_options options = {.ranks = c->problem.p,
-                                        .argv = argv,
-                                        .bind = c->problem.p <= tt_usable_cores(),
-                                        .call_roll = tt_roll_call};
+    const struct tt_launch_program program = {.ranks = c->problem.p, .argv = argv};
+    const struct tt_launch_options options = {
+        .program = &program, .programs = 1, .call_roll = tt_roll_call};
     return tt_launch(&options) == 0;
 }
 

@@ -25,11 +25,6 @@ int tt_sim_main(int argc, char **argv);
 int tt_draw_main(int argc, char **argv);
 /* A rank of a benchmark, started by `tutti bench` only. */
 int tt_bench_rank_main(int argc, char **argv);
-/* Says which launchers are here and how each would start the program on these hosts; returns `run`'s code for
- * usage. ranks: 0 for none said. */
-int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv);
-/* Of "h1,h2:4" the one after this; NULL: it is the last. */
-const char *tt_next_host(const char *host);
 
 /* ---- option.c ---- */
 

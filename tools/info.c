@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/settings.h"
+#include "boot/launch-guard.h"
 #include "boot/pmix.h"
 #include "command.h"
 #include "fabric/fabric.h"
@@ -337,6 +338,42 @@ static bool print_json(void)
     return printed;
 }
 
+/* ---- Binding ---- */
+
+/* Where `tutti run` would bind the ranks now, the first of them. */
+static void say_places(const struct tt_cores *cores, int ranks)
+{
+    enum { SHOWN = 4 };
+    char text[480] = "", where[160];
+    int shown = (int)tt_min(ranks, SHOWN);
+    if (!tt_cores_bound(cores)) shown = 1;
+    for (int i = 0; i < shown; i++) {
+        size_t used = strlen(text);
+        tt_cores_print(cores, i, where, sizeof where);
+        snprintf(text + used, sizeof text - used, "%s%s", i ? "; " : "", where);
+    }
+    bool more = tt_cores_bound(cores) && shown < ranks;
+    line("tutti run", "%d ranks: %s%s", ranks, text, more ? "; ..." : "");
+}
+
+static void say_binding(void)
+{
+    char text[400];
+    int ranks = (int)tt_min(tt_usable_cores(), TT_LAUNCH_RANKS);
+    const struct tt_launch_program program = {.ranks = ranks};
+    const struct tt_launch_options usual = {.program = &program, .programs = 1};
+    struct tt_cores *cores = tt_cores_new(ranks, tt_cores_wish(&usual));
+    begin_section("binding");
+    if (cores) {
+        if (tt_cores_print_allowed(cores, text, sizeof text)) line("allowed", "%s", text);
+        if (tt_cores_print_taken(cores, text, sizeof text))
+            line("taken", "%s, by other jobs of this user", text);
+        say_places(cores, ranks);
+    }
+    line("elsewhere", "what mpirun, prun and srun bind ranks to is kept");
+    tt_cores_free(cores);
+}
+
 int tt_info_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -352,6 +389,7 @@ int tt_info_main(int argc, char **argv)
     say_machine();
     say_transports();
     say_waiting();
+    say_binding();
     say_settings();
     return !report.all || print_json() ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run --hosts`: ranks on several machines are started by another launcher, which is told.
+ * `tutti run --hosts` and `--hostfile`: ranks on several machines are started by another launcher, which
+ * is named, with what to type. Where all hosts are this one, they are started here.
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "boot/launch.h"
 #include "boot/pmix.h"
-#include "command.h"
+#include "run.h"
 
 /* How many ranks a host takes (its slots): mpirun and prun want to be told, Slurm knows, and has no node of the name h1:2.
  * `note` is a comment to a shell. */
@@ -55,7 +57,8 @@ static void print_word(const char *word, size_t n)
     fputc('\'', stderr);
 }
 
-const char *tt_next_host(const char *host)
+/* Of "h1,h2:4" the one after this; NULL: it is the last. */
+static const char *next_host(const char *host)
 {
     const char *comma = strchr(host, ',');
     return comma ? comma + 1 : NULL;
@@ -65,7 +68,7 @@ const char *tt_next_host(const char *host)
 static int slots_for(const char *hosts, int ranks)
 {
     int bare = 0;
-    for (; hosts; hosts = tt_next_host(hosts)) {
+    for (; hosts; hosts = next_host(hosts)) {
         size_t name = strcspn(hosts, ",:");
         if (hosts[name] == ':')
             ranks -= atoi(hosts + name + 1);
@@ -87,34 +90,246 @@ static void print_hosts(const char *hosts, bool takes_slots, int slots)
     }
 }
 
-static void print_line(int launcher, const char *hosts, int ranks, char *const *argv)
+static void print_words(const char *option, char *const *words, int n)
 {
+    for (int i = 0; i < n && words[i]; i++) {
+        fprintf(stderr, "%s ", option);
+        print_word(words[i], strlen(words[i]));
+    }
+}
+
+/* "-n 2 -x NAME=VALUE --wdir DIR ./app", as mpirun and prun read it. Slurm has other words for the last two, and
+ * passes the environment on. */
+static void print_program(const struct tt_launch_program *p, const char *after, bool slurm)
+{
+    if (p->ranks) fprintf(stderr, " -n %d", p->ranks);
+    fputs(after, stderr);
+    if (!slurm) print_words(" -x", p->set, p->sets);
+    if (slurm && p->sets > 0) fputs(" --export=ALL", stderr);
+    for (int i = 0; slurm && i < p->sets; i++) {
+        fputc(',', stderr);
+        print_word(p->set[i], strlen(p->set[i]));
+    }
+    if (p->folder)
+        print_words(slurm ? " --chdir" : " --wdir", (char *const[]){(char *)p->folder}, 1);
+    print_words("", p->argv, INT_MAX);
+}
+
+static void print_line(int launcher, const struct tt_run *run)
+{
+    bool slots = launchers[launcher].slots;
+    int ranks = 0;
+    for (int i = 0; i < run->programs; i++) ranks += run->program[i].ranks;
     fprintf(stderr, "    %s", launchers[launcher].before);
-    print_hosts(hosts, launchers[launcher].slots, ranks ? slots_for(hosts, ranks) : 0);
-    if (ranks) fprintf(stderr, " -n %d", ranks);
-    fputs(launchers[launcher].after, stderr);
-    for (; argv && *argv; argv++) {
-        fputc(' ', stderr);
-        print_word(*argv, strlen(*argv));
+    print_hosts(run->hosts, slots, ranks ? slots_for(run->hosts, ranks) : 0);
+    for (int i = 0; i < run->programs; i++) {
+        if (i > 0) fputs(" :", stderr);
+        print_program(&run->program[i], i ? "" : launchers[launcher].after, !slots);
     }
     fprintf(stderr, "%s\n", launchers[launcher].note);
 }
 
-int tt_run_elsewhere(const char *hosts, int ranks, char *const *argv)
+/* Of several programs Slurm makes a job each. */
+static bool can_start(int launcher, const struct tt_run *run)
+{
+    return is_in_path(launchers[launcher].name) &&
+           (launchers[launcher].slots || run->programs == 1);
+}
+
+/* ---- Which hosts ---- */
+
+/* What is wrong with one of "h1,h2:4", up to its comma; NULL: nothing. */
+static const char *fault_of_host(const char *host)
+{
+    size_t name = strcspn(host, ",:");
+    if (name == 0) return "a name is empty";
+    if (host[name] != ':') return NULL;
+    const char *slots = host + name + 1;
+    size_t digits = strspn(slots, "0123456789");
+    bool ends = slots[digits] == ',' || slots[digits] == '\0';
+    bool fits = digits > 0 && digits < 8 && ends && atoi(slots) > 0;
+    return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
+}
+
+/* Whether two names are the same, where one may be the other without its domain. */
+static bool same_name(const char *a, size_t n, const char *b)
+{
+    size_t m = strlen(b), least = n < m ? n : m;
+    bool ends = n == m || (n < m ? b[n] : a[m]) == '.';
+    return least > 0 && ends && strncasecmp(a, b, least) == 0;
+}
+
+static bool is_here(const char *host)
+{
+    char name[256] = "";
+    size_t n = strcspn(host, ",:");
+    gethostname(name, sizeof name - 1);
+    return same_name(host, n, name) || same_name(host, n, "localhost") ||
+           same_name(host, n, "127.0.0.1");
+}
+
+static void settle(struct tt_run *run, const char *hosts)
+{
+    bool all_say = true;
+    run->hosts = hosts;
+    run->here = true;
+    run->slots = 0;
+    for (const char *host = hosts; host; host = next_host(host)) {
+        size_t name = strcspn(host, ",:");
+        run->here = run->here && is_here(host);
+        all_say = all_say && host[name] == ':';
+        if (host[name] == ':') run->slots += atoi(host + name + 1);
+    }
+    if (!all_say || run->slots > TT_LAUNCH_RANKS) run->slots = 0;
+}
+
+void tt_run_hosts(const struct argp_state *state, struct tt_run *run, const char *option,
+                  const char *text)
+{
+    if (run->hosts) argp_error(state, "%s: the hosts have been given before", option);
+    if (!*text || strpbrk(text, " \t\n'\"\\$`&|;<>()*?"))
+        argp_error(state, "%s: '%s' is no list of names with commas between", option, text);
+    const char *fault = NULL;
+    for (const char *host = text; host && !fault; host = next_host(host))
+        fault = fault_of_host(host);
+    if (fault) argp_error(state, "%s: %s in '%s'", option, fault, text);
+    settle(run, text);
+}
+
+/* ---- A file of them ---- */
+
+/* A host of the file. A line without a number counts for one rank where the host has several lines. */
+struct host {
+    char name[256];
+    int slots, lines;
+    bool said;
+};
+enum { HOSTS_MOST = 1 << 16, SLOTS_MOST = 1 << 20 };
+
+struct hostfile {
+    const struct argp_state *state;
+    const char *name;
+    int line;
+    struct host *host;
+    int hosts;
+};
+
+static void complain(const struct hostfile *file, const char *what, const char *word)
+{
+    argp_error(file->state, "--hostfile: %s:%d: %s '%s' (expected HOST, HOST:N or HOST slots=N)",
+               file->name, file->line, what, word);
+}
+
+static struct host *host_named(struct hostfile *file, const char *name)
+{
+    for (int i = 0; i < file->hosts; i++)
+        if (strcmp(file->host[i].name, name) == 0) return &file->host[i];
+    struct host *host = tt_realloc(file->host, (size_t)(file->hosts + 1) * sizeof *host);
+    if (!host || file->hosts == HOSTS_MOST) complain(file, "no room for the host", name);
+    if (!host) return NULL;
+    file->host = host;
+    host = &file->host[file->hosts++];
+    *host = (struct host){.lines = 0};
+    snprintf(host->name, sizeof host->name, "%s", name);
+    return host;
+}
+
+static int slots_of(const struct hostfile *file, const char *text)
+{
+    int64_t n = 0;
+    if (!tt_parse_size(text, text + strlen(text), &n) || n < 1 || n > SLOTS_MOST)
+        complain(file, "no number of ranks:", text);
+    return (int)n;
+}
+
+static void read_slots(const struct hostfile *file, struct host *host, const char *text)
+{
+    host->slots += slots_of(file, text);
+    host->said = true;
+}
+
+/* "slots=4"; how many ranks a host may take at most is nothing that a launcher wants to be told here. */
+static void read_word(const struct hostfile *file, struct host *host, const char *word)
+{
+    if (strncmp(word, "slots=", 6) == 0)
+        read_slots(file, host, word + 6);
+    else if (strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0)
+        (void)slots_of(file, word + 10);
+    else
+        complain(file, "unknown word", word);
+}
+
+/* One line: nothing, a comment, or a host. */
+static void read_line(struct hostfile *file, char *line)
+{
+    char *rest = line, *word;
+    line[strcspn(line, "#\n\r")] = '\0';
+    while ((word = strsep(&rest, " \t")) && !*word) continue;
+    if (!word) return;
+    char *slots = strchr(word, ':');
+    if (slots) *slots++ = '\0';
+    if (!*word || strpbrk(word, "'\"\\$`&|;<>()*?,=")) complain(file, "no name of a host:", word);
+    struct host *host = host_named(file, word);
+    if (!host) return;
+    host->lines++;
+    if (slots) read_slots(file, host, slots);
+    while ((word = strsep(&rest, " \t")))
+        if (*word) read_word(file, host, word);
+}
+
+/* "h1:2,h2:4"; it stays for as long as the process. */
+static char *list_of(const struct hostfile *file)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory) return NULL;
+    for (int i = 0; i < file->hosts; i++) {
+        const struct host *host = &file->host[i];
+        fprintf(memory, "%s%s", i ? "," : "", host->name);
+        int slots = host->said ? host->slots : host->lines > 1 ? host->lines : 0;
+        if (slots > 0) fprintf(memory, ":%d", slots);
+    }
+    return fclose(memory) == 0 ? text : NULL;
+}
+
+void tt_run_hostfile(const struct argp_state *state, struct tt_run *run, const char *name)
+{
+    struct hostfile file = {.state = state, .name = name};
+    char *line = NULL;
+    size_t room = 0;
+    FILE *from = fopen(name, "re");
+    if (!from) argp_error(state, "--hostfile: cannot read '%s': %s", name, strerror(errno));
+    while (from && getline(&line, &room, from) >= 0) {
+        file.line++;
+        read_line(&file, line);
+    }
+    if (from) fclose(from);
+    if (file.hosts == 0) argp_error(state, "--hostfile: '%s' names no host", name);
+    char *list = list_of(&file);
+    if (!list) argp_failure(state, TT_LAUNCH_REFUSED, 0, "no memory for the hosts");
+    free(line);
+    tt_free(file.host);
+    tt_run_hosts(state, run, "--hostfile", list);
+}
+
+/* ---- What to type ---- */
+
+int tt_run_elsewhere(const struct tt_run *run)
 {
     const char *version;
     int found = 0;
     fprintf(stderr, "tutti run: starts ranks on this machine only. On several machines a launcher "
                     "with PMIx does; here is\n");
     for (int i = 0; i < LAUNCHERS; i++) {
-        if (!is_in_path(launchers[i].name)) continue;
+        if (!can_start(i, run)) continue;
         found++;
-        print_line(i, hosts, ranks, argv);
+        print_line(i, run);
     }
     if (!found)
         fprintf(stderr, "    none of mpirun, srun, prun: install one on all machines (Debian: "
                         "openmpi-bin), then\n");
-    if (!found) print_line(0, hosts, ranks, argv);
+    if (!found) print_line(0, run);
     if (tt_pmix_version(&version) != TUTTI_OK) fprintf(stderr, "But %s\n", tutti_error());
     return TT_LAUNCH_REFUSED;
 }

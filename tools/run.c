@@ -1,95 +1,301 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several machines another
- * launcher's.
+ * launcher's. Words that people know from other launchers mean here what they mean there.
+ *
+ *     tutti run -n 2 ./a : -n 3 -x MODE=fast ./b x y
+ *               \_program_/ \______program________/
+ *
+ * -n, -x and --wdir are of the program behind them, all other options of the job.
  */
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "boot/launch.h"
-#include "command.h"
 #include "run/roll.h"
 
-enum { OPTION_TIMEOUT = 256, OPTION_TAG, OPTION_BIND, OPTION_ON_FAILURE, OPTION_HOSTS };
+enum {
+    OPTION_TIMEOUT = 256,
+    OPTION_TAG,
+    OPTION_BIND,
+    OPTION_MAP_BY,
+    OPTION_CORES,
+    OPTION_REPORT,
+    OPTION_DISPLAY,
+    OPTION_DISPLAY_MAP,
+    OPTION_ON_FAILURE,
+    OPTION_HOSTS,
+    OPTION_HOSTFILE,
+    OPTION_WDIR,
+    OPTION_OUTPUT,
+    OPTION_NOTHING,
+    OPTION_MCA,
+    OPTION_ENV
+};
+#define ALIAS (OPTION_ALIAS | OPTION_HIDDEN)
 
 static const struct argp_option options[] = {
-    {"ranks", 'n', "N", 0, "how many processes (default: as many as there are cores)", 0},
+    {"ranks", 'n', "N", 0, "how many processes (default: as many as there are processors)", 0},
+    {"np", 0, NULL, ALIAS, NULL, 0},
+    {"npernode", 'N', "N", OPTION_HIDDEN, NULL, 0},
+    {"ppn", 0, NULL, ALIAS, NULL, 0},
+    {NULL, 'x', "NAME[=VALUE]", 0,
+     "set a variable for the ranks (they have the others that are set here)", 0},
+    {"wdir", OPTION_WDIR, "DIR", 0, "run the ranks in DIR", 0},
+    {"wd", 0, NULL, ALIAS, NULL, 0},
     {"timeout", OPTION_TIMEOUT, "S", 0, "end everything after S seconds, with code 124", 0},
-    {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
-    {"bind", OPTION_BIND, "core|none", 0, "rank i on the i-th core only (default: none)", 0},
     {"on-failure", OPTION_ON_FAILURE, "end|continue|continue-fail", 0,
      "what becomes of the others when a rank fails: they are ended after 1 s (the default); they "
      "go "
      "on, and the job ends with 0 if they do; they go on, and the job has failed",
      0},
-    {"hosts", OPTION_HOSTS, "HOST,...", 0, "say which launcher starts ranks on several machines",
+    {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
+    {"tag-output", 'l', NULL, ALIAS, NULL, 0},
+    {"output-dir", OPTION_OUTPUT, "DIR", 0,
+     "write the output of rank R to DIR/rank-R.out and DIR/rank-R.err", 0},
+    {"output-filename", 0, NULL, ALIAS, NULL, 0},
+    {NULL, 0, NULL, 0, "Where the ranks run:", 1},
+    {"bind", OPTION_BIND, "core|thread|numa|package|none", 0,
+     "bind each rank to this (default: a core each in turn, that no other job of yours is bound "
+     "to; "
+     "hardware threads where there are more ranks than cores; none where another job of yours "
+     "leaves too few)",
      0},
+    {"bind-to", 0, NULL, ALIAS, NULL, 0},
+    {"map-by", OPTION_MAP_BY, "core|numa|package", 0,
+     "give ranks one core after the other (the default), or deal them out to NUMA nodes or "
+     "packages",
+     0},
+    {"cores-per-rank", OPTION_CORES, "N", 0,
+     "how many cores a rank has for its threads (default: OMP_NUM_THREADS, or 1)", 0},
+    {"cpus-per-rank", 0, NULL, ALIAS, NULL, 0},
+    {"cpus-per-task", 0, NULL, ALIAS, NULL, 0},
+    {"report-bindings", OPTION_REPORT, NULL, 0, "print what each rank is bound to", 0},
+    {"display", OPTION_DISPLAY, "map|bind", 0, "print where each rank runs, and which program", 0},
+    {"display-map", OPTION_DISPLAY_MAP, NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, 0, NULL, 0, "Several machines:", 2},
+    {"hosts", OPTION_HOSTS, "HOST,...", 0,
+     "say which launcher starts ranks on several machines (if they all are this one: run here)", 0},
+    {"host", 0, NULL, ALIAS, NULL, 0},
+    {"hostfile", OPTION_HOSTFILE, "FILE", 0, "the same, with a host on each line of FILE", 0},
+    {"machinefile", 'f', NULL, ALIAS, NULL, 0},
+    {"oversubscribe", OPTION_NOTHING, NULL, OPTION_HIDDEN, NULL, 0},
+    {"allow-run-as-root", 0, NULL, ALIAS, NULL, 0},
+    {"mca", OPTION_MCA, "NAME", OPTION_HIDDEN, NULL, 0},
+    {"genv", OPTION_ENV, "NAME", OPTION_HIDDEN, NULL, 0},
+    {"env", 0, NULL, ALIAS, NULL, 0},
+    {NULL, 'c', "N", OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
-static bool second_of(const struct argp_state *state, const char *option, const char *text,
-                      const char *first, const char *second)
-{
-    if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
-        argp_error(state, "%s: '%s' is neither %s nor %s", option, text, first, second);
-    return strcmp(text, second) == 0;
-}
-
-static enum tt_on_failure on_failure_of(const struct argp_state *state, const char *text)
-{
-    static const char *const words[] = {"end", "continue", "continue-fail"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, words[i]) == 0) return (enum tt_on_failure)i;
-    argp_error(state, "--on-failure: '%s' is none of end, continue, continue-fail", text);
-    return TT_ON_FAILURE_END;
-}
-
-/* What is wrong with one of "h1,h2:4", up to its comma; NULL: nothing. */
-static const char *fault_of_host(const char *host)
-{
-    size_t name = strcspn(host, ",:");
-    if (name == 0) return "a name is empty";
-    if (host[name] != ':') return NULL;
-    const char *slots = host + name + 1;
-    size_t digits = strspn(slots, "0123456789");
-    bool ends = slots[digits] == ',' || slots[digits] == '\0';
-    bool fits = digits > 0 && digits < 8 && ends && atoi(slots) > 0;
-    return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
-}
-
-static const char *hosts_of(const struct argp_state *state, const char *text)
-{
-    if (!*text || strpbrk(text, " \t\n'\"\\$`&|;<>()*?"))
-        argp_error(state, "--hosts: '%s' is no list of names with commas between", text);
-    const char *fault = NULL;
-    for (const char *host = text; host && !fault; host = tt_next_host(host))
-        fault = fault_of_host(host);
-    if (fault) argp_error(state, "--hosts: %s in '%s'", fault, text);
-    return text;
-}
-
 struct arguments {
-    struct tt_launch_options launch;
-    const char *hosts;
+    struct tt_run run;
+    struct tt_launch_program next; /* the one whose options are being read */
+    int ranks;                     /* of the programs before it */
+    int per_node;                  /* 0: not said */
+    bool verbatim;                 /* after --: what follows is one program */
 };
+
+/* ---- Values ---- */
+
+/* The place of `text` among the words, which end with NULL; else says what they are, and exits. */
+static int word_of(const struct argp_state *state, const char *option, const char *text,
+                   const char *const *words)
+{
+    char all[160] = "";
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) == 0) return i;
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
+    }
+    argp_error(state, "%s: '%s' is none of %s", option, text, all);
+    return 0;
+}
+
+static enum tt_bind bind_of(const struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"core", "thread", "numa",     "package",
+                                        "none", "socket", "hwthread", NULL};
+    static const enum tt_bind means[] = {TT_BIND_CORE,    TT_BIND_THREAD, TT_BIND_NUMA,
+                                         TT_BIND_PACKAGE, TT_BIND_NONE,   TT_BIND_PACKAGE,
+                                         TT_BIND_THREAD};
+    return means[word_of(state, "--bind", text, words)];
+}
+
+static enum tt_map_by map_of(const struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"core", "numa", "package", "slot", "socket", NULL};
+    static const enum tt_map_by means[] = {TT_MAP_CORE, TT_MAP_NUMA, TT_MAP_PACKAGE, TT_MAP_CORE,
+                                           TT_MAP_PACKAGE};
+    return means[word_of(state, "--map-by", text, words)];
+}
+
+static void display(const struct argp_state *state, struct tt_launch_options *o, const char *text)
+{
+    static const char *const words[] = {"map", "bind", "map,bind", "bind,map", NULL};
+    int word = word_of(state, "--display", text, words);
+    o->display_map = o->display_map || word != 1;
+    o->report_bindings = o->report_bindings || word == 1;
+}
+
+/* Of the names that `tutti run` sets itself. */
+static bool is_own(const char *name, size_t n)
+{
+    static const char *const own[] = {"TUTTI_RANK", "TUTTI_SIZE", "TUTTI_JOB"};
+    for (int i = 0; i < 3; i++)
+        if (strlen(own[i]) == n && strncmp(name, own[i], n) == 0) return true;
+    return false;
+}
+
+static void set_variable(const struct argp_state *state, struct tt_launch_program *p, char *text)
+{
+    size_t n = strcspn(text, "=");
+    if (n == 0) argp_error(state, "-x: '%s' has no name before its =", text);
+    if (is_own(text, n))
+        argp_error(state, "-x: %.*s is set by tutti run, differently for each rank", (int)n, text);
+    if (!text[n]) {
+        if (!getenv(text)) fprintf(stderr, "%s: -x: %s is not set here\n", state->name, text);
+        return;
+    }
+    char **set = tt_realloc(p->set, (size_t)(p->sets + 1) * sizeof *set);
+    if (!set) argp_failure(state, TT_LAUNCH_REFUSED, 0, "no memory for a variable");
+    p->set = set;
+    p->set[p->sets++] = text;
+}
+
+/* Made if it is not there. */
+static const char *folder_of(const struct argp_state *state, const char *option, const char *name,
+                             bool make)
+{
+    struct stat is;
+    if (make && mkdir(name, 0777) != 0 && errno != EEXIST)
+        argp_error(state, "%s: cannot make the folder '%s': %s", option, name, strerror(errno));
+    if (stat(name, &is) != 0)
+        argp_error(state, "%s: '%s': %s", option, name, strerror(errno));
+    else if (!S_ISDIR(is.st_mode))
+        argp_error(state, "%s: '%s' is not a folder", option, name);
+    return name;
+}
+
+/* ---- Programs ---- */
+
+/* Where the arguments of the program that begins at `at` end. */
+static int end_of_program(const struct argp_state *state, int at, bool verbatim)
+{
+    int end = at;
+    while (end < state->argc && (verbatim || strcmp(state->argv[end], ":") != 0)) end++;
+    return end;
+}
+
+static void add_program(const struct argp_state *state, struct arguments *a)
+{
+    struct tt_launch_program *all = a->run.program;
+    a->ranks += a->next.ranks;
+    if (a->ranks > TT_LAUNCH_RANKS)
+        argp_error(state, "-n: %d ranks are more than %d", a->ranks, TT_LAUNCH_RANKS);
+    all = tt_realloc(all, (size_t)(a->run.programs + 1) * sizeof *all);
+    if (!all) argp_failure(state, TT_LAUNCH_REFUSED, 0, "no memory for a program");
+    a->run.program = all;
+    a->run.program[a->run.programs++] = a->next;
+    a->next = (struct tt_launch_program){0};
+}
+
+/* The program that begins with the argument just read, up to a ':', behind which options follow. */
+static void read_program(struct argp_state *state, struct arguments *a)
+{
+    int at = state->next - 1, end = end_of_program(state, at, a->verbatim);
+    if (end == at) argp_error(state, "there is no program before ':'");
+    bool more = end < state->argc;
+    a->next.argv = state->argv + at;
+    add_program(state, a);
+    state->next = end;
+    if (!more) return;
+    state->argv[end] = NULL;
+    state->next = end + 1;
+    if (state->next == state->argc) argp_error(state, "there is no program behind ':'");
+    tt_arg_prepare(state, state->next, true);
+}
+
+/* When all is read: each of several programs says how many ranks it has. */
+static void check_programs(const struct argp_state *state, const struct arguments *a)
+{
+    const struct tt_run *run = &a->run;
+    if (a->next.ranks || a->next.sets || a->next.folder)
+        argp_error(state, "there is no program behind the last options");
+    for (int i = 0; run->programs > 1 && i < run->programs; i++)
+        if (run->program[i].ranks == 0)
+            argp_error(state, "-n: each of several programs needs its own, %s has none",
+                       run->program[i].argv[0]);
+    if (a->per_node && a->ranks && a->per_node != a->ranks)
+        argp_error(state, "-N: %d ranks on this machine, but -n says %d", a->per_node, a->ranks);
+    if (run->launch.tag && run->launch.output)
+        argp_error(state, "--tag: with --output-dir there are no lines to tag");
+}
+
+/* ---- Reading ---- */
+
+static error_t parse_foreign(int key, const struct argp_state *state)
+{
+    switch (key) {
+    case OPTION_NOTHING: return 0; /* that is always allowed here */
+    case OPTION_MCA:
+        argp_error(state, "--mca is Open MPI's; settings of Tutti are variables: -x TUTTI_LOG=boot "
+                          "(`man tutti` has them all)");
+        return 0;
+    case OPTION_ENV: argp_error(state, "variables are set by -x NAME=VALUE"); return 0;
+    case 'c':
+        argp_error(state, "-c: say -n for the number of ranks, or --cores-per-rank");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_job(int key, char *arg, const struct argp_state *state, struct arguments *a)
+{
+    static const char *const on_failure[] = {"end", "continue", "continue-fail", NULL};
+    struct tt_launch_options *o = &a->run.launch;
+    switch (key) {
+    case 'N': a->per_node = (int)tt_arg_number(state, "-N", arg, 1, TT_LAUNCH_RANKS); return 0;
+    case OPTION_TIMEOUT: o->timeout_ns = tt_arg_seconds(state, "--timeout", arg); return 0;
+    case 'l':
+    case OPTION_TAG: o->tag = true; return 0;
+    case OPTION_OUTPUT: o->output = folder_of(state, "--output-dir", arg, true); return 0;
+    case OPTION_BIND: o->binding.bind = bind_of(state, arg); return 0;
+    case OPTION_MAP_BY: o->binding.map = map_of(state, arg); return 0;
+    case OPTION_CORES:
+        o->binding.cores = (int)tt_arg_number(state, "--cores-per-rank", arg, 1, TT_LAUNCH_RANKS);
+        return 0;
+    case OPTION_REPORT: o->report_bindings = true; return 0;
+    case OPTION_DISPLAY: display(state, o, arg); return 0;
+    case OPTION_DISPLAY_MAP: o->display_map = true; return 0;
+    case OPTION_ON_FAILURE:
+        o->on_failure = (enum tt_on_failure)word_of(state, "--on-failure", arg, on_failure);
+        return 0;
+    case OPTION_HOSTS: tt_run_hosts(state, &a->run, "--hosts", arg); return 0;
+    case 'f':
+    case OPTION_HOSTFILE: tt_run_hostfile(state, &a->run, arg); return 0;
+    default: return parse_foreign(key, state);
+    }
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
-    struct tt_launch_options *o = &a->launch;
     switch (key) {
-    case 'n': o->ranks = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
-    case OPTION_TIMEOUT: o->timeout_ns = tt_arg_seconds(state, "--timeout", arg); return 0;
-    case OPTION_TAG: o->tag = true; return 0;
-    case OPTION_BIND: o->bind = !second_of(state, "--bind", arg, "core", "none"); return 0;
-    case OPTION_ON_FAILURE: o->on_failure = on_failure_of(state, arg); return 0;
-    case OPTION_HOSTS: a->hosts = hosts_of(state, arg); return 0;
-    case ARGP_KEY_ARG: /* the program: what follows is its own */
-        o->argv = state->argv + state->next - 1;
-        state->next = state->argc;
+    case 'n': a->next.ranks = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
+    case 'x': set_variable(state, &a->next, arg); return 0;
+    case OPTION_WDIR: a->next.folder = folder_of(state, "--wdir", arg, false); return 0;
+    case ARGP_KEY_ARG:
+        a->verbatim = state->quoted != 0;
+        read_program(state, a);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program?"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_SUCCESS: check_programs(state, a); return 0;
+    default: return parse_job(key, arg, state, a);
     }
 }
 
@@ -98,17 +304,24 @@ int tt_run_main(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[--] PROGRAM [ARGUMENT...]",
+        .args_doc = "PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n"
+                    "-- PROGRAM [ARGUMENT...]",
         .doc =
             "Runs PROGRAM as N processes, the ranks of one job, and ends with the code of the "
-            "first "
-            "that fails (128 + number of a signal). Rank 0 reads stdin.\v"
+            "first that fails (128 + number of a signal). Rank 0 reads stdin. Behind a ':' comes "
+            "another program of the same job, with -n, -x and --wdir of its own; behind '--' an "
+            "argument ':' is the program's.\v"
             "Other codes: 124 timeout, 125 tutti itself could not, 126 PROGRAM cannot be run, 127 "
             "there is no such PROGRAM.",
     };
-    struct arguments a = {.launch.call_roll = tt_roll_call};
+    struct arguments a = {.run.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
-    if (a.hosts) return tt_run_elsewhere(a.hosts, a.launch.ranks, a.launch.argv);
-    return tt_launch(&a.launch);
+    struct tt_run *run = &a.run;
+    int ranks = a.per_node ? a.per_node : run->slots;
+    if (run->hosts && !run->here) return tt_run_elsewhere(run);
+    if (run->programs == 1 && run->program[0].ranks == 0) run->program[0].ranks = ranks;
+    run->launch.program = run->program;
+    run->launch.programs = run->programs;
+    return tt_launch(&run->launch);
 }

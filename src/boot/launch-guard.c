@@ -33,7 +33,7 @@ static bool is_running(const struct tt_launch_rank *rank, int like)
 
 static void signal_ranks(const struct tt_guard *g, int number)
 {
-    for (int i = 0; i < g->options->ranks; i++) {
+    for (int i = 0; i < g->ranks; i++) {
         if (g->rank[i].running) kill(g->rank[i].pid, number);
     }
 }
@@ -93,8 +93,8 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
 static void settle_losses(struct tt_guard *g)
 {
     int lost = 0;
-    for (int i = 0; i < g->options->ranks; i++) lost += g->rank[i].lost;
-    if (g->code == 0 && lost == g->options->ranks) g->code = g->first_code;
+    for (int i = 0; i < g->ranks; i++) lost += g->rank[i].lost;
+    if (g->code == 0 && lost == g->ranks) g->code = g->first_code;
 }
 
 /* Fine for the launcher, but the others must not wait for it. */
@@ -120,7 +120,7 @@ static void rank_ended(struct tt_guard *g, int rank, int status)
 static int rank_of(const struct tt_guard *g, pid_t pid)
 {
     int rank = 0;
-    while (rank < g->options->ranks && (g->rank[rank].pid != pid || !g->rank[rank].running)) rank++;
+    while (rank < g->ranks && (g->rank[rank].pid != pid || !g->rank[rank].running)) rank++;
     return rank;
 }
 
@@ -132,7 +132,7 @@ static void collect(struct tt_guard *g)
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         int rank = rank_of(g, pid);
-        if (rank < g->options->ranks) rank_ended(g, rank, status);
+        if (rank < g->ranks) rank_ended(g, rank, status);
     }
 }
 
@@ -223,20 +223,31 @@ static bool open_descriptors(struct tt_guard *g)
     return false;
 }
 
+/* Ranks may have other folders to run in, so it is opened before they are started. */
+static bool open_folder(struct tt_guard *g)
+{
+    const char *name = g->options->output;
+    if (!name) return true;
+    g->folder = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (g->folder < 0) tt_launch_say("cannot write to the folder %s: %s", name, strerror(errno));
+    return g->folder >= 0;
+}
+
 static bool make_job(struct tt_guard *g)
 {
     const struct tt_launch_options *o = g->options;
-    if (tt_segment_create(&g->segment, o->ranks, false) != TUTTI_OK) {
+    if (tt_segment_create(&g->segment, g->ranks, false) != TUTTI_OK) {
         tt_launch_say("cannot start: %s", tutti_error());
         return false;
     }
-    g->rank = tt_calloc((size_t)o->ranks, sizeof *g->rank);
+    g->rank = tt_calloc((size_t)g->ranks, sizeof *g->rank);
     if (!g->rank) {
         tt_launch_say("cannot start: no memory");
         return false;
     }
-    if (o->bind && !(g->cores = tt_cores_new())) return false;
-    return !o->tag || (g->output = tt_output_new(o->ranks, &g->inherited->files)) != NULL;
+    if (!(g->cores = tt_cores_new(g->ranks, tt_cores_wish(o)))) return false;
+    if (!open_folder(g)) return false;
+    return !o->tag || (g->output = tt_output_new(g->ranks, &g->inherited->files)) != NULL;
 }
 
 /* Lets go of the terminal and of pipes that others wait for the end of. */
@@ -276,8 +287,12 @@ static void run(struct tt_guard *g)
 int tt_guard_main(const struct tt_launch_options *options,
                   const struct tt_launch_inherited *inherited, int launcher)
 {
-    struct tt_guard g = {
-        .options = options, .inherited = inherited, .launcher = launcher, .deadline_ns = INT64_MAX};
+    struct tt_guard g = {.options = options,
+                         .inherited = inherited,
+                         .ranks = tt_launch_ranks(options),
+                         .launcher = launcher,
+                         .folder = -1,
+                         .deadline_ns = INT64_MAX};
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* not inherited */
     if (options->timeout_ns > 0) g.deadline_ns = tt_clock_ns() + options->timeout_ns;
     if (!open_descriptors(&g) || !make_job(&g)) return TT_LAUNCH_REFUSED;

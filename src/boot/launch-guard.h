@@ -5,6 +5,7 @@
 #ifndef TT_LAUNCH_GUARD_H
 #define TT_LAUNCH_GUARD_H
 
+#include <hwloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -43,15 +44,17 @@ enum tt_guard_phase {
 struct tt_guard {
     const struct tt_launch_options *options;
     const struct tt_launch_inherited *inherited;
+    int ranks; /* of all programs */
     struct tt_segment segment;
     struct tt_launch_rank *rank;
-    struct tt_cores *cores;   /* to bind to, or NULL */
+    struct tt_cores *cores;   /* to bind to */
     struct tt_output *output; /* of tagged lines, or NULL */
     int launcher;             /* socket to it, which ends when it does */
     int children;             /* signalfd of SIGCHLD */
     int unstarted;            /* pipe: what kept a rank from becoming its program */
     int unstarted_in;         /* its other end, while ranks are being started */
     int null;                 /* /dev/null */
+    int folder;               /* options->output, or -1 */
     int running;
     int code;       /* of the job so far */
     int first_code; /* of the first rank that was lost; 0: none was */
@@ -65,6 +68,11 @@ struct tt_guard {
 int tt_guard_main(const struct tt_launch_options *options,
                   const struct tt_launch_inherited *inherited, int launcher);
 
+/* The program of a rank. */
+const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_options *options,
+                                                     int rank);
+/* How many ranks there are of all programs. */
+int tt_launch_ranks(const struct tt_launch_options *options);
 /* Starts all ranks (launch-start.c); false when it said why that failed. */
 bool tt_launch_start(struct tt_guard *g);
 /* Says what is in the pipe, once, and returns the exit code for it; 0 when nothing is. */
@@ -79,6 +87,8 @@ void tt_launch_say_end(const struct tt_guard *g, int rank);
 typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
 bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
                      size_t n);
+/* Where each rank is bound, and which program it is, as far as the user wants to see that. */
+void tt_launch_say_places(const struct tt_guard *g);
 /* What was kept for the end, and which ranks the job ended well without. */
 void tt_launch_say_rest(struct tt_guard *g);
 
@@ -105,9 +115,30 @@ int tt_output_stop(struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 
-struct tt_cores *tt_cores_new(void); /* NULL: said why */
-/* Binds this process to the i-th core, counted round and round; 0 or an errno. */
-int tt_cores_bind(const struct tt_cores *cores, int i);
+/* What the options ask for, with as many cores for a rank as it has threads, if nothing else is said. */
+struct tt_binding tt_cores_wish(const struct tt_launch_options *options);
+/* Where `ranks` ranks are bound, which may be nowhere. NULL: what the user asked for cannot be done, and
+ * it was said why. */
+struct tt_cores *tt_cores_new(int ranks, struct tt_binding binding);
+/* Binds this process as rank `rank` is to be; 0 or an errno. */
+int tt_cores_bind(const struct tt_cores *cores, int rank);
+/* "processor 1 (core 1)", or "not bound: ..." and why. */
+void tt_cores_print(const struct tt_cores *cores, int rank, char *text, size_t n);
+bool tt_cores_bound(const struct tt_cores *cores);
+/* What this process may use, and what of it other jobs have; false: nothing, or it is not known. */
+bool tt_cores_print_allowed(const struct tt_cores *cores, char *text, size_t n);
+bool tt_cores_print_taken(const struct tt_cores *cores, char *text, size_t n);
+/* Other jobs may look now which processors are taken: this process will start no more ranks. */
+void tt_cores_started(struct tt_cores *cores);
 void tt_cores_free(struct tt_cores *cores);
+
+/* ---- launch-taken.c ---- */
+
+/* Adds to `taken` what ranks of this user's other jobs are bound to, of what is allowed. */
+void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken);
+/* Between looking at what is taken and binding, jobs of a user exclude one another: each holds this
+ * descriptor, which is closed by exec and at the end of the last process that has it. -1: the others
+ * could not be waited for. */
+int tt_taken_lock(void);
 
 #endif

@@ -76,12 +76,12 @@ bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int lik
                      size_t n)
 {
     int found = 0;
-    for (int i = 0; i < g->options->ranks; i++) found += member(&g->rank[i], like);
+    for (int i = 0; i < g->ranks; i++) found += member(&g->rank[i], like);
     snprintf(text, n, "%s ", found == 1 ? "rank" : "ranks");
     bool begins = true;
-    for (int i = 0; i < g->options->ranks; i++) {
+    for (int i = 0; i < g->ranks; i++) {
         int first = i;
-        while (i < g->options->ranks && member(&g->rank[i], like)) i++;
+        while (i < g->ranks && member(&g->rank[i], like)) i++;
         if (i == first) continue;
         append_range(text, n, first, i - 1, begins);
         begins = false;
@@ -111,7 +111,7 @@ static void say_all_like(struct tt_guard *g, int status)
     char names[NAMES_SIZE], text[HOW_SIZE];
     tt_launch_names(g, is_unsaid, status, names, sizeof names);
     tt_launch_say("then %s %s", names, how(status, text));
-    for (int i = 0; i < g->options->ranks; i++) {
+    for (int i = 0; i < g->ranks; i++) {
         if (is_unsaid(&g->rank[i], status)) g->rank[i].unsaid = false;
     }
 }
@@ -119,10 +119,24 @@ static void say_all_like(struct tt_guard *g, int status)
 /* Ranks linked to another version are the cause, whichever rank ended first: each gets its line. */
 static void say_other_versions(struct tt_guard *g)
 {
-    for (int i = 0; i < g->options->ranks; i++) {
+    for (int i = 0; i < g->ranks; i++) {
         if (!g->rank[i].unsaid || !other_version(g, i)) continue;
         tt_launch_say_end(g, i);
         g->rank[i].unsaid = false;
+    }
+}
+
+void tt_launch_say_places(const struct tt_guard *g)
+{
+    char where[LINE_SIZE / 2];
+    const struct tt_launch_options *o = g->options;
+    if (!o->report_bindings && !o->display_map) return;
+    for (int i = 0; i < g->ranks; i++) {
+        tt_cores_print(g->cores, i, where, sizeof where);
+        if (o->display_map)
+            tt_launch_say("rank %d: %s: %s", i, tt_launch_program_of(o, i)->argv[0], where);
+        else
+            tt_launch_say("rank %d: %s", i, where);
     }
 }
 
@@ -130,7 +144,7 @@ void tt_launch_say_rest(struct tt_guard *g)
 {
     char names[NAMES_SIZE];
     say_other_versions(g);
-    for (int i = 0; i < g->options->ranks; i++) {
+    for (int i = 0; i < g->ranks; i++) {
         if (g->rank[i].unsaid) say_all_like(g, g->rank[i].status);
     }
     if (tt_launch_names(g, is_deserted, 0, names, sizeof names))

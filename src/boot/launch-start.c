@@ -17,11 +17,32 @@
 enum { JOB_DESCRIPTOR = 64 };
 
 /* What kept a rank from becoming its program; one write, so never in pieces. */
-enum obstacle { OBSTACLE_EXEC, OBSTACLE_DESCRIPTORS, OBSTACLE_BINDING };
+enum obstacle {
+    OBSTACLE_EXEC,
+    OBSTACLE_DESCRIPTORS,
+    OBSTACLE_OUTPUT,
+    OBSTACLE_FOLDER,
+    OBSTACLE_BINDING
+};
 struct unstarted {
     enum obstacle obstacle;
     int error, rank;
 };
+
+const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_options *options,
+                                                     int rank)
+{
+    const struct tt_launch_program *program = options->program;
+    for (; rank >= program->ranks; program++) rank -= program->ranks;
+    return program;
+}
+
+int tt_launch_ranks(const struct tt_launch_options *options)
+{
+    int ranks = 0;
+    for (int i = 0; i < options->programs; i++) ranks += options->program[i].ranks;
+    return ranks;
+}
 
 static _Noreturn void give_up(const struct tt_guard *g, int rank, enum obstacle obstacle, int error)
 {
@@ -38,13 +59,34 @@ static bool set_number(const char *name, int value)
     return setenv(name, text, 1) == 0;
 }
 
-/* The job's memory as a descriptor that exec leaves open, and the variables that tell of it. */
+/* The program's own variables; the job's memory as a descriptor that exec leaves open, and the variables
+ * that tell of it. */
 static bool set_environment(const struct tt_guard *g, int rank)
 {
+    const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
     int fd = fcntl(g->segment.fd, F_DUPFD, JOB_DESCRIPTOR);
     if (fd < 0) fd = dup(g->segment.fd);
-    return fd >= 0 && set_number("TUTTI_RANK", rank) &&
-           set_number("TUTTI_SIZE", g->options->ranks) && set_number("TUTTI_JOB", fd);
+    for (int i = 0; i < program->sets; i++)
+        if (putenv(program->set[i]) != 0) return false;
+    return fd >= 0 && set_number("TUTTI_RANK", rank) && set_number("TUTTI_SIZE", g->ranks) &&
+           set_number("TUTTI_JOB", fd);
+}
+
+/* Its file in the folder of outputs in place of descriptor `to`; all names have as many digits. */
+static bool set_file(const struct tt_guard *g, int rank, int to, const char *ending)
+{
+    char name[48], last[16];
+    int digits = snprintf(last, sizeof last, "%d", g->ranks - 1);
+    snprintf(name, sizeof name, "rank-%0*d.%s", digits, rank, ending);
+    int fd = openat(g->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    return fd >= 0 && dup2(fd, to) >= 0;
+}
+
+/* From fork on the process writes nothing but through the pipe, so its stderr may become the file. */
+static bool set_files(const struct tt_guard *g, int rank)
+{
+    return g->folder < 0 ||
+           (set_file(g, rank, STDOUT_FILENO, "out") && set_file(g, rank, STDERR_FILENO, "err"));
 }
 
 static bool set_descriptors(const struct tt_guard *g, int rank, const int out[2])
@@ -57,11 +99,13 @@ static bool set_descriptors(const struct tt_guard *g, int rank, const int out[2]
 /* The rank's own process, from fork to exec. */
 static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, const int out[2])
 {
+    const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should both guard and launcher be killed at once */
     if (getppid() != guard) _exit(TT_LAUNCH_REFUSED);
     if (!set_environment(g, rank) || !set_descriptors(g, rank, out))
         give_up(g, rank, OBSTACLE_DESCRIPTORS, errno);
-    int error = g->cores ? tt_cores_bind(g->cores, rank) : 0;
+    if (!set_files(g, rank)) give_up(g, rank, OBSTACLE_OUTPUT, errno);
+    int error = tt_cores_bind(g->cores, rank);
     if (error) give_up(g, rank, OBSTACLE_BINDING, error);
     setrlimit(RLIMIT_NOFILE, &g->inherited->files);
     sigaction(SIGCHLD, &g->inherited->child, NULL);
@@ -69,7 +113,8 @@ static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, co
      * themselves go on. */
     signal(SIGQUIT, SIG_IGN);
     sigprocmask(SIG_SETMASK, &g->inherited->mask, NULL);
-    execvp(g->options->argv[0], g->options->argv);
+    if (program->folder && chdir(program->folder) != 0) give_up(g, rank, OBSTACLE_FOLDER, errno);
+    execvp(program->argv[0], program->argv);
     give_up(g, rank, OBSTACLE_EXEC, errno);
 }
 
@@ -95,7 +140,7 @@ static bool start_one(struct tt_guard *g, int rank, pid_t guard)
         close(out[1]);
     }
     if (pid < 0) {
-        tt_launch_say("cannot start rank %d of %d: %s%s", rank, g->options->ranks, strerror(error),
+        tt_launch_say("cannot start rank %d of %d: %s%s", rank, g->ranks, strerror(error),
                       hint(error));
         return false;
     }
@@ -109,8 +154,9 @@ bool tt_launch_start(struct tt_guard *g)
 {
     pid_t guard = getpid();
     bool started = true;
-    for (int rank = 0; rank < g->options->ranks && started; rank++)
-        started = start_one(g, rank, guard);
+    tt_launch_say_places(g);
+    for (int rank = 0; rank < g->ranks && started; rank++) started = start_one(g, rank, guard);
+    tt_cores_started(g->cores);
     close(g->unstarted_in);
     g->unstarted_in = -1;
     return started;
@@ -131,29 +177,51 @@ static bool is_in_path(const char *program)
     return false;
 }
 
-static int say_unrunnable(const char *program, int error)
+/* Whether the program is there; a name that does not begin with / counts from the ranks' folder. */
+static bool is_there(const struct tt_launch_program *program)
 {
-    bool named = strchr(program, '/') != NULL;
-    if (error == EACCES && !named && !is_in_path(program)) error = ENOENT;
-    if (error == ENOENT && named && access(program, F_OK) == 0)
-        tt_launch_say("cannot run %s: what it is to be interpreted by is not there", program);
+    int from = AT_FDCWD;
+    if (program->folder) from = open(program->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool there = faccessat(from, program->argv[0], F_OK, 0) == 0;
+    if (from >= 0) close(from);
+    return there;
+}
+
+static int say_unrunnable(const struct tt_launch_program *program, int error)
+{
+    const char *name = program->argv[0], *in = program->folder ? " in " : "";
+    const char *folder = program->folder ? program->folder : "";
+    bool named = strchr(name, '/') != NULL;
+    if (error == EACCES && !named && !is_in_path(name)) error = ENOENT;
+    if (error == ENOENT && named && is_there(program))
+        tt_launch_say("cannot run %s%s%s: what it is to be interpreted by is not there", name, in,
+                      folder);
     else if (error == ENOENT)
-        tt_launch_say("cannot run %s: there is no such program", program);
+        tt_launch_say("cannot run %s%s%s: there is no such program", name, in, folder);
     else
-        tt_launch_say("cannot run %s: %s", program, strerror(error));
+        tt_launch_say("cannot run %s%s%s: %s", name, in, folder, strerror(error));
     return error == ENOENT ? TT_LAUNCH_NOT_FOUND : TT_LAUNCH_NOT_RUNNABLE;
 }
 
 static int say_unstarted(const struct tt_guard *g, const struct unstarted *why)
 {
+    const struct tt_launch_program *program = tt_launch_program_of(g->options, why->rank);
     switch (why->obstacle) {
-    case OBSTACLE_EXEC: return say_unrunnable(g->options->argv[0], why->error);
+    case OBSTACLE_EXEC: return say_unrunnable(program, why->error);
+    case OBSTACLE_FOLDER:
+        tt_launch_say("cannot run rank %d in the folder %s: %s", why->rank, program->folder,
+                      strerror(why->error));
+        return TT_LAUNCH_REFUSED;
+    case OBSTACLE_OUTPUT:
+        tt_launch_say("cannot write the output of rank %d to the folder %s: %s", why->rank,
+                      g->options->output, strerror(why->error));
+        return TT_LAUNCH_REFUSED;
     case OBSTACLE_DESCRIPTORS:
         tt_launch_say("cannot set up rank %d: %s%s", why->rank, strerror(why->error),
                       hint(why->error));
         return TT_LAUNCH_REFUSED;
     case OBSTACLE_BINDING:
-        tt_launch_say("cannot bind rank %d to a core: %s", why->rank, strerror(why->error));
+        tt_launch_say("cannot bind rank %d: %s", why->rank, strerror(why->error));
         return TT_LAUNCH_REFUSED;
     }
     return TT_LAUNCH_REFUSED;

@@ -106,7 +106,12 @@ int tt_launch(const struct tt_launch_options *options)
     struct tt_launch_inherited inherited;
     sigset_t watched;
     struct tt_launch_options o = *options;
-    if (o.ranks == 0) o.ranks = (int)tt_min(tt_usable_cores(), TT_LAUNCH_RANKS);
+    struct tt_launch_program first = o.program[0];
+    if (first.ranks == 0) {
+        tt_assert(o.programs == 1);
+        first.ranks = (int)tt_min(tt_usable_cores(), TT_LAUNCH_RANKS);
+        o.program = &first;
+    }
     set_up(&inherited, &watched);
     int code = with_guard(&o, &inherited, &watched);
     restore(&inherited);

@@ -35,18 +35,49 @@ enum tt_on_failure {
     TT_ON_FAILURE_CONTINUE_FAIL /* they go on; the code is that of the first that failed */
 };
 
+/* What a rank is bound to. By default one core, or one processor of a core where there are more ranks
+ * than cores; nothing where too few are free beside other jobs of this user (launch-places.h). */
+enum tt_bind {
+    TT_BIND_DEFAULT,
+    TT_BIND_NONE,
+    TT_BIND_THREAD, /* a processor: a hardware thread of a core */
+    TT_BIND_CORE,
+    TT_BIND_NUMA,
+    TT_BIND_PACKAGE
+};
+/* In which order the ranks come to cores: one after the other, or in turn to NUMA nodes or packages. */
+enum tt_map_by { TT_MAP_CORE, TT_MAP_NUMA, TT_MAP_PACKAGE };
+
+struct tt_binding {
+    enum tt_bind bind;
+    enum tt_map_by map;
+    int cores; /* of a rank; 0: one, or as many as OMP_NUM_THREADS says */
+};
+
+/* One of the programs of a job; its ranks follow those of the program before it. */
+struct tt_launch_program {
+    int ranks; /* 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores, for a single program */
+    char *const *argv;  /* the program and its arguments, then NULL */
+    char **set;         /* NAME=VALUE for the environment of its ranks */
+    int sets;           /* of them */
+    const char *folder; /* where its ranks run; NULL: where the launcher does */
+};
+
 struct tt_segment;
 
 struct tt_launch_options {
-    int ranks;          /* 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores */
+    const struct tt_launch_program *program;
+    int programs;       /* at least 1, with TT_LAUNCH_RANKS ranks together at most */
+    const char *output; /* a folder that exists, for a file of each rank's output; or NULL */
     int64_t timeout_ns; /* 0: none */
     bool tag;           /* lines of output begin with [rank] */
-    bool bind;          /* rank i to the i-th core */
+    struct tt_binding binding;
+    bool report_bindings; /* says on stderr what each rank is bound to */
+    bool display_map;     /* the same, with its program */
     enum tt_on_failure on_failure;
     /* Prints who is missing, after a heading: for a time limit that has passed, and SIGQUIT. NULL:
      * nobody does. */
     void (*call_roll)(const struct tt_segment *job, const char *heading);
-    char *const *argv; /* the program and its arguments, then NULL */
 };
 
 /* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of the

@@ -93,7 +93,7 @@ for s in 0 -1 x nan 1e99; do
     says err 'is not a number of seconds'
 done
 expect 125 tutti run --bind sofa true
-says err "'sofa' is neither core nor none"
+says err "'sofa' is none of core, thread, numa, package, none"
 expect 125 tutti run --on-failure maybe true
 says err "^tutti run: --on-failure: 'maybe' is none of end, continue, continue-fail\$"
 expect 125 tutti run
