@@ -105,7 +105,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int c
 
 /* Frees a team made by tutti_team_split, whose plans were freed before. Collective over that team: blocks until all
  * its members have called it, since they may still read this rank's memory; on a failed team it
- * does not wait. NULL is allowed. Errors: ARG (the world team, something in flight, live plans), PEER. */
+ * does not wait. NULL is allowed. Errors: ARG (the world team, live plans), PEER,
+ * MISMATCH (found as by tutti_finalize). */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* ---- Recovery ----
@@ -340,12 +341,18 @@ tutti_plan_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
                      const int64_t *in_displs, void *out, const int64_t *out_counts,
                      const int64_t *out_displs, tutti_type type, unsigned flags, tutti_plan **plan);
 
-/* Starts a plan that is not under way. Collective in the sense above, does not block. Errors: ARG
- * (null, already started), PEER. */
+/* A plan is under way from tutti_start (or tutti_iX) until its owner has completed it: until tutti_wait
+ * has returned, or tutti_test something else than AGAIN. That depends on nothing that other ranks do, or how
+ * quickly.
+ *
+ * Starts a plan that is not under way. Collective in the sense above, does not block. Errors: ARG
+ * (null, under way). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_plan *plan);
-/* Moves it on; OK when it is complete (also when it never was started), AGAIN when not. Does not block. */
+/* Moves it on; OK when it is complete, AGAIN when not. Of a plan that is not under way: OK at once if it
+ * was never started, else what completing it returned last. Does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_plan *plan);
-/* Blocks until it is complete, moving on whatever else the team has in flight. */
+/* Blocks until it is complete, moving on whatever else the team has in flight. Of a plan that is not under
+ * way it returns at once, as tutti_test does. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_plan *plan);
 /* Frees a plan that is not under way; NULL is allowed. Errors: ARG (under way). Local. */
 TUTTI_API tutti_status tutti_plan_free(tutti_plan *plan);

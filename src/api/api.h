@@ -45,6 +45,7 @@ struct tutti_plan {
     struct tt_prepared *prepared;
     struct tt_exec *exec;
     struct tt_call call;
+    bool under_way; /* started, and its owner has not completed it: by tutti_wait or tutti_test */
     struct tt_what what;      /* of a derived type, which others with the same plan need not use */
     tutti_plan *next, **link; /* in the team's list; what points to this one */
     int64_t counts[];

@@ -274,22 +274,26 @@ tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_pla
     return tutti_start(*plan);
 }
 
-/* Of a plan that is complete: unpacks what has come, if it has not yet been. */
-static inline void finish(tutti_plan *plan)
+/* Of a plan that is complete: unpacks what has come, if it has not yet been. It is not under way any
+ * more, now that its owner knows. */
+static inline tutti_status finish(tutti_plan *plan)
 {
+    plan->under_way = false;
     if (tt_unlikely(plan->packed != NULL))
         tt_packed_end(plan->packed, plan->exec->status == TUTTI_OK);
+    return tt_likely(plan->exec->status == TUTTI_OK) ? TUTTI_OK : tt_team_error(&plan->team->run);
 }
 
+/* Whether a plan is under way is its owner's affair alone: another rank, or how quickly the members
+ * came, has no part in it, so that the same program gets the same answer each time. */
 tutti_status tutti_start(tutti_plan *plan)
 {
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
-    if (plan->exec->state != TT_EXEC_IDLE)
-        return tt_fail(TUTTI_ERR_ARG, "the plan is under way already");
-    if (tt_unlikely(plan->packed != NULL)) {
-        finish(plan);
-        tt_packed_begin(plan->packed);
-    }
+    if (plan->under_way)
+        return tt_fail(TUTTI_ERR_ARG, "the plan is under way already: complete it first, by "
+                                      "tutti_wait or by tutti_test until that returns TUTTI_OK");
+    if (tt_unlikely(plan->packed != NULL)) tt_packed_begin(plan->packed);
+    plan->under_way = true;
     tt_exec_start(plan->exec);
     tt_exec_advance(plan->exec);
     return TUTTI_OK;
@@ -303,26 +307,24 @@ tutti_status tutti_test(tutti_plan *plan)
         tt_team_advance(t);
         tt_team_check(t, false);
     }
-    if (plan->exec->state != TT_EXEC_IDLE) return TUTTI_AGAIN;
-    finish(plan);
-    return plan->exec->status == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
+    return plan->exec->state == TT_EXEC_IDLE ? finish(plan) : TUTTI_AGAIN;
 }
 
 tutti_status tutti_wait(tutti_plan *plan)
 {
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     tt_msg_outside(plan->team->client->msg, "tutti_wait");
-    tutti_status status = tt_exec_wait(plan->exec);
-    finish(plan);
-    return status;
+    (void)tt_exec_wait(plan->exec);
+    return finish(plan);
 }
 
 tutti_status tutti_plan_free(tutti_plan *plan)
 {
     if (!plan) return TUTTI_OK;
-    if (plan->exec->state != TT_EXEC_IDLE)
-        return tt_fail(TUTTI_ERR_ARG, "the plan is under way: wait for it first");
-    finish(plan);
+    if (plan->under_way)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "the plan is under way: complete it first, by tutti_wait or by "
+                       "tutti_test until that returns TUTTI_OK");
     tt_plan_delete(plan);
     return TUTTI_OK;
 }

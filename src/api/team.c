@@ -162,8 +162,6 @@ tutti_status tutti_team_free(tutti_team *team)
     if (!team) return TUTTI_OK;
     if (team == team->client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
-    if (team->run.next != team->run.my_done && team->run.broken == TUTTI_OK)
-        return tt_fail(TUTTI_ERR_ARG, "the team has something in flight");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
     tutti_status status = tt_team_leave(&team->run);
     tt_team_unlist(&team->run);
