@@ -75,8 +75,17 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 /* Leaves the client and frees it with all its teams, plans, contexts and memory; with the last one the process leaves
  * the job (a launcher that speaks PMIx is told when it ends, by exit or returning from main). Helper threads of its
  * contexts are stopped first. Calls still in flight make it fail the team for the other ranks. Work that was posted
- * to a context and has not been done is dropped. Does not wait for the others, but for those that go on and have not
+ * to a context and has not been done is dropped. Waits for those that go on and have not
  * taken the messages that were sent to them (tutti/message.h, Leaving).
+ *
+ * This is where calls that do not match are told at the latest. Where the last call on a team is
+ * one in which this rank need not wait for all members (of a bcast, reduce, gather, an
+ * alltoallv, or one with n = 0), it waits now until they have made as many calls as it has
+ * itself, or have failed, or left, or none of them got on for five seconds. It does not wait for
+ * them to finalize, nor at all after a barrier or an allreduce. A rank that left before another
+ * one made a call hears nothing of that; the other one does. Errors, after which the client is
+ * gone all the same: MISMATCH (no call has returned it before; it is printed to stderr as well),
+ * PEER (a member has left without making the calls of this rank).
  * client may be NULL. No other thread may be inside the library with this client. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 
@@ -85,7 +94,8 @@ typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
 /* Runs fn in n new threads of this process, which form a job of n ranks of their own: the same
  * library, collectives and guarantees, with threads for processes. Blocks until all have returned.
- * Errors: ARG (n < 1, null fn), MEMORY, LIMIT. Local, any thread. */
+ * Errors: ARG (n < 1, null fn), MEMORY, LIMIT; of the first thread for which
+ * tutti_finalize, which follows fn, has one: MISMATCH, PEER. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* ---- Teams --------------------------------------------------------------------------------- */
@@ -214,7 +224,13 @@ enum {
  *
  * Errors of all forms: ARG (says which argument and why: null, negative, overflow, overlap, root
  * outside the team, no such type or operation), TYPE, MEMORY, LIMIT; of waiting: PEER (names the
- * rank and the cause), MISMATCH.
+ * rank and the cause), MISMATCH (names both calls: "rank 1 called bcast(n=5 of f64, root 2)
+ * where rank 0 called bcast(n=5 of f64, root 1)").
+ *
+ * Of calls that do not match all members are told, by that call, a later one on the team, or
+ * tutti_finalize: those that differ in collective, root, n or counts, type, operation, or in the
+ * order of operands. Of an alltoallv in which a rank sends another one more or less than that
+ * expects, both are.
  */
 
 /* Returns only after every rank of the team has called it. */
@@ -341,18 +357,18 @@ tutti_plan_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
                      const int64_t *in_displs, void *out, const int64_t *out_counts,
                      const int64_t *out_displs, tutti_type type, unsigned flags, tutti_plan **plan);
 
-/* A plan is under way from tutti_start (or tutti_iX) until its owner has completed it: until tutti_wait
- * has returned, or tutti_test something else than AGAIN. That depends on nothing that other ranks do, or how
- * quickly.
+/* A plan is under way from tutti_start (or tutti_iX) until its owner has completed it: until
+ * tutti_wait has returned, or tutti_test something else than AGAIN. That depends on nothing that
+ * other ranks do, or how quickly.
  *
  * Starts a plan that is not under way. Collective in the sense above, does not block. Errors: ARG
  * (null, under way). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_plan *plan);
-/* Moves it on; OK when it is complete, AGAIN when not. Of a plan that is not under way: OK at once if it
- * was never started, else what completing it returned last. Does not block. */
+/* Moves it on; OK when it is complete, AGAIN when not. Of a plan that is not under way: OK at once
+ * if it was never started, else what completing it returned last. Does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_plan *plan);
-/* Blocks until it is complete, moving on whatever else the team has in flight. Of a plan that is not under
- * way it returns at once, as tutti_test does. */
+/* Blocks until it is complete, moving on whatever else the team has in flight. Of a plan that is
+ * not under way it returns at once, as tutti_test does. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_plan *plan);
 /* Frees a plan that is not under way; NULL is allowed. Errors: ARG (under way). Local. */
 TUTTI_API tutti_status tutti_plan_free(tutti_plan *plan);

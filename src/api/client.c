@@ -10,6 +10,7 @@
 #include "boot/watch.h"
 #include "plan/network.h"
 #include "run/roll.h"
+#include "run/settle.h"
 
 /* ---- Joining ---- */
 
@@ -131,18 +132,41 @@ static bool in_flight(const tutti_client *client)
     return false;
 }
 
+/* What is still to be said of calls that do not match; the first such text is kept in text[n]. */
+static tutti_status settle_all(const tutti_client *client, char *text, size_t n)
+{
+    tutti_status first = TUTTI_OK;
+    for (tutti_team *t = client->teams; t; t = t->next) {
+        tutti_status status = tt_team_settle(&t->run, TT_SETTLE_NS);
+        if (status == TUTTI_OK || status == TUTTI_AGAIN || first != TUTTI_OK) continue;
+        first = status;
+        snprintf(text, n, "%s", tutti_error());
+    }
+    return first;
+}
+
+/* Few look at what tutti_finalize returns, and nobody can be told later. */
+static tutti_status tell_last(tutti_status status, const char *text)
+{
+    if (status == TUTTI_OK) return TUTTI_OK;
+    tt_warn("tutti_finalize: %s: %s", tutti_status_text(status), text);
+    return tt_fail(status, "%s", text);
+}
+
 tutti_status tutti_finalize(tutti_client *client)
 {
+    char text[512];
     if (!client) return TUTTI_OK;
     const struct tt_fabric *f = &client->fabric;
     tt_helpers_end(client);
+    tutti_status status = settle_all(client, text, sizeof text);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
     tt_far_leave(client->far);
     tt_msg_leave(client->msg);
     tt_common_leave(f->job, f->common, f->me);
     destroy(client);
-    return TUTTI_OK;
+    return tell_last(status, text);
 }
 
 /* ---- Threads ---- */
@@ -154,7 +178,7 @@ struct thread {
     tutti_thread_fn *fn;
     void *arg;
     tutti_status status;
-    char text[192]; /* of an error in joining */
+    char text[512]; /* of an error in joining or leaving */
 };
 
 static void *thread_main(void *arg)
@@ -169,7 +193,8 @@ static void *thread_main(void *arg)
         return NULL;
     }
     t->fn(client, t->arg);
-    tutti_finalize(client);
+    t->status = tutti_finalize(client);
+    if (t->status != TUTTI_OK) snprintf(t->text, sizeof t->text, "%s", tutti_error());
     return NULL;
 }
 

@@ -274,8 +274,8 @@ tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_pla
     return tutti_start(*plan);
 }
 
-/* Of a plan that is complete: unpacks what has come, if it has not yet been. It is not under way any
- * more, now that its owner knows. */
+/* Of a plan that is complete: unpacks what has come, if it has not yet been. It is not under way
+ * any more, now that its owner knows. */
 static inline tutti_status finish(tutti_plan *plan)
 {
     plan->under_way = false;

@@ -142,6 +142,25 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
+/* A rank that dies while it writes leaves WRITING behind: then nobody reads, and the others have
+ * its death for a cause. */
+void tt_common_find_mismatch(struct tt_common *common, uint64_t team, const char *text)
+{
+    struct tt_finding *finding = &common->finding;
+    uint32_t none = TT_FINDING_NONE;
+    if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) return;
+    finding->team = team;
+    snprintf(finding->text, sizeof finding->text, "%s", text);
+    atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
+}
+
+const char *tt_common_mismatch(const struct tt_common *common, uint64_t team)
+{
+    const struct tt_finding *finding = &common->finding;
+    bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;
+    return there && finding->team == team ? finding->text : NULL;
+}
+
 /* The process is looked at first: if it ended after it left the client, it is seen to have left. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank)

@@ -32,6 +32,9 @@
 #define TT_JOB_CPUS 1024 /* processors beyond are not counted */
 #define TT_JOB_HOST 64   /* bytes of a machine's name, with the 0 at its end; cut off beyond */
 
+enum {
+    TT_FINDING_TEXT = 384
+};                        /* bytes of two calls as text (run/what.h), with what is between them */
 enum { TT_CLIENTS = 16 }; /* of a job at once; one counts until every rank has finalized it */
 
 /* How a rank stands, only upwards. With the job, where its process counts: ABSENT, JOINED (it has mapped this memory), FAILED
@@ -91,6 +94,16 @@ struct tt_member {
     struct tt_activity_line activity; /* of a rank on this machine */
 };
 
+/* How the calls on a team were found not to match, by the first rank that found any on any team of
+ * the client: `state` goes from NONE over WRITING to THERE, and then the rest does not change any
+ * more. */
+enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
+struct tt_finding {
+    _Atomic uint32_t state; /* enum tt_finding_state */
+    uint64_t team;
+    char text[TT_FINDING_TEXT];
+};
+
 /* What the ranks share of one client (common.h), all 0 while `number` is. */
 struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's; 0: of none */
@@ -104,6 +117,7 @@ struct tt_common {
     _Atomic int64_t called_ns; /* when a rank of this machine last called the roll; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* those that some rank may run on */
     _Atomic int64_t alike[TT_ALIKES]; /* 1 + what the first rank that came has set; 0: none came */
+    struct tt_finding finding;
     struct tt_member rank[];
 };
 

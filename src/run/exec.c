@@ -73,7 +73,8 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
     exec->plan = plan;
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
-    exec->plain = !exec->traced && !team->remote;
+    exec->pairs = plan->coll == TT_COLL_alltoallv;
+    exec->plain = !exec->traced && !team->remote && !exec->pairs;
     if (team->remote) exec->abroad = (struct tt_abroad *)((char *)exec + exec_bytes(plan));
     exec->looks = team->fabric->patience.spins > 0 ? 16 : 1;
     place_lanes(exec);
@@ -159,7 +160,10 @@ static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 
 static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 {
-    if (exec->team->remote) tt_far_end(exec);
+    if (exec->team->remote) {
+        tt_far_end(exec);
+        exec->status = exec->team->broken; /* by what came for it and should not have */
+    }
     if (exec->traced) tt_traced_end(exec);
 }
 
@@ -224,6 +228,18 @@ static void count_end(struct tt_team *t, uint64_t number)
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
 }
 
+/* Two members of which neither gives the other anything, as it believes, wait for nothing of each
+ * other. What they say of each other lies in the slot until both have ended the execution, so
+ * whoever began it later finds what the other one said. */
+static tutti_status compare_pairs(const struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    tutti_status status = TUTTI_OK;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
+        if (r != t->me && !tt_team_is_far(t, r)) status = tt_step_compare(exec, r);
+    return status;
+}
+
 static void complete(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -257,12 +273,21 @@ static inline bool is_moving(const struct tt_exec *exec)
     return tt_unlikely(exec->abroad != NULL) && exec->abroad->moving;
 }
 
+static inline void end(struct tt_exec *exec)
+{
+    tutti_status status = tt_unlikely(exec->pairs) ? compare_pairs(exec) : TUTTI_OK;
+    if (tt_likely(status == TUTTI_OK))
+        complete(exec);
+    else
+        fail(exec, status);
+}
+
 static void settle(struct tt_exec *exec, tutti_status status)
 {
     if (tt_unlikely(status > TUTTI_AGAIN))
         fail(exec, status);
     else if (exec->lanes_left == 0 && !exec->ends && !is_moving(exec))
-        complete(exec);
+        end(exec);
 }
 
 /* Of a queued one: runs it if it may. */

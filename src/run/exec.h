@@ -56,6 +56,7 @@ struct tt_exec {
     uint32_t lanes_left;
     bool traced, plain; /* plain: its steps need nothing but to be done, neither traced nor sent */
     bool blocks;        /* its callers wait from the start on; for traces only */
+    bool pairs;         /* an alltoallv: what each two say of each other is compared */
     struct tt_line *line;
     tt_reduce_fn *reduce;     /* of the plan's type and operation; NULL for user-defined ones */
     int64_t tmp_offset;       /* of TMP in the segment; -1: private */
@@ -87,6 +88,13 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 
 /* The error that says what `rank` called where this one called something else, in execution `number` or before. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
+/* The error that says that a rank sends, in an alltoallv, another number of bytes than its receiver
+ * expects. */
+tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
+                            int64_t sent, int64_t expected);
+/* MISMATCH if `rank` and this one expect other counts of each other than they give, in an alltoallv
+ * that is under way or has ended, else OK: also as long as that is not known. */
+tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
 /* MISMATCH if `rank` has started this execution as another call, else OK. */
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 

@@ -16,10 +16,10 @@ bool tt_far_has_left(const struct tt_team *t, int rank)
     return m && m->done == TT_FAR_LEFT;
 }
 
-bool tt_far_has_opened(const struct tt_exec *exec, int rank)
+bool tt_far_has_opened(const struct tt_team *t, int rank, uint64_t number)
 {
-    const struct tt_mirror *m = exec->team->remote->mirror[rank];
-    return m && m->opens[exec->slot] == exec->number + 1;
+    const struct tt_mirror *m = t->remote->mirror[rank];
+    return m && m->opens[tt_team_slot(t, number)] == number + 1;
 }
 
 void tt_far_ended(struct tt_mirror *m, uint64_t done)
@@ -64,6 +64,13 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_far_pac
     close_slot(t, m, slot);
     atomic_store_explicit(&line->shape, mark, memory_order_release);
     return true;
+}
+
+bool tt_far_is_last(const struct tt_team *t, uint64_t number)
+{
+    const struct tt_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    return mark >> 32 == base_of(t, number) >> 32;
 }
 
 /* Whether both call the same; if not, the team breaks. An execution that has ended here is remembered by this rank's
@@ -139,11 +146,10 @@ static void raise_there(struct tt_team *t, struct tt_mirror *m, const struct tt_
 void tt_far_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     const struct tt_far_head *head = &a->packet.head;
-    const struct tt_exec *exec = execution_of(t, head->number);
     if (a->opening) open_there(t, m, head->number, a->opening);
     a->opening = NULL;
     if (head->lane != TT_NO_LANE) raise_there(t, m, head);
-    if (!exec || !exec->plan->segments) return;
-    tutti_status status = tt_step_compare(exec, m->rank);
-    if (status != TUTTI_OK && t->broken == TUTTI_OK) tt_team_break(t, status);
+    if (!tt_far_is_last(t, head->number) || t->broken != TUTTI_OK) return;
+    tutti_status status = tt_step_pair(t, head->number, m->rank);
+    if (status != TUTTI_OK) tt_team_break(t, status);
 }

@@ -89,10 +89,28 @@ bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes)
     if (t->broken != TUTTI_OK) return false;
     tutti_status status = tt_step_compare(x->exec, x->peer);
     if (status == TUTTI_OK)
-        status = tt_fail(TUTTI_ERR_MISMATCH, "rank %d sends %lld bytes where rank %d expects %lld",
-                         x->peer, (long long)bytes, t->me, (long long)x->len);
+        status = tt_step_uneven(t, x->exec->number, x->peer, t->me, bytes, x->len);
     tt_team_break(t, status);
     return false;
+}
+
+/* Data for which there is no recv in the execution, and will be none: it has ended here. */
+static void unexpected(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a)
+{
+    uint64_t number = a->packet.head.number;
+    if (t->broken != TUTTI_OK || a->bytes == 0 || !tt_far_is_last(t, number)) return;
+    tt_team_break(t, tt_step_uneven(t, number, m->rank, t->me, a->bytes, 0));
+}
+
+void tt_far_leftover(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next)
+        for (const struct tt_arrival *a = m->arrived.first; a; a = a->next)
+            if (a->packet.head.number == exec->number) {
+                unexpected(t, m, a);
+                return; /* what has come is dropped with the team */
+            }
 }
 
 /* What was put off goes where it belongs. */
@@ -117,8 +135,10 @@ bool tt_far_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
         receive(x, a);
     else if (exec && exec->number == head->number)
         tt_arrivals_append(&m->arrived, a);
-    else
+    else {
+        unexpected(t, m, a);
         return false;
+    }
     return x == NULL;
 }
 

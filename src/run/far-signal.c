@@ -50,15 +50,14 @@ tutti_status tt_far_sent(struct tt_team *t, int rank, tutti_status status)
 /* ---- May it be sent? ---- */
 
 /* Asks a rank to tell when it has ended what stands before this execution. */
-static tutti_status ask(struct tt_exec *exec, struct tt_mirror *m)
+static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
-    struct tt_team *t = exec->team;
     struct tt_far_head head = {.team = t->remote->id,
                                .from = (uint32_t)t->me,
-                               .number = exec->number,
-                               .behind = (uint32_t)(exec->number - t->my_done),
+                               .number = number,
+                               .behind = number > t->my_done ? (uint32_t)(number - t->my_done) : 0,
                                .flags = TT_FAR_ASKS};
-    m->asked = exec->number + 1;
+    m->asked = number + 1;
     return tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
@@ -68,7 +67,7 @@ tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **
     struct tt_mirror *m = *found = tt_mirror_of(t, rank);
     if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
     if (tt_likely(m->done == TT_FAR_LEFT || exec->number < m->done + t->slots)) return TUTTI_OK;
-    if (m->asked <= exec->number) TT_TRY(ask(exec, m));
+    if (m->asked <= exec->number) TT_TRY(ask(t, m, exec->number));
     return TUTTI_AGAIN;
 }
 
@@ -78,6 +77,7 @@ void tt_far_credit(struct tt_team *t, struct tt_mirror *m)
         .team = t->remote->id, .from = (uint32_t)t->me, .number = t->my_done};
     m->fresh = false;
     if (m->wanted && t->my_done + t->slots >= m->wanted) {
+        if (m->settles) head.flags |= TT_FAR_SETTLES;
         m->wanted = 0;
         t->remote->wanting--;
     }
@@ -89,6 +89,8 @@ void tt_far_end(struct tt_exec *exec)
     struct tt_team *t = exec->team;
     struct tt_remote *remote = t->remote;
     tt_far_release(exec);
+    tt_far_leftover(exec);
+    remote->pairs |= exec->pairs;
     bool sweep = t->my_done - remote->swept >= t->slots / 2;
     if (tt_likely(!sweep && remote->wanting == 0)) return;
     for (struct tt_mirror *m = remote->mirrors; m; m = m->next)
@@ -114,6 +116,83 @@ size_t tt_far_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_far_pack
     m->told[exec->slot] = exec->shape;
     memcpy(packet->what, exec->what, sizeof packet->what);
     return sizeof *packet;
+}
+
+/* ---- The last comparison ---- */
+
+/* The last call, which has ended here: nothing is waited for, and whether it arrives is the
+ * receiver's affair. */
+static void name_last(struct tt_team *t, struct tt_mirror *m)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    uint64_t mark =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    struct tt_far_packet packet = {.head = {.team = t->remote->id,
+                                            .from = (uint32_t)t->me,
+                                            .number = t->next - 1,
+                                            .history = (uint32_t)mark,
+                                            .lane = TT_NO_LANE,
+                                            .flags = TT_FAR_WHAT}};
+    memcpy(packet.what, tt_team_what(t, t->me, slot), sizeof packet.what);
+    (void)tt_far_post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
+}
+
+/* A question that is answered when the receiver has ended all calls that this rank has made: S
+ * less, as what it asks for is leave to begin an execution. */
+static void ask_last(struct tt_team *t, struct tt_mirror *m)
+{
+    struct tt_far_head head = {.team = t->remote->id,
+                               .from = (uint32_t)t->me,
+                               .number = t->next - 1 + t->slots,
+                               .behind = (uint32_t)t->slots - 1,
+                               .flags = TT_FAR_ASKS | TT_FAR_SETTLES};
+    m->named_last = true;
+    (void)tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
+}
+
+/* Few are compared with all, many with those at distances 1, 2, 4 ...: these link each with each.
+ * An alltoallv has sent something to all anyway. */
+static bool is_partner(const struct tt_team *t, int rank)
+{
+    enum { FEW = 8 };
+    int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
+    bool near = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
+    return near || t->map.p <= FEW || t->remote->pairs;
+}
+
+/* Nothing can be asked of it any more. What it has sent before it left is looked at first. */
+static enum tt_rank_state state_of(struct tt_team *t, int rank)
+{
+    const struct tt_fabric *f = t->fabric;
+    enum tt_rank_state state = tt_common_state(f->job, f->common, t->job_rank[rank]);
+    if (state == TT_RANK_LEFT) tt_team_advance(t);
+    return state;
+}
+
+bool tt_far_has_pairs(const struct tt_team *t)
+{
+    return t->remote && t->remote->pairs;
+}
+
+tutti_status tt_far_settle(struct tt_team *t, int rank)
+{
+    if (!is_partner(t, rank)) return TUTTI_OK;
+    struct tt_mirror *m = tt_mirror_of(t, rank);
+    if (!m || m->settled) return TUTTI_OK;
+    enum tt_rank_state state = state_of(t, rank);
+    if (m->done == TT_FAR_LEFT)
+        return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
+    if (state == TT_RANK_LEFT) return TUTTI_OK;
+    if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
+    /* As for any execution: it may be sent to a member that has ended the one before in its
+     * slot. */
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) (void)ask(t, m, t->next - 1);
+        return TUTTI_AGAIN;
+    }
+    name_last(t, m);
+    ask_last(t, m);
+    return TUTTI_AGAIN;
 }
 
 /* ---- Opening ---- */
@@ -314,16 +393,59 @@ void tt_far_name(struct tt_exec *exec, struct tt_mirror *m)
     (void)signal_one(exec, m, TT_NO_LANE, 0);
 }
 
+/* A text that is on its way, longer perhaps than the team lasts. */
+struct finding {
+    struct tt_far *far;
+    char text[];
+};
+
+static void finding_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct finding *finding = arg;
+    (void)context;
+    (void)status;
+    finding->far->under_way--;
+    tt_free(finding);
+}
+
+/* The same with how the calls on the team do not match. */
+static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m,
+                                 const struct tt_far_broken *broken)
+{
+    size_t bytes = strlen(t->broken_text) + 1;
+    struct finding *finding = tt_alloc(sizeof *finding + bytes);
+    if (!finding) return TUTTI_ERR_MEMORY;
+    finding->far = t->far;
+    memcpy(finding->text, t->broken_text, bytes);
+    tutti_send send = {.to = m->to,
+                       .dispatch = TT_DISPATCH_BROKEN,
+                       .header = broken,
+                       .header_bytes = sizeof *broken,
+                       .data = finding->text,
+                       .count = (int64_t)bytes,
+                       .type = TUTTI_U8,
+                       .sent = finding_sent,
+                       .arg = finding};
+    t->far->under_way++;
+    tutti_status status = tt_msg_send(t->far->context, &send);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    t->far->under_way--;
+    tt_free(finding);
+    return tt_far_sent(t, m->rank, status);
+}
+
 static void tell_broken(struct tt_team *t, struct tt_mirror *m)
 {
     const struct tt_fabric *f = t->fabric;
     const struct tt_fate *fate = tt_common_fate(f->job, f->common, t->culprit);
-    struct tt_far_broken broken = {.rank = t->culprit,
+    struct tt_far_broken broken = {.team = t->id,
+                                   .rank = t->culprit,
                                    .cause = (int32_t)atomic_load(&fate->cause),
                                    .code = atomic_load(&fate->code)};
     if (m->told_broken || broken.cause == TT_CAUSE_NONE) return;
     m->told_broken = true;
-    (void)tt_far_post(t, m, TT_DISPATCH_BROKEN, &broken, sizeof broken);
+    if (t->broken != TUTTI_ERR_MISMATCH || post_finding(t, m, &broken) != TUTTI_OK)
+        (void)tt_far_post(t, m, TT_DISPATCH_BROKEN, &broken, sizeof broken);
 }
 
 void tt_far_broke(struct tt_team *t)

@@ -4,6 +4,7 @@
  */
 #include "run/far.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "run/remote.h"
@@ -186,8 +187,13 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
 static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_far_head *head)
 {
     tt_far_ended(m, head->number - head->behind);
-    if (m->done == TT_FAR_LEFT) t->left = true;
+    if (head->number == TT_FAR_LEFT) {
+        m->left_after = head->value;
+        t->left = true;
+    }
+    m->settled |= (head->flags & (TT_FAR_ASKS | TT_FAR_SETTLES)) == TT_FAR_SETTLES;
     if (!(head->flags & TT_FAR_ASKS)) return;
+    m->settles |= head->flags & TT_FAR_SETTLES;
     if (!m->wanted) t->remote->wanting++;
     if (head->number >= m->wanted) m->wanted = head->number + 1;
     if (t->my_done + t->slots >= m->wanted) tt_far_credit(t, m);
@@ -266,6 +272,16 @@ static void believe(const struct tt_fabric *f, const struct tt_far_broken *broke
         tt_common_fail(f->job, f->common, broken->rank, cause, broken->code);
 }
 
+/* A text so short comes in one piece. */
+static void take_finding(const struct tt_fabric *f, const tutti_message *message, uint64_t team)
+{
+    char text[TT_FINDING_TEXT];
+    if (!message->data || message->bytes <= 0) return;
+    int n = (int)tt_min(message->bytes, (int64_t)sizeof text - 1);
+    snprintf(text, sizeof text, "%.*s", n, (const char *)message->data);
+    tt_common_find_mismatch(f->common, team, text);
+}
+
 static void take_broken(tutti_context *context, const tutti_message *message,
                         tutti_receive *receive, void *arg)
 {
@@ -276,6 +292,7 @@ static void take_broken(tutti_context *context, const tutti_message *message,
     if (message->header_bytes != sizeof broken) return;
     memcpy(&broken, message->header, sizeof broken);
     if (broken.rank < 0 || broken.rank >= far->f->size || broken.rank == far->f->me) return;
+    take_finding(far->f, message, broken.team);
     believe(far->f, &broken);
 }
 
@@ -344,8 +361,10 @@ void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id)
 /* Or what became of it. */
 static void say_good_bye(struct tt_far *far, struct tt_team *t)
 {
-    struct tt_far_head head = {
-        .team = t->remote->id, .from = (uint32_t)t->me, .number = TT_FAR_LEFT};
+    struct tt_far_head head = {.team = t->remote->id,
+                               .from = (uint32_t)t->me,
+                               .number = TT_FAR_LEFT,
+                               .value = (uint32_t)t->next};
     if (tt_common_state(far->f->job, far->f->common, far->f->me) == TT_RANK_FAILED) {
         t->culprit = far->f->me;
         tt_far_broke(t);

@@ -69,10 +69,18 @@ bool tt_far_waits_for(const struct tt_exec *exec, int rank);
 
 /* A long wait: those it waits for learn what is called here. */
 void tt_far_tell(struct tt_exec *exec);
+/* Whether only far members may know that counts of an alltoallv did not match: what was sent to one
+ * that expects nothing is found there, later. */
+bool tt_far_has_pairs(const struct tt_team *t);
+/* The last comparison (settle.h), after the team's last call: what it was is sent to this far rank,
+ * which compares it once it has made as many, and answers. AGAIN: it has not answered yet. PEER: it
+ * has left before it made as many. Errors are not told apart: what cannot be sent is not
+ * compared. */
+tutti_status tt_far_settle(struct tt_team *t, int rank);
 /* The rank has told that it left. */
 bool tt_far_has_left(const struct tt_team *t, int rank);
 /* What this rank gives to, and expects from, a far one was told for this execution. */
-bool tt_far_has_opened(const struct tt_exec *exec, int rank);
+bool tt_far_has_opened(const struct tt_team *t, int rank, uint64_t number);
 /* The team broke, because of t->culprit: whoever has had to do with this rank in it learns that. */
 void tt_far_broke(struct tt_team *t);
 

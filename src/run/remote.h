@@ -9,9 +9,10 @@
 
 /* ---- On the network ---- */
 
-enum { TT_NO_LANE = 0xff };                            /* no signal, but what is called */
-enum tt_far_flag { TT_FAR_WHAT = 1, TT_FAR_ASKS = 2 }; /* `what` follows; answer with your done */
-#define TT_FAR_LEFT UINT64_MAX                         /* done of who has left the job */
+enum { TT_NO_LANE = 0xff }; /* no signal, but what is called */
+/* `what` follows; answer with your done; the question, or the answer, is that of tt_far_settle. */
+enum tt_far_flag { TT_FAR_WHAT = 1, TT_FAR_ASKS = 2, TT_FAR_SETTLES = 4 };
+#define TT_FAR_LEFT UINT64_MAX /* done of who has left the job */
 
 /* Before every message: with 24 bytes of data it still is one line of a ring. */
 struct tt_far_head {
@@ -38,8 +39,12 @@ struct tt_far_opening {
     tutti_key key[];
 };
 
+/* That a team does not work any more, because of this rank of the job. Where calls on the team did
+ * not match, the payload is the text that says how. */
 struct tt_far_broken {
+    uint64_t team;
     int32_t rank, cause, code;
+    int32_t zero;
 };
 
 /* Added to the offsets of opened buffers of far ranks, so that they are not 0. */
@@ -95,10 +100,14 @@ struct tt_mirror {
     uint64_t wanted; /* 1 + the last that it wants to begin; 0: it does not wait */
     bool fresh;      /* something has come since my done was told */
     bool told_broken;
-    uint64_t told[TT_SLOTS];                  /* fingerprints whose text it has in the slot */
-    uint64_t opened[TT_SLOTS];                /* 1 + the last execution whose opening I gave it */
-    uint64_t opens[TT_SLOTS];                 /* 1 + the last whose opening it gave me */
-    uint64_t named[TT_SLOTS];                 /* 1 + the last of which I told it what is called */
+    bool settles;              /* it wants to hear when this rank has made as many calls */
+    bool named_last;           /* it was sent this rank's last call, and the question ... */
+    bool settled;              /* ... and has answered */
+    uint32_t left_after;       /* of one that left: how many calls it made, their lowest bits */
+    uint64_t told[TT_SLOTS];   /* fingerprints whose text it has in the slot */
+    uint64_t opened[TT_SLOTS]; /* 1 + the last execution whose opening I gave it */
+    uint64_t opens[TT_SLOTS];  /* 1 + the last whose opening it gave me */
+    uint64_t named[TT_SLOTS];  /* 1 + the last of which I told it what is called */
     struct tt_far_opening *opening[TT_SLOTS]; /* with its keys */
     struct tt_arrivals early;                 /* for executions that have not begun */
     struct tt_arrivals arrived;               /* data without a recv */
@@ -108,6 +117,7 @@ struct tt_mirror {
 struct tt_remote {
     struct tt_team *next; /* of the client's */
     uint32_t id;
+    bool pairs; /* an alltoallv has ended, of which some member may know what this rank does not */
     struct tt_block layout;
     char *blank;               /* the mirror of who has not been heard of: nothing */
     struct tt_mirror **mirror; /* of each member; NULL: none yet */
@@ -170,6 +180,8 @@ void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
 /* Notes what is called there, in an execution that has begun here. False: that is of no use any more, since the slot belongs to
  * a newer one, or is not what this rank calls, and the team breaks. */
 bool tt_far_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet);
+/* Whether this rank has begun the execution, and no later one in its slot. */
+bool tt_far_is_last(const struct tt_team *t, uint64_t number);
 /* Stores the signal where it is awaited, after the opening that it may bring, which is taken over. */
 void tt_far_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 bool tt_far_is_opening(const struct tt_far_opening *o, int64_t bytes);
@@ -180,6 +192,8 @@ void tt_far_ended(struct tt_mirror *m, uint64_t done);
 
 /* Data for an execution that has begun; true: the arrival was taken over. */
 bool tt_far_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
+/* The execution has ended: data that came for it and were not received make a mismatch. */
+void tt_far_leftover(struct tt_exec *exec);
 /* The recv that the message is for; NULL: none yet. It is no longer posted. */
 struct tt_transfer *tt_far_match(struct tt_mirror *m, const struct tt_far_head *head);
 /* Whether a message of so many bytes is given to it: else the team breaks. */

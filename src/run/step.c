@@ -156,23 +156,41 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
                    counts ? ", but with different counts" : " after calls that did not match");
 }
 
-/* What I give to rank r is what it expects, and the other way round. */
-static tutti_status compare_counts(const struct tt_exec *exec, int r)
+/* Elements of the user's, which are those of a derived type, or of a basic one. */
+static long long elements(const struct tt_what *w, int64_t bytes)
 {
-    const struct tt_team *t = exec->team;
-    const struct tt_call *c = exec->call;
-    const int64_t *theirs = tt_team_segment(t, r, exec->slot, t->me)->bytes;
-    if (!c || !c->in_counts || r == t->me) return TUTTI_OK;
-    if (tt_team_is_far(t, r) && !tt_far_has_opened(exec, r)) return TUTTI_OK;
-    int64_t mine_in = c->in_counts[r] * c->sz, mine_out = c->out_counts[r] * c->sz;
-    if (theirs[TT_OUT] != mine_in)
-        return tt_fail(TUTTI_ERR_MISMATCH,
-                       "rank %d gives %lld bytes where rank %d expects %lld in alltoallv", t->me,
-                       (long long)mine_in, r, (long long)theirs[TT_OUT]);
-    if (theirs[TT_IN] != mine_out)
-        return tt_fail(TUTTI_ERR_MISMATCH,
-                       "rank %d gives %lld bytes where rank %d expects %lld in alltoallv", r,
-                       (long long)theirs[TT_IN], t->me, (long long)mine_out);
+    int64_t sz = w->element;
+    if (sz == 0 && (unsigned)w->type < TUTTI_TYPES)
+        sz = (int64_t)tutti_type_size((tutti_type)w->type);
+    return sz > 0 ? bytes / sz : bytes;
+}
+
+tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
+                            int64_t sent, int64_t expected)
+{
+    const struct tt_what *w = tt_team_what(t, t->me, tt_team_slot(t, number));
+    char type[TT_WHAT_TEXT];
+    return tt_fail(TUTTI_ERR_MISMATCH,
+                   "%s: rank %d sends rank %d n=%lld of %s (in_counts[%d]) where rank %d expects "
+                   "n=%lld (out_counts[%d])",
+                   w->coll == TT_COLL_alltoallv ? "alltoallv" : "an exchange", from, to,
+                   elements(w, sent), tt_what_type(w, type, sizeof type), to, to,
+                   elements(w, expected), from);
+}
+
+/* What I give to rank r is what it expects, and the other way round, as both have said when they
+ * began. The execution may have ended here. */
+tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
+{
+    int slot = tt_team_slot(t, number);
+    if (tt_team_what(t, t->me, slot)->coll != TT_COLL_alltoallv || r == t->me) return TUTTI_OK;
+    if (tt_team_is_far(t, r) && !tt_far_has_opened(t, r, number)) return TUTTI_OK;
+    const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
+    const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
+    if (theirs[TT_OUT] != mine[TT_IN])
+        return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
+    if (theirs[TT_IN] != mine[TT_OUT])
+        return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
     return TUTTI_OK;
 }
 
@@ -180,7 +198,7 @@ tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
 {
     const struct tt_line *line = tt_team_line(exec->team, rank, exec->slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    if (mark == exec->mark) return compare_counts(exec, rank);
+    if (mark == exec->mark) return tt_step_pair(exec->team, exec->number, rank);
     return mark >> 32 == exec->base >> 32 ? tt_step_mismatch(exec->team, exec->number, rank)
                                           : TUTTI_OK;
 }
@@ -202,6 +220,14 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
         return TUTTI_OK;
     return tt_step_mismatch(t, exec->number, peer);
+}
+
+/* Nobody reads or writes a piece of an alltoallv before both sides are known to mean the same by
+ * it. */
+static tutti_status await_pair(struct tt_exec *exec, const struct tt_plain *s)
+{
+    TT_TRY(await_flag(exec, s->peer, s->lane, s->value));
+    return exec->pairs ? tt_step_pair(exec->team, exec->number, s->peer) : TUTTI_OK;
 }
 
 /* ---- Steps ---- */
@@ -232,7 +258,7 @@ static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt
     case TT_GET: return start(exec, lane, s);
     case TT_WAIT: return message(exec, lane, s)->complete ? TUTTI_OK : TUTTI_AGAIN;
     case TT_SIGNAL: return signal_peers(exec, lane, s);
-    case TT_AWAIT: return await_flag(exec, s->peer, s->lane, s->value);
+    case TT_AWAIT: return await_pair(exec, s);
     case TT_COPY:
     case TT_REDUCE: return exec->team->remote ? combine_far(exec, lane, s) : combine(exec, s);
     case TT_LOOP:

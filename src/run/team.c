@@ -269,6 +269,7 @@ void tt_team_break(struct tt_team *t, tutti_status status)
     const struct tt_fabric *f = t->fabric;
     int me = t->job_rank[t->me];
     int culprit = status == TUTTI_ERR_PEER ? tt_common_first_failed(f->job, f->common) : me;
+    if (status == TUTTI_ERR_MISMATCH) tt_common_find_mismatch(f->common, t->id, tutti_error());
     if (status != TUTTI_ERR_PEER)
         tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, (int)status);
     set_broken(t, status, culprit, tutti_error());
@@ -279,12 +280,27 @@ static enum tt_rank_state state_of(const struct tt_team *t, int r)
     return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
 }
 
+/* Another member has found that the calls on this team do not match: this rank is told the same,
+ * and cannot go on either. */
+static bool hear_mismatch(struct tt_team *t, int culprit)
+{
+    const struct tt_fabric *f = t->fabric;
+    const struct tt_fate *fate = tt_common_fate(f->job, f->common, culprit);
+    const char *text = tt_common_mismatch(f->common, t->id);
+    if (!text || t->broken != TUTTI_OK || atomic_load(&fate->cause) != TT_CAUSE_STATUS ||
+        atomic_load(&fate->code) != TUTTI_ERR_MISMATCH)
+        return false;
+    set_broken(t, TUTTI_ERR_MISMATCH, culprit, text);
+    tt_common_fail(f->job, f->common, t->job_rank[t->me], TT_CAUSE_STATUS, TUTTI_ERR_MISMATCH);
+    return true;
+}
+
 static void look_at(struct tt_team *t, int r)
 {
     char text[160];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    if (state != TT_RANK_FAILED || r == t->me) return;
+    if (state != TT_RANK_FAILED || r == t->me || hear_mismatch(t, t->job_rank[r])) return;
     tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
@@ -314,6 +330,13 @@ static void take_all(struct tt_team *t)
     }
 }
 
+static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
+{
+    tutti_status status = TUTTI_OK;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++) status = tt_step_compare(exec, r);
+    if (status != TUTTI_OK) tt_team_break(t, status);
+}
+
 static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 {
     for (int r = 0; r < t->map.p; r++) {
@@ -321,16 +344,11 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
         if (tt_team_is_far(t, r)) take_all(t);
         tt_exec_advance(exec);
         if (exec->state == TT_EXEC_IDLE) return;
-        if (tt_exec_waits_for(exec, r))
+        /* One that called something else has not left too early. */
+        if (tt_exec_waits_for(exec, r)) look_for_others(t, exec);
+        if (t->broken == TUTTI_OK && tt_exec_waits_for(exec, r))
             tt_common_miss(t->fabric->job, t->fabric->common, t->job_rank[r]);
     }
-}
-
-static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
-{
-    tutti_status status = TUTTI_OK;
-    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++) status = tt_step_compare(exec, r);
-    if (status != TUTTI_OK) tt_team_break(t, status);
 }
 
 static void look_for_failed(struct tt_team *t)

@@ -101,6 +101,14 @@ static void add_arguments(struct text *to, const struct tt_what *w)
     if (w->flags & TT_WHAT_SHARED) add(to, ", shared");
 }
 
+char *tt_what_type(const struct tt_what *what, char *buffer, size_t n)
+{
+    struct text to = {buffer, n};
+    struct tt_what w = *what;
+    add_type(&to, &w);
+    return buffer;
+}
+
 char *tt_what_text(const struct tt_what *what, char *buffer, size_t n)
 {
     struct text to = {buffer, n};

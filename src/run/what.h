@@ -41,4 +41,7 @@ enum { TT_WHAT_TEXT = 192 };
 /* "reduce(n=5 of f64, sum, root 2)", into a buffer of n bytes; returns it. Whatever *what holds. */
 char *tt_what_text(const struct tt_what *what, char *buffer, size_t n);
 
+/* "f64", or what a derived type consists of, likewise. */
+char *tt_what_type(const struct tt_what *what, char *buffer, size_t n);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * When a plan is under way: from its start until its owner has completed it, whatever has come of it
- * before the owner asked. So the same calls get the same answers on every rank, each time.
+ * When a plan is under way: from its start until its owner has completed it, whatever has come of
+ * it before the owner asked. So the same calls get the same answers on every rank, each time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * odds threads|processes P SLICES SLICE: one rank of P calls something else than the others do.
+ *
+ * Tried are each collective, each argument that may differ, each rank that may be the odd one, in a
+ * last call or in one that others follow, and each way to complete it. Every rank that is concerned
+ * must be told MISMATCH by its calls, or at the latest when it leaves, with what both sides called.
+ * Of SLICES parts of all cases, part SLICE is tried.
+ *
+ * Ranks that are processes make a client for each case, so that a job tries many.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "run/settle.h"
+#include "type/type.h"
+
+enum { MOST_RANKS = 4, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE + 1) };
+
+/* ---- Cases ---- */
+
+/* What the odd rank does otherwise. PAIR kinds are of alltoallv: it gives one rank more, or less,
+ * or what is not expected at all; or it expects so of one. */
+enum kind {
+    OTHER_COLL,
+    BARRIER,
+    ROOT,
+    COUNT,
+    NOTHING,
+    TYPE,
+    OP,
+    ORDER,
+    LISTS,
+    SWAPPED,
+    GIVES_MORE,
+    GIVES_LESS,
+    GIVES_NONE,
+    GIVES_ANY,
+    EXPECTS_MORE,
+    EXPECTS_LESS,
+    EXPECTS_NONE,
+    EXPECTS_ANY,
+    KINDS
+};
+enum tail { LAST, THEN_BARRIER, THEN_BCAST, TAILS };
+enum form { BLOCKING, WAITING, POLLING, FORMS };
+
+struct a_case {
+    enum tt_coll coll;
+    enum kind kind;
+    enum tail tail;
+    enum form form;
+    int64_t n;
+    int p, odd;
+};
+
+static const char *const kinds[] = {
+    "another collective", "a barrier",         "another root",   "another n",    "n=0",
+    "another type",       "another operation", "in rank order",  "other counts", "counts swapped",
+    "gives more",         "gives less",        "gives nothing",  "gives at all", "expects more",
+    "expects less",       "expects nothing",   "expects at all",
+};
+
+/* ---- Calls ---- */
+
+struct lists {
+    int64_t in_counts[MOST_RANKS], out_counts[MOST_RANKS], displs[MOST_RANKS];
+};
+
+/* Between rank 0 and the others nothing goes in an alltoallv of the kinds that say so. */
+static int64_t count_of(const struct a_case *k, int from, int to)
+{
+    bool empty = k->kind == GIVES_ANY || k->kind == EXPECTS_ANY;
+    return empty && from != to ? 0 : k->n + from + to;
+}
+
+static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l)
+{
+    struct tt_call c = {.commutes = true, .coll = k->coll, .n = k->n, .type = TUTTI_F64};
+    bool pairs = c.coll == TT_COLL_alltoallv;
+    for (int r = 0; r < k->p; r++) {
+        l->displs[r] = r * (LARGE + 2 * MOST_RANKS);
+        l->in_counts[r] = count_of(k, me, r);
+        l->out_counts[r] = pairs ? count_of(k, r, me) : k->n + r;
+    }
+    if (tt_call_counts(&c)) c.n = 0, c.out_counts = l->out_counts;
+    if (tt_call_segments(&c)) c.out_displs = l->displs;
+    if (pairs) c.in_counts = l->in_counts, c.in_displs = l->displs;
+    if (c.coll == TT_COLL_barrier) c.n = 0, c.type = (tutti_type)0;
+    return c;
+}
+
+/* The rank that the odd one gives to, or expects from, otherwise. */
+static int other_of(const struct a_case *k)
+{
+    return (k->odd + 1) % k->p;
+}
+
+static void make_uneven(const struct a_case *k, struct lists *l)
+{
+    bool gives = k->kind >= GIVES_MORE && k->kind <= GIVES_ANY;
+    int64_t *count = gives ? &l->in_counts[other_of(k)] : &l->out_counts[other_of(k)];
+    switch (k->kind) {
+    case GIVES_LESS:
+    case EXPECTS_LESS: *count -= 2; break;
+    case GIVES_NONE:
+    case EXPECTS_NONE: *count = 0; break;
+    default: *count += 2;
+    }
+}
+
+/* False: the collective has no such argument. */
+static bool alter(const struct a_case *k, struct tt_call *c, struct lists *l)
+{
+    bool moves = c->coll != TT_COLL_barrier;
+    switch (k->kind) {
+    case ROOT: c->root = 1; return tt_coll_has_root(c->coll);
+    case COUNT: c->n++; return moves && !tt_call_counts(c);
+    case NOTHING: c->n = 0; return moves && !tt_call_counts(c);
+    case TYPE: c->type = TUTTI_I64; return moves && c->coll != TT_COLL_alltoallv;
+    case OP: c->op = TUTTI_MAX; return tt_coll_has_op(c->coll);
+    case ORDER: c->commutes = false; return tt_coll_has_op(c->coll);
+    case LISTS: l->out_counts[0]++; break;
+    case SWAPPED: l->out_counts[0]++, l->out_counts[k->p - 1]--; break;
+    default: make_uneven(k, l); return c->coll == TT_COLL_alltoallv;
+    }
+    return c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter;
+}
+
+static bool odd_call(const struct a_case *k, int me, struct lists *l, struct tt_call *c)
+{
+    struct a_case other = *k;
+    *c = plain_call(k, me, l);
+    if (k->kind > BARRIER) return alter(k, c, l);
+    other.coll = k->kind == BARRIER ? TT_COLL_barrier : (k->coll + 1) % TT_COLLS;
+    if (other.coll == k->coll || (k->kind == OTHER_COLL && other.coll == TT_COLL_barrier))
+        return false;
+    *c = plain_call(&other, me, l);
+    return true;
+}
+
+/* ---- What a rank is told ---- */
+
+struct heard {
+    tutti_status status;
+    char text[512];
+};
+
+static void hear(struct heard *h, tutti_status status)
+{
+    if (status == TUTTI_OK || h->status != TUTTI_OK) return;
+    h->status = status;
+    snprintf(h->text, sizeof h->text, "%s", tutti_error());
+}
+
+static bool says_calls(const struct a_case *k, const char *text)
+{
+    struct lists lists[2];
+    struct tt_call plain = plain_call(k, 0, &lists[0]), odd;
+    char one[TT_WHAT_TEXT], other[TT_WHAT_TEXT];
+    (void)odd_call(k, 0, &lists[1], &odd);
+    if (tt_call_counts(&plain) && plain.coll == TT_COLL_reduce_scatter) plain.n = 0;
+    struct tt_what a = tt_what_of(&plain, k->p, 0), b = tt_what_of(&odd, k->p, 0);
+    return strstr(text, tt_what_text(&a, one, sizeof one)) &&
+           strstr(text, tt_what_text(&b, other, sizeof other));
+}
+
+static bool says_pair(const struct a_case *k, const char *text)
+{
+    struct lists odd, other;
+    struct tt_call c;
+    char sends[96], expects[96];
+    int j = other_of(k);
+    (void)plain_call(k, j, &other);
+    (void)odd_call(k, k->odd, &odd, &c);
+    bool gives = k->kind <= GIVES_ANY;
+    long long sent = gives ? odd.in_counts[j] : other.in_counts[k->odd];
+    long long wanted = gives ? other.out_counts[k->odd] : odd.out_counts[j];
+    snprintf(sends, sizeof sends, "rank %d sends rank %d n=%lld of f64", gives ? k->odd : j,
+             gives ? j : k->odd, sent);
+    snprintf(expects, sizeof expects, "rank %d expects n=%lld", gives ? j : k->odd, wanted);
+    return strstr(text, sends) && strstr(text, expects);
+}
+
+/* Between nodes a rank knows the calls of another one that it has heard of: where nothing went
+ * between the two in a call, the next one tells that something was wrong before. */
+static bool is_far(const struct a_case *k, const char *text)
+{
+    return getenv("TUTTI_NODES") && k->tail != LAST &&
+           strstr(text, "after calls that did not match");
+}
+
+static bool is_right(const struct a_case *k, int me, const struct heard *h)
+{
+    bool pair = k->kind >= GIVES_MORE, concerned = !pair || me == k->odd || me == other_of(k);
+    if (!concerned && h->status != TUTTI_ERR_MISMATCH) return true;
+    if (h->status != TUTTI_ERR_MISMATCH) return false;
+    return pair ? says_pair(k, h->text) : says_calls(k, h->text) || is_far(k, h->text);
+}
+
+static void complain(const struct a_case *k, int me, const struct heard *h)
+{
+    static const char *const tails[] = {"last", "then a barrier", "then a bcast"},
+                             *const forms[] = {"blocking", "waiting", "polling"};
+    fprintf(stderr, "%s n=%lld, rank %d of %d: %s; %s, %s: rank %d heard %s: %s\n",
+            tt_coll_name(k->coll), (long long)k->n, k->odd, k->p, kinds[k->kind], tails[k->tail],
+            forms[k->form], me, tutti_status_text(h->status), h->text);
+}
+
+/* ---- One rank ---- */
+
+static tutti_status complete(tutti_plan *plan, enum form form)
+{
+    tutti_status status;
+    do {
+        status = form == WAITING ? tutti_wait(plan) : tutti_test(plan);
+    } while (status == TUTTI_AGAIN);
+    char text[512];
+    snprintf(text, sizeof text, "%s", tutti_error());
+    if (tutti_plan_free(plan) != TUTTI_OK) abort();
+    return status == TUTTI_OK ? TUTTI_OK : tt_fail(status, "%s", text);
+}
+
+static tutti_status run(tutti_team *team, struct tt_request *rq, enum form form)
+{
+    tutti_plan *plan;
+    if (form == BLOCKING) return tt_request_run(team, rq);
+    tutti_status status = tt_request_start(team, rq, &plan);
+    return status == TUTTI_OK ? complete(plan, form) : status;
+}
+
+/* Buffers outlive every case: others may not have seen the error yet. */
+static double buffers[MOST_RANKS][2][ROOM];
+
+static void play(const struct a_case *k, tutti_team *world, struct heard *h)
+{
+    int me = tutti_rank(world);
+    double *mine = buffers[me][0], one = 1;
+    struct lists lists;
+    struct tt_request rq = {.call = plain_call(k, me, &lists)};
+    if (me == k->odd) (void)odd_call(k, me, &lists, &rq.call);
+    rq.in = rq.call.coll == TT_COLL_bcast ? NULL : mine;
+    rq.out = buffers[me][1];
+    hear(h, run(world, &rq, k->form));
+    if (k->tail == THEN_BARRIER && h->status == TUTTI_OK) hear(h, tutti_barrier(world));
+    if (k->tail == THEN_BCAST && h->status == TUTTI_OK)
+        hear(h, tutti_bcast(world, &one, 1, TUTTI_F64, 0));
+}
+
+/* ---- Jobs of threads ---- */
+
+static _Atomic int wrong, tried;
+
+/* What tutti_threads returns is of one rank, so the comparison of tutti_finalize is asked for
+ * here. */
+static void in_thread(tutti_client *client, void *arg)
+{
+    const struct a_case *k = arg;
+    struct heard h = {.status = TUTTI_OK};
+    tutti_team *world = tutti_world(client);
+    play(k, world, &h);
+    hear(&h, tt_team_settle(&world->run, TT_SETTLE_NS));
+    if (is_right(k, tutti_rank(world), &h)) return;
+    complain(k, tutti_rank(world), &h);
+    wrong++;
+}
+
+static void try_threads(struct a_case *k)
+{
+    if (tutti_threads(k->p, in_thread, k) != TUTTI_OK) wrong++;
+}
+
+/* ---- Jobs of processes ---- */
+
+static void try_process(struct a_case *k)
+{
+    tutti_client *client;
+    struct heard h = {.status = TUTTI_OK};
+    if (tutti_init(&client) != TUTTI_OK) {
+        fprintf(stderr, "cannot join: %s\n", tutti_error());
+        exit(9);
+    }
+    int me = tutti_rank(tutti_world(client));
+    play(k, tutti_world(client), &h);
+    hear(&h, tutti_finalize(client));
+    if (is_right(k, me, &h)) return;
+    complain(k, me, &h);
+    wrong++;
+}
+
+/* ---- All cases ---- */
+
+struct slices {
+    int n, mine, next;
+};
+
+static void try_one(struct a_case *k, struct slices *s, void (*try)(struct a_case *))
+{
+    struct lists lists;
+    struct tt_call call;
+    if (!odd_call(k, k->odd, &lists, &call)) return;
+    if (s->next++ % s->n != s->mine) return;
+    try(k);
+    tried++;
+}
+
+static void try_ways(struct a_case *k, struct slices *s, void (*try)(struct a_case *))
+{
+    for (int tail = 0; tail < TAILS; tail++)
+        for (int form = 0; form < FORMS; form++)
+            for (k->odd = 0; k->odd < k->p; k->odd++) {
+                k->tail = (enum tail)tail;
+                k->form = (enum form)form;
+                try_one(k, s, try);
+            }
+}
+
+static void try_all(int p, struct slices *s, void (*try)(struct a_case *))
+{
+    const int64_t sizes[] = {SMALL, LARGE};
+    for (int coll = 0; coll < TT_COLLS; coll++)
+        for (int kind = 0; kind < KINDS; kind++)
+            for (int size = 0; size < 2; size++) {
+                struct a_case k = {
+                    .coll = (enum tt_coll)coll, .kind = (enum kind)kind, .n = sizes[size], .p = p};
+                if (coll == TT_COLL_barrier && size > 0) continue;
+                try_ways(&k, s, try);
+            }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5) return 7;
+    bool threads = strcmp(argv[1], "threads") == 0;
+    struct slices slices = {.n = atoi(argv[3]), .mine = atoi(argv[4])};
+    int p = atoi(argv[2]);
+    if (p < 2 || p > MOST_RANKS || slices.n < 1) return 7;
+    try_all(p, &slices, threads ? try_threads : try_process);
+    printf("%d ranks: %d cases\n", p, tried);
+    return wrong > 0 ? 8 : 0;
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# One rank calls something else than the others: see odds.c. A part of all cases with each way that
+# ranks reach each other; all of them where the first argument is `all`.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+odds=$TUTTI_BUILD/tests/trouble-odds
+# What finalize warns of is what is asked for here.
+try() {
+    local slices=$1
+    shift
+    if ! "$@" "$slices" 0 >out 2>err; then
+        grep -v 'warning: tutti_finalize: the calls' err >&2
+        fail "$*"
+    fi
+    [ "$(sed -nE 's/.* ([0-9]+) cases$/\1/p' out | head -n 1)" -ge 10 ] || fail "$*: hardly any"
+}
+few=${1-10} many=$((4 * few))
+[ "$few" != all ] || few=1 many=1
+[ -z "$TUTTI_TEST_BRIEF" ] || few=100 many=100
+try "$few" "$odds" threads 2
+try "$few" "$odds" threads 3
+try "$few" "$odds" threads 4
+for nodes in 1,1 2,1 1,1,1 2,2 1,2,1; do
+    IFS=, read -ra parts <<<"$nodes"
+    p=0
+    for part in "${parts[@]}"; do p=$((p + part)); done
+    TUTTI_NODES=$nodes try "$few" "$odds" threads "$p"
+    TUTTI_NODES=$nodes try "$many" tutti run -n "$p" --timeout 300 "$odds" processes "$p"
+done
+for p in 2 3 4; do
+    try "$many" tutti run -n "$p" --timeout 300 "$odds" processes "$p"
+    TUTTI_CMA=0 try "$many" tutti run -n "$p" --timeout 300 "$odds" processes "$p"
+done
+# Messages, and calls of which nobody waits for all.
+TUTTI_ALGORITHM=pairwise,binomial,dissemination,doubling try "$few" "$odds" threads 3
+nothing_left "$TUTTI_TEST"
