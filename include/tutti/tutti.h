@@ -227,6 +227,10 @@ enum {
  * rank and the cause), MISMATCH (names both calls: "rank 1 called bcast(n=5 of f64, root 2)
  * where rank 0 called bcast(n=5 of f64, root 1)").
  *
+ * A buffer that is no memory is an error (ARG, naming the argument) where it is noticed, which it is
+ * when others read or write it by a system call; it ends the team then, and its owner is named to the
+ * others. Elsewhere it ends the process, as any wrong pointer does.
+ *
  * Of calls that do not match all members are told, by that call, a later one on the team, or
  * tutti_finalize: those that differ in collective, root, n or counts, type, operation, or in the
  * order of operands. Of an alltoallv in which a rank sends another one more or less than that

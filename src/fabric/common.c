@@ -144,7 +144,7 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
 
 /* A rank that dies while it writes leaves WRITING behind: then nobody reads, and the others have
  * its death for a cause. */
-void tt_common_find_mismatch(struct tt_common *common, uint64_t team, const char *text)
+void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
     struct tt_finding *finding = &common->finding;
     uint32_t none = TT_FINDING_NONE;
@@ -154,7 +154,7 @@ void tt_common_find_mismatch(struct tt_common *common, uint64_t team, const char
     atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
 }
 
-const char *tt_common_mismatch(const struct tt_common *common, uint64_t team)
+const char *tt_common_reason(const struct tt_common *common, uint64_t team)
 {
     const struct tt_finding *finding = &common->finding;
     bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;

@@ -42,12 +42,12 @@ void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
 /* A rank that left is still needed by somebody: that is a failure after all. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
 
-/* Says to all ranks how the calls on a team were found not to match, before the rank that found it
- * fails with MISMATCH; only the first that says so is heard. */
-void tt_common_find_mismatch(struct tt_common *common, uint64_t team, const char *text);
-/* What was found of this team; NULL: nothing. The text lasts as long as the rank has not left the
+/* Says to all ranks why a team does not work any more, before the rank that found out fails with a
+ * status of which this is the text; only the first that says anything is heard. */
+void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text);
+/* What was said of this team; NULL: nothing. The text lasts as long as the rank has not left the
  * client. */
-const char *tt_common_mismatch(const struct tt_common *common, uint64_t team);
+const char *tt_common_reason(const struct tt_common *common, uint64_t team);
 
 /* FAILED too where the rank's process has ended before it left. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,

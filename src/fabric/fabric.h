@@ -49,7 +49,8 @@ struct tt_traced_call {
 
 /* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that its
  * owner opened and that stays so during the call; len > 0. They return when the bytes are there.
- * Errors: PEER (its memory is gone), SYSTEM. `self` is the table itself: a wrapper's is the beginning
+ * Errors: PEER (its memory is gone), SYSTEM (also: what it gave is no memory), ARG (what this rank
+ * gave is none). `self` is the table itself: a wrapper's is the beginning
  * of the wrapper. */
 struct tt_fabric_ops {
     const char *name;

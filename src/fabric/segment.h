@@ -94,9 +94,8 @@ struct tt_member {
     struct tt_activity_line activity; /* of a rank on this machine */
 };
 
-/* How the calls on a team were found not to match, by the first rank that found any on any team of
- * the client: `state` goes from NONE over WRITING to THERE, and then the rest does not change any
- * more. */
+/* Why a team does not work any more, by the first rank that found out about any team of the client:
+ * `state` goes from NONE over WRITING to THERE, and then the rest does not change any more. */
 enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
 struct tt_finding {
     _Atomic uint32_t state; /* enum tt_finding_state */

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,6 +18,33 @@
 
 typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                        unsigned long, unsigned long);
+
+/* Whether the kernel can read this rank's memory here and, where it is to be written, can write it:
+ * one byte of each page goes through a pipe and back. Called where something is wrong already. */
+static bool is_memory(char *here, int64_t len, bool written)
+{
+    int ends[2];
+    bool good = true;
+    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* nobody knows better */
+    for (char *at = here; good && at < here + len; at = (char *)(((uintptr_t)at | 4095) + 1)) {
+        char byte;
+        good = write(ends[1], at, 1) == 1 && read(ends[0], written ? at : &byte, 1) == 1;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return good;
+}
+
+/* The kernel does not say on whose side an address is bad. */
+static tutti_status bad_address(int rank, char *here, bool written, uint64_t there, int64_t len)
+{
+    if (!is_memory(here, len, written))
+        return tt_fail(TUTTI_ERR_ARG, "%lld bytes at %p are no memory that can be %s",
+                       (long long)len, (void *)here, written ? "written" : "read");
+    return tt_fail(TUTTI_ERR_SYSTEM,
+                   "rank %d gave %lld bytes at %#llx that are no memory that can be %s", rank,
+                   (long long)len, (unsigned long long)there, written ? "read" : "written");
+}
 
 /* The kernel sees before the launcher does that a process is gone, so its word is waited for; and one
  * that failed for another's sake may have freed what it had opened. */
@@ -50,6 +78,9 @@ static tutti_status move(struct tt_fabric *f, cma_fn *fn, int rank, char *here, 
         ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
         if (n <= 0) {
             if (n < 0 && errno == EINTR) continue;
+            bool written = fn == process_vm_readv, bad = n < 0 && errno == EFAULT;
+            if (bad && tt_common_first_failed(f->job, f->common) < 0)
+                return bad_address(rank, here, written, there, len);
             return lost(f, rank, len, there);
         }
         here += n;

@@ -136,6 +136,23 @@ static inline void copy_bytes(char *to, const char *from, int64_t len)
         tt_memcpy(to, from, (size_t)len);
 }
 
+/* The buffer that begins last before this address is the one that it lies in. */
+static const char *argument_at(const struct tt_exec *exec, const char *memory)
+{
+    uintptr_t at = (uintptr_t)memory, in = (uintptr_t)exec->buffer[TT_IN],
+              out = (uintptr_t)exec->buffer[TT_OUT];
+    if (exec->plan->coll == TT_COLL_bcast) return "buffer";
+    return in <= at && (out > at || in > out) ? "in" : "out";
+}
+
+tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status)
+{
+    char call[TT_WHAT_TEXT];
+    if (status != TUTTI_ERR_ARG) return status;
+    return tt_fail(status, "%s of %s: %s", argument_at(exec, memory),
+                   tt_what_text(exec->what, call, sizeof call), tutti_error());
+}
+
 /* One contiguous piece, at `to_at` and `from_at` bytes into the places. */
 static tutti_status move(struct tt_exec *exec, const struct place *to, int64_t to_at,
                          const struct place *from, int64_t from_at, int64_t len)
@@ -145,10 +162,11 @@ static tutti_status move(struct tt_exec *exec, const struct place *to, int64_t t
         copy_bytes(to->near + to_at, from->near + from_at, len);
         return TUTTI_OK;
     }
-    if (to->near)
-        return tt_fabric_read(f, from->job_rank, to->near + to_at, from->far + (uint64_t)from_at,
-                              len);
-    return tt_fabric_write(f, to->job_rank, to->far + (uint64_t)to_at, from->near + from_at, len);
+    char *own = to->near ? to->near + to_at : from->near + from_at;
+    tutti_status status =
+        to->near ? tt_fabric_read(f, from->job_rank, own, from->far + (uint64_t)from_at, len)
+                 : tt_fabric_write(f, to->job_rank, to->far + (uint64_t)to_at, own, len);
+    return tt_likely(status == TUTTI_OK) ? TUTTI_OK : tt_access_blame(exec, own, status);
 }
 
 int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,

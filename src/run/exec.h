@@ -116,6 +116,9 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
 void tt_access_open(struct tt_exec *exec);
+/* What went wrong with memory of this rank's own, with the argument that it belongs to; other
+ * errors are passed on. */
+tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status);
 /* Where a range in an opened buffer of another rank is, checked against what that rank opened. MISMATCH: outside. */
 tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
                            tt_address *address);

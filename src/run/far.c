@@ -279,7 +279,7 @@ static void take_finding(const struct tt_fabric *f, const tutti_message *message
     if (!message->data || message->bytes <= 0) return;
     int n = (int)tt_min(message->bytes, (int64_t)sizeof text - 1);
     snprintf(text, sizeof text, "%.*s", n, (const char *)message->data);
-    tt_common_find_mismatch(f->common, team, text);
+    tt_common_give_reason(f->common, team, text);
 }
 
 static void take_broken(tutti_context *context, const tutti_message *message,

@@ -264,20 +264,10 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     if (t->remote && t->far) tt_far_broke(t);
 }
 
-void tt_team_break(struct tt_team *t, tutti_status status)
+/* What is wrong may be another member's doing, which is to hear of it. */
+static bool has_reason(tutti_status status)
 {
-    const struct tt_fabric *f = t->fabric;
-    int me = t->job_rank[t->me];
-    int culprit = status == TUTTI_ERR_PEER ? tt_common_first_failed(f->job, f->common) : me;
-    if (status == TUTTI_ERR_MISMATCH) tt_common_find_mismatch(f->common, t->id, tutti_error());
-    if (status != TUTTI_ERR_PEER)
-        tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, (int)status);
-    set_broken(t, status, culprit, tutti_error());
-}
-
-static enum tt_rank_state state_of(const struct tt_team *t, int r)
-{
-    return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
+    return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM;
 }
 
 /* Another member has found that the calls on this team do not match: this rank is told the same,
@@ -286,7 +276,7 @@ static bool hear_mismatch(struct tt_team *t, int culprit)
 {
     const struct tt_fabric *f = t->fabric;
     const struct tt_fate *fate = tt_common_fate(f->job, f->common, culprit);
-    const char *text = tt_common_mismatch(f->common, t->id);
+    const char *text = tt_common_reason(f->common, t->id);
     if (!text || t->broken != TUTTI_OK || atomic_load(&fate->cause) != TT_CAUSE_STATUS ||
         atomic_load(&fate->code) != TUTTI_ERR_MISMATCH)
         return false;
@@ -295,13 +285,55 @@ static bool hear_mismatch(struct tt_team *t, int culprit)
     return true;
 }
 
+/* What a member said that cannot go on, behind its cause. */
+static void add_reason(const struct tt_team *t, int culprit, char *text, size_t n)
+{
+    const struct tt_fabric *f = t->fabric;
+    const struct tt_fate *fate = tt_common_fate(f->job, f->common, culprit);
+    const char *reason = tt_common_reason(f->common, t->id);
+    size_t used = strlen(text);
+    if (!reason || atomic_load(&fate->cause) != TT_CAUSE_STATUS ||
+        !has_reason((tutti_status)atomic_load(&fate->code)))
+        return;
+    snprintf(text + used, n - used, ": %s", reason);
+}
+
+/* Because of a member that failed before, as who needed it has noticed otherwise than by a look. */
+static void break_for(struct tt_team *t, int culprit)
+{
+    char text[sizeof t->broken_text];
+    if (culprit >= 0 && hear_mismatch(t, culprit)) return;
+    snprintf(text, sizeof text, "%s", tutti_error());
+    if (culprit >= 0) add_reason(t, culprit, text, sizeof text);
+    set_broken(t, TUTTI_ERR_PEER, culprit, text);
+}
+
+void tt_team_break(struct tt_team *t, tutti_status status)
+{
+    const struct tt_fabric *f = t->fabric;
+    int me = t->job_rank[t->me];
+    if (status == TUTTI_ERR_PEER) {
+        break_for(t, tt_common_first_failed(f->job, f->common));
+        return;
+    }
+    if (has_reason(status)) tt_common_give_reason(f->common, t->id, tutti_error());
+    tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, (int)status);
+    set_broken(t, status, me, tutti_error());
+}
+
+static enum tt_rank_state state_of(const struct tt_team *t, int r)
+{
+    return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
+}
+
 static void look_at(struct tt_team *t, int r)
 {
-    char text[160];
+    char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
     if (state != TT_RANK_FAILED || r == t->me || hear_mismatch(t, t->job_rank[r])) return;
     tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text, sizeof text);
+    add_reason(t, t->job_rank[r], text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 

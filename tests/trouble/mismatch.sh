@@ -76,4 +76,22 @@ for more in 3000 -3000 -4999; do
         uneven allgatherv=$algorithm allgatherv $more
     done
 done
+
+# A pointer to nothing, in a call whose data go by single copy: its owner is named on every rank, with the
+# argument where it is the owner that finds out.
+pointer() {
+    local told
+    TUTTI_ALGORITHM=bcast=direct expect 0 go pointer "$1"
+    ! grep -q 'not supported here' out || return 0 # where memory of others cannot be read
+    told=$(lines out "^rank [0-9]: .*$2")
+    [ "$told" -eq 3 ] || fail "pointer of rank $1: $told were told $2"
+}
+if [ -z "$apart" ]; then
+    here='buffer of bcast\(n=20000 of f64, root 0\): [0-9]+ bytes at 0x1000 are no memory that can be written$'
+    pointer 1 "$here"
+    says out "^rank 1: an argument is wrong .*$here"
+    says out '^rank 0: a member of the team failed .*: rank 1 cannot go on: an argument is wrong: buffer'
+    pointer 0 'rank 0 gave [0-9]+ bytes at 0x1000 that are no memory that can be read$'
+    says out '^rank 0: a member of the team failed .*: rank [12] cannot go on: .*: rank 0 gave'
+fi
 nothing_left "$TUTTI_TEST"

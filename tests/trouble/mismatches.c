@@ -84,6 +84,24 @@ static int uneven(int argc, char **argv)
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
+/* RANK: gives an address that is none to a bcast from rank 0, which the others read from there.
+ * Prints what each is told. */
+static int pointer(int argc, char **argv)
+{
+    static double good[20000];
+    if (argc < 1) return 7;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    bool bad = tutti_rank(world) == atoi(argv[0]);
+    int64_t begin = tt_clock_ns();
+    tutti_status status =
+        tutti_bcast(world, bad ? (void *)(uintptr_t)4096 : good, 20000, TUTTI_F64, 0);
+    if (status == TUTTI_OK) status = tutti_barrier(world);
+    tell(status, begin);
+    tutti_finalize(client);
+    return status == TUTTI_OK ? 8 : 0;
+}
+
 /* Rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -98,8 +116,6 @@ static int once_more(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-const struct deed mismatches[] = {{"each", each},
-                                  {"each-thread", each_thread},
-                                  {"uneven", uneven},
-                                  {"once-more", once_more},
-                                  {NULL, NULL}};
+const struct deed mismatches[] = {{"each", each},           {"each-thread", each_thread},
+                                  {"uneven", uneven},       {"pointer", pointer},
+                                  {"once-more", once_more}, {NULL, NULL}};
