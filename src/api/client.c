@@ -164,6 +164,7 @@ tutti_status tutti_finalize(tutti_client *client)
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
     tt_far_leave(client->far);
     tt_msg_leave(client->msg);
+    tt_watch_leave(&client->fabric);
     tt_common_leave(f->job, f->common, f->me);
     destroy(client);
     return tell_last(status, text);

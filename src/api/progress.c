@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "boot/watch.h"
 
 /* ---- Without blocking ---- */
 
@@ -118,7 +119,9 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
             break;
         }
         tt_wait_more(&wait);
-        if (tt_wait_is_long(&wait)) tt_waiting_look(&waiting, false);
+        if (!tt_wait_is_long(&wait)) continue;
+        tt_waiting_look(&waiting, false);
+        tt_watch_look(&tt_msg_client(context)->fabric);
     }
     tt_wait_done(&wait);
     tt_waiting_end(&waiting);

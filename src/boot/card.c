@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define CARD_TAG 0x31435454u  /* "TTC1" */
-#define TERMS_TAG 0x31545454u /* "TTT1" */
+#define CARD_TAG 0x31435454u   /* "TTC1" */
+#define TERMS_TAG 0x32545454u  /* "TTT2" */
+#define NOTICE_TAG 0x314e5454u /* "TTN1" */
 
 /* ---- Writing: the sizes above are what can come at most ---- */
 
@@ -47,6 +48,10 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
     at = put(at, (uint64_t)terms->stamp, 8);
     at = put(at, terms->kernel, 8);
     at = put(at, (uint32_t)terms->ranks, 4);
+    at = put(at, terms->token, 8);
+    at = put(at, terms->inbox, 2);
+    at = put(at, terms->addresses, 1);
+    at = put_bytes(at, terms->address, (size_t)terms->addresses * 16);
     for (int i = 0; i < TT_ALIKES; i++) at = put(at, (uint64_t)terms->alike[i], 8);
     at = put(at, why, 1);
     at = put_bytes(at, terms->why, why);
@@ -135,6 +140,10 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     t.stamp = (int64_t)get(&r, 8);
     t.kernel = get(&r, 8);
     t.ranks = (int32_t)get(&r, 4);
+    t.token = get(&r, 8);
+    t.inbox = (uint16_t)get(&r, 2);
+    t.addresses = (uint8_t)get(&r, 1);
+    get_bytes(&r, t.address, (size_t)t.addresses * 16, sizeof t.address);
     for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = (int64_t)get(&r, 8);
     size_t why = get(&r, 1);
     get_bytes(&r, t.why, why, sizeof t.why - 1);
@@ -143,6 +152,40 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
         t.ranks < 1)
         return false;
     *terms = t;
+    return true;
+}
+
+/* ---- Notices ---- */
+
+enum { NOTICE_LEFT = 1 };
+
+void tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES])
+{
+    uint8_t *at = put(to, NOTICE_TAG, 4);
+    at = put(at, notice->client, 4);
+    at = put(at, token, 8);
+    at = put(at, (uint32_t)notice->from, 4);
+    at = put(at, (uint32_t)notice->about, 4);
+    at = put(at, notice->left ? NOTICE_LEFT : 0, 2);
+    at = put(at, (uint32_t)notice->cause, 2);
+    (void)put(at, (uint32_t)notice->code, 4);
+}
+
+bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t bytes[TT_NOTICE_BYTES])
+{
+    struct reader r = {bytes, TT_NOTICE_BYTES, true};
+    bool known = get(&r, 4) == NOTICE_TAG;
+    struct tt_notice n = {.client = (uint32_t)get(&r, 4)};
+    bool mine = get(&r, 8) == token;
+    n.from = (int32_t)get(&r, 4);
+    n.about = (int32_t)get(&r, 4);
+    uint64_t left = get(&r, 2);
+    n.left = left == NOTICE_LEFT;
+    n.cause = (int32_t)get(&r, 2);
+    n.code = (int32_t)get(&r, 4);
+    if (!known || !mine || !ends(&r) || left > NOTICE_LEFT || n.cause > TT_CAUSE_SILENT)
+        return false;
+    *notice = n;
     return true;
 }
 

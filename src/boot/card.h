@@ -16,7 +16,8 @@ enum {
     TT_CARDS =
         2 * TT_CLIENTS, /* of a rank; a place in the job is free a little before its card is */
     TT_CARDS_BYTES = TT_CARDS * (8 + TT_CARD_BYTES),
-    TT_TERMS_BYTES = 276 + 8 * TT_ALIKES,
+    TT_TERMS_BYTES = 287 + 16 * TT_CARD_ADDRESSES + 8 * TT_ALIKES,
+    TT_NOTICE_BYTES = 32,
     TT_TERMS_WHY = 160
 };
 
@@ -40,8 +41,21 @@ struct tt_terms {
     uint64_t
         kernel;    /* that it runs, this time: hosts of one kernel share processors; 0: not known */
     int32_t ranks; /* there */
+    uint64_t token;    /* of the node's inbox (notice.h), ... */
+    uint16_t inbox;    /* ... its port, 0: there is none ... */
+    uint8_t addresses; /* ... and where */
+    uint8_t address[TT_CARD_ADDRESSES][16];
     int64_t alike[TT_ALIKES];
     char why[TT_TERMS_WHY]; /* of status, in words */
+};
+
+/* What is said of a rank to other nodes (notice.h). */
+struct tt_notice {
+    uint32_t client;
+    int32_t from;        /* the rank that says so */
+    int32_t about;       /* a rank that failed for that client, or ... */
+    bool left;           /* ... left it in order, and is `from` */
+    int32_t cause, code; /* enum tt_cause, and as in struct tt_fate */
 };
 
 /* Bytes written; `to` holds TT_CARD_BYTES or TT_TERMS_BYTES. */
@@ -50,6 +64,10 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to);
 /* False, with nothing set, unless all n bytes are one such card, or such terms. */
 bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n);
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
+
+/* A notice, with the token of the inbox that it is for. False, with nothing set: it is not for this one, or is nonsense. */
+void tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES]);
+bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t bytes[TT_NOTICE_BYTES]);
 
 /* A list of cards: each stands behind the number of its client and its length. Adds one behind the list that ends at `to`;
  * returns the bytes written. */

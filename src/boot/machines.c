@@ -16,7 +16,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
+#include "boot/notice.h"
 #include "boot/pmix.h"
 #include "boot/share.h"
 
@@ -27,7 +30,10 @@ struct member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this machine */
     int *node;
-    bool agreed; /* came to the first fence */
+    bool agreed;               /* came to the first fence */
+    int inbox;                 /* of this machine's ranks; -1: there is only this machine */
+    uint64_t token;            /* of the inbox, known to whoever made it */
+    struct tt_inbox *inbox_of; /* of each machine, once they have agreed */
 };
 
 /* NEVER: not in such a job; OUT: in one, without a client. Changed under the lock of boot.c. */
@@ -130,16 +136,31 @@ static int locals_of(const struct member *m)
     return n;
 }
 
+/* What the ranks of a machine share: memory, and on several machines an inbox. */
+static int shared_of(const struct member *m)
+{
+    return m->nodes > 1 ? 2 : 1;
+}
+
+static tutti_status open_inbox(struct member *m)
+{
+    if (m->nodes < 2) return TUTTI_OK;
+    TT_TRY(tt_inbox_open(&m->inbox));
+    if (getrandom(&m->token, sizeof m->token, 0) == sizeof m->token) return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
+}
+
 /* The process is noted before the rank itself can, so that its death is seen. */
 static tutti_status hand_out(const struct member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
     struct tt_job_page *job = tt_segment_page(segment);
     int64_t until = boot_deadline();
+    const int fds[TT_SHARE_MOST] = {segment->fd, m->inbox};
     TT_TRY(tt_pmix_put(TT_PMIX_LOCAL, "tutti.door", share->name, strlen(share->name)));
     for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
         pid_t pid = 0;
-        tutti_status status = tt_share_give(share, segment->fd, until, &rank, &pid);
+        tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
         if (status != TUTTI_OK)
             return tt_fail(status, "only %d of this machine's %d ranks came within %d s", i, n,
                            tt_machines_boot_timeout());
@@ -149,10 +170,10 @@ static tutti_status hand_out(const struct member *m, struct tt_share *share,
     return TUTTI_OK;
 }
 
-static tutti_status make(const struct member *m, char (*host)[TT_JOB_HOST],
-                         struct tt_segment *segment)
+static tutti_status make(struct member *m, char (*host)[TT_JOB_HOST], struct tt_segment *segment)
 {
     struct tt_share share;
+    TT_TRY(open_inbox(m));
     TT_TRY(tt_segment_create_on(segment, m->size, m->node, m->nodes, m->rank));
     for (int r = 0; r < m->size; r++)
         memcpy(tt_segment_page(segment)->rank[r].host, host[r], TT_JOB_HOST);
@@ -165,21 +186,22 @@ static tutti_status make(const struct member *m, char (*host)[TT_JOB_HOST],
     return status;
 }
 
-static tutti_status fetch(const struct member *m, struct tt_segment *segment)
+static tutti_status fetch(struct member *m, struct tt_segment *segment)
 {
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
-    int fd;
+    int fds[TT_SHARE_MOST] = {-1, -1};
     TT_TRY(learn(m->first, "tutti.door", name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
                        m->first, name + 1);
     if (n >= TT_SHARE_NAME) return tt_fail(TUTTI_ERR_BOOT, "rank %d told nonsense", m->first);
-    TT_TRY(tt_share_take(name, m->rank, boot_deadline(), &fd));
-    return tt_segment_attach(segment, fd, m->rank);
+    TT_TRY(tt_share_take(name, m->rank, boot_deadline(), fds, shared_of(m)));
+    m->inbox = fds[1];
+    return tt_segment_attach(segment, fds[0], m->rank);
 }
 
-static tutti_status get_segment(const struct member *m, char (*host)[TT_JOB_HOST],
+static tutti_status get_segment(struct member *m, char (*host)[TT_JOB_HOST],
                                 struct tt_segment *segment)
 {
     if (m->rank != m->first) return fetch(m, segment);
@@ -238,7 +260,8 @@ static tutti_status join(struct member *m, struct tt_segment *segment)
     char(*host)[TT_JOB_HOST] = tt_alloc((size_t)m->size * sizeof *host);
     int *leader = tt_alloc((size_t)m->size * sizeof *leader);
     m->node = tt_alloc((size_t)m->size * sizeof *m->node);
-    tutti_status status = host && leader && m->node
+    m->inbox_of = tt_calloc((size_t)m->size, sizeof *m->inbox_of);
+    tutti_status status = host && leader && m->node && m->inbox_of
                               ? place(m, host, leader)
                               : tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", m->size);
     if (status == TUTTI_OK) status = get_segment(m, host, segment);
@@ -258,15 +281,17 @@ static tutti_status give_up(struct member *m, tutti_status status)
     snprintf(text, sizeof text, "%s", tutti_error());
     come_in_vain(m, status);
     tt_pmix_close();
+    if (m->inbox >= 0) close(m->inbox);
     tt_free(m->node);
-    m->node = NULL;
+    tt_free(m->inbox_of);
+    *m = (struct member){.inbox = -1};
     return tt_fail(status, "%s", text);
 }
 
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
 {
     struct member *m = &joined.member;
-    *m = (struct member){0};
+    *m = (struct member){.inbox = -1};
     TT_TRY(tt_pmix_open(&m->rank, &m->size));
     *rank = m->rank;
     tutti_status status = join(m, segment);
@@ -302,7 +327,10 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
                          .kernel = tt_machines_kernel(),
-                         .ranks = f->job->arenas};
+                         .ranks = f->job->arenas,
+                         .token = joined.member.token,
+                         .inbox = tt_inbox_port(joined.member.inbox)};
+    t.addresses = (uint8_t)tt_machines_addresses(t.address);
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = tt_setting_alike((enum tt_alike)i);
     if (here != TUTTI_OK) {
@@ -374,6 +402,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         int leader = leader_of(f->job, node);
         TT_TRY(terms_from(f->client, leader, &theirs));
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
+        tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
         f->cores += theirs.cores;
         f->direct = f->direct && theirs.direct;
         if (node == 0) first = theirs.kernel;
@@ -426,4 +455,34 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
     tutti_status shown = tt_machines_put_card(f, port, wire, bytes);
     tutti_status met = fence();
     return met != TUTTI_OK ? met : shown;
+}
+
+/* ---- Notices ---- */
+
+/* Whether a rank there may still want to know. */
+static bool has_living(const struct tt_fabric *f, int node)
+{
+    for (int r = 0; r < f->size; r++)
+        if (f->job->rank[r].node == node && tt_common_state(f->job, f->common, r) < TT_RANK_LEFT)
+            return true;
+    return false;
+}
+
+void tt_machines_tell(struct tt_fabric *f, const struct tt_notice *notice)
+{
+    const struct member *m = &joined.member;
+    int here = f->job->rank[f->me].node;
+    for (int node = 0; node < m->nodes; node++)
+        if (tt_notice_goes(here, node, m->nodes) && has_living(f, node))
+            tt_notice_send(&m->inbox_of[node], notice, tt_machines_peer_timeout());
+}
+
+void tt_machines_hear(struct tt_fabric *f)
+{
+    struct tt_notice notice;
+    const struct member *m = &joined.member;
+    if (m->inbox < 0 || !tt_machines_has(f->job)) return;
+    while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice))
+        tt_notice_note(f->job, &notice);
+    (void)tt_notice_advance();
 }

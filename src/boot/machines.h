@@ -52,6 +52,11 @@ tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, co
                                       size_t bytes);
 struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);
 
+/* Sends a notice (notice.h) to the other machines, or begins to; takes those that have come, and notes what they say in the
+ * job's page. Of a client on several machines. */
+void tt_machines_tell(struct tt_fabric *f, const struct tt_notice *notice);
+void tt_machines_hear(struct tt_fabric *f);
+
 /* Addresses of this machine's interfaces that are up, loopback only where there is no other; how many. */
 int tt_machines_addresses(uint8_t address[TT_CARD_ADDRESSES][16]);
 /* A number for the kernel that runs here, the same in all of its namespaces; 0: not known. */

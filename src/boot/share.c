@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who wants the descriptor says its rank in one packet; the answer is one packet with the descriptor
+ * Who wants the descriptors says its rank in one packet; the answer is one packet with the descriptors
  * beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) come whole, and of another length than these they are
  * refused.
  */
@@ -22,10 +22,10 @@ struct greeting {
     int64_t rank;
 };
 
-/* Room for one descriptor, aligned as the kernel wants it. */
+/* Room for the descriptors, aligned as the kernel wants it. */
 union control {
     struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int))];
+    char bytes[CMSG_SPACE(TT_SHARE_MOST * sizeof(int))];
 };
 
 enum { PATIENCE_MS = 1000 }; /* with one who came */
@@ -100,15 +100,17 @@ static bool comes(int fd, short what, int64_t until_ns)
 
 /* ---- The side that gives ---- */
 
-static bool hand_over(int to, int fd)
+static bool hand_over(int to, const int *fds, int n)
 {
     struct greeting hello = {GREETING, 0};
     struct iovec data = {&hello, sizeof hello};
     union control control = {0};
     struct msghdr message = message_of(&data, &control);
+    const size_t bytes = (size_t)n * sizeof *fds;
     control.header = (struct cmsghdr){
-        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(bytes)};
+    message.msg_controllen = CMSG_SPACE(bytes);
+    memcpy(CMSG_DATA(&control.header), fds, bytes);
     return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof hello;
 }
 
@@ -124,12 +126,13 @@ static bool is_greeted(int from, int *rank)
     return hello.word == GREETING && hello.rank >= 0 && hello.rank <= INT32_MAX;
 }
 
-tutti_status tt_share_give(struct tt_share *share, int fd, int64_t until_ns, int *rank, pid_t *pid)
+tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
+                           int *rank, pid_t *pid)
 {
     while (comes(share->fd, POLLIN, until_ns)) {
         int to = accept4(share->fd, NULL, NULL, SOCK_CLOEXEC);
         if (to < 0) continue;
-        bool given = is_mine(to, pid) && is_greeted(to, rank) && hand_over(to, fd);
+        bool given = is_mine(to, pid) && is_greeted(to, rank) && hand_over(to, fds, n);
         close(to);
         if (given) return TUTTI_OK;
     }
@@ -138,34 +141,37 @@ tutti_status tt_share_give(struct tt_share *share, int fd, int64_t until_ns, int
 
 /* ---- The side that takes ---- */
 
-/* Descriptors that came are ours, also those that nobody asked for: the padding has room for a second. */
-static int only_descriptor(struct msghdr *message)
+/* Descriptors that came are ours, also those that nobody asked for: the padding may have room for one more. */
+static bool just_so_many(struct msghdr *message, int *fds, int n)
 {
-    int fds[2] = {-1, -1};
+    int came[TT_SHARE_MOST + 1] = {-1, -1, -1};
     struct cmsghdr *c = CMSG_FIRSTHDR(message);
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) return -1;
-    size_t n = c->cmsg_len - CMSG_LEN(0);
-    memcpy(fds, CMSG_DATA(c), n < sizeof fds ? n : sizeof fds);
-    if (n == sizeof fds[0] && !(message->msg_flags & (MSG_CTRUNC | MSG_TRUNC))) return fds[0];
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0) close(fds[i]);
-    return -1;
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) return false;
+    size_t bytes = c->cmsg_len - CMSG_LEN(0), wanted = (size_t)n * sizeof *fds;
+    memcpy(came, CMSG_DATA(c), bytes < sizeof came ? bytes : sizeof came);
+    if (bytes == wanted && !(message->msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
+        memcpy(fds, came, wanted);
+        return true;
+    }
+    for (int i = 0; i <= TT_SHARE_MOST; i++)
+        if (came[i] >= 0) close(came[i]);
+    return false;
 }
 
-static int receive(int from)
+static bool receive(int from, int *fds, int n)
 {
     struct greeting hello = {0};
     struct iovec data = {&hello, sizeof hello};
     union control control = {0};
     struct msghdr message = message_of(&data, &control);
-    ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    int fd = n < 0 ? -1 : only_descriptor(&message);
-    if (fd < 0 || (n == sizeof hello && hello.word == GREETING)) return fd;
-    close(fd);
-    return -1;
+    ssize_t got = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0 || !just_so_many(&message, fds, n)) return false;
+    if (got == sizeof hello && hello.word == GREETING) return true;
+    for (int i = 0; i < n; i++) close(fds[i]);
+    return false;
 }
 
-static tutti_status fetch(int door, int rank, int64_t until_ns, int *fd)
+static tutti_status fetch(int door, int rank, int64_t until_ns, int *fds, int n)
 {
     struct greeting hello = {GREETING, rank};
     pid_t pid;
@@ -173,11 +179,11 @@ static tutti_status fetch(int door, int rank, int64_t until_ns, int *fd)
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory is offered by another user: refused");
     if (send(door, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return tt_fail_errno(TUTTI_ERR_BOOT, "cannot ask for the job's memory");
-    *fd = comes(door, POLLIN, until_ns) ? receive(door) : -1;
-    return *fd >= 0 ? TUTTI_OK : tt_fail(TUTTI_ERR_BOOT, "the job's memory was not handed over");
+    if (comes(door, POLLIN, until_ns) && receive(door, fds, n)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "the job's memory was not handed over");
 }
 
-tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fd)
+tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fds, int many)
 {
     struct sockaddr_un address;
     socklen_t n = address_of(name, &address);
@@ -185,7 +191,7 @@ tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fd
     if (door < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
     tutti_status status =
         connect(door, (struct sockaddr *)&address, n) == 0
-            ? fetch(door, rank, until_ns, fd)
+            ? fetch(door, rank, until_ns, fds, many)
             : tt_fail_errno(TUTTI_ERR_BOOT,
                             "cannot reach the rank that has the job's memory, though the launcher "
                             "says that it is on this machine");

@@ -37,7 +37,7 @@ static int listen_on(int family)
     return -1;
 }
 
-static uint16_t port_of(int fd)
+uint16_t tt_listener_port(int fd)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
@@ -50,7 +50,7 @@ tutti_status tt_listener_open(int *fd, uint16_t *port)
 {
     *fd = listen_on(AF_INET6);
     if (*fd < 0) *fd = listen_on(AF_INET); /* a machine without IPv6 */
-    *port = *fd < 0 ? 0 : port_of(*fd);
+    *port = *fd < 0 ? 0 : tt_listener_port(*fd);
     if (*port) return TUTTI_OK;
     tutti_status status =
         tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT : TUTTI_ERR_SYSTEM,
@@ -146,15 +146,16 @@ static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
     return -1;
 }
 
-int tt_connect_begin(const struct tt_card *card, int timeout_s, int fds[TT_CARD_ADDRESSES])
+int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int addresses, int timeout_s,
+                     int fds[TT_CARD_ADDRESSES])
 {
     struct ifaddrs *mine = NULL;
     int n = 0;
     if (getifaddrs(&mine) != 0) mine = NULL;
     for (int near = NEIGHBOUR; near < NEARNESSES && n == 0; near++)
-        for (int a = 0; a < card->addresses; a++) {
-            if (nearness_of(card->address[a], mine) != (enum nearness)near) continue;
-            fds[n] = connect_to(card->address[a], card->port, timeout_s);
+        for (int a = 0; a < addresses; a++) {
+            if (nearness_of(address[a], mine) != (enum nearness)near) continue;
+            fds[n] = connect_to(address[a], port, timeout_s);
             n += fds[n] >= 0;
         }
     if (mine) freeifaddrs(mine);

@@ -7,14 +7,18 @@
 
 #include "boot/card.h"
 
-/* A socket that listens on all interfaces; what comes is never accepted nor read, its kernel answers. Errors: LIMIT,
+/* A socket that listens on all interfaces. Nobody accepts on that of a watched rank, its kernel answers. Errors: LIMIT,
  * SYSTEM. */
 tutti_status tt_listener_open(int *fd, uint16_t *port);
 /* Closes it so that whoever is connected sees an end in order, not a reset. */
 void tt_listener_close(int fd);
 
-/* Begins to connect to the addresses of a card that this machine can best reach; how many, in fds. */
-int tt_connect_begin(const struct tt_card *card, int timeout_s, int fds[TT_CARD_ADDRESSES]);
+/* The port of a socket that listens; 0: it is none. */
+uint16_t tt_listener_port(int fd);
+
+/* Begins to connect to those of the n addresses that this machine can best reach; to how many, in fds. */
+int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
+                     int fds[TT_CARD_ADDRESSES]);
 
 enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CONNECT_UNREACHABLE };
 /* How it stands: UP leaves the one connection in fds[0], all others are closed. UNREACHABLE: none is left. */

@@ -9,6 +9,9 @@
  *   ENDED       connection or process ended; a second later whoever still waits for it decides
  *   DONE        nothing more is looked at
  *
+ * One whose link has broken (tt_watch_lost) is judged as soon as its connection has ended, since nothing more can come over
+ * the link; if its connection stands or cannot be made, it cannot be reached any more.
+ *
  * That a connection was refused or reset may mean that the rank left in order just before; and what it sent may
  * still be under way. So an end alone is no failure: it is one if the rank is waited for when all that can come has
  * come (tt_watch was called a second after). Silence is one at once.
@@ -23,13 +26,19 @@
 #include <unistd.h>
 
 #include "boot/machines.h"
+#include "boot/notice.h"
 #include "boot/pmix.h"
 #include "boot/watch-net.h"
 
 #define MS INT64_C(1000000)
 #define LOOK_EVERY (50 * MS)
 #define RETRY_EVERY (1000 * MS)
-#define UNDER_WAY (1000 * MS) /* what was sent before a connection ended has come after this */
+#define UNDER_WAY (500 * MS) /* what was sent before a connection ended has come after this */
+#define LOST_FOR                                                                                   \
+    (1000 * MS) /* from the end of a link until its rank is given up, whose connection stands */
+#define TELL_FOR                                                                                   \
+    (200 * MS) /* what the telling of others may last; what is not sent then goes on later */
+#define LEAVE_FOR (50 * MS)
 
 enum state { ASKED, CONNECTING, UP, ENDED, DONE };
 
@@ -40,6 +49,7 @@ struct peer {
     int64_t since_ns;    /* of the state; of CONNECTING: of ASKED before it */
     int64_t retry_ns;
     _Atomic int64_t wanted_ns; /* when it was last waited for */
+    int64_t lost_ns;           /* when a link to it broke; 0: none did */
     struct tt_pmix_reply *reply;
     struct tt_card card;
     int fds[TT_CARD_ADDRESSES],
@@ -53,6 +63,7 @@ struct tt_watch {
     int timeout_s, listener;
     uint16_t port;
     _Atomic int64_t look_ns; /* the next */
+    _Atomic int lost;        /* of `active` with lost_ns */
     struct peer *active;
     struct peer *_Atomic peer[];
 };
@@ -89,7 +100,8 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
 
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
-    p->n = tt_connect_begin(&p->card, f->watch->timeout_s, p->fds);
+    p->n = tt_connect_begin(p->card.port, p->card.address, p->card.addresses, f->watch->timeout_s,
+                            p->fds);
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
 }
 
@@ -167,14 +179,35 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
+/* One that left in order, and whose link has broken, has left: whether somebody needed it they know themselves. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
-    if (atomic_load(&p->wanted_ns) < p->since_ns + UNDER_WAY) return;
+    if (!p->lost_ns && atomic_load(&p->wanted_ns) < p->since_ns + UNDER_WAY) return;
     p->state = DONE;
-    if (p->cause == TT_CAUSE_LEFT)
-        tt_common_miss(f->job, f->common, p->rank);
-    else
+    if (p->cause != TT_CAUSE_LEFT)
         tt_job_fail(f->job, p->rank, p->cause, 0);
+    else if (p->lost_ns)
+        tt_common_left(f->job, f->common, p->rank);
+    else
+        tt_common_miss(f->job, f->common, p->rank);
+}
+
+/* The rank itself has said so (notice.h). */
+static void look_for_notice(const struct tt_fabric *f, struct peer *p)
+{
+    int64_t left_ns = atomic_load(&f->common->rank[p->rank].left_ns);
+    if (!left_ns || p->state == ENDED || p->state == DONE) return;
+    end(p, TT_CAUSE_LEFT);
+    p->since_ns = left_ns;
+}
+
+static void give_up_lost(struct tt_fabric *f, struct peer *p)
+{
+    bool ends = p->state == ENDED || p->state == DONE;
+    if (!p->lost_ns || ends || tt_clock_ns() < p->lost_ns + LOST_FOR) return;
+    hang_up(p);
+    p->state = DONE;
+    tt_common_fail(f->job, f->common, p->rank, TT_CAUSE_LOST, 0);
 }
 
 static void look_at(struct tt_fabric *f, struct peer *p)
@@ -184,6 +217,8 @@ static void look_at(struct tt_fabric *f, struct peer *p)
         hang_up(p);
         p->state = DONE;
     }
+    look_for_notice(f, p);
+    give_up_lost(f, p);
     switch (p->state) {
     case ASKED: look_for_card(f, p); break;
     case CONNECTING: look_at_connecting(f, p); break;
@@ -205,12 +240,15 @@ void tt_watch_look(struct tt_fabric *f)
     struct tt_watch *w = f->watch;
     if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
     if (pthread_mutex_trylock(&w->lock) != 0) return;
-    for (struct peer **at = &w->active; *at;) {
-        look_at(f, *at);
-        if ((*at)->state == DONE)
-            *at = (*at)->next;
-        else
-            at = &(*at)->next;
+    tt_machines_hear(f);
+    for (struct peer **at = &w->active, *p; (p = *at) != NULL;) {
+        look_at(f, p);
+        if (p->state != DONE) {
+            at = &p->next;
+            continue;
+        }
+        if (p->lost_ns) atomic_fetch_sub(&w->lost, 1);
+        *at = p->next;
     }
     atomic_store_explicit(&w->look_ns, tt_clock_ns() + LOOK_EVERY, memory_order_relaxed);
     pthread_mutex_unlock(&w->lock);
@@ -259,6 +297,63 @@ void tt_watch(struct tt_fabric *f, int rank)
     if (pthread_mutex_trylock(&w->lock) != 0) return;
     begin_locked(f, rank);
     pthread_mutex_unlock(&w->lock);
+}
+
+/* A link that broke after the end was found out is no news. */
+static void note_lost_locked(struct tt_watch *w, struct peer *p)
+{
+    if (!p || p->lost_ns || p->state == DONE) return;
+    p->lost_ns = tt_clock_ns();
+    atomic_fetch_add(&w->lost, 1);
+    atomic_store_explicit(&w->look_ns, 0, memory_order_relaxed);
+}
+
+bool tt_watch_lost(struct tt_fabric *f, int rank)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || rank == f->me || tt_fabric_shares(f, rank)) return false;
+    pthread_mutex_lock(&w->lock);
+    begin_locked(f, rank);
+    struct peer *p = atomic_load(&w->peer[rank]);
+    note_lost_locked(w, p);
+    pthread_mutex_unlock(&w->lock);
+    return p != NULL;
+}
+
+bool tt_watch_seeks(const struct tt_fabric *f)
+{
+    return f->watch && atomic_load_explicit(&f->watch->lost, memory_order_relaxed) > 0;
+}
+
+/* ---- Telling ---- */
+
+void tt_watch_tell(struct tt_fabric *f, int rank)
+{
+    if (!f->watch || f->job->nodes < 2) return;
+    _Atomic uint32_t *noticed = &f->common->rank[rank].noticed;
+    if (atomic_load(noticed) || tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED) return;
+    const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
+    struct tt_notice notice = {.client = (uint32_t)f->client,
+                               .from = f->me,
+                               .about = rank,
+                               .cause = (int32_t)atomic_load(&fate->cause),
+                               .code = atomic_load(&fate->code)};
+    tt_machines_tell(f, &notice);
+    tt_notice_flush(tt_clock_ns() + TELL_FOR);
+    atomic_store(noticed, 1);
+}
+
+void tt_watch_leave(struct tt_fabric *f)
+{
+    if (!f->watch || f->job->nodes < 2) return;
+    struct tt_notice notice = {
+        .client = (uint32_t)f->client, .from = f->me, .about = f->me, .left = true};
+    tt_machines_hear(f);
+    if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED)
+        tt_watch_tell(f, f->me);
+    else
+        tt_machines_tell(f, &notice);
+    tt_notice_flush(tt_clock_ns() + LEAVE_FOR);
 }
 
 /* ---- Beginning and end ---- */

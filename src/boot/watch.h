@@ -26,6 +26,18 @@ uint16_t tt_watch_port(const struct tt_fabric *f);
  * first time. A rank whose connection ended is given a second for what it sent before; if it is waited for beyond,
  * it is marked failed. */
 void tt_watch(struct tt_fabric *f, int rank);
+/* The network's connection to that rank of another machine has broken. Its process has ended then, which the next looks find
+ * out, or it cannot be reached any more. False: nobody watches here, so the caller has to decide. Any thread. */
+bool tt_watch_lost(struct tt_fabric *f, int rank);
+/* Whether that is still to be found out of some rank: then tt_watch_look is to be called soon. */
+bool tt_watch_seeks(const struct tt_fabric *f);
+
+/* This node knows why that rank failed: the ranks of other machines learn it, too (notice.h). Returns when all that can be
+ * reached have been told, which a broken network delays by a fifth of a second. Any thread. */
+void tt_watch_tell(struct tt_fabric *f, int rank);
+/* This rank leaves the client in order, or failed: the same. */
+void tt_watch_leave(struct tt_fabric *f);
+
 /* Looks after those that are watched, if the last look is 50 ms ago. Any thread, does not block. */
 void tt_watch_look(struct tt_fabric *f);
 

@@ -111,6 +111,22 @@ void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
     fail(job, &common->rank[rank].fate, TT_CAUSE_LEFT, 0);
 }
 
+void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
+                       enum tt_cause cause, int code)
+{
+    switch (cause) {
+    case TT_CAUSE_NONE: return;
+    case TT_CAUSE_LEFT: tt_common_miss(job, common, rank); return;
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: tt_job_fail(job, rank, cause, code); return;
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_ALIKE:
+    case TT_CAUSE_LOST: tt_common_fail(job, common, rank, cause, code); return;
+    }
+}
+
 static uint32_t ranks_here(const struct tt_job_page *job)
 {
     uint32_t n = 0;

@@ -92,6 +92,9 @@ struct tt_member {
     struct tt_fate fate;
     _Atomic int64_t world, mail;
     struct tt_activity_line activity; /* of a rank on this machine */
+    /* When a notice from another node said that it left in order; 0: none did. */
+    _Atomic int64_t left_ns;
+    _Atomic uint32_t noticed; /* this node has told all others that it failed (boot/notice.h) */
 };
 
 /* Why a team does not work any more, by the first rank that found out about any team of the client:

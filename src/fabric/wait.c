@@ -19,6 +19,8 @@
 /* A sleep never lasts longer: what nobody can ring for (a rank that was killed together with the
  * launcher) is noticed by looking. */
 #define SLEEP_MOST_NS 50000000
+/* From one look at the clock to the next. */
+#define YIELDS_TO_CLOCK 64
 /* Of one look to the next, of who sleeps on a network's descriptor. */
 #define DOZE_LEAST_NS 20000
 #define DOZE_MOST_NS 1000000
@@ -150,13 +152,21 @@ static void doze(struct tt_wait *w)
     if (alarm->arm(alarm->arg)) (void)ppoll(&ready, 1, &most, NULL);
 }
 
+/* Where other processes want the processor, thousands of yields last seconds, in which a dead rank is to be noticed. */
+static void look_at_clock(struct tt_wait *w)
+{
+    int64_t now = tt_clock_ns();
+    if (w->yields_ns == 0) w->yields_ns = now;
+    w->slow = now - w->yields_ns > SLEEP_MOST_NS;
+}
+
 void tt_wait_more(struct tt_wait *w)
 {
     if (w->spun < w->patience->spins) {
         w->spun++;
         tt_relax();
     } else if (w->yielded < w->patience->yields || !w->patience->can_sleep) {
-        w->yielded++;
+        if (tt_unlikely(++w->yielded % YIELDS_TO_CLOCK == 0)) look_at_clock(w);
         sched_yield();
     } else if (w->patience->alarm)
         doze(w);

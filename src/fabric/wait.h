@@ -65,6 +65,8 @@ struct tt_wait {
     int64_t until_ns; /* sleeps no longer than this; INT64_MAX: for ever */
     int64_t since_ns; /* dozes on the alarm; 0: not yet */
     int spun, yielded;
+    int64_t yields_ns; /* when it was seen to have yielded often; 0: not yet */
+    bool slow;         /* it has yielded for long, since others use the processor */
     bool announced;
     uint32_t rung;
 };
@@ -97,10 +99,10 @@ static inline bool tt_wait_is_late(const struct tt_wait *w)
     return w->yielded >= w->patience->yields;
 }
 
-/* It sleeps between looks, so that there is time for looking at more. */
+/* It sleeps between looks, or others use the processor, so that there is time for looking at more. */
 static inline bool tt_wait_is_long(const struct tt_wait *w)
 {
-    return w->announced || w->since_ns != 0;
+    return w->announced || w->since_ns != 0 || w->slow;
 }
 
 /* Called each time the waiter has looked in vain; returns to have it look again. */
@@ -112,7 +114,8 @@ static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);
     w->spun = w->yielded = 0;
-    w->since_ns = 0;
+    w->since_ns = w->yields_ns = 0;
+    w->slow = false;
 }
 
 /* TSan knows no fences: the same protocol with a sequentially consistent operation. */

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boot/watch.h"
 #include "msg/region.h"
 
 enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, that no network card is behind */
@@ -187,6 +188,7 @@ static void lost(void *arg, tutti_status status)
     struct tt_peer *peer = arg;
     (void)status;
     struct tt_fabric *f = peer->owner->f;
+    if (tt_watch_lost(f, peer->rank)) return;
     tt_common_fail(f->job, f->common, peer->rank, TT_CAUSE_LOST, 0);
 }
 
@@ -311,16 +313,24 @@ static void sent(void *arg, tutti_status status)
     if (--parcel->on_wire == 0 && parcel->sent) tt_post_finish(parcel->context, parcel);
 }
 
+/* Why there is no way to the rank is found out first: until then its packets wait, and are dropped when it counts as failed. */
+static tutti_status no_way(struct tt_peer *peer, tutti_status status)
+{
+    if (status != TUTTI_ERR_PEER || peer->gone) return status;
+    lost(peer, status);
+    return tt_watch_seeks(peer->owner->f) ? TUTTI_AGAIN : status;
+}
+
 tutti_status tt_wired_send(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                            struct tt_parcel *parcel)
 {
     char head[TT_WIRE_HEAD];
-    TT_TRY(link_up(c, peer));
+    tutti_status status = link_up(c, peer);
+    if (status != TUTTI_OK) return no_way(peer, status);
     size_t n = tt_packet_wire_head(p, c->f->me, c->index, head);
-    tutti_status status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, parcel);
+    status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, parcel);
     if (status == TUTTI_AGAIN) parcel->on_wire++;
-    if (status == TUTTI_ERR_PEER) lost(peer, status);
-    return status == TUTTI_AGAIN ? TUTTI_OK : status;
+    return status == TUTTI_AGAIN ? TUTTI_OK : no_way(peer, status);
 }
 
 /* ---- Advancing ---- */
@@ -335,6 +345,7 @@ void tt_wired_advance(tutti_context *c)
         c->lost_some = false;
         tt_peer_each(c, tt_wired_end_lost);
     }
+    if (tt_unlikely(tt_watch_seeks(c->f))) tt_watch_look(c->f);
     c->events += c->msg->ops->port_advance(c->port);
 }
 

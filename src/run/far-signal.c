@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "boot/watch.h"
 #include "run/remote.h"
 
 /* ---- Posting ---- */
@@ -36,7 +37,8 @@ tutti_status tt_far_post(struct tt_team *t, struct tt_mirror *m, int dispatch, c
 
 void tt_far_lost(struct tt_team *t, int rank)
 {
-    const struct tt_fabric *f = t->fabric;
+    struct tt_fabric *f = t->fabric;
+    if (tt_watch_lost(f, t->job_rank[rank])) return;
     tt_common_fail(f->job, f->common, t->job_rank[rank], TT_CAUSE_LOST, 0);
 }
 

@@ -260,16 +260,9 @@ static void take_message(tutti_context *context, const tutti_message *message,
         keep_for_team(far, &a, message, receive);
 }
 
-/* A process that ended did so for all its clients. */
-static void believe(const struct tt_fabric *f, const struct tt_far_broken *broken)
+static bool is_failed(const struct tt_fabric *f, int rank)
 {
-    enum tt_cause cause = (enum tt_cause)broken->cause;
-    if (cause == TT_CAUSE_LEFT)
-        tt_common_miss(f->job, f->common, broken->rank);
-    else if (cause == TT_CAUSE_SIGNAL || cause == TT_CAUSE_EXIT)
-        tt_job_fail(f->job, broken->rank, cause, broken->code);
-    else if (cause > TT_CAUSE_NONE && cause <= TT_CAUSE_LOST)
-        tt_common_fail(f->job, f->common, broken->rank, cause, broken->code);
+    return tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED;
 }
 
 /* A text so short comes in one piece. */
@@ -287,13 +280,17 @@ static void take_broken(tutti_context *context, const tutti_message *message,
 {
     struct tt_far *far = arg;
     struct tt_far_broken broken;
+    const struct tt_fabric *f = far->f;
     (void)context;
     (void)receive;
     if (message->header_bytes != sizeof broken) return;
     memcpy(&broken, message->header, sizeof broken);
-    if (broken.rank < 0 || broken.rank >= far->f->size || broken.rank == far->f->me) return;
-    take_finding(far->f, message, broken.team);
-    believe(far->f, &broken);
+    if (broken.rank < 0 || broken.rank >= f->size || broken.cause < 0 ||
+        broken.cause > TT_CAUSE_SILENT)
+        return;
+    take_finding(f, message, broken.team);
+    if (is_failed(f, message->rank)) return;
+    tt_common_believe(f->job, f->common, broken.rank, (enum tt_cause)broken.cause, broken.code);
 }
 
 /* ---- Of a client ---- */

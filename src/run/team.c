@@ -262,6 +262,7 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     t->culprit = culprit;
     snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
     if (t->remote && t->far) tt_far_broke(t);
+    if (culprit >= 0) tt_watch_tell(t->fabric, culprit);
 }
 
 /* What is wrong may be another member's doing, which is to hear of it. */
@@ -331,10 +332,14 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    if (state != TT_RANK_FAILED || r == t->me || hear_mismatch(t, t->job_rank[r])) return;
-    tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text, sizeof text);
+    if (state != TT_RANK_FAILED || hear_mismatch(t, t->job_rank[r])) return;
+    const char *mine = r == t->me ? "this rank counts as failed: " : "";
+    int n = snprintf(text, sizeof text, "%s", mine);
+    tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text + n,
+                         sizeof text - (size_t)n);
     add_reason(t, t->job_rank[r], text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
+    tt_watch_tell(t->fabric, t->job_rank[r]);
 }
 
 /* How many things happened. What a team needs to go on may be lacking; what a user's message lacks does not concern it. */

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one is killed and then
-# another, or a host is cut off. Who is left agrees on it, goes on as a smaller team, and comes to the model of an
+# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one is killed (each in turn), or
+# one and then another, or a host is cut off. Who is left agrees on it, goes on as a smaller team, and comes to the model of an
 # undisturbed run; so do those on the wrong side of a cut, who take the others for dead.
 #
 # Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left for the next.
-#     train.sh [kill|cut-last|cut-first]
+#     train.sh [kill|kill-RANK|cut-last|cut-first]
 set -eu
 if [ $# -eq 0 ]; then
-    for what in kill cut-last; do bash "$0" $what; done
+    for what in kill kill-{0..7} cut-last; do bash "$0" "$what"; done
     exec bash "$0" cut-first
 fi
 # shellcheck source-path=SCRIPTDIR disable=SC1091
@@ -70,6 +70,13 @@ case $1 in
         in_host h1 kill -9 "$(cat pid.0)"
         ended 1 h1 '0 of 7' 6
         said 0 '^failed: 6 of 8: going on with 7 ranks'
+        ;;
+    kill-*)
+        rank=${1#kill-}
+        homes=(h1 h1 h1 h1 h2 h2 h3 h4)
+        in_host "${homes[rank]}" kill -9 "$(cat "pid.$rank")"
+        lowest=$((rank == 0))
+        ended $lowest h1 "$rank of 8" 7
         ;;
     cut-last)
         cut h4

@@ -12,6 +12,7 @@
 int rank_number(void)
 {
     const char *text = getenv("TUTTI_RANK");
+    if (!text) text = getenv("PMIX_RANK");
     return text ? atoi(text) : 0;
 }
 

@@ -197,7 +197,7 @@ static void offer(void)
         _exit(0);
     }
     if (read(mine[0], share.name, sizeof share.name) != sizeof share.name) exit(2);
-    tutti_status status = tt_share_take(share.name, 0, tt_clock_ns() + 5000000000, &fd);
+    tutti_status status = tt_share_take(share.name, 0, tt_clock_ns() + 5000000000, &fd, 1);
     judge(status == TUTTI_ERR_BOOT && strstr(tutti_error(), "another user"), "memory of", "nobody");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

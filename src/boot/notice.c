@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sending and taking notices.
+ */
+#include "boot/notice.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "boot/watch-net.h"
+#include "fabric/common.h"
+
+enum {
+    DATA_S = 5,   /* that the kernel waits for the record before it lets anybody accept */
+    DATA_MS = 10, /* that this process waits, where the kernel gave up waiting */
+    LOOK_MS = 1
+};
+
+bool tt_notice_goes(int from, int to, int nodes)
+{
+    unsigned ahead = (unsigned)((to - from + nodes) % nodes), behind = (unsigned)nodes - ahead;
+    if (from == to) return false;
+    return nodes <= TT_NOTICE_ALL || (ahead & (ahead - 1)) == 0 || (behind & (behind - 1)) == 0;
+}
+
+static bool is_rank(const struct tt_job_page *job, int rank)
+{
+    return rank >= 0 && rank < job->size;
+}
+
+void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
+{
+    struct tt_common *common = tt_common_find(job, (int)n->client);
+    if (!common || !is_rank(job, n->from) || !is_rank(job, n->about)) return;
+    if (n->from != n->about && tt_common_state(job, common, n->from) == TT_RANK_FAILED) return;
+    if (n->left)
+        atomic_store(&common->rank[n->about].left_ns, tt_clock_ns());
+    else
+        tt_common_believe(job, common, n->about, (enum tt_cause)n->cause, n->code);
+}
+
+/* ---- Sending ---- */
+
+/* One that is on its way. */
+struct post {
+    struct post *next;
+    int64_t until_ns;
+    int fds[TT_CARD_ADDRESSES], n;
+    uint8_t bytes[TT_NOTICE_BYTES];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct post *first;
+} out = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s)
+{
+    struct post *p = to->port ? tt_alloc(sizeof *p) : NULL;
+    if (!p) return;
+    p->n = tt_connect_begin(to->port, to->address, to->addresses, timeout_s, p->fds);
+    p->until_ns = tt_clock_ns() + timeout_s * INT64_C(1000000000);
+    tt_notice_write(notice, to->token, p->bytes);
+    pthread_mutex_lock(&out.lock);
+    p->next = out.first;
+    out.first = p;
+    pthread_mutex_unlock(&out.lock);
+}
+
+static void give_up(struct post *p)
+{
+    while (p->n > 0) close(p->fds[--p->n]);
+}
+
+/* The record fits into the empty queue of a socket. What closing leaves there the kernel sends. */
+static void hand_over(struct post *p)
+{
+    (void)send(p->fds[0], p->bytes, sizeof p->bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    give_up(p);
+}
+
+/* Whether it is still on its way. */
+static bool move_on(struct post *p)
+{
+    enum tt_connect state = p->n > 0 ? tt_connect_look(p->fds, &p->n) : TT_CONNECT_UNREACHABLE;
+    if (state == TT_CONNECT_UNDER_WAY && tt_clock_ns() < p->until_ns) return true;
+    if (state == TT_CONNECT_UP)
+        hand_over(p);
+    else
+        give_up(p);
+    return false;
+}
+
+bool tt_notice_advance(void)
+{
+    pthread_mutex_lock(&out.lock);
+    for (struct post **at = &out.first, *p; (p = *at) != NULL;) {
+        if (move_on(p)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        tt_free(p);
+    }
+    bool some = out.first != NULL;
+    pthread_mutex_unlock(&out.lock);
+    return some;
+}
+
+void tt_notice_flush(int64_t until_ns)
+{
+    while (tt_notice_advance() && tt_clock_ns() < until_ns) (void)poll(NULL, 0, LOOK_MS);
+}
+
+/* ---- The inbox ---- */
+
+/* Accepting finds only connections whose record is there. */
+tutti_status tt_inbox_open(int *fd)
+{
+    uint16_t port;
+    int seconds = DATA_S;
+    TT_TRY(tt_listener_open(fd, &port));
+    (void)setsockopt(*fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
+    return TUTTI_OK;
+}
+
+uint16_t tt_inbox_port(int fd)
+{
+    return fd < 0 ? 0 : tt_listener_port(fd);
+}
+
+void tt_inbox_of_terms(struct tt_inbox *inbox, const struct tt_terms *terms)
+{
+    *inbox = (struct tt_inbox){
+        .token = terms->token, .port = terms->inbox, .addresses = terms->addresses};
+    memcpy(inbox->address, terms->address, sizeof inbox->address);
+}
+
+static bool read_record(int from, uint64_t token, struct tt_notice *notice)
+{
+    uint8_t bytes[TT_NOTICE_BYTES + 1];
+    struct pollfd p = {.fd = from, .events = POLLIN};
+    if (poll(&p, 1, DATA_MS) <= 0) return false;
+    ssize_t n = recv(from, bytes, sizeof bytes, MSG_DONTWAIT);
+    return n == TT_NOTICE_BYTES && tt_notice_read(notice, token, bytes);
+}
+
+bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice)
+{
+    for (int one; (one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+        bool good = read_record(one, token, notice);
+        close(one);
+        if (good) return true;
+    }
+    return false;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * As much of PMIx as Tutti asks for, without a server: what is put stands in files of a folder, which MINI_PMIX names, and
+ * fences count in one of them. So a job of a few ranks begins in a tenth of the time that mpirun takes (start.c), and hundreds of
+ * jobs can be tried, each with ranks that die. What a real server does differently the tests under mpirun see.
+ */
+#include <fcntl.h>
+#include <pmix.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH = 512, MOST = 65536, WAIT_MS = 60000 };
+
+static const char *folder;
+static int me, size;
+static _Atomic uint32_t *arrived; /* at all fences together */
+static uint32_t fences;           /* of this process */
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void open_count(void)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/arrived", folder);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0) abort();
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) abort();
+    arrived = at;
+    close(fd);
+}
+
+pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_t n)
+{
+    (void)info;
+    (void)n;
+    folder = getenv("MINI_PMIX");
+    me = atoi(getenv("PMIX_RANK"));
+    size = atoi(getenv("MINI_PMIX_SIZE"));
+    open_count();
+    snprintf(proc->nspace, sizeof proc->nspace, "mini");
+    proc->rank = (pmix_rank_t)me;
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t n)
+{
+    (void)info;
+    (void)n;
+    return PMIX_SUCCESS;
+}
+
+/* A name appears with all that stands under it. */
+pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
+{
+    char path[PATH], made[PATH];
+    (void)scope;
+    snprintf(path, sizeof path, "%s/%d.%s", folder, me, key);
+    snprintf(made, sizeof made, "%s/new.%d", folder, me);
+    FILE *to = fopen(made, "w");
+    if (!to) abort();
+    fwrite(value->data.bo.bytes, 1, value->data.bo.size, to);
+    if (fclose(to) != 0 || rename(made, path) != 0) abort();
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Commit(void)
+{
+    return PMIX_SUCCESS;
+}
+
+/* ---- Questions, each answered by a thread ---- */
+
+struct question {
+    char path[PATH];
+    int ms;          /* that it is waited for */
+    uint32_t number; /* of a fence */
+    pmix_value_cbfunc_t got;
+    pmix_op_cbfunc_t met;
+    void *arg;
+};
+
+static void *answer_file(void *arg)
+{
+    struct question *q = arg;
+    static _Thread_local char bytes[MOST];
+    FILE *from = NULL;
+    for (int ms = 0; ms < q->ms && !(from = fopen(q->path, "r")); ms++) nap();
+    if (from) {
+        size_t n = fread(bytes, 1, sizeof bytes, from);
+        fclose(from);
+        pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {bytes, n}};
+        q->got(PMIX_SUCCESS, &value, q->arg);
+    } else
+        q->got(PMIX_ERR_NOT_FOUND, NULL, q->arg);
+    free(q);
+    return NULL;
+}
+
+static void *answer_fence(void *arg)
+{
+    struct question *q = arg;
+    while (atomic_load(arrived) < q->number * (uint32_t)size) nap();
+    q->met(PMIX_SUCCESS, q->arg);
+    free(q);
+    return NULL;
+}
+
+static pmix_status_t ask(const struct question *question, void *(*answer)(void *))
+{
+    pthread_t thread;
+    struct question *q = malloc(sizeof *q);
+    if (!q) abort();
+    *q = *question;
+    if (pthread_create(&thread, NULL, answer, q) != 0) abort();
+    pthread_detach(thread);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_Get_nb(const pmix_proc_t *proc, const char key[], const pmix_info_t info[],
+                          size_t n, pmix_value_cbfunc_t got, void *arg)
+{
+    struct question q = {.ms = WAIT_MS, .got = got, .arg = arg};
+    (void)info;
+    (void)n;
+    if (strcmp(key, PMIX_JOB_SIZE) == 0) {
+        pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = (uint32_t)size};
+        got(PMIX_SUCCESS, &value, arg);
+        return PMIX_SUCCESS;
+    }
+    if (strncmp(key, "tutti.context", 13) == 0) q.ms = 1;
+    snprintf(q.path, sizeof q.path, "%s/%d.%s", folder, (int)proc->rank, key);
+    return ask(&q, answer_file);
+}
+
+pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                            size_t n, pmix_op_cbfunc_t met, void *arg)
+{
+    struct question q = {.number = ++fences, .met = met, .arg = arg};
+    (void)procs;
+    (void)nprocs;
+    (void)info;
+    (void)n;
+    atomic_fetch_add(arrived, 1);
+    return ask(&q, answer_fence);
+}
+
+const char *PMIx_Error_string(pmix_status_t status)
+{
+    return status == PMIX_ERR_NOT_FOUND ? "NOT-FOUND" : "another status";
+}
+
+const char *PMIx_Get_version(void)
+{
+    return "OpenPMIx 4.2.2 (a small one, for tests)";
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The program in docs/recovery.md on two hosts, with 2 ranks and 1, each of which kills itself in turn: the other two say that
+# they have done the work.
+set -eu
+if [ -n "$TUTTI_SANITIZE" ]; then
+    echo 'a program without the sanitizer cannot use a library with it'
+    exit 77
+fi
+if [ $# -eq 0 ]; then
+    for rank in 0 1; do bash "$0" $rank; done
+    exec bash "$0" 2
+fi
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+hosts 2,1
+python3 "$TUTTI_SOURCE/tests/project/documents.py" --program "$TUTTI_SOURCE/docs/recovery.md" >app.c
+"$CC" -I"$TUTTI_SOURCE/include" app.c -o app -L"$TUTTI_BUILD/lib" -ltutti -Wl,-rpath,"$TUTTI_BUILD/lib"
+export TUTTI_FAULT=kill,rank=$1,after=1
+until_lines 1 '^done by 2 ranks$' 60 -n 3 ./app
+if grep -i tutti err; then fail 'a rank complains'; fi
+echo "rank $1 of 3 killed itself: the other two did the work"
