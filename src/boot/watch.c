@@ -57,7 +57,7 @@ struct peer {
     struct peer *next; /* of those not DONE */
 };
 
-/* `lock` is held to begin a watch and to look; entries of `peer` are set once. */
+/* `lock` is held to begin a watch, to look and to tell; entries of `peer` are set once. */
 struct tt_watch {
     pthread_mutex_t lock;
     int timeout_s, listener;
@@ -65,6 +65,7 @@ struct tt_watch {
     _Atomic int64_t look_ns; /* the next */
     _Atomic int lost;        /* of `active` with lost_ns */
     struct peer *active;
+    bool *telling; /* of each rank: a notice is being sent about it */
     struct peer *_Atomic peer[];
 };
 
@@ -327,20 +328,42 @@ bool tt_watch_seeks(const struct tt_fabric *f)
 
 /* ---- Telling ---- */
 
-void tt_watch_tell(struct tt_fabric *f, int rank)
+static void send_notice(struct tt_fabric *f, int rank)
+{
+    const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
+    const struct tt_notice notice = {.client = (uint32_t)f->client,
+                                     .from = f->me,
+                                     .about = rank,
+                                     .cause = (int32_t)atomic_load(&fate->cause),
+                                     .code = atomic_load(&fate->code)};
+    tt_machines_tell(f, &notice);
+}
+
+static bool is_unnoticed(const struct tt_fabric *f, int rank)
+{
+    return tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED &&
+           !atomic_load(&f->common->rank[rank].noticed);
+}
+
+/* That all is sent is said only then. */
+static void tell_locked(struct tt_fabric *f)
+{
+    bool *telling = f->watch->telling, any = false;
+    for (int r = 0; r < f->size; r++) {
+        any |= telling[r] = is_unnoticed(f, r);
+        if (telling[r]) send_notice(f, r);
+    }
+    if (any) tt_notice_flush(tt_clock_ns() + TELL_FOR);
+    for (int r = 0; r < f->size; r++)
+        if (telling[r]) atomic_store(&f->common->rank[r].noticed, 1);
+}
+
+void tt_watch_tell(struct tt_fabric *f)
 {
     if (!f->watch || f->job->nodes < 2) return;
-    _Atomic uint32_t *noticed = &f->common->rank[rank].noticed;
-    if (atomic_load(noticed) || tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED) return;
-    const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
-    struct tt_notice notice = {.client = (uint32_t)f->client,
-                               .from = f->me,
-                               .about = rank,
-                               .cause = (int32_t)atomic_load(&fate->cause),
-                               .code = atomic_load(&fate->code)};
-    tt_machines_tell(f, &notice);
-    tt_notice_flush(tt_clock_ns() + TELL_FOR);
-    atomic_store(noticed, 1);
+    pthread_mutex_lock(&f->watch->lock);
+    tell_locked(f);
+    pthread_mutex_unlock(&f->watch->lock);
 }
 
 void tt_watch_leave(struct tt_fabric *f)
@@ -350,7 +373,7 @@ void tt_watch_leave(struct tt_fabric *f)
         .client = (uint32_t)f->client, .from = f->me, .about = f->me, .left = true};
     tt_machines_hear(f);
     if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED)
-        tt_watch_tell(f, f->me);
+        tt_watch_tell(f);
     else
         tt_machines_tell(f, &notice);
     tt_notice_flush(tt_clock_ns() + LEAVE_FOR);
@@ -361,11 +384,16 @@ void tt_watch_leave(struct tt_fabric *f)
 tutti_status tt_watch_open(struct tt_fabric *f)
 {
     struct tt_watch *w = tt_calloc(1, sizeof *w + (size_t)f->size * sizeof w->peer[0]);
-    if (!w) return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
+    if (w) w->telling = tt_calloc((size_t)f->size, sizeof *w->telling);
+    if (!w || !w->telling) {
+        tt_free(w);
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
+    }
     w->timeout_s = tt_machines_peer_timeout();
     w->listener = -1;
     tutti_status status = f->job->nodes > 1 ? tt_listener_open(&w->listener, &w->port) : TUTTI_OK;
     if (status != TUTTI_OK) {
+        tt_free(w->telling);
         tt_free(w);
         return status;
     }
@@ -391,5 +419,6 @@ void tt_watch_close(struct tt_fabric *f)
         tt_free(p);
     }
     pthread_mutex_destroy(&w->lock);
+    tt_free(w->telling);
     tt_free(w);
 }

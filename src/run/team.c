@@ -262,7 +262,7 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     t->culprit = culprit;
     snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
     if (t->remote && t->far) tt_far_broke(t);
-    if (culprit >= 0) tt_watch_tell(t->fabric, culprit);
+    if (culprit >= 0) tt_watch_tell(t->fabric);
 }
 
 /* What is wrong may be another member's doing, which is to hear of it. */
@@ -339,7 +339,6 @@ static void look_at(struct tt_team *t, int r)
                          sizeof text - (size_t)n);
     add_reason(t, t->job_rank[r], text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
-    tt_watch_tell(t->fabric, t->job_rank[r]);
 }
 
 /* How many things happened. What a team needs to go on may be lacking; what a user's message lacks does not concern it. */
@@ -394,6 +393,7 @@ static void look_for_failed(struct tt_team *t)
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
+    if (first >= 0) tt_watch_tell(t->fabric); /* of those, too, after whom it was broken */
 }
 
 void tt_team_give_up(struct tt_team *t)
