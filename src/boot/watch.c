@@ -180,10 +180,18 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
+/* What a rank sent before it left in order may still be under way by another connection than the link that broke. */
+static bool is_settled(const struct peer *p)
+{
+    int64_t settled_ns = p->since_ns + UNDER_WAY;
+    if (!p->lost_ns) return atomic_load(&p->wanted_ns) >= settled_ns;
+    return p->cause != TT_CAUSE_LEFT || tt_clock_ns() >= settled_ns;
+}
+
 /* One that left in order, and whose link has broken, has left: whether somebody needed it they know themselves. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
-    if (!p->lost_ns && atomic_load(&p->wanted_ns) < p->since_ns + UNDER_WAY) return;
+    if (!is_settled(p)) return;
     p->state = DONE;
     if (p->cause != TT_CAUSE_LEFT)
         tt_job_fail(f->job, p->rank, p->cause, 0);
