@@ -179,10 +179,23 @@ static bool cma_is_wanted(void)
 
 static void say_cma(void)
 {
-    const char *why = cma_is_wanted() ? tt_cma_forbidden() : "TUTTI_CMA=0";
-    if (why)
+    const char *unwanted = cma_is_wanted() ? NULL : "TUTTI_CMA=0";
+    const char *reading = unwanted ? unwanted : tt_cma_forbidden(TT_READS);
+    const char *writing = unwanted ? unwanted : tt_cma_forbidden(TT_WRITES);
+    if (reading && writing)
         whether("CMA", false, "forbidden (%s): data goes through windows in shared memory instead",
-                why);
+                reading);
+    else if (reading)
+        whether(
+            "CMA", false,
+            "reading is forbidden (%s), writing allowed: data goes through windows and rings in "
+            "shared memory instead",
+            reading);
+    else if (writing)
+        whether("CMA", false,
+                "reading is allowed, writing forbidden (%s): messages read, collectives go through "
+                "windows in shared memory instead",
+                writing);
     else
         whether("CMA", true,
                 "allowed: reading 64 KiB of a peer's memory (process_vm_readv) takes %d times as "
@@ -263,7 +276,7 @@ static struct otherwise otherwise_of(const struct tt_known_setting *setting)
     struct otherwise o = {.from = "default"};
     const char *name = setting->name;
     snprintf(o.value, sizeof o.value, "%s", setting->otherwise);
-    if (strcmp(name, "TUTTI_READ_COST") == 0 && cma_is_wanted() && !tt_cma_forbidden()) {
+    if (strcmp(name, "TUTTI_READ_COST") == 0 && cma_is_wanted() && !tt_cma_forbidden(TT_READS)) {
         o.from = "measured";
         snprintf(o.value, sizeof o.value, "%d", tt_cost_alone());
     } else if (strcmp(name, "TUTTI_FILL") == 0) {

@@ -74,7 +74,9 @@ static tutti_status set_up(tutti_client *client)
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
     TT_TRY(tt_agree_open(client->msg, &client->world->run, &client->agree));
-    if (client->fabric.nodes > 1) TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
+    if (!client->fabric.mapped || client->fabric.nodes > 1)
+        TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
+    tt_served_open(client->msg, &client->world->run);
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_far_add(client->far, &client->world->run, 0);
     TT_TRY(tt_boot_meet(&client->fabric));

@@ -325,11 +325,21 @@ static tutti_status come(struct tt_fabric *f)
 
 static void try_all(struct tt_fabric *f)
 {
-    bool refused = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0;
+    int works = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0 ? 0 : TT_ACCESSES;
     take_cost(f);
-    for (int r = 0; r < f->size && !refused && !f->mapped; r++)
-        refused = tt_fabric_shares(f, r) && !tt_cma_works(f->job, r);
-    if (refused) atomic_store(&f->common->no_cma, 1);
+    for (int r = 0; r < f->size && works && !f->mapped; r++)
+        if (tt_fabric_shares(f, r)) works &= tt_cma_works(f->job, r);
+    atomic_fetch_or(&f->common->forbidden, (uint32_t)(TT_ACCESSES & ~works));
+}
+
+/* What some pair of ranks has not is used by none, so that all go the same ways. */
+static void settle_accesses(struct tt_fabric *f)
+{
+    int forbidden = f->mapped ? 0 : (int)atomic_load(&f->common->forbidden);
+    f->reads = !(forbidden & TT_READS);
+    f->writes = !(forbidden & TT_WRITES);
+    f->direct = !forbidden;
+    for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
 static tutti_status meet_here(struct tt_fabric *f)
@@ -344,7 +354,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
     f->patience = tt_patience_for(f->job->arenas, f->cores);
-    f->direct = f->mapped || !atomic_load(&f->common->no_cma);
+    settle_accesses(f);
     f->fences = atomic_load(&f->job->fences);
     return TUTTI_OK;
 }
@@ -355,8 +365,11 @@ static void log_job(const struct tt_fabric *f)
         tt_log("%d ranks on %d machines with %d cores", f->size, f->job->nodes, f->cores);
     else
         tt_log("%d ranks on %d cores", f->size, f->cores);
-    if (!f->direct)
-        tt_log("ranks cannot read each other's memory (CMA): data goes through shared windows");
+    if (!f->reads || !f->writes)
+        tt_log("ranks cannot %s each other's memory (CMA): data goes through shared windows",
+               f->reads    ? "write"
+               : f->writes ? "read"
+                           : "reach into");
     else
         tt_log(
             "reading 64 KiB of another rank takes %d times as long as shared memory by stores, and "

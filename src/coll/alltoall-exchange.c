@@ -8,7 +8,8 @@
  *             [to 1]    [to 2]                round 2 ...
  *
  * Two rounds of signals: the outputs are open, all puts are in place. No receives, so no order can
- * deadlock.
+ * deadlock. Where memory is not shared, or the system forbids to write it, the fabric makes the
+ * puts by messages.
  * Source: CN101114273; docs/plan.md.
  */
 #include "coll/coll-util.h"
@@ -80,10 +81,10 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     const struct tt_algorithm tt_##which##_exchange = {                                            \
         .coll = TT_COLL_##which,                                                                   \
         .name = "exchange",                                                                        \
-        .applies = "one node, direct access",                                                      \
+        .applies = "always",                                                                       \
         .cost = "2 t_s + p (t_s + t_w m)",                                                         \
         .source = "CN101114273",                                                                   \
-        .refuse = tt_refuse_direct,                                                                \
+        .refuse = tt_refuse_never,                                                                 \
         .count = count,                                                                            \
         .build = build,                                                                            \
     }

@@ -49,6 +49,19 @@ static tutti_status map_nodes(struct tt_fabric *f)
     return TUTTI_OK;
 }
 
+static tutti_status note_forbidden(struct tt_fabric *f)
+{
+    if (f->mapped) return TUTTI_OK;
+    f->forbidden = tt_calloc((size_t)f->size, sizeof *f->forbidden);
+    if (f->forbidden) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for what may be done to %d ranks", f->size);
+}
+
+void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses)
+{
+    if (f->forbidden) atomic_fetch_or(&f->forbidden[rank], (unsigned char)accesses);
+}
+
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
 {
     struct tt_job_page *job = tt_segment_page(&seat->segment);
@@ -62,6 +75,8 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .nodes = 1,
                             .mapped = job->threads || job->size == 1,
                             .direct = true,
+                            .reads = true,
+                            .writes = true,
                             .one_kernel = true,
                             .cores = tt_usable_cores(),
                             .eager_most = tt_setting_alike(TT_ALIKE_EAGER),
@@ -69,6 +84,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     f->patience = tt_patience_for(job->arenas, f->cores);
     tt_wait_register(job);
     tutti_status status = map_nodes(f);
+    if (status == TUTTI_OK) status = note_forbidden(f);
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
     if (status == TUTTI_OK) status = tt_trace_wrap(f);
@@ -81,6 +97,8 @@ void tt_fabric_close(struct tt_fabric *f)
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
     tt_free(f->node);
+    tt_free((void *)f->forbidden);
+    f->forbidden = NULL;
     f->node = NULL;
     f->ops = NULL;
 }

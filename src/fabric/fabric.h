@@ -47,10 +47,11 @@ struct tt_traced_call {
     bool blocks;                              /* its caller waits from the start on */
 };
 
-/* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that its
- * owner opened and that stays so during the call; len > 0. They return when the bytes are there.
- * Errors: PEER (its memory is gone), SYSTEM (also: what it gave is no memory), ARG (what this rank
- * gave is none). `self` is the table itself: a wrapper's is the beginning
+/* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that
+ * its owner opened and that stays so during the call; len > 0. They return when the bytes are
+ * there. Errors: PEER (its memory is gone), SYSTEM (also: what it gave is no memory), ARG (what
+ * this rank gave is none), UNSUPPORTED (the system forbids it, from now on: its owner has to be
+ * asked instead). `self` is the table itself: a wrapper's is the beginning
  * of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
@@ -85,6 +86,7 @@ struct tt_fabric {
     int nodes;
     int client; /* the how-manieth of the job, from 0: the same number everywhere is the same client */
     bool direct;        /* read and write work between every pair of ranks */
+    bool reads, writes; /* ... of this machine: the one, the other */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
     int read_cost;      /* struct tt_map's */
     int read_percent;   /* struct tt_cost's, of this machine ... */
@@ -93,6 +95,8 @@ struct tt_fabric {
     bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
     int cores;          /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
+    /* Of each rank: what of TT_ACCESSES was found to be forbidden. NULL: where all is mapped. */
+    _Atomic unsigned char *forbidden;
     struct tt_patience patience;
     struct tt_arena arena;
     struct tt_watch *watch; /* of the peers' processes; NULL: the launcher watches them */
@@ -110,6 +114,18 @@ void tt_fabric_close(struct tt_fabric *f);
 /* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one node. Errors: ARG (it is
  * malformed, or holds not just as many ranks), MEMORY. */
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
+
+/* Ways of reaching into another rank's memory by the system. */
+enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };
+
+/* Whether this way to a rank of this machine works, as far as is known. Any thread. */
+static inline bool tt_fabric_may(const struct tt_fabric *f, int rank, enum tt_access access)
+{
+    return !f->forbidden ||
+           !(atomic_load_explicit(&f->forbidden[rank], memory_order_relaxed) & access);
+}
+/* It does not, from now on. Any thread. */
+void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses);
 
 /* Whether the rank's arena lies in this segment: it is on this machine, whatever `node` says. */
 static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)
@@ -192,10 +208,10 @@ struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
 /* Its times where there are no others: of a thread. */
 int tt_cost_alone(void);
-/* Whether this process can read the memory of rank r of its job: tried on its probe word. */
-bool tt_cma_works(const struct tt_job_page *job, int rank);
-/* What forbids CMA on this machine in words, or NULL if nothing is known to. */
-const char *tt_cma_forbidden(void);
+/* What of TT_ACCESSES this process has to the memory of rank r of its job: tried on its probe word. */
+int tt_cma_works(const struct tt_job_page *job, int rank);
+/* What forbids this access on this machine in words, or NULL if nothing is known to. */
+const char *tt_cma_forbidden(enum tt_access access);
 
 extern const struct tt_fabric_ops tt_fabric_self, tt_fabric_thread, tt_fabric_shm;
 

@@ -112,8 +112,8 @@ struct tt_common {
     _Atomic uint32_t gone; /* ranks of this machine that have left it for good */
     _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that came ... */
     _Atomic uint32_t ready;                    /* ... and have tried what works here */
-    _Atomic uint32_t no_cma;                   /* some rank cannot read some other's memory */
-    _Atomic uint32_t settled;                  /* ... and know what reading costs: ... */
+    _Atomic uint32_t forbidden; /* what of TT_ACCESSES some rank has not to some other's memory */
+    _Atomic uint32_t settled;   /* ... and know what reading costs: ... */
     _Atomic int64_t block, taking_stored, taking_streamed; /* fabric.h; block 0: none */
     _Atomic int32_t read_cost, read_percent, streams;
     _Atomic int64_t called_ns; /* when a rank of this machine last called the roll; 0: never */

@@ -2,8 +2,13 @@
  *
  * Ranks that are processes of one machine: memory outside the segment is read and written by
  * process_vm_readv and process_vm_writev (CMA: cross memory attach), one copy and no set-up. The
- * kernel asks the same right for it as for a debugger; containers and Yama may refuse it. So it is
- * tried between every pair at the start (boot), and used only if all can.
+ * kernel asks the same right for it as for a debugger; containers and Yama may refuse it, or one of
+ * the two. So both are tried between every pair at the start (boot), and plans count on them only
+ * if all pairs have both.
+ *
+ * A process may lose that right later (prctl: PR_SET_DUMPABLE, a filter of system calls). Plans do
+ * not change then, which would have to be agreed on. Whoever is refused notes it, and asks the
+ * owner from then on (run/served.c, msg): the same bytes, moved by messages.
  */
 #include "fabric/fabric.h"
 
@@ -46,6 +51,20 @@ static tutti_status bad_address(int rank, char *here, bool written, uint64_t the
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }
 
+static bool is_refusal(int error)
+{
+    return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access)
+{
+    if (tt_fabric_may(f, rank, access) && tt_log_on(TT_LOG_fabric))
+        tt_log("the system does not let rank %d %s the memory of rank %d any more: %s", f->me,
+               access == TT_READS ? "read" : "write", rank, strerror(errno));
+    tt_fabric_forbid(f, rank, access);
+    return TUTTI_ERR_UNSUPPORTED;
+}
+
 /* The kernel sees before the launcher does that a process is gone, so its word is waited for; and one
  * that failed for another's sake may have freed what it had opened. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
@@ -68,9 +87,11 @@ static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t th
 }
 
 /* The kernel moves at most MAX_RW_COUNT bytes a call, and less when a page is missing. */
-static tutti_status move(struct tt_fabric *f, cma_fn *fn, int rank, char *here, tt_address there,
-                         int64_t len)
+static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, char *here,
+                         tt_address there, int64_t len)
 {
+    cma_fn *fn = access == TT_READS ? process_vm_readv : process_vm_writev;
+    if (!tt_fabric_may(f, rank, access)) return TUTTI_ERR_UNSUPPORTED;
     pid_t pid = atomic_load_explicit(&f->job->rank[rank].pid, memory_order_relaxed);
     while (len > 0) {
         struct iovec mine = {here, (size_t)len};
@@ -78,9 +99,10 @@ static tutti_status move(struct tt_fabric *f, cma_fn *fn, int rank, char *here, 
         ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
         if (n <= 0) {
             if (n < 0 && errno == EINTR) continue;
-            bool written = fn == process_vm_readv, bad = n < 0 && errno == EFAULT;
+            if (n < 0 && is_refusal(errno)) return refused(f, rank, access);
+            bool bad = n < 0 && errno == EFAULT;
             if (bad && tt_common_first_failed(f->job, f->common) < 0)
-                return bad_address(rank, here, written, there, len);
+                return bad_address(rank, here, access == TT_READS, there, len);
             return lost(f, rank, len, there);
         }
         here += n;
@@ -94,43 +116,58 @@ static tutti_status read_there(const struct tt_fabric_ops *self, struct tt_fabri
                                void *to, tt_address from, int64_t len)
 {
     (void)self;
-    return move(f, process_vm_readv, rank, to, from, len);
+    return move(f, TT_READS, rank, to, from, len);
 }
 
 static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
                                 tt_address to, const void *from, int64_t len)
 {
     (void)self;
-    return move(f, process_vm_writev, rank, (char *)(uintptr_t)from, to, len);
+    return move(f, TT_WRITES, rank, (char *)(uintptr_t)from, to, len);
 }
 
 const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
-bool tt_cma_works(const struct tt_job_page *job, int rank)
+/* What is written is what is there: so peers may do it at the same time. */
+int tt_cma_works(const struct tt_job_page *job, int rank)
 {
     uint64_t word = 0;
     const struct tt_job_rank *r = &job->rank[rank];
+    pid_t pid = atomic_load(&r->pid);
     struct iovec mine = {&word, sizeof word};
     struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
-    return process_vm_readv(atomic_load(&r->pid), &mine, 1, &its, 1, 0) == sizeof word &&
-           word == TT_JOB_MAGIC;
+    bool reads = process_vm_readv(pid, &mine, 1, &its, 1, 0) == sizeof word && word == TT_JOB_MAGIC;
+    word = TT_JOB_MAGIC;
+    bool writes = process_vm_writev(pid, &mine, 1, &its, 1, 0) == sizeof word;
+    return (reads ? TT_READS : 0) | (writes ? TT_WRITES : 0);
 }
 
-const char *tt_cma_forbidden(void)
+/* Of Yama; 0: it allows. */
+static int forbidding_scope(void)
 {
-    static char text[128];
     int scope = 0;
-    uint64_t word = TT_JOB_MAGIC, copy = 0;
-    struct iovec to = {&copy, sizeof copy}, from = {&word, sizeof word};
-    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof word) {
-        snprintf(text, sizeof text, "process_vm_readv: %s", strerror(errno));
-        return text;
-    }
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
     if (file && fscanf(file, "%d", &scope) != 1) scope = 0;
     if (file) fclose(file);
-    if (scope < 2) return NULL;
-    snprintf(text, sizeof text, "kernel.yama.ptrace_scope is %d", scope);
+    return scope < 2 ? 0 : scope;
+}
+
+const char *tt_cma_forbidden(enum tt_access access)
+{
+    static char texts[2][128];
+    uint64_t word = TT_JOB_MAGIC, copy = 0;
+    struct iovec mine = {&copy, sizeof copy}, its = {&word, sizeof word};
+    bool reads = access == TT_READS;
+    char *text = texts[reads];
+    ssize_t n = reads ? process_vm_readv(getpid(), &mine, 1, &its, 1, 0)
+                      : process_vm_writev(getpid(), &mine, 1, &its, 1, 0);
+    int error = errno, scope = forbidding_scope();
+    if (n == sizeof word && scope == 0) return NULL;
+    if (n != sizeof word)
+        snprintf(text, sizeof texts[0], "process_vm_%s: %s", reads ? "readv" : "writev",
+                 strerror(error));
+    else
+        snprintf(text, sizeof texts[0], "kernel.yama.ptrace_scope is %d", scope);
     return text;
 }

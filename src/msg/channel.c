@@ -19,7 +19,7 @@ void tt_end_post(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, 
                  int64_t len)
 {
     *m = (struct tt_message){.at = memory, .left = len};
-    m->rendezvous = len > f->eager_most && f->direct;
+    m->rendezvous = len > f->eager_most && f->reads;
     if (end->last)
         end->last->next = m;
     else
@@ -150,16 +150,30 @@ static tutti_status take_length(struct tt_end *end, struct tt_message *m)
                    (unsigned long long)length, end->peer, (long long)m->left);
 }
 
+/* AGAIN: it has to be asked for, and comes otherwise. Its address stays in the ring until then, for
+ * the sender goes by that. */
+static tutti_status ask_for(struct tt_end *end, struct tt_message *m, tt_address from)
+{
+    m->asked_for = true;
+    m->lacking = 1;
+    m->from = from;
+    end->position -= WORD;
+    return TUTTI_AGAIN;
+}
+
 static tutti_status take_address(struct tt_fabric *f, struct tt_end *end, struct tt_message *m)
 {
+    tutti_status status = TUTTI_OK;
+    if (m->lacking) return TUTTI_AGAIN;
     tt_address from = take_word(end);
     const void *near = tt_fabric_reach(f, from);
     if (near)
         tt_memcpy(m->at, near, (size_t)m->left);
-    else
-        TT_TRY(tt_fabric_read(f, end->peer, m->at, from, m->left));
-    m->left = 0;
-    return TUTTI_OK;
+    else if (!m->asked_for)
+        status = tt_fabric_read(f, end->peer, m->at, from, m->left);
+    if (status == TUTTI_ERR_UNSUPPORTED) return ask_for(end, m, from);
+    if (status == TUTTI_OK) m->left = 0;
+    return status;
 }
 
 static tutti_status advance_recv(struct tt_fabric *f, struct tt_end *end)
@@ -175,7 +189,9 @@ static tutti_status advance_recv(struct tt_fabric *f, struct tt_end *end)
         }
         if (m->rendezvous) {
             if (head == end->position) break;
-            TT_TRY(take_address(f, end, m));
+            tutti_status status = take_address(f, end, m);
+            if (status == TUTTI_AGAIN) break;
+            if (status != TUTTI_OK) return status;
         } else {
             move_piece(end, m, (int64_t)(head - end->position));
             if (m->left) break;

@@ -12,7 +12,9 @@
  *   rendezvous   the address goes through the ring, the receiver reads from there, and the send is
  *                complete when the receiver has gone past it
  *
- * Which of the two depends on the length and the fabric alone, so both sides know.
+ * Which of the two depends on the length and the fabric alone, so both sides know. Where the system
+ * forbids the receiver to read after all, the plan stays the same: it has the bytes sent
+ * (run/served.c).
  *
  * Why it is right: `head` is written by the sender only and `tail` by the receiver only, both with
  * release after the bytes they speak of were written or read, and read by the other with acquire; the
@@ -32,6 +34,11 @@ struct tt_message {
     bool rendezvous;
     bool headed; /* the length has gone, or come */
     bool complete;
+    /* Receiver, where the system forbids reading: whoever owns the end asks the sender for what
+     * lies at `from`, sets that to 0, and `lacking` when it is there. */
+    bool asked_for;
+    int lacking;
+    tt_address from;
 };
 
 struct tt_ring {

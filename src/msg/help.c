@@ -82,7 +82,8 @@ static bool is_of_use(const tutti_context *c)
 bool tt_help_wanted(const tutti_context *c, const struct tutti_pending *r)
 {
     const struct tt_fabric *f = c->f;
-    bool kernel = f->direct && r->take > c->msg->rings_most && !tt_fabric_reach(f, r->address);
+    bool writes = f->writes && tt_fabric_may(f, r->peer->rank, TT_READS);
+    bool kernel = writes && r->take > c->msg->rings_most && !tt_fabric_reach(f, r->address);
     return kernel && r->take >= LEAST && r->take <= MOST && r->peer->shares &&
            r->peer->rank != f->me && is_of_use(c);
 }
@@ -179,7 +180,7 @@ static void count(tutti_context *c, struct tt_op *op, tutti_status status)
     struct tutti_pending *r = op->receipt;
     op->flows++;
     atomic_store_explicit(&helped(r)->end, r->pieces.n - op->flows, memory_order_relaxed);
-    tt_pull_piece_ended(c, r, status);
+    if (status != TUTTI_AGAIN) tt_pull_piece_ended(c, r, status); /* else its answer ends it */
 }
 
 /* Pieces that the origin has claimed and not told of. */
@@ -261,8 +262,8 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
 {
     const struct tt_fabric *f = c->f;
     const struct tt_op *op = tt_op_find(c, p->arg[0], peer);
-    bool kernel = f->direct && !f->mapped && peer->shares && peer->rank != f->me &&
-                  !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
+    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !f->mapped && peer->shares &&
+                  peer->rank != f->me && !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
     return kernel && op && op->kind == TT_OP_LONG && peer->out.ring && p->arg[2] > 0 &&
            p->arg[2] <= (uint64_t)tt_min(MOST, op->bytes) && piece_of(p) > 0 &&
            serial_of(p->arg[4]) != 0 && seat_of(p) < TT_SEATS;

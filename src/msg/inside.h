@@ -170,6 +170,8 @@ struct tt_msg {
     bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
     bool keys;   /* it reaches into memory by itself */
     int helped; /* TUTTI_HELP: whether origins help to move long messages (help.h); -1: where that is of use */
+    tt_opened_fn *opened; /* whether memory may be touched that is in no region ... */
+    void *opened_arg;
     bool leaving; /* what comes is dropped, what is posted not done */
     bool parting; /* links are closed */
     struct tt_shared_pulls pulls;
@@ -245,7 +247,7 @@ void tt_leave(tutti_context *context);
  * kernel. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
-    return !f->direct || f->read_cost > 1;
+    return !f->reads || f->read_cost > 1;
 }
 
 /* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0 before: the argument's fault, on
@@ -369,6 +371,8 @@ void tt_leave_heard(tutti_context *context, int rank);
 
 /* ---- Regions (region.c) ---- */
 
+/* In place of a region's id: the offset is an address of what a collective has opened here. */
+#define TT_REGION_OPENED UINT64_MAX
 /* Bytes [offset, offset + bytes) of this client's region; NULL: there are none such. */
 char *tt_region_find(struct tt_msg *msg, uint64_t region, uint64_t offset, uint64_t bytes);
 

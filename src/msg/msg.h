@@ -83,6 +83,16 @@ tutti_status tt_msg_get(tutti_context *context, tutti_endpoint *owner, void *to,
 tutti_status tt_msg_put(tutti_context *context, tutti_endpoint *owner, const void *from,
                         const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                         void *arg);
+/* The same by messages alone, of memory at `address` of the owner, which has to be open there: else
+ * ARG. */
+tutti_status tt_msg_get_at(tutti_context *context, tutti_endpoint *owner, void *to,
+                           uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
+tutti_status tt_msg_put_at(tutti_context *context, tutti_endpoint *owner, const void *from,
+                           uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
+/* Says whether peers may touch this memory now: of what they ask so. Asked by who advances context
+ * 0. */
+typedef bool tt_opened_fn(void *arg, uint64_t address, uint64_t bytes);
+void tt_msg_opened(struct tt_msg *msg, tt_opened_fn *fn, void *arg);
 tutti_status tt_msg_fence(tutti_context *context, tutti_endpoint *to, tutti_done_fn *done,
                           void *arg);
 

@@ -64,15 +64,18 @@ static tutti_status move(const struct transfer *t)
                                             t->key.memory + (uint64_t)t->offset, t->here);
         if (status != TUTTI_ERR_UNSUPPORTED) return status;
     }
-    bool reached = t->peer->shares && (f->direct || tt_fabric_reach(f, t->key.address));
-    return reached ? by_fabric(t) : by_messages(t);
+    bool may = tt_fabric_may(f, t->peer->rank, t->put ? TT_WRITES : TT_READS);
+    bool reached = t->peer->shares && (may || tt_fabric_reach(f, t->key.address));
+    tutti_status status = reached ? by_fabric(t) : TUTTI_ERR_UNSUPPORTED;
+    return status == TUTTI_ERR_UNSUPPORTED ? by_messages(t) : status;
 }
 
-static tutti_status begin(struct transfer *t, const tutti_endpoint *owner, const tutti_key *key,
-                          tutti_done_fn *done, void *arg)
+typedef tutti_status move_fn(const struct transfer *t);
+
+static tutti_status begin_by(struct transfer *t, move_fn *by, const tutti_endpoint *owner,
+                             tutti_done_fn *done, void *arg)
 {
     tutti_context *c = t->context;
-    TT_TRY(tt_region_open(c->msg, key, owner->rank, t->offset, t->bytes, &t->key));
     TT_TRY(tt_send_peer(c, owner, &t->peer));
     t->op = tt_op_new(c, t->put ? TT_OP_PUT : TT_OP_GET, t->peer);
     if (!t->op) return TUTTI_ERR_MEMORY;
@@ -80,12 +83,45 @@ static tutti_status begin(struct transfer *t, const tutti_endpoint *owner, const
     t->op->arg = arg;
     t->op->to = t->here;
     t->op->bytes = t->op->left = t->bytes;
-    tutti_status status = move(t);
+    tutti_status status = by(t);
     if (status == TUTTI_OK)
         tt_op_end(c, t->op, TUTTI_OK);
     else if (status != TUTTI_AGAIN)
         tt_op_free(c, t->op);
     return status == TUTTI_AGAIN ? TUTTI_OK : status;
+}
+
+static tutti_status begin(struct transfer *t, const tutti_endpoint *owner, const tutti_key *key,
+                          tutti_done_fn *done, void *arg)
+{
+    tutti_context *c = t->context;
+    TT_TRY(tt_region_open(c->msg, key, owner->rank, t->offset, t->bytes, &t->key));
+    return begin_by(t, move, owner, done, arg);
+}
+
+static tutti_status begin_at(struct transfer *t, tutti_endpoint *owner, uint64_t address,
+                             tutti_done_fn *done, void *arg)
+{
+    t->key.region = TT_REGION_OPENED;
+    t->offset = (int64_t)address;
+    tt_enter(t->context);
+    tutti_status status = begin_by(t, by_messages, owner, done, arg);
+    tt_leave(t->context);
+    return status;
+}
+
+tutti_status tt_msg_get_at(tutti_context *c, tutti_endpoint *owner, void *to, uint64_t address,
+                           int64_t bytes, tutti_done_fn *done, void *arg)
+{
+    struct transfer t = {.context = c, .here = to, .bytes = bytes};
+    return begin_at(&t, owner, address, done, arg);
+}
+
+tutti_status tt_msg_put_at(tutti_context *c, tutti_endpoint *owner, const void *from,
+                           uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg)
+{
+    struct transfer t = {.context = c, .here = (char *)from, .bytes = bytes, .put = true};
+    return begin_at(&t, owner, address, done, arg);
 }
 
 tutti_status tt_msg_get(tutti_context *c, tutti_endpoint *owner, void *to, const tutti_key *key,

@@ -213,7 +213,7 @@ static const void *reach(const struct tt_fabric *f, const struct tutti_pending *
 static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
     if (!r->peer->shares) return r->key_bytes == 0;
-    return !c->f->direct && !reach(c->f, r, r->address);
+    return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
 /* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the ring, made by two processors
@@ -249,7 +249,9 @@ static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t
         tt_memcpy(r->to + begin, near, (size_t)bytes);
         return TUTTI_OK;
     }
-    return asks(c, r) ? ask(c, r, begin, bytes) : by_kernel(c, r, begin, bytes);
+    tutti_status status = asks(c, r) ? TUTTI_ERR_UNSUPPORTED : by_kernel(c, r, begin, bytes);
+    bool asked = status == TUTTI_ERR_UNSUPPORTED && c == r->context;
+    return asked ? ask(c, r, begin, bytes) : status;
 }
 
 tutti_status tt_pull_read(tutti_context *c, struct tutti_pending *r, int piece)

@@ -179,6 +179,12 @@ tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int 
     return TUTTI_OK;
 }
 
+void tt_msg_opened(struct tt_msg *msg, tt_opened_fn *fn, void *arg)
+{
+    msg->opened = fn;
+    msg->opened_arg = arg;
+}
+
 static bool holds(const tutti_region *region, uint64_t offset, uint64_t bytes)
 {
     return bytes <= region->bytes && offset <= region->bytes - bytes;
@@ -187,6 +193,10 @@ static bool holds(const tutti_region *region, uint64_t offset, uint64_t bytes)
 char *tt_region_find(struct tt_msg *msg, uint64_t id, uint64_t offset, uint64_t bytes)
 {
     char *found = NULL;
+    if (id == TT_REGION_OPENED) {
+        bool open = msg->opened && msg->opened(msg->opened_arg, offset, bytes);
+        return open ? (char *)(uintptr_t)offset : NULL;
+    }
     pthread_mutex_lock(&msg->region_lock);
     for (tutti_region *region = msg->regions; region; region = region->next)
         if (region->id == id && holds(region, offset, bytes)) found = region->memory + offset;

@@ -118,6 +118,14 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     return TUTTI_OK;
 }
 
+bool tt_access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
+{
+    struct place p;
+    if (r->rank == TT_SELF || r->buf == TT_WIN || locate(exec, r, len, &p) != TUTTI_OK)
+        return false;
+    return !p.near && !tt_fabric_may(exec->team->fabric, p.job_rank, TT_READS);
+}
+
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
     struct place p;
@@ -250,12 +258,14 @@ static tutti_status reduce_far(struct tt_exec *exec, char *to, const struct plac
         for (int i = 0; i < k; i++) {
             at[i] = from[i].near ? from[i].near + done : bounce;
             if (from[i].near) continue;
+            exec->resume = done;
             TT_TRY(tt_fabric_read(t->fabric, from[i].job_rank, bounce, from[i].far + (uint64_t)done,
                                   n));
             bounce += tt_round_up(n, TT_LINE);
         }
         reduce_here(exec, to + done, at, k, n);
     }
+    exec->resume = 0;
     return TUTTI_OK;
 }
 

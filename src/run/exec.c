@@ -87,7 +87,8 @@ void tt_exec_free(struct tt_exec *exec)
 {
     if (!exec) return;
     tt_assert(exec->state == TT_EXEC_IDLE);
-    if (exec->team->remote) tt_far_forget(exec);
+    if (exec->abroad) tt_far_forget(exec);
+    if (!exec->team->remote) tt_free(exec->abroad);
     if (exec->tmp_offset >= 0)
         tt_arena_free(&exec->team->fabric->arena, exec->tmp_offset);
     else
@@ -255,7 +256,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
 {
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
-    if (t->remote && tt_far_fail(exec)) return; /* and again at the next look */
+    if (exec->abroad && tt_far_fail(exec)) return; /* and again at the next look */
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;
     for (int s = 0; s < TT_SLOTS; s++)
@@ -347,7 +348,7 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
         if (lane_waits_for(exec, &exec->lane[i]) == rank) return true;
     for (const struct tt_end *end = exec->ends; end; end = end->next)
         if (end->first && end->peer == t->job_rank[rank]) return true;
-    return t->remote && tt_team_is_far(t, rank) && tt_far_waits_for(exec, rank);
+    return exec->abroad && tt_far_waits_for(exec, rank);
 }
 
 /* Another number after each step of a lane, but for those within a generated exchange; never 0. */

@@ -21,10 +21,11 @@ struct tt_lane_run {
     struct tt_message *messages; /* TT_IN_FLIGHT for each id */
     bool has_step, ended;
     struct tt_fetch *fetch; /* operands of its step that are got from other nodes */
+    int64_t resume;   /* bytes of its reduction that were done before an operand was refused */
     int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
-/* Of an exec whose team has members on other nodes. */
+/* Of an exec whose team has members on other nodes, or on this one whose memory the system forbids. */
 struct tt_transfer;
 struct tt_abroad {
     struct tt_transfer *moving; /* under way */
@@ -57,12 +58,14 @@ struct tt_exec {
     bool traced, plain; /* plain: its steps need nothing but to be done, neither traced nor sent */
     bool blocks;        /* its callers wait from the start on; for traces only */
     bool pairs;         /* an alltoallv: what each two say of each other is compared */
+    bool served;        /* the system refused it something: members are asked (served.c) */
+    int64_t resume;     /* of a reduction that was refused: struct tt_lane_run's */
     struct tt_line *line;
     tt_reduce_fn *reduce;     /* of the plan's type and operation; NULL for user-defined ones */
     int64_t tmp_offset;       /* of TMP in the segment; -1: private */
     struct tt_end *ends;      /* with messages under way */
     struct tt_exec *next;     /* in the queue */
-    struct tt_abroad *abroad; /* NULL: the team is on one node */
+    struct tt_abroad *abroad; /* NULL: the team is on one node, and nothing was refused */
     struct tt_lane_run lane[];
 };
 
@@ -110,7 +113,8 @@ void tt_traced_begin(struct tt_exec *exec);
 void tt_traced_wait(struct tt_exec *exec);
 void tt_traced_end(struct tt_exec *exec);
 
-/* ---- Of access.c: the ranges. range[0] is the destination. ---- */
+/* ---- Of access.c: the ranges. range[0] is the destination. ---- Errors: those of the fabric.
+ * UNSUPPORTED: the system forbids it; exec->resume says from where on. */
 
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
@@ -125,6 +129,8 @@ tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r,
 /* Where byte `done` of a range lies in it, and how many of those that are left follow without a gap. */
 int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
                       int64_t left, int64_t *run);
+/* Whether a range of another rank of this node can be got neither by loads nor by the system. */
+bool tt_access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 /* Whether a range of another rank is reached by loads and stores, which no fabric sees. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 

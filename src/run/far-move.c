@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Data to and from members on other nodes: messages, puts and gets, and operands that lie there.
+ * Puts, gets and operands likewise where a member of this node is asked, since the system forbids
+ * to reach into its memory (served.c).
  */
 #include <string.h>
 
@@ -16,7 +18,7 @@ static void failed(struct tt_transfer *x, tutti_status status)
     if (status != TUTTI_ERR_PEER)
         tt_team_break(t, tt_fail(status, "%lld bytes to or from rank %d could not be moved",
                                  (long long)x->len, who));
-    else if (tt_far_has_left(t, x->peer) ||
+    else if ((tt_team_is_far(t, x->peer) && tt_far_has_left(t, x->peer)) ||
              tt_common_state(t->fabric->job, t->fabric->common, who) == TT_RANK_LEFT)
         tt_common_miss(t->fabric->job, t->fabric->common, who);
     else
@@ -51,7 +53,7 @@ void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
 }
 
 /* What came of the attempt to start it. The error stays as it was told; that a rank is gone is told otherwise. */
-static tutti_status started(struct tt_transfer *x, tutti_status status)
+tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
     if (is_closed(x, status)) return TUTTI_OK;
@@ -155,8 +157,8 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, const struct tt_tran
     return NULL;
 }
 
-static struct tt_transfer *begin(struct tt_exec *exec, struct tt_message *m, int peer, char *at,
-                                 int64_t len)
+struct tt_transfer *tt_transfer_begin(struct tt_exec *exec, struct tt_message *m, int peer,
+                                      char *at, int64_t len)
 {
     struct tt_transfer *x = tt_transfer_new(exec->team->far);
     if (!x) {
@@ -176,7 +178,8 @@ static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct
 {
     struct tt_mirror *m = tt_mirror_of(exec->team, s->peer);
     if (!m) return tt_fail(TUTTI_ERR_MEMORY, "no memory to receive from rank %d", s->peer);
-    struct tt_transfer *x = begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
+    struct tt_transfer *x =
+        tt_transfer_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     x->takes = x->posted = true;
     x->lane = lane;
@@ -201,7 +204,8 @@ static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct
     struct tt_far_packet packet;
     struct tt_team *t = exec->team;
     TT_TRY(tt_far_may_send(exec, s->peer, &m));
-    struct tt_transfer *x = begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
+    struct tt_transfer *x =
+        tt_transfer_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     *message = (struct tt_message){.left = 1};
     tutti_send send = {.to = m->to,
@@ -216,7 +220,7 @@ static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct
     packet.head.lane = (uint8_t)lane;
     x->counts = true;
     t->far->under_way++;
-    return started(x, tt_msg_send(t->far->context, &send));
+    return tt_transfer_started(x, tt_msg_send(t->far->context, &send));
 }
 
 /* ---- Puts and gets ---- */
@@ -226,38 +230,51 @@ struct way {
     struct tt_exec *exec;
     struct tt_message *message; /* or ... */
     int *left;                  /* ... what counts its pieces */
-    const struct tt_mirror *m;
-    const tutti_key *key;
-    int64_t offset; /* in the region */
+    int peer;
+    tutti_endpoint *to;
+    const tutti_key *key; /* NULL: of this node ... */
+    int64_t offset;       /* in the region; ... an address there */
     char *here;
     bool put;
 };
 
+static tutti_status move_piece(const struct way *w, tutti_context *c, struct tt_transfer *x,
+                               int64_t there)
+{
+    if (!w->key && w->put)
+        return tt_msg_put_at(c, w->to, x->at, (uint64_t)there, x->len, tt_far_moved, x);
+    if (!w->key) return tt_msg_get_at(c, w->to, x->at, (uint64_t)there, x->len, tt_far_moved, x);
+    return w->put ? tt_msg_put(c, w->to, x->at, w->key, there, x->len, tt_far_moved, x)
+                  : tt_msg_get(c, w->to, x->at, w->key, there, x->len, tt_far_moved, x);
+}
+
 static tutti_status start_piece(const struct way *w, int64_t there, int64_t here, int64_t n)
 {
     struct tt_far *far = w->exec->team->far;
-    struct tt_transfer *x = begin(w->exec, w->message, w->m->rank, w->here + here, n);
+    struct tt_transfer *x = tt_transfer_begin(w->exec, w->message, w->peer, w->here + here, n);
     if (!x) return TUTTI_ERR_MEMORY;
     x->takes = !w->put;
     x->opened = true;
     x->left = w->left;
     if (w->message) w->message->left++;
     if (w->left) ++*w->left;
-    tutti_status status = w->put ? tt_msg_put(far->context, w->m->to, x->at, w->key,
-                                              w->offset + there, n, tt_far_moved, x)
-                                 : tt_msg_get(far->context, w->m->to, x->at, w->key,
-                                              w->offset + there, n, tt_far_moved, x);
-    return started(x, status);
+    return tt_transfer_started(x, move_piece(w, far->context, x, w->offset + there));
 }
 
-/* The far range is checked against what its owner opened for me. */
+/* The range is checked against what its owner opened for me. */
 static tutti_status find_way(struct way *w, const struct tt_range *far, int64_t len)
 {
     struct tt_exec *exec = w->exec;
     tt_address address;
     TT_TRY(tt_access_far(exec, far, len, &address));
-    w->m = exec->team->remote->mirror[far->rank];
-    const struct tt_far_opening *o = w->m->opening[exec->slot];
+    w->peer = far->rank;
+    if (!tt_team_is_far(exec->team, far->rank)) {
+        w->offset = (int64_t)address;
+        return tt_msg_endpoint(exec->team->far->msg, exec->team->job_rank[far->rank], 0, &w->to);
+    }
+    const struct tt_mirror *m = exec->team->remote->mirror[far->rank];
+    const struct tt_far_opening *o = m->opening[exec->slot];
+    w->to = m->to;
     w->offset = (int64_t)(address - TT_FAR_ADDRESS);
     w->key = &o->key[__builtin_popcount(o->keyed & ((1u << far->buf) - 1))];
     return TUTTI_OK;
@@ -308,23 +325,29 @@ struct tt_fetch {
     struct tt_range range[]; /* of the step, as they are here */
 };
 
-static bool is_far(const struct tt_exec *exec, const struct tt_range *r)
+static bool is_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
-    return r->rank != TT_SELF && tt_team_is_far(exec->team, r->rank);
+    if (r->rank == TT_SELF) return false;
+    return tt_team_is_far(exec->team, r->rank) ||
+           (exec->served && tt_access_is_forbidden(exec, r, len));
 }
 
+/* From byte `done` of the step on; then its ranges have no gaps. */
 static tutti_status start_fetch(struct tt_exec *exec, struct tt_fetch *fetch,
-                                const struct tt_plain *s)
+                                const struct tt_plain *s, int64_t done)
 {
-    int64_t at = 0;
+    int64_t at = 0, len = s->len - done;
     for (uint32_t i = 0; i < s->nops; i++) {
-        fetch->range[i] = s->range[i];
-        if (!is_far(exec, &s->range[i])) continue;
+        struct tt_range range = s->range[i];
+        bool far = is_far(exec, &range, s->len);
+        range.off += done;
+        fetch->range[i] = range;
+        if (!far) continue;
         struct way w = {.exec = exec, .left = &fetch->left, .here = fetch->memory + at};
         fetch->range[i] = (struct tt_range){.off = at, .rank = TT_SELF, .buf = TT_FETCHED};
-        TT_TRY(find_way(&w, &s->range[i], s->len));
-        TT_TRY(go(&w, &s->range[i], NULL, s->len));
-        at += tt_round_up(s->len, TT_LINE);
+        TT_TRY(find_way(&w, &range, len));
+        TT_TRY(go(&w, &range, NULL, len));
+        at += tt_round_up(len, TT_LINE);
     }
     return TUTTI_OK;
 }
@@ -343,16 +366,17 @@ static struct tt_fetch *new_fetch(const struct tt_plain *s, int64_t far)
 tutti_status tt_far_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s)
 {
     struct tt_fetch **fetch = &exec->lane[lane].fetch;
-    int64_t far = 0;
-    for (uint32_t i = 0; i < s->nops; i++) far += is_far(exec, &s->range[i]);
-    if (far == 0) return TUTTI_OK;
+    int64_t far = 0, done = exec->lane[lane].resume;
+    for (uint32_t i = 0; i < s->nops && !*fetch; i++) far += is_far(exec, &s->range[i], s->len);
+    if (far == 0 && done == 0 && !*fetch) return TUTTI_OK;
     if (!*fetch) {
         if (!(*fetch = new_fetch(s, far))) return TUTTI_ERR_MEMORY;
-        TT_TRY(start_fetch(exec, *fetch, s));
+        TT_TRY(start_fetch(exec, *fetch, s, done));
     }
     if ((*fetch)->left > 0) return TUTTI_AGAIN;
     exec->buffer[TT_FETCHED] = (*fetch)->memory;
     s->range = (*fetch)->range;
+    s->len -= done;
     return TUTTI_OK;
 }
 
@@ -427,9 +451,9 @@ static bool is_signal(const struct tt_transfer *x)
 bool tt_far_waits_for(const struct tt_exec *exec, int rank)
 {
     const struct tt_team *t = exec->team;
-    const struct tt_mirror *m = t->remote->mirror[rank];
     for (const struct tt_transfer *x = exec->abroad->moving; x; x = x->after)
         if (x->peer == rank && !is_signal(x)) return true;
+    const struct tt_mirror *m = t->remote ? t->remote->mirror[rank] : NULL;
     return m && m->done != TT_FAR_LEFT && m->asked > exec->number &&
            exec->number >= m->done + t->slots;
 }

@@ -199,29 +199,24 @@ tutti_status tt_far_settle(struct tt_team *t, int rank)
 
 /* ---- Opening ---- */
 
-/* From which byte of a buffer to which one members may touch anything. */
-struct extent {
-    int64_t begin, end;
-};
-
 /* The piece that one may touch; of v-collectives it is told also where it is not opened, to be compared. */
-static struct extent piece_for(const struct tt_exec *exec, int rank, int b)
+static struct tt_opened piece_for(const struct tt_exec *exec, int rank, int b)
 {
     const struct tt_call *c = exec->call;
     bool opened = exec->plan->opens & 1u << b;
     if (!exec->plan->segments || b == TT_TMP)
-        return (struct extent){0, opened ? exec->bytes[b] : 0};
+        return (struct tt_opened){0, opened ? exec->bytes[b] : 0};
     const int64_t *counts = b == TT_IN ? c->in_counts : c->out_counts;
     const int64_t *displs = b == TT_IN ? c->in_displs : c->out_displs;
     int64_t begin = displs ? displs[rank] * c->sz : 0;
-    return (struct extent){begin, begin + (counts ? counts[rank] * c->sz : exec->bytes[b])};
+    return (struct tt_opened){begin, begin + (counts ? counts[rank] * c->sz : exec->bytes[b])};
 }
 
-static struct extent all_pieces(const struct tt_exec *exec, int b)
+struct tt_opened tt_far_opened(const struct tt_exec *exec, int b)
 {
-    struct extent all = {0, 0};
+    struct tt_opened all = {0, 0};
     for (int r = 0; r < exec->team->map.p; r++) {
-        struct extent piece = piece_for(exec, r, b);
+        struct tt_opened piece = piece_for(exec, r, b);
         if (piece.begin == piece.end) continue;
         bool first = all.begin == all.end;
         all.begin = first ? piece.begin : tt_min(all.begin, piece.begin);
@@ -236,7 +231,7 @@ static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
 {
     tutti_region **region = &exec->abroad->region[b];
     if (!*region) {
-        struct extent all = all_pieces(exec, b);
+        struct tt_opened all = tt_far_opened(exec, b);
         exec->abroad->region_at[b] = all.begin;
         TT_TRY(tt_msg_region(exec->team->far->msg, exec->buffer[b] + all.begin,
                              (size_t)(all.end - all.begin), region));
@@ -246,7 +241,7 @@ static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
 
 static tutti_status open_buffer(struct tt_exec *exec, int rank, int b, struct tt_far_opening *o)
 {
-    struct extent piece = piece_for(exec, rank, b);
+    struct tt_opened piece = piece_for(exec, rank, b);
     o->offset[b] = 0;
     o->bytes[b] = piece.end - piece.begin;
     if (!(exec->plan->opens & 1u << b) || o->bytes[b] == 0) return TUTTI_OK;

@@ -27,7 +27,8 @@
 #include "msg/msg.h"
 #include "run/exec.h"
 
-/* What the teams of a client share: handlers, and ways to other ranks. Of a job on several nodes. Errors: MEMORY. */
+/* What the teams of a client share: handlers, and ways to other ranks. Of a job of processes.
+ * Errors: MEMORY. */
 tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far **far);
 /* Tells the ranks it has to do with that this one leaves, and returns when all it sent is on its way. */
 void tt_far_leave(struct tt_far *far);
@@ -38,6 +39,19 @@ void tt_far_close(struct tt_far *far);
  * the greatest of their tt_far_next_id. */
 void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id);
 uint32_t tt_far_next_id(const struct tt_far *far); /* 0 of NULL */
+
+/* ---- Members of this node whose memory the system forbids (served.c) ---- */
+
+/* Peers may ask for what executions of the client's teams have open, of which this is one. */
+void tt_served_open(struct tt_msg *msg, struct tt_team *world);
+/* The lane's step was refused: members are asked from now on. AGAIN: so the step is to be tried
+ * again. Errors: MEMORY. */
+tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane);
+/* A start that was refused: it is done by its peer; m->complete is set when it is. */
+tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                             struct tt_message *m);
+/* The first message of a receiver's end, if it lacks its bytes: the sender is asked for them. */
+tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end);
 
 /* ---- Of a team with members on other nodes (t->remote) ---- */
 
@@ -64,7 +78,8 @@ bool tt_far_fail(struct tt_exec *exec);
 void tt_far_release(struct tt_exec *exec);
 /* It is going to be freed in whatever state. */
 void tt_far_forget(struct tt_exec *exec);
-/* Whether it has something to do with this far rank that is not complete, other than an await. */
+/* Whether it has something to do with this rank that is not complete, other than an await or what
+ * shared memory does. */
 bool tt_far_waits_for(const struct tt_exec *exec, int rank);
 
 /* A long wait: those it waits for learn what is called here. */

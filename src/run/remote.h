@@ -159,6 +159,12 @@ void tt_transfer_list(struct tt_transfer *x, struct tt_exec *exec);
 /* Nobody wants to know of it any more. */
 void tt_transfer_unlist(struct tt_transfer *x);
 
+/* From which byte of a buffer to which one members may touch anything. */
+struct tt_opened {
+    int64_t begin, end;
+};
+struct tt_opened tt_far_opened(const struct tt_exec *exec, int buffer);
+
 /* ---- Sending (far-signal.c) ---- */
 
 /* AGAIN while this execution may not send to the rank; asks it. */
@@ -198,6 +204,11 @@ void tt_far_leftover(struct tt_exec *exec);
 struct tt_transfer *tt_far_match(struct tt_mirror *m, const struct tt_far_head *head);
 /* Whether a message of so many bytes is given to it: else the team breaks. */
 bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes);
+/* One of `len` bytes at `at` with a member, listed. NULL: no memory. */
+struct tt_transfer *tt_transfer_begin(struct tt_exec *exec, struct tt_message *m, int peer,
+                                      char *at, int64_t len);
+/* What came of the attempt to start it. */
+tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status);
 /* Completion of a transfer, which is `arg`. */
 void tt_far_moved(tutti_context *context, void *arg, tutti_status status);
 

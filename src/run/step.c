@@ -36,7 +36,8 @@ static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
             if (exec->team->job_rank[r] == end->peer) TT_TRY(tt_step_compare(exec, r));
     if (tt_unlikely(status == TUTTI_ERR_ARG && end->first))
         return tt_access_blame(exec, end->first->at, status);
-    return status;
+    bool lacks = status == TUTTI_OK && end->first && end->first->from;
+    return tt_unlikely(lacks) ? tt_served_receive(exec, end) : status;
 }
 
 tutti_status tt_step_messages(struct tt_exec *exec)
@@ -74,7 +75,9 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
 static tutti_status transfer(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     message(exec, lane, s)->complete = true;
-    return tt_access_copy(exec, s->range, s->len);
+    tutti_status status = tt_access_copy(exec, s->range, s->len);
+    if (tt_likely(status != TUTTI_ERR_UNSUPPORTED)) return status;
+    return tt_served_start(exec, lane, s, message(exec, lane, s));
 }
 
 /* On this node, or between two. */
@@ -240,13 +243,21 @@ static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
     return tt_access_reduce(exec, s->range, s->nops, s->len);
 }
 
-/* Where operands may lie on other nodes. */
+static tutti_status combine_near(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    tutti_status status = combine(exec, s);
+    return tt_unlikely(status == TUTTI_ERR_UNSUPPORTED) ? tt_served_refused(exec, lane) : status;
+}
+
+/* Where operands may have to be got. */
 static tutti_status combine_far(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     struct tt_plain near = *s;
     TT_TRY(tt_far_fetch(exec, lane, &near));
     tutti_status status = combine(exec, &near);
     tt_far_fetched(exec, lane);
+    if (tt_unlikely(status == TUTTI_ERR_UNSUPPORTED)) return tt_served_refused(exec, lane);
+    exec->lane[lane].resume = 0;
     return status;
 }
 
@@ -262,7 +273,7 @@ static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt
     case TT_SIGNAL: return signal_peers(exec, lane, s);
     case TT_AWAIT: return await_pair(exec, s);
     case TT_COPY:
-    case TT_REDUCE: return exec->team->remote ? combine_far(exec, lane, s) : combine(exec, s);
+    case TT_REDUCE: return exec->abroad ? combine_far(exec, lane, s) : combine_near(exec, lane, s);
     case TT_LOOP:
     case TT_END:
     case TT_EXCHANGE: break;
@@ -366,6 +377,13 @@ static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *sta
     return *status == TUTTI_OK;
 }
 
+/* What a plain step was refused is done otherwise; any other error stays. */
+static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)
+{
+    bool refused = status == TUTTI_ERR_UNSUPPORTED && exec->plain;
+    return refused ? tt_served_refused(exec, lane) : status;
+}
+
 tutti_status tt_step_lanes(struct tt_exec *exec)
 {
     for (uint32_t i = 0; i < exec->plan->lanes; i++) {
@@ -373,7 +391,9 @@ tutti_status tt_step_lanes(struct tt_exec *exec)
         if (exec->lane[i].ended) continue;
         while (lane_step(exec, i, &status)) {
         }
-        if (tt_unlikely(status > TUTTI_AGAIN)) return status;
+        if (tt_likely(status <= TUTTI_AGAIN)) continue;
+        status = after_error(exec, i, status);
+        if (status > TUTTI_AGAIN) return status;
     }
     return TUTTI_OK;
 }
@@ -383,5 +403,6 @@ int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *s
     int done = 0;
     *status = TUTTI_OK;
     while (done < steps && !exec->lane[lane].ended && lane_step(exec, lane, status)) done++;
+    if (tt_unlikely(*status > TUTTI_AGAIN)) *status = after_error(exec, lane, *status);
     return done;
 }

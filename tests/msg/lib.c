@@ -2,6 +2,7 @@
  *
  * Ranks for the tests of messages.
  */
+#include "../forbid.h"
 #include "lib.h"
 
 #include <sched.h>
@@ -36,6 +37,7 @@ int run_ranks(int argc, char **argv, int contexts, rank_fn *fn)
         return 0;
     }
     must(tutti_init(&client));
+    forbid_later();
     on_rank(client, NULL);
     must(tutti_finalize(client));
     return 0;

@@ -14,6 +14,7 @@
 #include <tutti/tutti.h>
 
 #include "api/api.h"
+#include "forbid.h"
 
 #define CANARY 0x5ca1ab1e0ddba11eu
 
@@ -493,6 +494,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
+    forbid_later();
     try_all(client, &compose);
     return tutti_finalize(client) != TUTTI_OK;
 }

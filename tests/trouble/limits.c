@@ -2,12 +2,10 @@
  *
  * Ranks to which something is forbidden or that have not enough of it.
  */
+#include "../forbid.h"
 #include "rank.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,18 +32,6 @@ static tutti_status sums(tutti_team *team, int64_t n)
 }
 
 /* ---- No access to each other's memory ---- */
-
-static int forbid(long number, int error)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
-}
 
 static int sum_all(tutti_client *client)
 {
@@ -76,12 +62,63 @@ static int undumpable(int argc, char **argv)
     return sum_all(join());
 }
 
-/* PROGRAM ARGUMENT...: with one system call forbidden, as containers do: HOW is memfd or membarrier. */
+/* ---- Refused in the middle of a step ---- */
+
+static const struct tt_fabric_ops *sound;
+static int reads_left, refusals;
+
+static tutti_status read_so_far(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
+                                void *to, tt_address from, int64_t len)
+{
+    (void)self;
+    if (--reads_left == 0) tt_fabric_forbid(f, rank, TT_READS);
+    refusals += !tt_fabric_may(f, rank, TT_READS);
+    return sound->read(sound, f, rank, to, from, len);
+}
+
+/* In place, so that what was combined already must not be combined again. */
+static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
+{
+    int p = tutti_size(team);
+    for (int64_t i = 0; i < n; i++) data[i] = i * (tutti_rank(team) + 1);
+    TT_TRY(tutti_allreduce(team, TUTTI_IN_PLACE, data, n, TUTTI_I64, TUTTI_SUM));
+    for (int64_t i = 0; i < n; i++)
+        if (data[i] != i * p * (p + 1) / 2)
+            return tt_fail(TUTTI_ERR_SYSTEM, "element %lld is wrong", (long long)i);
+    return TUTTI_OK;
+}
+
+/* The k-th read is the first to be refused, for one k after the other. */
+static int refused(int argc, char **argv)
+{
+    enum { N = 300000, READS = 20 };
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    struct tt_fabric *f = &client->fabric;
+    int64_t *data = malloc(N * sizeof *data), begin = tt_clock_ns();
+    tutti_status status = data ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    sound = f->ops;
+    struct tt_fabric_ops ops = *sound;
+    ops.read = read_so_far;
+    f->ops = &ops;
+    for (int k = 1; k <= READS && status == TUTTI_OK; k++) {
+        for (int r = 0; r < f->size; r++) atomic_store(&f->forbidden[r], 0);
+        reads_left = k;
+        status = sum_in_place(tutti_world(client), data, N);
+    }
+    f->ops = sound;
+    free(data);
+    printf("rank %d: %s\n", rank_number(), refusals > 4 ? "often refused" : "hardly refused");
+    fflush(stdout);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+/* HOW PROGRAM ARGUMENT...: with something forbidden (forbid.h), as containers do. */
 static int without(int argc, char **argv)
 {
     if (argc < 2) return 7;
-    long number = strcmp(argv[0], "memfd") == 0 ? SYS_memfd_create : SYS_membarrier;
-    if (forbid(number, strcmp(argv[0], "memfd") == 0 ? EPERM : ENOSYS)) return 77;
+    if (forbid_named(argv[0])) return 77;
     execvp(argv[1], argv + 1);
     return 126;
 }
@@ -292,8 +329,14 @@ static int visit(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-const struct deed limits[] = {{"sandboxed", sandboxed}, {"undumpable", undumpable},
-                              {"without", without},     {"starving", starving},
-                              {"full", full},           {"full-split", full_split},
-                              {"cramped", cramped},     {"splits", splits},
-                              {"visit", visit},         {NULL, NULL}};
+const struct deed limits[] = {{"sandboxed", sandboxed},
+                              {"undumpable", undumpable},
+                              {"without", without},
+                              {"refused", refused},
+                              {"starving", starving},
+                              {"full", full},
+                              {"full-split", full_split},
+                              {"cramped", cramped},
+                              {"splits", splits},
+                              {"visit", visit},
+                              {NULL, NULL}};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Members of this node into whose memory the system lets nobody reach: what a plan takes from their
+ * opened buffers, or puts there, is asked of them.
+ *
+ * A plan says what moves, and the fabric how. That the system forbids a way is found out at the
+ * start, or in the middle of a step (fabric/shm.c). Either way the plan stays as it is, so nothing
+ * has to be agreed on: the rank that is refused asks the owner for the same bytes of the same
+ * buffer by messages (tt_msg_get_at, tt_msg_put_at), and its step is complete when they are there.
+ *
+ *     copy, reduce   the operands that are refused are got first, as from another node; a reduction
+ *                    that was begun goes on where it was refused, since it may have overwritten an
+ *                    operand up to there
+ *     put, get       is complete with the answer
+ *     recv           of a long message, of which the address came: the sender is asked
+ *
+ * Why the owner answers: it is in the same execution, or will be, and ends it only after a signal
+ * that the asking rank gives when it has what it needs, or, as a sender, when the receiver has gone
+ * past the message. Whoever waits in an execution advances context 0, where the request comes. It
+ * is granted if the bytes lie in what an execution of this rank has open at that moment: so one
+ * that comes after a failure finds its buffer closed, and touches nothing.
+ */
+#include "run/remote.h"
+
+/* ---- Asking ---- */
+
+tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
+{
+    exec->lane[lane].resume += exec->resume;
+    exec->resume = 0;
+    exec->served = true;
+    exec->plain = false;
+    if (!exec->team->far)
+        return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
+    if (!exec->abroad) exec->abroad = tt_calloc(1, sizeof *exec->abroad);
+    if (exec->abroad) return TUTTI_AGAIN;
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
+}
+
+tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                             struct tt_message *m)
+{
+    tutti_status status = tt_served_refused(exec, lane);
+    return status == TUTTI_AGAIN ? tt_far_start(exec, lane, s, m) : status;
+}
+
+static int member_of(const struct tt_team *t, int job_rank)
+{
+    int r = 0;
+    while (t->job_rank[r] != job_rank) r++;
+    return r;
+}
+
+tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end)
+{
+    tutti_endpoint *to;
+    struct tt_team *t = exec->team;
+    struct tt_message *m = end->first;
+    tutti_status status = tt_served_refused(exec, 0);
+    if (status != TUTTI_AGAIN) return status;
+    TT_TRY(tt_msg_endpoint(t->far->msg, end->peer, 0, &to));
+    struct tt_transfer *x = tt_transfer_begin(exec, NULL, member_of(t, end->peer), m->at, m->left);
+    if (!x) return TUTTI_ERR_MEMORY;
+    tt_address from = m->from;
+    m->from = 0;
+    x->takes = x->opened = true;
+    x->left = &m->lacking;
+    return tt_transfer_started(
+        x, tt_msg_get_at(t->far->context, to, x->at, from, x->len, tt_far_moved, x));
+}
+
+/* ---- Being asked ---- */
+
+/* What is asked for: bytes at an address of this process. */
+struct wanted {
+    uint64_t address, bytes;
+};
+
+static bool lies_in(const struct wanted *w, const char *begin, int64_t bytes)
+{
+    uint64_t at = w->address - (uint64_t)(uintptr_t)begin;
+    return w->address >= (uint64_t)(uintptr_t)begin && w->bytes <= (uint64_t)bytes &&
+           at <= (uint64_t)bytes - w->bytes;
+}
+
+static bool is_opened(const struct tt_exec *exec, const struct wanted *w)
+{
+    for (int b = TT_IN; b <= TT_TMP; b++) {
+        if (!(exec->plan->opens & 1u << b) || !exec->buffer[b]) continue;
+        struct tt_opened all = tt_far_opened(exec, b);
+        if (lies_in(w, exec->buffer[b] + all.begin, all.end - all.begin)) return true;
+    }
+    return false;
+}
+
+/* A long message of which the receiver got the address. */
+static bool is_sent(const struct tt_exec *exec, const struct wanted *w)
+{
+    for (const struct tt_end *end = exec->ends; end; end = end->next)
+        for (const struct tt_message *m = end->sending ? end->first : NULL; m; m = m->next)
+            if (m->rendezvous && lies_in(w, m->at, m->left)) return true;
+    return false;
+}
+
+static bool is_open(void *arg, uint64_t address, uint64_t bytes)
+{
+    const struct tt_team *world = arg, *t = world;
+    const struct wanted w = {address, bytes};
+    do {
+        for (int s = 0; s < TT_SLOTS; s++) {
+            const struct tt_exec *exec = t->running[s];
+            if (exec && (is_opened(exec, &w) || is_sent(exec, &w))) return true;
+        }
+        t = t->ring;
+    } while (t != world);
+    return false;
+}
+
+void tt_served_open(struct tt_msg *msg, struct tt_team *world)
+{
+    tt_msg_opened(msg, is_open, world);
+}

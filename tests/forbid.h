@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Forbidding a process system calls, as a sandbox or a container does; also in the middle of
+ * something.
+ */
+#ifndef TESTS_FORBID_H
+#define TESTS_FORBID_H
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* From now on the call is refused to this thread and what it starts. 0: so it is. */
+static inline int forbid(long number, int error)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
+}
+
+/* The same by a name: memfd, membarrier, readv and writev (of other processes), cma (both), or
+ * dumpable: this process' memory is closed to all but root. */
+static inline int forbid_named(const char *what)
+{
+    if (strcmp(what, "memfd") == 0) return forbid(SYS_memfd_create, EPERM);
+    if (strcmp(what, "membarrier") == 0) return forbid(SYS_membarrier, ENOSYS);
+    if (strcmp(what, "readv") == 0) return forbid(SYS_process_vm_readv, EPERM);
+    if (strcmp(what, "writev") == 0) return forbid(SYS_process_vm_writev, ENOSYS);
+    if (strcmp(what, "cma") == 0) return forbid_named("readv") || forbid_named("writev");
+    if (strcmp(what, "dumpable") == 0) return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0;
+    return 1;
+}
+
+static inline void forbid_now(int signal)
+{
+    (void)signal;
+    if (forbid_named(getenv("FORBID"))) _exit(77);
+}
+
+/* What FORBID names is forbidden to rank FORBID_RANK, or to all; in FORBID_MS milliseconds, in the
+ * middle of whatever it does then, or at once. Without FORBID nothing is. */
+static inline void forbid_later(void)
+{
+    const char *what = getenv("FORBID"), *rank = getenv("FORBID_RANK"), *ms = getenv("FORBID_MS");
+    const char *mine = getenv("TUTTI_RANK");
+    if (!what || (rank && mine && strcmp(rank, mine) != 0)) return;
+    if (!ms) {
+        forbid_now(0);
+        return;
+    }
+    const struct itimerval once = {.it_value = {.tv_usec = 1000 * atoi(ms)}};
+    const struct sigaction action = {.sa_handler = forbid_now, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
+#endif
