@@ -206,10 +206,11 @@ typedef struct tutti_key {
  * client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
                                                               size_t bytes, tutti_region **region);
-/* Ends the registration; the memory stays as it is. Not while somebody gets from it or puts to it: that must have been told complete
- * (done, or a fence) to whoever started it. Keys of it are of no use any more: a get or put that starts later is refused with
- * ARG, by the call on one machine, else by its done. region may be NULL. Always OK. Does not block. Local, one thread
- * per client at a time. */
+/* Ends the registration; the memory stays as it is. Not while somebody gets from it or puts to it:
+ * that must have been told complete (done, or a fence) to whoever started it. Keys of it are of no
+ * use any more: a get or put that starts later is refused with ARG, by the call on one machine,
+ * else by its done. region may be NULL. Errors: ARG (it was freed already). Does not block. Local,
+ * one thread per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
 /* The region's key, into *key. It is good in this job, for the client of the same number, until the region is
  * freed, and may be kept and passed on at will. Errors: ARG (region or key is NULL), SYSTEM (the network gives none). Does

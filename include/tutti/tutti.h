@@ -85,8 +85,19 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
  * them to finalize, nor at all after a barrier or an allreduce. A rank that left before another
  * one made a call hears nothing of that; the other one does. Errors, after which the client is
  * gone all the same: MISMATCH (no call has returned it before; it is printed to stderr as well),
- * PEER (a member has left without making the calls of this rank).
- * client may be NULL. No other thread may be inside the library with this client. */
+ * PEER (a member has left without making the calls of this rank). And, nothing being done: ARG (it
+ * was finalized already; or this process is a child of the one that made it).
+ * client may be NULL. No other thread may be inside the library with this client.
+ *
+ * A handle (client, team, plan, context, endpoint, region) that is used after its end, of its own
+ * or with the client, is refused with ARG, by functions that return no status with NULL, -1 or 0.
+ * That is certain until eight more of its kind (of plans: 64) were freed after it; then it may be
+ * taken for a newer one.
+ *
+ * After fork the child may use none of its parent's handles: calls with them are ARG, and do
+ * nothing to the job; nor may it join the job itself. It may read the memory that it shares with
+ * its parent, start another program (fork and execve, vfork, posix_spawn, system), make jobs of
+ * threads (tutti_threads), and exit as it likes. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 
 /* What each thread of tutti_threads runs; `client` belongs to the library. */

@@ -7,6 +7,7 @@
 
 #include <tutti/message.h>
 
+#include "base/handle.h"
 #include "boot/boot.h"
 #include "choose/cache.h"
 #include "msg/msg.h"
@@ -15,6 +16,7 @@
 #include "topo/net.h"
 
 struct tutti_team {
+    struct tt_handle head;
     struct tt_team run;
     struct tt_cache cache;
     tutti_client *client;
@@ -26,6 +28,7 @@ struct tutti_team {
 };
 
 struct tutti_client {
+    struct tt_handle head;
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* TUTTI_NETWORK, of the world; empty without */
@@ -38,8 +41,8 @@ struct tutti_client {
     struct tt_agree *agree;
 };
 
-/* v-forms own their counts, which lie behind the plan. */
 struct tutti_plan {
+    struct tt_handle head;
     struct tt_packed *packed; /* of a derived type; else NULL */
     tutti_team *team;
     struct tt_prepared *prepared;
@@ -48,7 +51,7 @@ struct tutti_plan {
     bool under_way; /* started, and its owner has not completed it: by tutti_wait or tutti_test */
     struct tt_what what;      /* of a derived type, which others with the same plan need not use */
     tutti_plan *next, **link; /* in the team's list; what points to this one */
-    int64_t counts[];
+    int64_t *counts;          /* its own; NULL: none */
 };
 
 /* A team of members job_rank[p], whose blocks are at `blocks`. */

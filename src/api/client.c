@@ -12,6 +12,8 @@
 #include "run/roll.h"
 #include "run/settle.h"
 
+static struct tt_handles clients = TT_HANDLES(tutti_client, 8);
+
 /* ---- Joining ---- */
 
 /* Where the others' blocks are is known when they have come (tt_team_met). */
@@ -46,7 +48,7 @@ static void destroy(tutti_client *client)
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);
-    tt_free(client);
+    tt_handle_free(&clients, client);
 }
 
 /* The world's ranks in the network that the user says they are in. */
@@ -102,7 +104,7 @@ static tutti_status cannot_join(struct tt_seat *seat, bool owns)
 /* Takes what boot gave for the seat over if `owns`. */
 static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
 {
-    tutti_client *client = tt_calloc(1, sizeof *client);
+    tutti_client *client = tt_handle_new(&clients);
     if (!client) return cannot_join(seat, owns);
     client->seat = *seat;
     client->owns_seat = owns;
@@ -159,6 +161,7 @@ tutti_status tutti_finalize(tutti_client *client)
 {
     char text[512];
     if (!client) return TUTTI_OK;
+    TT_TRY_HANDLE(client);
     const struct tt_fabric *f = &client->fabric;
     tt_helpers_end(client);
     tutti_status status = settle_all(client, text, sizeof text);
@@ -242,8 +245,8 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
 {
     int64_t offset;
-    if (!client || !memory)
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "memory" : "client");
+    TT_TRY_HANDLE(client);
+    if (!memory) return tt_fail(TUTTI_ERR_ARG, "memory is NULL");
     if (bytes == 0 || bytes > INT64_MAX)
         return tt_fail(TUTTI_ERR_ARG, bytes ? "%zu bytes are too many" : "bytes is %zu", bytes);
     TT_TRY(tt_arena_alloc(&client->fabric.arena, (int64_t)bytes, &offset));
@@ -254,7 +257,7 @@ tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
 tutti_status tutti_free(tutti_client *client, void *memory)
 {
     if (!memory) return TUTTI_OK;
-    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
+    TT_TRY_HANDLE(client);
     intptr_t offset = (intptr_t)memory - (intptr_t)client->fabric.segment->base;
     if (tt_arena_free(&client->fabric.arena, offset)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "%p does not come from tutti_alloc", memory);

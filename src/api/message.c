@@ -9,8 +9,8 @@
 
 tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **contexts)
 {
-    if (!client || !contexts)
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "contexts" : "client");
+    TT_TRY_HANDLE(client);
+    if (!contexts) return tt_fail(TUTTI_ERR_ARG, "contexts is NULL");
     if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
     if (n > TUTTI_CONTEXTS)
         return tt_fail(TUTTI_ERR_LIMIT, "a client has at most %d contexts, not %d more",
@@ -20,12 +20,13 @@ tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **context
 
 tutti_context *tutti_context_at(tutti_client *client, int index)
 {
-    return client ? tt_msg_context(client->msg, index) : NULL;
+    return tt_handle_lives(client) ? tt_msg_context(client->msg, index) : NULL;
 }
 
 tutti_status tutti_post(tutti_context *context, tutti_work_fn *work, void *arg)
 {
-    if (!context || !work) return tt_fail(TUTTI_ERR_ARG, "context or work is NULL");
+    TT_TRY_HANDLE(context);
+    if (!work) return tt_fail(TUTTI_ERR_ARG, "work is NULL");
     return tt_msg_post(context, work, arg);
 }
 
@@ -34,7 +35,8 @@ tutti_status tutti_post(tutti_context *context, tutti_work_fn *work, void *arg)
 tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,
                                tutti_endpoint **endpoint)
 {
-    if (!client || !endpoint) return tt_fail(TUTTI_ERR_ARG, "client or endpoint is NULL");
+    TT_TRY_HANDLE(client);
+    if (!endpoint) return tt_fail(TUTTI_ERR_ARG, "endpoint is NULL");
     if (rank < 0 || rank >= client->fabric.size)
         return tt_fail(TUTTI_ERR_ARG, "rank %d is not in the job of %d", rank, client->fabric.size);
     if (context < 0 || context >= TUTTI_CONTEXTS)
@@ -44,12 +46,12 @@ tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,
 
 int tutti_endpoint_rank(const tutti_endpoint *endpoint)
 {
-    return endpoint ? tt_msg_rank(endpoint) : -1;
+    return tt_handle_lives(endpoint) ? tt_msg_rank(endpoint) : -1;
 }
 
 int tutti_endpoint_context(const tutti_endpoint *endpoint)
 {
-    return endpoint ? tt_msg_context_of(endpoint) : -1;
+    return tt_handle_lives(endpoint) ? tt_msg_context_of(endpoint) : -1;
 }
 
 /* ---- Messages ---- */
@@ -66,7 +68,7 @@ static bool is_dispatch(int id)
 
 tutti_status tutti_dispatch(tutti_client *client, int id, tutti_message_fn *fn, void *arg)
 {
-    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
+    TT_TRY_HANDLE(client);
     if (!is_dispatch(id)) return bad_dispatch(id);
     return tt_msg_dispatch(client->msg, id, fn, arg);
 }
@@ -74,8 +76,8 @@ tutti_status tutti_dispatch(tutti_client *client, int id, tutti_message_fn *fn, 
 tutti_status tutti_message_receive(tutti_context *context, tutti_pending *pending,
                                    const tutti_receive *receive)
 {
-    if (!context || !pending || !receive)
-        return tt_fail(TUTTI_ERR_ARG, "context, pending or receive is NULL");
+    TT_TRY_HANDLE(context);
+    if (!pending || !receive) return tt_fail(TUTTI_ERR_ARG, "pending or receive is NULL");
     return tt_msg_receive(context, pending, receive);
 }
 
@@ -89,11 +91,9 @@ static tutti_status check_header(const void *header, size_t bytes)
 
 tutti_status tutti_message_send(tutti_context *context, const tutti_send *send)
 {
-    if (tt_unlikely(!context || !send || !send->to))
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL",
-                       !context ? "context"
-                       : !send  ? "send"
-                                : "send->to");
+    TT_TRY_HANDLE(context);
+    if (tt_unlikely(!send)) return tt_fail(TUTTI_ERR_ARG, "send is NULL");
+    TT_TRY_HANDLE(send->to);
     if (tt_unlikely(!is_dispatch(send->dispatch))) return bad_dispatch(send->dispatch);
     if (send->header_bytes) TT_TRY(check_header(send->header, send->header_bytes));
     return tt_msg_send(context, send);
@@ -103,8 +103,8 @@ tutti_status tutti_message_immediate(tutti_context *context, tutti_endpoint *to,
                                      const void *header, size_t header_bytes, const void *data,
                                      size_t bytes)
 {
-    if (tt_unlikely(!context || !to))
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", context ? "to" : "context");
+    TT_TRY_HANDLE(context);
+    TT_TRY_HANDLE(to);
     if (tt_unlikely(!is_dispatch(dispatch))) return bad_dispatch(dispatch);
     if (header_bytes) TT_TRY(check_header(header, header_bytes));
     if (tt_unlikely(bytes > TUTTI_IMMEDIATE_BYTES - header_bytes))
@@ -119,8 +119,8 @@ tutti_status tutti_message_immediate(tutti_context *context, tutti_endpoint *to,
 tutti_status tutti_region_register(tutti_client *client, void *memory, size_t bytes,
                                    tutti_region **region)
 {
-    if (!client || !memory || !region)
-        return tt_fail(TUTTI_ERR_ARG, "client, memory or region is NULL");
+    TT_TRY_HANDLE(client);
+    if (!memory || !region) return tt_fail(TUTTI_ERR_ARG, "memory or region is NULL");
     if (bytes == 0 || bytes > INT64_MAX || (uintptr_t)memory + bytes < bytes)
         return tt_fail(TUTTI_ERR_ARG, "a region of %zu bytes cannot be", bytes);
     return tt_msg_region(client->msg, memory, bytes, region);
@@ -128,19 +128,24 @@ tutti_status tutti_region_register(tutti_client *client, void *memory, size_t by
 
 tutti_status tutti_region_free(tutti_region *region)
 {
-    return region ? tt_msg_region_free(region) : TUTTI_OK;
+    if (!region) return TUTTI_OK;
+    TT_TRY_HANDLE(region);
+    return tt_msg_region_free(region);
 }
 
 tutti_status tutti_region_key(const tutti_region *region, tutti_key *key)
 {
-    if (!region || !key) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", region ? "key" : "region");
+    TT_TRY_HANDLE(region);
+    if (!key) return tt_fail(TUTTI_ERR_ARG, "key is NULL");
     return tt_msg_region_key(region, key);
 }
 
 static tutti_status check_transfer(const tutti_context *context, const tutti_endpoint *owner,
                                    const void *memory, const tutti_key *key, int64_t bytes)
 {
-    if (!context || !owner || !key) return tt_fail(TUTTI_ERR_ARG, "context, owner or key is NULL");
+    TT_TRY_HANDLE(context);
+    TT_TRY_HANDLE(owner);
+    if (!key) return tt_fail(TUTTI_ERR_ARG, "key is NULL");
     if (bytes > 0 && !memory) return tt_fail(TUTTI_ERR_ARG, "the memory here is NULL");
     return TUTTI_OK;
 }
@@ -163,6 +168,7 @@ tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner, const void
 
 tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to, tutti_done_fn *done, void *arg)
 {
-    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    TT_TRY_HANDLE(context);
+    if (to) TT_TRY_HANDLE(to);
     return tt_msg_fence(context, to, done, arg);
 }

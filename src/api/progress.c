@@ -44,7 +44,7 @@ static tutti_status advance(tutti_context *context, tutti_status before, int *ev
 
 tutti_status tutti_advance(tutti_context *context, int *events)
 {
-    if (tt_unlikely(!context)) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    TT_TRY_HANDLE(context);
     int n;
     tutti_status status = advance(context, TUTTI_OK, &n);
     if (events) *events = n;
@@ -57,6 +57,7 @@ static tutti_status check_all(tutti_context *const *contexts, int n)
     if (n > 0 && !contexts) return tt_fail(TUTTI_ERR_ARG, "contexts is NULL");
     for (int i = 0; i < n; i++) {
         if (!contexts[i]) return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is NULL", i);
+        if (!tt_handle_lives(contexts[i])) return tt_handle_fail(contexts[i], "a context");
         if (tt_msg_client(contexts[i]) != tt_msg_client(contexts[0]))
             return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is of another client than contexts[0]", i);
     }
@@ -103,7 +104,7 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
 {
     struct tt_wait wait;
     struct tt_patience patience;
-    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    TT_TRY_HANDLE(context);
     struct tt_fabric *f = &tt_msg_client(context)->fabric;
     const struct tt_job_page *job = f->job;
     struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_MESSAGES};
@@ -183,7 +184,7 @@ static struct tt_helper **helper_of(const tutti_context *context)
 
 tutti_status tutti_helper_start(tutti_context *context)
 {
-    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    TT_TRY_HANDLE(context);
     if (tt_msg_index(context) == 0)
         return tt_fail(TUTTI_ERR_ARG, "context 0 is that of collectives: a helper is for others");
     struct tt_helper **place = helper_of(context);
@@ -211,7 +212,7 @@ static void end_helper(struct tt_helper *h)
 
 tutti_status tutti_helper_stop(tutti_context *context)
 {
-    if (!context) return tt_fail(TUTTI_ERR_ARG, "context is NULL");
+    TT_TRY_HANDLE(context);
     struct tt_helper **place = helper_of(context), *h = *place;
     if (!h) return tt_fail(TUTTI_ERR_ARG, "context %d has no helper", tt_msg_index(context));
     if (pthread_equal(h->thread, pthread_self()))

@@ -30,7 +30,7 @@ static int count_gone(const tutti_team *team)
 
 tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count)
 {
-    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    TT_TRY_HANDLE(team);
     if (n < 0 || (n > 0 && !ranks))
         return tt_fail(TUTTI_ERR_ARG, n < 0 ? "n is %d" : "ranks is NULL, n is %d", n);
     int all = 0;
@@ -45,7 +45,7 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
 
 tutti_status tutti_team_revoke(tutti_team *team)
 {
-    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
+    TT_TRY_HANDLE(team);
     TT_TRY(tt_agree_revoke(team->client->agree, &team->run));
     team->run.reported = true;
     return TUTTI_OK;
@@ -72,7 +72,8 @@ static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t va
 tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;
-    if (!team || !value) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", team ? "value" : "team");
+    TT_TRY_HANDLE(team);
+    if (!value) return tt_fail(TUTTI_ERR_ARG, "value is NULL");
     TT_TRY(agree(team, TT_AGREE_VALUE, (uint64_t)*value, NULL, &accord));
     *value = (int64_t)accord->word[0];
     if (failed) *failed = count_gone(team);
@@ -193,7 +194,8 @@ static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, t
 tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part)
 {
     int64_t block = 0;
-    if (!team || !part) return tt_fail(TUTTI_ERR_ARG, "team or part is NULL");
+    TT_TRY_HANDLE(team);
+    if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
     tutti_status mine = tt_team_block_upto(&team->client->fabric, team->run.map.p, &block);
     return shrink(team, mine, block, part);
 }

@@ -45,7 +45,6 @@ static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
 /* A rank that cannot start what the others start tells them, so that none waits for it. */
 static tutti_status cannot_start(tutti_team *team, tutti_status status)
 {
-    if (!team) return status;
     if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
         tt_team_break(&team->run, status);
     return status;
@@ -96,7 +95,6 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
 static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
                                       struct tt_prepared **prepared)
 {
-    if (tt_unlikely(!team)) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
     rq->call.in_place = rq->in == TUTTI_IN_PLACE;
     *prepared = NULL;
     if (tt_likely(!tt_call_counts(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
@@ -139,7 +137,8 @@ static tutti_status run_packed(tutti_team *team, struct tt_request *rq)
 tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
 {
     struct tt_prepared *prepared;
-    if (team) tt_msg_outside(team->client->msg, "a collective that blocks");
+    TT_TRY_HANDLE(team);
+    tt_msg_outside(team->client->msg, "a collective that blocks");
     if (!is_basic(rq)) return run_packed(team, rq);
     tutti_status status = find_shape(team, rq, &prepared);
     if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
@@ -151,33 +150,44 @@ tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
 /* ---- Plans ---- */
 
 /* The caller's counts and displacements, kept. */
-static void keep_counts(tutti_plan *plan, int p)
+static tutti_status keep_counts(tutti_plan *plan, int p)
 {
     const int64_t **lists[] = {&plan->call.in_counts, &plan->call.in_displs, &plan->call.out_counts,
                                &plan->call.out_displs};
-    int64_t *at = plan->counts;
+    if (!tt_call_counts(&plan->call)) return TUTTI_OK;
+    int64_t *at = plan->counts = tt_alloc(4 * (size_t)p * sizeof *at);
+    if (!at) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of a plan");
     for (int i = 0; i < 4; i++) {
         if (!*lists[i]) continue;
         memcpy(at, *lists[i], (size_t)p * sizeof *at);
         *lists[i] = at;
         at += p;
     }
+    return TUTTI_OK;
+}
+
+static struct tt_handles plans = TT_HANDLES(tutti_plan, 64);
+
+static void free_plan(tutti_plan *plan)
+{
+    tt_free(plan->counts);
+    tt_handle_free(&plans, plan);
 }
 
 static tutti_plan *new_plan(tutti_team *team, const struct tt_call *call,
                             struct tt_prepared *prepared)
 {
-    int64_t counts = tt_call_counts(call) ? 4 * (int64_t)team->run.map.p : 0;
-    tutti_plan *plan = tt_calloc(1, sizeof *plan + (size_t)counts * sizeof(int64_t));
+    tutti_plan *plan = tt_handle_new(&plans);
     if (!plan) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
         return NULL;
     }
-    *plan = (tutti_plan){.team = team, .prepared = prepared, .call = *call};
-    keep_counts(plan, team->run.map.p);
-    plan->exec = exec_for(team, prepared);
+    plan->team = team;
+    plan->prepared = prepared;
+    plan->call = *call;
+    if (keep_counts(plan, team->run.map.p) == TUTTI_OK) plan->exec = exec_for(team, prepared);
     if (plan->exec) return plan;
-    tt_free(plan);
+    free_plan(plan);
     return NULL;
 }
 
@@ -197,7 +207,7 @@ void tt_plan_delete(tutti_plan *plan)
     tt_exec_free(plan->exec);
     tt_prepared_drop(plan->prepared);
     tt_packed_free(plan->packed);
-    tt_free(plan);
+    free_plan(plan);
 }
 
 static tutti_status plan_of(tutti_team *team, struct tt_request *rq, struct tt_prepared *prepared,
@@ -234,7 +244,6 @@ static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_p
 {
     struct tt_packed *packed;
     struct tt_prepared *prepared;
-    if (!team) return tt_fail(TUTTI_ERR_ARG, "team is NULL");
     rq->call.in_place = rq->in == TUTTI_IN_PLACE;
     TT_TRY(tt_request_check(team, rq));
     TT_TRY(tt_packed_new(team, rq, &packed));
@@ -250,9 +259,10 @@ static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_p
 static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
 {
     struct tt_prepared *prepared;
+    TT_TRY_HANDLE(team);
     if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
     if (!is_basic(rq)) return make_packed(team, rq, plan);
-    if (team && rq->call.shared) TT_TRY(tt_request_shared(team, rq));
+    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
     TT_TRY(find_shape(team, rq, &prepared));
     return plan_of(team, rq, prepared, plan);
 }
@@ -288,7 +298,7 @@ static inline tutti_status finish(tutti_plan *plan)
  * came, has no part in it, so that the same program gets the same answer each time. */
 tutti_status tutti_start(tutti_plan *plan)
 {
-    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    TT_TRY_HANDLE(plan);
     if (plan->under_way)
         return tt_fail(TUTTI_ERR_ARG, "the plan is under way already: complete it first, by "
                                       "tutti_wait or by tutti_test until that returns TUTTI_OK");
@@ -301,7 +311,7 @@ tutti_status tutti_start(tutti_plan *plan)
 
 tutti_status tutti_test(tutti_plan *plan)
 {
-    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    TT_TRY_HANDLE(plan);
     struct tt_team *t = &plan->team->run;
     if (plan->exec->state != TT_EXEC_IDLE) {
         tt_team_advance(t);
@@ -312,7 +322,7 @@ tutti_status tutti_test(tutti_plan *plan)
 
 tutti_status tutti_wait(tutti_plan *plan)
 {
-    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
+    TT_TRY_HANDLE(plan);
     tt_msg_outside(plan->team->client->msg, "tutti_wait");
     (void)tt_exec_wait(plan->exec);
     return finish(plan);
@@ -321,6 +331,7 @@ tutti_status tutti_wait(tutti_plan *plan)
 tutti_status tutti_plan_free(tutti_plan *plan)
 {
     if (!plan) return TUTTI_OK;
+    TT_TRY_HANDLE(plan);
     if (plan->under_way)
         return tt_fail(TUTTI_ERR_ARG,
                        "the plan is under way: complete it first, by tutti_wait or by "

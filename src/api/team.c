@@ -8,29 +8,31 @@
 #include "api/api.h"
 #include "run/settle.h"
 
+static struct tt_handles teams = TT_HANDLES(tutti_team, 8);
+
 tutti_team *tutti_world(tutti_client *client)
 {
-    return client ? client->world : NULL;
+    return tt_handle_lives(client) ? client->world : NULL;
 }
 
 int tutti_rank(const tutti_team *team)
 {
-    return team ? team->run.me : -1;
+    return tt_handle_lives(team) ? team->run.me : -1;
 }
 
 int tutti_size(const tutti_team *team)
 {
-    return team ? team->run.map.p : 0;
+    return tt_handle_lives(team) ? team->run.map.p : 0;
 }
 
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team)
 {
-    tutti_team *t = tt_calloc(1, sizeof *t);
+    tutti_team *t = tt_handle_new(&teams);
     if (!t) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team");
     tutti_status status = tt_team_init(&t->run, &client->fabric, p, me, job_rank, blocks);
     if (status != TUTTI_OK) {
-        tt_free(t);
+        tt_handle_free(&teams, t);
         return status;
     }
     t->client = client;
@@ -51,7 +53,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     tt_cache_release(&team->cache);
     tt_free(team->gone);
     tt_team_release(&team->run, shared);
-    tt_free(team);
+    tt_handle_free(&teams, team);
 }
 
 /* ---- Splitting ---- */
@@ -140,7 +142,8 @@ static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets
 
 tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team **part)
 {
-    if (!team || !part) return tt_fail(TUTTI_ERR_ARG, "team or part is NULL");
+    TT_TRY_HANDLE(team);
+    if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
     size_t p = (size_t)team->run.map.p;
     struct member mine = {color, key, team->run.me, tt_far_next_id(team->client->far)},
                   *all = tt_calloc(p, sizeof *all);
@@ -161,6 +164,7 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
 tutti_status tutti_team_free(tutti_team *team)
 {
     if (!team) return TUTTI_OK;
+    TT_TRY_HANDLE(team);
     if (team == team->client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");

@@ -67,6 +67,7 @@ static struct {
     pid_t pid;            /* that has joined; 0: not yet */
     int users;            /* clients alive, and those being made */
     int made;             /* the number of the next client */
+    bool is_child;        /* of the process that has joined, by fork */
     tutti_status refused; /* why it cannot join, for good */
     char refused_text[192];
 } launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -134,7 +135,7 @@ static tutti_status map_again(void)
 {
     if (launched.refused != TUTTI_OK) return tt_fail(launched.refused, "%s", launched.refused_text);
     if (launched.pid == 0) return take_place();
-    if (launched.pid != getpid())
+    if (launched.is_child || launched.pid != getpid())
         return tt_fail(TUTTI_ERR_ARG, "this process is a child of the one that joined the job: "
                                       "start it by execve, or join in the parent");
     if (launched.segment.base) return TUTTI_OK;
@@ -200,9 +201,23 @@ static tutti_status boot_alone(struct tt_seat *seat)
     return tt_seat_take(seat, &segment, 0, 0);
 }
 
+/* Another thread may have held the lock when this process was forked. */
+static void in_child(void)
+{
+    pthread_mutex_init(&launched.lock, NULL);
+    launched.is_child = launched.pid != 0;
+}
+
+static void handle_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
 /* Seats are taken in the order of the numbers, so under the lock. */
 tutti_status tt_boot_attach(struct tt_seat *seat)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, handle_forks);
     pthread_mutex_lock(&launched.lock);
     bool alone = !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
     tutti_status status = alone ? TUTTI_OK : attach_launched(seat);

@@ -62,6 +62,8 @@ struct tt_watch {
     pthread_mutex_t lock;
     int timeout_s, listener;
     uint16_t port;
+    int size;
+    struct tt_watch *next;   /* of this process */
     _Atomic int64_t look_ns; /* the next */
     _Atomic int lost;        /* of `active` with lost_ns */
     struct peer *active;
@@ -387,6 +389,67 @@ void tt_watch_leave(struct tt_fabric *f)
     tt_notice_flush(tt_clock_ns() + LEAVE_FOR);
 }
 
+/* ---- In a child of this process ----
+ *
+ * A child that fork makes has all descriptors, too. If it kept those by which others watch this
+ * process, then they would not see this one die while the child lives; so it closes them. Nothing
+ * else of the job is undone in it: its memory stays mapped, since the program may read there what
+ * it has computed (hence no MADV_DONTFORK), and is not touched (base/handle.h). */
+
+static struct {
+    pthread_mutex_t lock;
+    struct tt_watch *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* Another thread may have been about to change a peer: then a descriptor is closed in vain, or one
+ * of those that were just opened is left. */
+static void in_child(void)
+{
+    for (struct tt_watch *w = all.first; w; w = w->next) {
+        if (w->listener >= 0) close(w->listener);
+        for (int r = 0; r < w->size; r++) {
+            struct peer *p = atomic_load(&w->peer[r]);
+            for (int i = 0; p && i < p->n; i++) close(p->fds[i]);
+        }
+    }
+    all.first = NULL;
+    after_fork();
+}
+
+static void handle_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void enlist(struct tt_watch *w)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, handle_forks);
+    pthread_mutex_lock(&all.lock);
+    w->next = all.first;
+    all.first = w;
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void unlist(const struct tt_watch *w)
+{
+    pthread_mutex_lock(&all.lock);
+    struct tt_watch **link = &all.first;
+    while (*link && *link != w) link = &(*link)->next;
+    if (*link) *link = w->next;
+    pthread_mutex_unlock(&all.lock);
+}
+
 /* ---- Beginning and end ---- */
 
 tutti_status tt_watch_open(struct tt_fabric *f)
@@ -406,6 +469,8 @@ tutti_status tt_watch_open(struct tt_fabric *f)
         return status;
     }
     pthread_mutex_init(&w->lock, NULL);
+    w->size = f->size;
+    enlist(w);
     f->watch = w;
     return TUTTI_OK;
 }
@@ -420,6 +485,7 @@ void tt_watch_close(struct tt_fabric *f)
     struct tt_watch *w = f->watch;
     if (!w) return;
     f->watch = NULL;
+    unlist(w);
     if (w->listener >= 0) tt_listener_close(w->listener);
     for (int r = 0; r < f->size; r++) {
         struct peer *p = atomic_load(&w->peer[r]);

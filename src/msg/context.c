@@ -72,6 +72,9 @@ static inline void go_outside(const tutti_context *c)
 
 /* ---- Contexts ---- */
 
+static struct tt_handles contexts_made = TT_HANDLES(tutti_context, 8);
+static struct tt_handles endpoints_made = TT_HANDLES(tutti_endpoint, 8);
+
 static void free_peer(tutti_context *c, struct tt_peer *peer)
 {
     tt_receive_drop(peer);
@@ -89,13 +92,13 @@ static void free_context(tutti_context *c)
     tt_free(c->spare_data);
     tt_free(c->inlet);
     tt_free(c->peer);
-    tt_free(c);
+    tt_handle_free(&contexts_made, c);
 }
 
 static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **made)
 {
     struct tt_fabric *f = msg->f;
-    tutti_context *c = tt_alloc_lines(sizeof *c);
+    tutti_context *c = tt_handle_new(&contexts_made);
     if (!c) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
     c->msg = msg;
     c->f = f;
@@ -214,7 +217,7 @@ static void free_endpoints(struct tt_msg *msg)
 {
     for (tutti_endpoint *e = msg->endpoints, *next; e; e = next) {
         next = e->next;
-        tt_free(e);
+        tt_handle_free(&endpoints_made, e);
     }
 }
 
@@ -252,9 +255,12 @@ tutti_status tt_msg_endpoint(struct tt_msg *msg, int rank, int context, tutti_en
             *endpoint = e;
             return TUTTI_OK;
         }
-    tutti_endpoint *e = tt_alloc(sizeof *e);
+    tutti_endpoint *e = tt_handle_new(&endpoints_made);
     if (!e) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an endpoint");
-    *e = (tutti_endpoint){.msg = msg, .rank = rank, .context = context, .next = msg->endpoints};
+    e->msg = msg;
+    e->rank = rank;
+    e->context = context;
+    e->next = msg->endpoints;
     *endpoint = msg->endpoints = e;
     return TUTTI_OK;
 }

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/handle.h"
 #include "boot/boot.h"
 #include "fabric/wire.h"
 #include "msg/ring.h"
@@ -178,12 +179,14 @@ struct tt_msg {
 };
 
 struct tutti_endpoint {
+    struct tt_handle head;
     struct tt_msg *msg;
     int rank, context;
     tutti_endpoint *next;
 };
 
 struct tutti_context {
+    struct tt_handle head;
     struct tt_msg *msg;
     struct tt_fabric *f;
     struct tt_mail_context *mail;

@@ -103,14 +103,18 @@ static tutti_status add(struct tt_msg *msg, tutti_region *region)
     return status;
 }
 
+static struct tt_handles regions_made = TT_HANDLES(tutti_region, 8);
+
 tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti_region **made)
 {
-    tutti_region *region = tt_calloc(1, sizeof *region);
+    tutti_region *region = tt_handle_new(&regions_made);
     if (!region) return tt_fail(TUTTI_ERR_MEMORY, "no memory to register a region");
-    *region = (tutti_region){.msg = msg, .memory = memory, .bytes = bytes};
+    region->msg = msg;
+    region->memory = memory;
+    region->bytes = bytes;
     tutti_status status = add(msg, region);
     if (status != TUTTI_OK) {
-        tt_free(region);
+        tt_handle_free(&regions_made, region);
         return status;
     }
     if (msg->ops) tt_wired_map(msg, region);
@@ -127,7 +131,7 @@ tutti_status tt_msg_region_free(tutti_region *region)
     give_mark(msg, region->mark);
     pthread_mutex_unlock(&msg->region_lock);
     if (region->wire) msg->ops->unmap(region->wire);
-    tt_free(region);
+    tt_handle_free(&regions_made, region);
     return TUTTI_OK;
 }
 

@@ -15,6 +15,7 @@ struct tt_mark {
 };
 
 struct tutti_region {
+    struct tt_handle head;
     struct tt_msg *msg;
     struct tt_mark *mark;
     char *memory;

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Handles that are of no use any more, and children of ranks: alone, in jobs of processes, and as if on two nodes.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+
+handles=$TUTTI_BUILD/tests/test-api-handles
+for what in end many fork; do
+    expect 0 "$handles" "$what"
+    expect 0 tutti run -n 3 --timeout 150 "$handles" "$what"
+    [ "$(lines out '^all as it should be$')" -eq 3 ] || fail "$what: not all ranks were through"
+    TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 150 "$handles" "$what"
+done
+expect 0 tutti run -n 2 --timeout 150 "$handles" join
+
+# A rank that dies is seen to, though a child of it goes on.
+ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
+    expect 0 tutti run -n 3 --timeout 150 --on-failure=continue "$handles" orphan
+[ "$(lines out '^rank [02] saw it: rank 1 died: signal 9')" -eq 2 ] || fail 'orphan'
