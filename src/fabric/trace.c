@@ -47,6 +47,7 @@ struct trace {
     struct tt_part_entry *entry;
     uint64_t team[TEAMS];
     int teams;
+    uint32_t failures; /* of the job, that have been told */
     struct open_call call[TT_PART_TRACKS];
 };
 
@@ -130,6 +131,26 @@ static struct open_call *find_call(struct trace *trace, const void *key)
     return NULL;
 }
 
+/* Of each rank that failed, why; again only when more have. Not at the end: who has left the
+ * client may not look at what its ranks share, which the last one clears. */
+static void tell_fates(struct trace *trace, const struct tt_fabric *f)
+{
+    uint32_t failures = atomic_load_explicit(&f->job->failures, memory_order_acquire);
+    if (failures == trace->failures) return;
+    trace->failures = failures;
+    for (int r = 0; r < f->size && f->common; r++) {
+        char text[192];
+        struct tt_part_entry *e;
+        if (r == f->me || tt_common_state(f->job, f->common, r) != TT_RANK_FAILED) continue;
+        if (!(e = room_for(trace, 1, TT_PART_ENTRIES))) return;
+        tt_common_cause_text(f->job, f->common, r, text, sizeof text);
+        e->kind = TT_PART_FATE;
+        e->peer = r;
+        memccpy(e->text, text, 0, sizeof e->text);
+        count_in(trace, 1, tt_clock_ns());
+    }
+}
+
 static void fill_in(struct tt_part_entry *e, const struct tt_traced_call *call, int64_t now)
 {
     e->kind = TT_PART_CALL;
@@ -152,6 +173,7 @@ static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
     struct trace *trace = (struct trace *)self;
     struct open_call *place = find_call(trace, call->key);
     if (place) return; /* it was queued before it ran */
+    tell_fates(trace, f);
     int64_t now = tt_clock_ns();
     uint16_t team = number_of(trace, f, call);
     struct tt_part_entry *e = room_for(trace, 2, TT_PART_ENTRIES);
@@ -175,22 +197,6 @@ static void trace_waits(const struct tt_fabric_ops *self, struct tt_fabric *f, c
     if (call)
         atomic_compare_exchange_strong_explicit(&call->entry->blocked_ns, &none, tt_clock_ns(),
                                                 memory_order_relaxed, memory_order_relaxed);
-}
-
-/* Of each rank that failed, why: once. */
-static void tell_fates(struct trace *trace, const struct tt_fabric *f)
-{
-    for (int r = 0; r < f->size && f->common; r++) {
-        char text[192];
-        struct tt_part_entry *e;
-        if (r == f->me || tt_common_state(f->job, f->common, r) != TT_RANK_FAILED) continue;
-        if (!(e = room_for(trace, 1, TT_PART_ENTRIES))) return;
-        tt_common_cause_text(f->job, f->common, r, text, sizeof text);
-        e->kind = TT_PART_FATE;
-        e->peer = r;
-        memccpy(e->text, text, 0, sizeof e->text);
-        count_in(trace, 1, tt_clock_ns());
-    }
 }
 
 static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key,
@@ -354,7 +360,6 @@ static void free_trace(struct trace *trace)
 static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
 {
     struct trace *trace = (struct trace *)self;
-    tell_fates(trace, f);
     fill_run(trace, f);
     save(trace);
     if (trace->below->close) trace->below->close(trace->below, f);

@@ -130,7 +130,7 @@ cp died/rank-3.part short.part
 truncate -s 2000 short.part
 expect 0 tutti draw short.part -o short.json
 
-# ---- Further clients, nodes, threads ----
+# ---- Nodes ----
 
 TUTTI_NODES=2,2 runs nodes -n 4 "$late" || fail 'the run on two nodes failed'
 expect 0 tutti draw nodes -o nodes.trace.json
@@ -140,6 +140,3 @@ import json
 ranks = [e["args"] for e in json.load(open("nodes.trace.json"))["traceEvents"] if e["name"] == "rank"]
 assert [r["node"] for r in ranks] == [0, 0, 1, 1], ranks
 PYTHON
-expect 0 env TUTTI_TRACE="$work/threads" tutti bench allreduce/f64/sum/1K/p3 --threads --iterations 3
-expect 0 tutti draw threads -o threads.trace.json
-chrome threads.trace.json >/dev/null

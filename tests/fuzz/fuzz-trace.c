@@ -33,8 +33,20 @@ static void is_deed(const struct tt_picture *picture, const struct tt_sim_deed *
     fuzz_check(deed->bytes >= 0, "%lld bytes", (long long)deed->bytes);
 }
 
+static void is_bar(const struct tt_picture *picture, const struct tt_call_bar *bar)
+{
+    fuzz_check(bar->rank >= 0 && bar->rank < picture->ranks, "rank %d", bar->rank);
+    fuzz_check(bar->begin_ps >= 0 && bar->begin_ps <= bar->end_ps, "from %lld to %lld",
+               (long long)bar->begin_ps, (long long)bar->end_ps);
+    fuzz_check(bar->waited_ps >= 0 && bar->waited_ps <= bar->end_ps - bar->begin_ps, "waited %lld",
+               (long long)bar->waited_ps);
+    fuzz_check(bar->team >= 0 && bar->team < picture->calls.teams, "team %d", bar->team);
+    fuzz_check(bar->group >= 0 && bar->group < picture->calls.groups, "group %d", bar->group);
+}
+
 static void is_sound(const struct tt_picture *picture)
 {
+    for (int64_t i = 0; i < picture->calls.bars; i++) is_bar(picture, &picture->calls.bar[i]);
     fuzz_check(picture->ranks >= 1, "%d ranks", picture->ranks);
     for (int64_t i = 0; i < picture->deeds.n; i++) is_deed(picture, &picture->deeds.at[i], false);
     for (int64_t i = 0; i < picture->trips.n; i++) is_deed(picture, &picture->trips.at[i], true);
@@ -96,6 +108,10 @@ static void is_drawn(const struct tt_picture *picture)
     if (!out) abort();
     tt_svg_time(picture, 0, picture->ranks - 1, left_out, out);
     tt_svg_traffic(picture, out);
+    if (picture->calls.bars) {
+        tt_svg_calls(picture, 0, picture->ranks - 1, left_out, out);
+        tt_calls_summary(&picture->calls, picture->ranks, picture->time_ps, 100, out);
+    }
     if (picture->edges) {
         tt_picture_dot_tree(picture, out);
         tt_svg_tree(picture, out);
