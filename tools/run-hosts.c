@@ -277,7 +277,7 @@ static void read_line(struct hostfile *file, char *line)
         if (*word) read_word(file, host, word);
 }
 
-/* "h1:2,h2:4"; it stays for as long as the process. */
+/* "h1:2,h2:4", for free(). */
 static char *list_of(const struct hostfile *file)
 {
     char *text = NULL;
@@ -306,7 +306,7 @@ void tt_run_hostfile(const struct argp_state *state, struct tt_run *run, const c
     }
     if (from) fclose(from);
     if (file.hosts == 0) argp_error(state, "--hostfile: '%s' names no host", name);
-    char *list = list_of(&file);
+    char *list = run->list = list_of(&file);
     if (!list) argp_failure(state, TT_LAUNCH_REFUSED, 0, "no memory for the hosts");
     free(line);
     tt_free(file.host);

@@ -299,6 +299,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static int start(struct tt_run *run, int ranks)
+{
+    if (run->hosts && !run->here) return tt_run_elsewhere(run);
+    if (run->programs == 1 && run->program[0].ranks == 0) run->program[0].ranks = ranks;
+    run->launch.program = run->program;
+    run->launch.programs = run->programs;
+    return tt_launch(&run->launch);
+}
+
+static void free_run(struct tt_run *run)
+{
+    for (int i = 0; i < run->programs; i++) tt_free(run->program[i].set);
+    tt_free(run->program);
+    free(run->list);
+}
+
 int tt_run_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -317,11 +333,7 @@ int tt_run_main(int argc, char **argv)
     struct arguments a = {.run.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
-    struct tt_run *run = &a.run;
-    int ranks = a.per_node ? a.per_node : run->slots;
-    if (run->hosts && !run->here) return tt_run_elsewhere(run);
-    if (run->programs == 1 && run->program[0].ranks == 0) run->program[0].ranks = ranks;
-    run->launch.program = run->program;
-    run->launch.programs = run->programs;
-    return tt_launch(&run->launch);
+    int code = start(&a.run, a.per_node ? a.per_node : a.run.slots);
+    free_run(&a.run);
+    return code;
 }

@@ -14,6 +14,7 @@ struct tt_run {
     struct tt_launch_program *program; /* launch.program */
     int programs;
     const char *hosts; /* "h1,h2:4"; NULL: not said */
+    char *list;        /* the same, read from a file */
     bool here;         /* all of the hosts are this machine */
     int slots;         /* ranks that the hosts take together; 0: not all of them say so */
 };
