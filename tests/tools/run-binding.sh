@@ -116,7 +116,8 @@ fi
 begin() {
     local name=$1
     shift
-    tutti run "$@" --report-bindings sh -c "while [ ! -e $work/stop.$name ]; do sleep 0.02; done" 2>"$name" &
+    sh -c 'until [ -e go ]; do :; done; exec tutti run "$@"' - "$@" --report-bindings \
+        sh -c "while [ ! -e $work/stop.$name ]; do sleep 0.02; done" 2>"$name" &
     started+=($!)
     pid[$name]=$!
 }
@@ -126,6 +127,7 @@ end() {
     rm "stop.$1"
 }
 declare -A pid
+touch go
 is_bound() { grep -qE 'processor|not bound' "$1"; }
 places() { cp "$1" err && reported; }
 
@@ -151,12 +153,15 @@ end one
 run -n "$n"
 [ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'a job that has ended takes something'
 
-# As many jobs as there are processors, begun at once, and none of them on another's.
+# As many jobs as there are processors, begun at the same moment, and none of them on another's.
 cores=$(python3 -c 'import glob
 print(len({open(f).read() for f in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings")}))' || echo 2)
 jobs=$((cores < 8 ? cores : 8))
-for turn in 1 2 3 4 5; do
+for turn in {1..10}; do
+    rm go
     for ((i = 0; i < jobs; i++)); do begin "at-once.$i" -n 1; done
+    sleep 0.1
+    touch go
     for ((i = 0; i < jobs; i++)); do wait_for is_bound "at-once.$i"; done
     for ((i = 0; i < jobs; i++)); do
         cp "at-once.$i" err
