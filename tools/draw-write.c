@@ -3,6 +3,7 @@
  * From a picture to a file: what was asked for, or what there is to see.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -10,12 +11,14 @@
 #include "draw/goal.h"
 #include "draw/graph.h"
 #include "picture.h"
+#include "png.h"
 
 enum tt_draw_format tt_draw_format_of(const char *path)
 {
     static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json", ".goal"};
     size_t n = strlen(path);
-    if (strcmp(path, "-") == 0) return TT_DRAW_AS_svg;
+    bool png = n > 4 && strcmp(path + n - 4, ".png") == 0;
+    if (strcmp(path, "-") == 0 || png) return TT_DRAW_AS_svg;
     for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--) {
         size_t k = strlen(endings[i]);
         if (n > k && strcmp(path + n - k, endings[i]) == 0) return (enum tt_draw_format)i;
@@ -201,6 +204,50 @@ static void tell_left_out(const struct tt_picture *p)
                 p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
+/* A picture in memory, on its way to be a PNG. */
+struct text {
+    char *text;
+    size_t length;
+    tutti_status status;
+};
+
+static void print_text(void *arg, FILE *out)
+{
+    const struct text *text = arg;
+    fwrite(text->text, 1, text->length, out);
+}
+
+/* What is printed, in memory; the text is freed by the caller. False: no memory. */
+static bool keep(struct text *text, void (*print_it)(void *arg, FILE *out), void *arg)
+{
+    FILE *memory = open_memstream(&text->text, &text->length);
+    if (!memory) return false;
+    print_it(arg, memory);
+    bool good = !ferror(memory);
+    return fclose(memory) == 0 && good;
+}
+
+static void print_png(void *arg, FILE *out)
+{
+    struct text *svg = arg;
+    svg->status = tt_png_print(svg->text, svg->length, out);
+}
+
+/* The whole PNG first, so that a file is not replaced by what is none. */
+bool tt_draw_put(const struct tt_draw *draw, void (*print_it)(void *arg, FILE *out), void *arg)
+{
+    struct text svg = {.status = TUTTI_OK}, png = {.status = TUTTI_OK};
+    if (!draw->png) return tt_write_whole("tutti draw", draw->output, print_it, arg);
+    bool kept = keep(&svg, print_it, arg) && keep(&png, print_png, &svg);
+    if (!kept) complain(TT_EXIT_FAILED, "no memory for a .png");
+    if (kept && svg.status != TUTTI_OK) complain(TT_EXIT_FAILED, tutti_error());
+    bool written = kept && svg.status == TUTTI_OK &&
+                   tt_write_whole("tutti draw", draw->output, print_text, &png);
+    free(svg.text);
+    free(png.text);
+    return written;
+}
+
 int tt_draw_write(struct tt_draw *draw)
 {
     bool all = draw->format != TT_DRAW_AS_svg && draw->format != TT_DRAW_AS_dot;
@@ -213,7 +260,7 @@ int tt_draw_write(struct tt_draw *draw)
     if (routes && draw->net && draw->picture.net.vertices && add_routes(draw) != TUTTI_OK)
         return complain(TT_EXIT_FAILED, tutti_error());
     if (all && draw->format != TT_DRAW_AS_goal) tell_left_out(&draw->picture);
-    if (!tt_write_whole("tutti draw", draw->output, print, draw)) return TT_EXIT_FAILED;
+    if (!tt_draw_put(draw, print, draw)) return TT_EXIT_FAILED;
     if (draw->picture.status == TUTTI_OK) return TT_EXIT_OK;
     return complain(TT_EXIT_FAILED, tutti_error());
 }

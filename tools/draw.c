@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "boot/launch.h"
 #include "command.h"
 #include "model.h"
 #include "picture.h"
+#include "png.h"
 
 enum {
     OPTION_WHAT = 256,
@@ -20,7 +22,8 @@ enum {
     OPTION_TO,
     OPTION_TRACE,
     OPTION_EXECUTION,
-    OPTION_NETWORK
+    OPTION_NETWORK,
+    OPTION_SCHEME
 };
 
 struct arguments {
@@ -29,13 +32,18 @@ struct arguments {
     bool trace;
     const char *network; /* of the trace */
     int64_t execution;
+    int processes; /* of the machine; 0: not said */
     struct tt_draw draw;
     struct tt_model model;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "an .svg, .html, .dot, .json, .trace.json or .goal (default: SVG to standard output)", 0},
+     "an .svg, .png, .html, .dot, .json, .trace.json or .goal (default: SVG to standard output)",
+     0},
+    {"scheme", OPTION_SCHEME, "light|dark", 0,
+     "of an .svg or .png: for these surroundings (default: an .svg is for both, a .png light)", 0},
+    {"processes", 'n', "N", 0, "of the machine: with the ranks of `tutti run -n N`", 0},
     {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
     {"what", OPTION_WHAT, "WORD", 0,
      "of an .svg: calls, time, tree, network, routes, steps, traffic (default: calls of a real "
@@ -94,8 +102,18 @@ static void arg_output(const struct argp_state *state, const char *path, struct 
     draw->output = path;
     draw->format = tt_draw_format_of(path);
     if (draw->format == TT_DRAW_FORMATS_N)
-        argp_error(state, "--output: '%s' ends in none of .svg .html .dot .json .trace.json .goal",
+        argp_error(state,
+                   "--output: '%s' ends in none of .svg .png .html .dot .json .trace.json .goal",
                    path);
+    draw->png = strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".png") == 0;
+}
+
+static enum tt_scheme arg_scheme(const struct argp_state *state, const char *text)
+{
+    bool dark = strcmp(text, "dark") == 0;
+    if (!dark && strcmp(text, "light") != 0)
+        argp_error(state, "--scheme: '%s' is neither light nor dark", text);
+    return dark ? TT_SCHEME_DARK : TT_SCHEME_LIGHT;
 }
 
 static void add_word(struct arguments *a, const char *word)
@@ -116,9 +134,16 @@ static bool names_trace(const char *word)
            (n > 5 && strcmp(word + n - 5, ".part") == 0);
 }
 
+static bool is_machine(const struct arguments *a)
+{
+    return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
+}
+
 static error_t parse_end(const struct arguments *a, struct argp_state *state)
 {
-    if (a->words_n == 0) argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8)");
+    if (a->words_n == 0)
+        argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8, or 'machine')");
+    if (a->processes && !is_machine(a)) argp_error(state, "-n: only a machine has processes");
     if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
     if (a->trace && a->algorithm) argp_error(state, "--algorithm: a trace is what it is");
     if (a->network && !a->trace) argp_error(state, "--network wants --trace");
@@ -144,8 +169,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->execution = tt_arg_number(state, "--execution", arg, 0, INT64_MAX / 16);
         return 0;
     case OPTION_NETWORK: a->network = arg; return 0;
+    case OPTION_SCHEME: a->draw.scheme = arg_scheme(state, arg); return 0;
+    case 'n': a->processes = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
     case ARGP_KEY_ARG:
-        a->trace |= names_trace(arg);
+        a->trace |= strcmp(arg, "machine") != 0 && names_trace(arg);
         add_word(a, arg);
         return 0;
     case ARGP_KEY_END: return parse_end(a, state);
@@ -167,6 +194,7 @@ static int there_are(const struct tt_draw *draw)
 
 static int write_it(struct tt_draw *draw)
 {
+    draw->picture.scheme = draw->scheme;
     int code = there_are(draw);
     if (code == TT_EXIT_OK) code = tt_draw_write(draw);
     tt_picture_free(&draw->picture);
@@ -248,6 +276,16 @@ static int draw_trace(struct arguments *a)
     return code;
 }
 
+static int draw_it(struct arguments *a)
+{
+    if (a->draw.png && tt_png_there() != TUTTI_OK) {
+        fprintf(stderr, "tutti draw: %s\n", tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    if (is_machine(a)) return tt_draw_machine(&a->draw, a->processes);
+    return a->trace ? draw_trace(a) : draw_problem(a);
+}
+
 int tt_draw_main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&tt_model_argp, 0, NULL, 1}, {0}};
@@ -255,11 +293,13 @@ int tt_draw_main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "PROBLEM[@NETWORK]\n[--trace] DIR|FILE...",
-        .doc = "Draws a collective that is run on paper, or a real run that was traced.\v"
-               "An .html shows everything and can be looked around in; a .trace.json opens in "
-               "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
-               " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
+        .args_doc = "PROBLEM[@NETWORK]\n[--trace] DIR|FILE...\nmachine",
+        .doc =
+            "Draws a collective that is run on paper, a real run that was traced, or this machine "
+            "with ranks bound to it.\v"
+            "An .html shows everything and can be looked around in; a .trace.json opens in "
+            "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
+            " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
     };
     struct arguments a = {.model = tt_model_default,
                           .execution = -1,
@@ -269,7 +309,8 @@ int tt_draw_main(int argc, char **argv)
                                    .from = -1,
                                    .to = -1}};
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    int code = a.trace ? draw_trace(&a) : draw_problem(&a);
+    if (a.draw.png && a.draw.scheme == TT_SCHEME_BOTH) a.draw.scheme = TT_SCHEME_LIGHT;
+    int code = draw_it(&a);
     free(a.words);
     return code;
 }

@@ -29,6 +29,8 @@ enum tt_draw_format {
 struct tt_draw {
     const char *output;
     enum tt_draw_format format;
+    bool png; /* of what is an SVG first */
+    enum tt_scheme scheme;
     enum tt_draw_what what;
     int first, last; /* ranks of the space-time diagram */
     int from, to;    /* of a route; -1: not said */
@@ -43,6 +45,10 @@ struct tt_draw {
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
 /* The format that the name asks for; TT_DRAW_FORMATS_N: none. */
 enum tt_draw_format tt_draw_format_of(const char *path);
+/* Prints to the output, as a PNG if that is wanted, whole or not at all; false: it told why not. */
+bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out), void *arg);
+/* This machine with so many ranks (0: as many as `tutti run` would start); exit code. */
+int tt_draw_machine(const struct tt_draw *draw, int ranks);
 /* Exit code. */
 int tt_draw_write(struct tt_draw *draw);
 

@@ -69,7 +69,13 @@
     COLOUR("route-4", "#8a691f", "#fea118") \
     COLOUR("route-5", "#56b4e9", "#4bccff") \
     COLOUR("route-6", "#3f1745", "#b9ffff") \
-    COLOUR("route-7", "#a09710", "#fff108")
+    COLOUR("route-7", "#a09710", "#fff108") \
+    /* Parts of a machine. */ \
+    COLOUR("package", "#f4f5f7", "#11151a") \
+    COLOUR("memory", "#f6e3d3", "#4a3426") \
+    COLOUR("cache", "#e3e7ec", "#2b333c") \
+    COLOUR("core", "#d3e4dc", "#1f3d33") \
+    COLOUR("processor", "#ffffff", "#191f26")
 /* clang-format on */
 
 /* In which surroundings a picture is seen. A viewer that knows its own (a browser) picks one of

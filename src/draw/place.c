@@ -94,12 +94,25 @@ tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *v
     return status;
 }
 
+/* Levels so far apart that a link to the last child of a wide fan does not lie across the one before:
+ * there it has to be further above than a vertex is high. */
+static void stretch(const int *parent, struct tt_picture_net *p)
+{
+    const double above = 0.42; /* of the distance of neighbours */
+    double widest = 0;
+    for (int i = 1; i < p->nodes; i++)
+        widest = fmax(widest, fabs(p->vertex[i].x - p->vertex[parent[i]].x));
+    double by = fmax(above * widest / 1.4, 1);
+    for (int i = 0; i < p->nodes; i++) p->vertex[i].y *= by;
+}
+
 static tutti_status place_tree(struct tt_picture_net *p, const struct tt_net *net)
 {
     int *parent = tt_calloc((size_t)p->nodes, sizeof *parent);
     if (!parent) return TUTTI_ERR_MEMORY;
     for (int i = 0; i < p->nodes; i++) parent[i] = i > 0 ? (i - 1) / net->extent[0] : -1;
     tutti_status status = tt_place_tree(parent, p->nodes, p->vertex);
+    stretch(parent, p);
     tt_free(parent);
     return status;
 }

@@ -208,7 +208,7 @@ void tt_svg_network(const struct tt_picture *picture, FILE *out)
     double bottom = begin(&v, picture, what, 62);
     links(&v);
     vertices(&v);
-    snprintf(text, sizeof text, "bytes of a link in a direction; mean %s",
+    snprintf(text, sizeof text, "bytes of a link, each way on its right side; mean %s",
              tt_svg_bytes_text(mean, picture->net.mean_link_bytes));
     tt_svg_load_legend(TT_SVG_MARGIN, bottom + 14, classes_of(&picture->net),
                        picture->net.max_link_bytes, text, out);

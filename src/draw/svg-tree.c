@@ -11,7 +11,8 @@ struct tree {
     int n;
     int *rank, *place, *parent; /* of a place, in breadth-first order; place: of a rank */
     struct tt_picture_vertex *at;
-    int *node; /* of a rank; NULL: not known */
+    int *node;     /* of a rank; NULL: not known */
+    bool up, down; /* ways that the data goes */
     double step, high, left,
         circle; /* points: between neighbours, levels; of the first place; of a rank's radius */
 };
@@ -96,14 +97,45 @@ static void print_nodes(const struct tree *t, FILE *out)
 
 /* ---- The whole ---- */
 
+/* Which way the data goes along the edges, as far as the root tells: it only sent, or only received. */
+static void find_ways(const struct tt_picture *picture, struct tree *t)
+{
+    int root = t->rank[0];
+    t->down = picture->pairs.sent_ps[root] >= 0;
+    t->up = picture->pairs.received[root];
+}
+
+static void head(const struct tree *t, const char *class, double x, double y, double way, FILE *out)
+{
+    double size = fmin(t->circle * 0.75, 8);
+    fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fl%.1f %.1fh%.1fz\"/>\n", class, x, y,
+            size * 0.42, -way * size, -size * 0.84);
+}
+
+/* From the parent straight to a place above the child, and down to it: so an edge comes into the
+ * level of the children only where its own child is, however wide the fan, and crosses no other. */
+static void print_edge(const struct tree *t, int child, FILE *out)
+{
+    const struct tt_picture_vertex *a = &t->at[t->parent[child]], *b = &t->at[child];
+    bool far = t->node && t->node[t->rank[child]] != t->node[t->rank[t->parent[child]]];
+    const char *class = far ? "between" : "edge";
+    const char *heads = far ? "between-head" : "edge-head";
+    double x0 = x_of(t, a->x), y0 = y_of(t, a->y), x1 = x_of(t, b->x), y1 = y_of(t, b->y);
+    double bend = y1 - fmin((y1 - y0) * 0.45, t->circle + 20);
+    fprintf(out, "<path class=\"%s\" fill-opacity=\"0\" d=\"M%.1f %.1fL%.1f %.1fV%.1f\"/>\n", class,
+            x0, y0, x1, bend, y1);
+    if (t->down) head(t, heads, x1, y1 - t->circle, 1, out);
+    if (!t->up) return;
+    double length = hypot(x1 - x0, bend - y0), x = (x1 - x0) / length, y = (bend - y0) / length;
+    fprintf(out, "<path class=\"%s\" d=\"", heads);
+    tt_svg_arrow(x0 + x * (t->circle + 9), y0 + y * (t->circle + 9), x0 + x * t->circle,
+                 y0 + y * t->circle, fmin(t->circle * 0.75, 8), out);
+    fputs("\"/>\n", out);
+}
+
 static void print_edges(const struct tree *t, FILE *out)
 {
-    for (int i = 1; i < t->n; i++) {
-        const struct tt_picture_vertex *a = &t->at[i], *b = &t->at[t->parent[i]];
-        bool far = t->node && t->node[t->rank[i]] != t->node[t->rank[t->parent[i]]];
-        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1f l%.1f %.1f\"/>\n", far ? "far" : "edge",
-                x_of(t, a->x), y_of(t, a->y), (b->x - a->x) * t->step, (b->y - a->y) * t->high);
-    }
+    for (int i = 1; i < t->n; i++) print_edge(t, i, out);
 }
 
 static void print_ranks(const struct tree *t, FILE *out)
@@ -119,6 +151,25 @@ static void print_ranks(const struct tree *t, FILE *out)
     }
 }
 
+/* Of what there is: nodes, and edges of which kind, and which way they are gone. */
+static void legend(const struct tree *t, double y, FILE *out)
+{
+    bool within = false, between = false;
+    double x = TT_SVG_MARGIN;
+    const char *ways = t->up && t->down ? ", up and down" : t->up ? ", up" : ", down";
+    char text[64];
+    for (int i = 1; i < t->n; i++) {
+        bool far = t->node && t->node[t->rank[i]] != t->node[t->rank[t->parent[i]]];
+        between = between || far;
+        within = within || !far;
+    }
+    snprintf(text, sizeof text, "data%s%s", t->node ? " within a node" : "", ways);
+    if (within) x = tt_svg_key(x, y, TT_SVG_ARROW, "edge", text, out);
+    snprintf(text, sizeof text, "between nodes%s", ways);
+    if (between) x = tt_svg_key(x, y, TT_SVG_ARROW, "between", text, out);
+    if (t->node) tt_svg_key(x, y, TT_SVG_BAR, "box", "a node", out);
+}
+
 static void print(const struct tt_picture *picture, struct tree *t, FILE *out)
 {
     double right = 0, bottom = 0;
@@ -129,13 +180,15 @@ static void print(const struct tt_picture *picture, struct tree *t, FILE *out)
     t->step = fmin(fmax(1000 / (right + 1), 16), 60);
     t->high = fmax(t->step, 36);
     t->circle = fmin(t->step * 0.36, 15);
+    double bottom_of = TT_SVG_TOP + (bottom + 1.2) * t->high + 20;
     double width = (right + 1) * t->step + 2 * TT_SVG_MARGIN;
     t->left = TT_SVG_MARGIN + fmax(560 - width, 0) / 2;
     tt_svg_begin(picture, t->node ? "The tree, a box for each node" : "The logical tree",
-                 fmax(width, 560), TT_SVG_TOP + (bottom + 1.6) * t->high, out);
+                 fmax(width, 560), bottom_of + 20, out);
     print_nodes(t, out);
     print_edges(t, out);
     print_ranks(t, out);
+    legend(t, bottom_of, out);
     tt_svg_end(out);
 }
 
@@ -144,6 +197,7 @@ void tt_svg_tree(const struct tt_picture *picture, FILE *out)
     struct tree t;
     if (lay_out(picture, &t)) {
         t.node = tt_picture_nodes(picture);
+        find_ways(picture, &t);
         print(picture, &t, out);
         tt_free(t.node);
     }

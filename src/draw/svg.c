@@ -19,6 +19,7 @@ static const char shapes[] =
     ".came-late{stroke-width:1}.dead{stroke-width:2.4}.end-text{font-size:11px;font-weight:600;"
     "paint-order:stroke;stroke-width:3px}\n"
     ".step{stroke-width:1.7}.route{stroke-width:3;stroke-linejoin:round;stroke-linecap:round}\n"
+    ".rank-text{font-size:11px}.closed{stroke-dasharray:3 2}\n"
     ".d1{stroke-dasharray:7 6}.d2{stroke-dasharray:.1 6}.d3{stroke-dasharray:9 6 .1 6}\n";
 
 /* A later rule wins over an earlier one: what a shape is filled with comes after its outline. */
@@ -32,7 +33,8 @@ static const char colours[] =
     ".signal-bar{fill:$signal}.copy{fill:$copy}.reduce{fill:$reduce}.read{fill:$read}\n"
     ".write{fill:$write}.wait{fill:$wait}.await{fill:$await}\n"
     ".trip{stroke:$trip;fill:$trip}.signal{stroke:$trip-signal;fill:$trip-signal}\n"
-    ".edge{stroke:$quiet;fill:$quiet}.between,.far{stroke:$between-nodes;fill:$between-nodes}\n"
+    ".edge,.edge-head{stroke:$quiet;fill:$quiet}\n"
+    ".between,.far,.between-head{stroke:$between-nodes;fill:$between-nodes}\n"
     ".f0{fill:$grid}.h1{stroke:$load-1}.f1{fill:$load-1}.h2{stroke:$load-2}.f2{fill:$load-2}\n"
     ".h3{stroke:$load-3}.f3{fill:$load-3}.h4{stroke:$load-4}.f4{fill:$load-4}\n"
     ".h5{stroke:$load-5}.f5{fill:$load-5}.h6{stroke:$load-6}.f6{fill:$load-6}\n"
@@ -43,7 +45,11 @@ static const char colours[] =
     ".r6{stroke:$route-6;fill:$route-6}.r7{stroke:$route-7;fill:$route-7}\n"
     ".route{fill:none}.app{fill:$grid}.waited{fill:$wait}\n"
     ".came-late{fill:$way;stroke:$panel}.dead{stroke:$way;fill:none}.end-text{fill:$way;stroke:$"
-    "panel}\n";
+    "panel}\n"
+    ".package{fill:$package;stroke:$line}.memory{fill:$memory;stroke:$line}\n"
+    ".cache{fill:$cache;stroke:$line}.core{fill:$core;stroke:$line}\n"
+    ".pu{fill:$processor;stroke:$line}.rank{fill:$accent}.rank-text{fill:$on-accent}\n"
+    ".closed{fill:none;stroke:$quiet}\n";
 
 static void escaped(const char *text, size_t length, FILE *out)
 {

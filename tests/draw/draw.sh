@@ -33,7 +33,7 @@ svg_has default.svg reduce=49 trip=97
 expect 0 tutti draw barrier/p4 -a dissemination -o time.svg
 svg_has time.svg signal=9 trip=1
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what tree -o tree.svg
-svg_has tree.svg node=8 edge=7
+svg_has tree.svg node=8 edge=8 edge-head=7
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what traffic -o traffic.svg
 svg_has traffic.svg f8=8 f0=58
 grep -q '>bytes of a pair<' traffic.svg || fail 'the legend does not say whose bytes'
@@ -65,6 +65,53 @@ tips = [tuple(map(float, found)) for found in re.findall(r'class="route r." d="M
 assert len(circles) == 64 and len(tips) == 63, (len(circles), len(tips))
 gaps = [min(math.hypot(x - cx, y - cy) - r for cx, cy, r in circles) for x, y in tips]
 assert all(1 < gap < 4 for gap in gaps), f"heads are not at the rim of a circle: {sorted(gaps)}"
+PYTHON
+
+# No edge of a tree lies across a rank that is none of its ends, however wide the fan.
+for how in 'bcast/u8/1K/p32 binomial' 'bcast/u8/1K/p128 binomial' 'reduce/f64/sum/1K/p100 binomial' \
+    'allreduce/f64/sum/1K/p64 tree' 'bcast/u8/1K/p33/radix=31 tree' 'allreduce/f64/sum/64K/p18@nodes:3,2,1*13 logical'; do
+    expect 0 tutti draw "${how% *}" -a "${how#* }" --what tree -o tree.svg
+    python3 - <<'PYTHON'
+import math
+import re
+text = open("tree.svg").read()
+circles = [tuple(map(float, found)) for found in re.findall(r'class="node" cx="(.*)" cy="(.*)" r="(.*)"', text)]
+edges = re.findall(r'fill-opacity="0" d="M(\S+) (\S+)L(\S+) (\S+)V(\S+)"', text)
+assert len(edges) == len(circles) - 1 > 10, (len(edges), len(circles))
+
+
+def far(circle, a, b):
+    """From the middle of the circle to the piece of a line."""
+    (x, y, _), along = circle, max(math.hypot(b[0] - a[0], b[1] - a[1]), 1e-9)
+    at = min(max(((x - a[0]) * (b[0] - a[0]) + (y - a[1]) * (b[1] - a[1])) / along ** 2, 0), 1)
+    return math.hypot(a[0] + at * (b[0] - a[0]) - x, a[1] + at * (b[1] - a[1]) - y)
+
+
+for edge in edges:
+    x0, y0, x1, bend, y1 = map(float, edge)
+    for circle in circles:
+        if math.hypot(circle[0] - x0, circle[1] - y0) < 1 or math.hypot(circle[0] - x1, circle[1] - y1) < 1:
+            continue
+        gap = min(far(circle, (x0, y0), (x1, bend)), far(circle, (x1, bend), (x1, y1))) - circle[2]
+        assert gap > 0.5, f"the edge {edge} lies across the rank at {circle}"
+PYTHON
+done
+# Nor does a link of a tree network.
+expect 0 tutti draw bcast/u8/1K/p17@tree:16x17 -a tree --what network -o network.svg
+python3 - <<'PYTHON'
+import math
+import re
+text = open("network.svg").read()
+circles = [tuple(map(float, found)) for found in re.findall(r'class="node" cx="(.*)" cy="(.*)" r="(.*)"', text)]
+links = [tuple(map(float, found)) for found in re.findall(r'class="h\d" stroke-width="[\d.]+" d="M(\S+) (\S+) L(\S+) (\S+)"', text)]
+assert len(circles) == 17 and len(links) == 32, (len(circles), len(links))
+for x0, y0, x1, y1 in links:
+    for x, y, r in circles:
+        if min(math.hypot(x - x0, y - y0), math.hypot(x - x1, y - y1)) < r:
+            continue
+        at = ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / ((x1 - x0) ** 2 + (y1 - y0) ** 2)
+        gap = math.hypot(x0 + at * (x1 - x0) - x, y0 + at * (y1 - y0) - y) - r
+        assert not 0 < at < 1 or gap > 0, f"a link lies across the node at {x} {y}"
 PYTHON
 
 # The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
@@ -241,8 +288,8 @@ wrong 'there is no rank 4: there are 4 ranks' barrier/p4 --ranks 4-5
 wrong 'there is no rank 9' alltoall/u8/8/p9@mesh:3x3 --from 9
 wrong 'is after' barrier/p4 --ranks 3-1
 wrong 'hypercube does not apply: it ' alltoall/u8/8/p5 -a hypercube
-expect 2 tutti draw barrier/p4 -o picture.png
-says err "'picture.png' ends in none of"
+expect 2 tutti draw barrier/p4 -o picture.gif
+says err "'picture.gif' ends in none of .*\\.png"
 expect 2 tutti draw barrier/p4 --what time -o no.dot
 says err 'shows a tree, network or plan'
 expect 1 tutti draw alltoall/u8/8/p8@mesh:2x2x2 --what steps -o no.svg

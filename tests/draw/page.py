@@ -254,6 +254,41 @@ def holey(page):
     same(len(set(places)), 32, "no two nodes at one place")
 
 
+def narrow(page):
+    """On a telephone held upright nothing is wider than the page but what scrolls by itself, and of the
+    scrolled matrix the names of the rows stay in view."""
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+    page.settle()
+    same(page.run("document.documentElement.scrollWidth"), 390, "the page's width")
+    wide = page.run("""[...document.querySelectorAll('body *')].filter(one => one.getBoundingClientRect().right > 391 &&
+        !one.closest('.scroll, svg, .skip')).map(one => one.outerHTML.slice(0, 80))""")
+    same(wide, [], "beyond the edge")
+    moved = page.run("""(view => { view.scrollLeft = 300; return view.scrollLeft; })(document.getElementById('traffic-view'))""")
+    same(moved, 300, "how far the matrix is scrolled")
+    page.settle()
+    edge, name, cell = page.run("""[document.getElementById('traffic-view'), document.querySelector('#matrix tbody th'),
+        document.querySelector("[data-from='0'][data-to='0']")].map(one => one.getBoundingClientRect().left)""")
+    assert edge - 1 <= name <= edge + 8, f"the name of a row is at {name}, the matrix begins at {edge}"
+    assert cell < edge, f"the first cell is at {cell}"
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def crossings(page):
+    """No edge of the tree lies across a node that is none of its ends."""
+    same(page.run("""(() => {
+        const nodes = [...document.querySelectorAll('#tree .node')].map(one => one.getAttribute('transform').match(/[-\\d.]+/g).map(Number));
+        const crossed = [];
+        for (const path of document.querySelectorAll('#tree .edges path')) {
+            const length = path.getTotalLength(), begin = path.getPointAtLength(0), end = path.getPointAtLength(length);
+            const far = ([x, y], at) => Math.hypot(x - at.x, y - at.y);
+            const others = nodes.filter(node => far(node, begin) > 1 && far(node, end) > 1);
+            for (let at = 0; at <= length; at += 2)
+                crossed.push(...others.filter(node => far(node, path.getPointAtLength(at)) < 12.5));
+        }
+        return crossed;
+    })()"""), [], "nodes that edges cross")
+
+
 def slices(page):
     """Dimensions are named as in the other pictures, x y z u v w, and no title runs into another."""
     names = page.texts("svg text.slice")
@@ -396,9 +431,9 @@ def refused(page):
         quiet(page)
 
 
-SMALL = [head, quiet, named, fits, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
+SMALL = [crossings, head, quiet, named, fits, drawn, cursor, zoomed, mouse, detail, matrix, network, tree]
 
-PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.holes, [holey, quiet, named]),
+PAGES = [(page_data.small, [tabbing, *SMALL]), (page_data.small, [themes, quiet]), (page_data.small, [narrow, quiet]), (page_data.holes, [holey, quiet, named]),
          (page_data.deep, [slices, quiet, named]),
          (page_data.uneven, [lopsided, quiet]), (page_data.silent, [lopsided, quiet]), (page_data.bare, [empty, quiet]), (page_data.run, [called, quiet, named]), (page_data.many, [paged, quiet]), (page_data.big, [large, quiet, named])]
 

@@ -233,7 +233,12 @@ trace ':1:32: a rank: a whole number' "[${event/:1,/:-1,}]"
 trace ': of 2 ranks, rank 0 has no trace' "[$event]"
 draw '/none: No such file' --trace /none
 draw "--what: 'x' is none of" barrier/p4 --what=x
-draw "--output: 'x.png' ends in none of" barrier/p4 -o x.png
+draw "--output: 'x.gif' ends in none of" barrier/p4 -o x.gif
+draw "--scheme: 'grey' is neither light nor dark" barrier/p4 --scheme=grey
+draw '-n: only a machine has processes' barrier/p4 -n 2
+draw "-n: '0' is not a whole number" machine -n 0
+draw 'a machine is drawn as .svg, .png or .json' machine -o x.dot
+draw 'only one problem at a time' machine barrier/p4
 draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
 draw 'there is no rank 9' barrier/p4 --what=routes --from=9
 

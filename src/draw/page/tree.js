@@ -3,6 +3,7 @@
 'use strict';
 
 const LEAVES_ABREAST = 32;
+const BEND = 26; /* before a child: more than its circle and less than a level */
 
 function growTree(edges) {
   const parents = new Map(edges.map(([parent, child]) => [child, parent]));
@@ -18,7 +19,9 @@ function layTree(root) {
   const down = root.leaves().length <= LEAVES_ABREAST;
   d3.tree().nodeSize(down ? [34, 58] : [24, 84])(root);
   const across = d3.extent(root.descendants(), node => node.x);
+  root.along = down ? 1 : 0; /* which of x and y the levels follow */
   root.each(node => {
+    node.root = root;
     const [side, depth] = [node.x - across[0] + 20, node.y + 20];
     node.at = down ? [side, depth] : [depth, side];
   });
@@ -50,8 +53,10 @@ function drawTreeNode(node) {
   draw('circle', { r: 12 }), draw('text', { 'font-size': node.id.length > 3 ? 8 : 11 }, node.id));
 }
 
+/* Straight to a place before the child, and on to it along the levels: so no edge of a wide fan lies across another node. */
 function drawTreeEdge({ source, target }) {
-  return draw('path', { d: `M${source.at.join(' ')}L${target.at.join(' ')}` });
+  const before = target.at.map((at, side) => at - (source.root.along === side ? BEND : 0));
+  return draw('path', { d: `M${source.at.join(' ')}L${before.join(' ')}L${target.at.join(' ')}` });
 }
 
 function startTree() {

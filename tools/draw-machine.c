@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti draw machine`: this machine as lstopo shows it, packages, NUMA nodes, caches, cores and
+ * processors as boxes in each other, and in them the ranks, where `tutti run -n N` would bind them now.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include <cjson/cJSON.h>
+#include <hwloc.h>
+
+#include "boot/launch-guard.h"
+#include "boot/launch-places.h"
+#include "command.h"
+#include "draw.h"
+#include "draw/svg.h"
+#include "fabric/wait.h"
+#include "picture.h"
+
+enum { PAD = 6, GAP = 5, LINE = 16, BAR = 21, SMALL = 11 };
+
+struct machine {
+    hwloc_topology_t topology;
+    hwloc_bitmap_t allowed, taken;
+    struct tt_places places;
+    int ranks;
+    enum tt_scheme scheme;
+    bool json;
+};
+
+/* ---- The machine ---- */
+
+/* What this process may use; of a machine that is only described (HWLOC_SYNTHETIC, HWLOC_XMLFILE)
+ * all of it. */
+static bool find_allowed(struct machine *m)
+{
+    m->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(m->topology));
+    m->taken = hwloc_bitmap_alloc();
+    if (!m->allowed || !m->taken) return false;
+    if (!hwloc_topology_is_thissystem(m->topology)) return true;
+    hwloc_bitmap_t own = hwloc_bitmap_alloc();
+    if (own && hwloc_get_cpubind(m->topology, own, HWLOC_CPUBIND_PROCESS) == 0)
+        hwloc_bitmap_and(m->allowed, m->allowed, own);
+    hwloc_bitmap_free(own);
+    tt_taken_find(m->topology, m->allowed, m->taken);
+    return true;
+}
+
+static bool open_machine(struct machine *m)
+{
+    if (hwloc_topology_init(&m->topology) != 0) return false;
+    hwloc_topology_set_icache_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_io_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(m->topology) != 0 || !find_allowed(m)) return false;
+    if (m->ranks == 0)
+        m->ranks = hwloc_topology_is_thissystem(m->topology)
+                       ? tt_usable_cores()
+                       : tt_max(hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_CORE), 1);
+    struct tt_places_wish wish = {.allowed = m->allowed, .taken = m->taken, .ranks = m->ranks};
+    return tt_places_make(&m->places, m->topology, &wish);
+}
+
+static void close_machine(struct machine *m)
+{
+    tt_places_free(&m->places);
+    hwloc_bitmap_free(m->allowed);
+    hwloc_bitmap_free(m->taken);
+    if (m->topology) hwloc_topology_destroy(m->topology);
+}
+
+/* The smallest part of the machine that has all that a rank is bound to. */
+static hwloc_obj_t home_of(const struct machine *m, int rank)
+{
+    return hwloc_get_obj_covering_cpuset(m->topology, m->places.set[rank % m->places.n]);
+}
+
+/* "rank 3", "ranks 0-3,8"; false: none is at home there. */
+static bool print_ranks(const struct machine *m, hwloc_obj_t object, char *text, size_t size)
+{
+    char list[256];
+    hwloc_bitmap_t ranks = hwloc_bitmap_alloc();
+    for (int r = 0; ranks && m->places.n > 0 && r < m->ranks; r++)
+        if (home_of(m, r) == object) hwloc_bitmap_set(ranks, (unsigned)r);
+    int n = ranks ? hwloc_bitmap_weight(ranks) : 0;
+    if (n > 0) {
+        hwloc_bitmap_list_snprintf(list, sizeof list, ranks);
+        snprintf(text, size, "rank%s %s", n > 1 ? "s" : "", list);
+    }
+    hwloc_bitmap_free(ranks);
+    return n > 0;
+}
+
+/* ---- What a box is called ---- */
+
+static const char *class_of(hwloc_obj_t object)
+{
+    if (object->type == HWLOC_OBJ_CORE) return "core";
+    if (object->type == HWLOC_OBJ_PU) return "pu";
+    if (object->type == HWLOC_OBJ_NUMANODE) return "memory";
+    return hwloc_obj_type_is_cache(object->type) ? "cache" : "package";
+}
+
+static void print_size(int64_t bytes, char text[32])
+{
+    tt_svg_bytes_text(text, (double)bytes);
+}
+
+static void print_name(hwloc_obj_t object, char *text, size_t size)
+{
+    char type[32], bytes[32];
+    hwloc_obj_type_snprintf(type, sizeof type, object, 0);
+    if (hwloc_obj_type_is_cache(object->type)) {
+        print_size((int64_t)object->attr->cache.size, bytes);
+        snprintf(text, size, "L%u %s", object->attr->cache.depth, bytes);
+    } else if (object->type == HWLOC_OBJ_NUMANODE) {
+        print_size((int64_t)object->attr->numanode.local_memory, bytes);
+        snprintf(text, size, "NUMA node %u, %s", object->logical_index, bytes);
+    } else if (object->type == HWLOC_OBJ_PU) {
+        snprintf(text, size, "P%u", object->os_index);
+    } else if (object->type == HWLOC_OBJ_MACHINE) {
+        snprintf(text, size, "Machine, %d processors", hwloc_bitmap_weight(object->cpuset));
+    } else {
+        snprintf(text, size, "%s %u", type, object->logical_index);
+    }
+}
+
+/* ---- How large a box is ---- */
+
+struct size {
+    double wide, high;
+};
+
+static bool is_cache(hwloc_obj_t object)
+{
+    return hwloc_obj_type_is_cache(object->type);
+}
+
+/* How many children stand in a row. */
+static int columns_of(hwloc_obj_t object)
+{
+    enum { MOST = 8 };
+    int n = (int)object->arity, rows = (int)tt_div_up(n, MOST);
+    if (object->type == HWLOC_OBJ_MACHINE && n > 1) return 2;
+    return rows ? (int)tt_div_up(n, rows) : 1;
+}
+
+static struct size size_of(const struct machine *m, hwloc_obj_t object);
+
+/* Of the children in their rows. */
+static struct size size_of_children(const struct machine *m, hwloc_obj_t object)
+{
+    struct size all = {0, 0};
+    int columns = columns_of(object);
+    for (unsigned first = 0; first < object->arity; first += (unsigned)columns) {
+        struct size row = {0, 0};
+        unsigned end = (unsigned)tt_min(first + (unsigned)columns, object->arity);
+        for (unsigned i = first; i < end; i++) {
+            struct size child = size_of(m, object->children[i]);
+            row.wide += child.wide + (i > first ? GAP : 0);
+            row.high = fmax(row.high, child.high);
+        }
+        all.wide = fmax(all.wide, row.wide);
+        all.high += row.high + (first ? GAP : 0);
+    }
+    return all;
+}
+
+/* A cache is a bar above what it serves; other boxes hold their title, memory, ranks and children. */
+static struct size size_of(const struct machine *m, hwloc_obj_t object)
+{
+    char name[64], ranks[300];
+    struct size in = size_of_children(m, object);
+    print_name(object, name, sizeof name);
+    double text = tt_svg_text_width(name, SMALL), lines = LINE;
+    if (print_ranks(m, object, ranks, sizeof ranks)) {
+        text = fmax(text, tt_svg_text_width(ranks, SMALL) + 8);
+        lines += LINE + 2;
+    }
+    if (is_cache(object))
+        return (struct size){fmax(in.wide, text + 2 * PAD), BAR + (lines > LINE ? LINE + 2 : 0) +
+                                                                (in.high > 0 ? GAP + in.high : 0)};
+    for (hwloc_obj_t memory = object->memory_first_child; memory; memory = memory->next_sibling) {
+        print_name(memory, name, sizeof name);
+        text = fmax(text, tt_svg_text_width(name, SMALL) + 2 * PAD);
+        lines += BAR + GAP;
+    }
+    double below = in.high > 0 ? in.high + PAD : 2;
+    return (struct size){fmax(in.wide, text) + 2 * PAD, PAD + lines + below};
+}
+
+/* ---- Drawing ---- */
+
+static void box(const char *class, double x, double y, struct size size, FILE *out)
+{
+    fprintf(out,
+            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>\n",
+            class, x, y, size.wide, size.high);
+}
+
+static void label(double x, double y, const char *text, FILE *out)
+{
+    tt_svg_text(x, y, "minor", "start", text, out);
+}
+
+/* The ranks at home in a box, on a sign of their own; returns how high it is. */
+static double draw_ranks(const struct machine *m, hwloc_obj_t object, double x, double y, FILE *out)
+{
+    char text[300];
+    if (!print_ranks(m, object, text, sizeof text)) return 0;
+    box("rank", x, y, (struct size){tt_svg_text_width(text, SMALL) + 8, LINE}, out);
+    tt_svg_text(x + 4, y + 12, "rank-text", "start", text, out);
+    return LINE + 2;
+}
+
+static bool is_usable(const struct machine *m, hwloc_obj_t object)
+{
+    return hwloc_bitmap_intersects(object->cpuset, m->allowed);
+}
+
+static void draw(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
+                 FILE *out);
+
+static void draw_children(const struct machine *m, hwloc_obj_t object, double x, double y,
+                          double wide, FILE *out)
+{
+    int columns = columns_of(object);
+    double stretch = wide - size_of_children(m, object).wide;
+    for (unsigned first = 0; first < object->arity; first += (unsigned)columns) {
+        unsigned end = (unsigned)tt_min(first + (unsigned)columns, object->arity);
+        double at = x, high = 0;
+        for (unsigned i = first; i < end; i++) {
+            struct size child = size_of(m, object->children[i]);
+            double more = columns == 1 ? stretch : stretch / columns;
+            draw(m, object->children[i], at, y, child.wide + more, out);
+            at += child.wide + more + GAP;
+            high = fmax(high, child.high);
+        }
+        y += high + GAP;
+    }
+}
+
+static void draw_cache(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
+                       FILE *out)
+{
+    char name[64];
+    print_name(object, name, sizeof name);
+    box("cache", x, y, (struct size){wide, BAR}, out);
+    label(x + PAD, y + 15, name, out);
+    y += BAR + GAP;
+    y += draw_ranks(m, object, x, y, out);
+    draw_children(m, object, x, y, wide, out);
+}
+
+static double draw_memory(hwloc_obj_t object, double x, double y, double wide, FILE *out)
+{
+    char name[64];
+    for (hwloc_obj_t memory = object->memory_first_child; memory; memory = memory->next_sibling) {
+        print_name(memory, name, sizeof name);
+        box("memory", x, y, (struct size){wide, BAR}, out);
+        label(x + PAD, y + 15, name, out);
+        y += BAR + GAP;
+    }
+    return y;
+}
+
+static void draw(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
+                 FILE *out)
+{
+    char name[64], class[32];
+    if (is_cache(object)) {
+        draw_cache(m, object, x, y, wide, out);
+        return;
+    }
+    print_name(object, name, sizeof name);
+    snprintf(class, sizeof class, "%s%s", class_of(object), is_usable(m, object) ? "" : " closed");
+    box(class, x, y, (struct size){wide, size_of(m, object).high}, out);
+    label(x + PAD, y + 14, name, out);
+    y += PAD + LINE;
+    y += draw_ranks(m, object, x + PAD, y - 2, out);
+    y = draw_memory(object, x + PAD, y, wide - 2 * PAD, out);
+    draw_children(m, object, x + PAD, y, wide - 2 * PAD, out);
+}
+
+/* "host, Linux ..., 2 cores, 2 processors, ranks as `tutti run -n 2` binds them" */
+static void describe(const struct machine *m, char *text, size_t size)
+{
+    struct utsname host;
+    bool here = hwloc_topology_is_thissystem(m->topology) && uname(&host) == 0;
+    int used = snprintf(text, size, "%s%s%d cores, %d processors, ",
+                        here ? host.nodename : "a machine that is described", ", ",
+                        hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_CORE),
+                        hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU));
+    if (m->places.n > 0)
+        snprintf(text + used, size - (size_t)used, "ranks where tutti run -n %d binds them",
+                 m->ranks);
+    else
+        snprintf(text + used, size - (size_t)used, "ranks are not bound: %s", m->places.unbound);
+}
+
+static void legend(const struct machine *m, double y, FILE *out)
+{
+    double x = TT_SVG_MARGIN;
+    bool closed =
+        !hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(m->topology), m->allowed);
+    x = tt_svg_key(x, y, TT_SVG_BAR, "memory", "memory", out);
+    if (hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_L1CACHE) > 0 ||
+        hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_L3CACHE) > 0)
+        x = tt_svg_key(x, y, TT_SVG_BAR, "cache", "cache", out);
+    x = tt_svg_key(x, y, TT_SVG_BAR, "core", "core", out);
+    x = tt_svg_key(x, y, TT_SVG_BAR, "pu", "processor", out);
+    if (m->places.n > 0) x = tt_svg_key(x, y, TT_SVG_BAR, "rank", "rank", out);
+    if (closed) tt_svg_key(x, y, TT_SVG_BAR, "pu closed", "not for this process", out);
+}
+
+static void print_svg(const struct machine *m, FILE *out)
+{
+    char about[512];
+    hwloc_obj_t root = hwloc_get_root_obj(m->topology);
+    struct size size = size_of(m, root);
+    double wide = fmax(size.wide, 480);
+    describe(m, about, sizeof about);
+    tt_svg_open("This machine and its ranks", about, wide + 2 * TT_SVG_MARGIN,
+                TT_SVG_TOP + size.high + 44, m->scheme, out);
+    draw(m, root, TT_SVG_MARGIN, TT_SVG_TOP, wide, out);
+    legend(m, TT_SVG_TOP + size.high + 26, out);
+    tt_svg_end(out);
+}
+
+/* ---- For programs ---- */
+
+static void add_object(const struct machine *m, hwloc_obj_t object, cJSON *list)
+{
+    char text[128], set[256];
+    cJSON *row = cJSON_CreateObject();
+    hwloc_obj_type_snprintf(text, sizeof text, object, 0);
+    cJSON_AddStringToObject(row, "type", text);
+    cJSON_AddNumberToObject(row, "index", object->logical_index);
+    hwloc_bitmap_list_snprintf(set, sizeof set, object->cpuset);
+    cJSON_AddStringToObject(row, "processors", set);
+    cJSON_AddBoolToObject(row, "usable", is_usable(m, object));
+    if (is_cache(object)) cJSON_AddNumberToObject(row, "bytes", (double)object->attr->cache.size);
+    if (object->type == HWLOC_OBJ_NUMANODE)
+        cJSON_AddNumberToObject(row, "bytes", (double)object->attr->numanode.local_memory);
+    cJSON_AddItemToArray(list, row);
+    for (hwloc_obj_t at = object->memory_first_child; at; at = at->next_sibling)
+        add_object(m, at, list);
+    for (unsigned i = 0; i < object->arity; i++) add_object(m, object->children[i], list);
+}
+
+static void print_json(const struct machine *m, FILE *out)
+{
+    char text[512];
+    cJSON *all = cJSON_CreateObject();
+    cJSON_AddStringToObject(all, "tutti", "machine 1");
+    add_object(m, hwloc_get_root_obj(m->topology), cJSON_AddArrayToObject(all, "objects"));
+    cJSON *ranks = cJSON_AddArrayToObject(all, "ranks");
+    for (int r = 0; r < m->ranks; r++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddNumberToObject(row, "rank", r);
+        if (m->places.n > 0) {
+            hwloc_bitmap_list_snprintf(text, sizeof text, m->places.set[r % m->places.n]);
+            cJSON_AddStringToObject(row, "processors", text);
+        } else {
+            cJSON_AddNullToObject(row, "processors");
+        }
+        cJSON_AddItemToArray(ranks, row);
+    }
+    char *printed = cJSON_Print(all);
+    if (printed) fprintf(out, "%s\n", printed);
+    cJSON_free(printed);
+    cJSON_Delete(all);
+}
+
+static void print(void *arg, FILE *out)
+{
+    const struct machine *m = arg;
+    if (m->json)
+        print_json(m, out);
+    else
+        print_svg(m, out);
+}
+
+int tt_draw_machine(const struct tt_draw *draw, int ranks)
+{
+    struct machine m = {
+        .ranks = ranks, .scheme = draw->scheme, .json = draw->format == TT_DRAW_AS_json};
+    int code = TT_EXIT_FAILED;
+    if (draw->format != TT_DRAW_AS_svg && draw->format != TT_DRAW_AS_json) {
+        fprintf(stderr, "tutti draw: a machine is drawn as .svg, .png or .json\n");
+        return TT_EXIT_USAGE;
+    }
+    if (!open_machine(&m))
+        fprintf(stderr, "tutti draw: hwloc does not tell what this machine is\n");
+    else
+        code = tt_draw_put(draw, print, &m) ? TT_EXIT_OK : TT_EXIT_FAILED;
+    close_machine(&m);
+    return code;
+}
