@@ -31,6 +31,7 @@ perl                perl -MPod::Text -e 1
 bsdutils            command -v script
 libsimgrid-dev      pkg-config --exists simgrid
 graphviz            command -v dot
+librsvg2-2          ls /usr/lib/*/librsvg-2.so.2
 chromium            command -v chromium
 chromium-driver     command -v chromedriver
 libpmix-dev         pkg-config --exists pmix

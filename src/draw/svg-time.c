@@ -11,13 +11,16 @@
 #include "draw/svg.h"
 #include "plan/words.h"
 
-enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 84, LINES = 512 };
+enum { LOOKS = 12, HEADS = 1500 };
+enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 92, LINES = 512 };
 
 struct view {
     const struct tt_picture *picture;
     FILE *out;
     int first, last, lanes; /* lanes of a rank */
     bool pale;              /* drawing what waits; else what does something */
+    bool heads;             /* of messages: where they are not too many */
+    bool *drawn;            /* which looks there are */
     double row, scale;      /* points a rank, points a ps */
     int *node;              /* of each rank; NULL: not known */
     uint16_t at[LINES];     /* where each lane is drawn: those that nobody has take no room */
@@ -81,15 +84,47 @@ static void axis(const struct view *v)
 
 /* ---- Deeds ---- */
 
-static const char *class_of(enum tt_kind kind)
+/* What a bar or line may be, in the order of the legend. */
+static const struct look {
+    const char *class, *name;
+    enum tt_svg_sign sign;
+} looks[] = {
+    {"reduce", "reduce", TT_SVG_BAR},
+    {"copy", "copy", TT_SVG_BAR},
+    {"send", "send", TT_SVG_BAR},
+    {"recv", "receive", TT_SVG_BAR},
+    {"put", "put", TT_SVG_BAR},
+    {"get", "get", TT_SVG_BAR},
+    {"signal-bar", "post a signal", TT_SVG_BAR},
+    {"wait", "wait for a message", TT_SVG_BAR},
+    {"await", "await a signal", TT_SVG_BAR},
+    {"trip", "message", TT_SVG_ARROW},
+    {"far", "between nodes", TT_SVG_ARROW},
+    {"signal", "signal", TT_SVG_ARROW},
+};
+
+enum { LOOK_SEND = 2, LOOK_TRIP = 9, LOOK_FAR, LOOK_SIGNAL };
+
+static int look_of(enum tt_kind kind)
 {
     switch (kind) {
-    case TT_COPY: return "copy";
-    case TT_REDUCE: return "reduce";
-    case TT_WAIT: return "wait";
-    case TT_AWAIT: return "await";
-    default: return "start";
+    case TT_REDUCE: return 0;
+    case TT_COPY: return 1;
+    case TT_RECV: return 3;
+    case TT_PUT: return 4;
+    case TT_GET: return 5;
+    case TT_SIGNAL: return 6;
+    case TT_WAIT: return 7;
+    case TT_AWAIT: return 8;
+    default: return LOOK_SEND;
     }
+}
+
+/* The class of a look that is drawn, and so gets into the legend. */
+static const char *draw_as(const struct view *v, int look)
+{
+    v->drawn[look] = true;
+    return looks[look].class;
 }
 
 static void tip(const struct tt_sim_deed *d, bool trip, FILE *out)
@@ -117,7 +152,7 @@ static void bar(const struct view *v, const struct tt_sim_deed *d)
     double y = y_of(v, d->rank) + v->row * 0.1 + v->at[d->lane % LINES] * lane + (lane - high) / 2;
     if (pale != v->pale || (pale && wide < 0.3)) return;
     fprintf(v->out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
-            class_of(d->kind), x, y, fmax(wide, 1.2), high);
+            draw_as(v, look_of(d->kind)), x, y, fmax(wide, 1.2), high);
     tip(d, false, v->out);
     fputs("</rect>\n", v->out);
 }
@@ -129,13 +164,12 @@ static bool is_far(const struct view *v, const struct tt_sim_deed *d)
 
 static void line(const struct view *v, const struct tt_sim_deed *d)
 {
-    double half = v->row / 2;
-    fprintf(v->out, "<path class=\"%s\" d=\"M%.2f %.2f L%.2f %.2f\">",
-            d->kind == TT_SIGNAL ? "signal"
-            : is_far(v, d)       ? "far"
-                                 : "trip",
-            x_of(v, d->begin_ps), y_of(v, d->rank) + half, x_of(v, d->end_ps),
-            y_of(v, d->peer) + half);
+    double half = v->row / 2, head = v->heads ? fmin(v->row * 0.3, 7) : 0;
+    int look = d->kind == TT_SIGNAL ? LOOK_SIGNAL : is_far(v, d) ? LOOK_FAR : LOOK_TRIP;
+    fprintf(v->out, "<path class=\"%s\" d=\"", draw_as(v, look));
+    tt_svg_arrow(x_of(v, d->begin_ps), y_of(v, d->rank) + half, x_of(v, d->end_ps),
+                 y_of(v, d->peer) + half, head, v->out);
+    fputs("\">", v->out);
     tip(d, true, v->out);
     fputs("</path>\n", v->out);
 }
@@ -157,30 +191,21 @@ static int64_t each(const struct view *v, const struct tt_picture_list *list, bo
 
 /* ---- Legend ---- */
 
-static double key(const struct view *v, double x, double y, const char *class, const char *name)
-{
-    bool is_line =
-        strcmp(class, "trip") == 0 || strcmp(class, "far") == 0 || strcmp(class, "signal") == 0;
-    if (is_line)
-        fprintf(v->out, "<path class=\"%s\" d=\"M%.1f %.1f l18 -10\"/>\n", class, x, y);
-    else
-        fprintf(v->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n",
-                class, x, y - 10);
-    tt_svg_text(x + 24, y, "minor", "start", name, v->out);
-    return x + 40 + 5.7 * (double)strlen(name);
-}
-
-static void legend(const struct view *v, double y)
+/* Of what is drawn, and nothing else; on as many lines as that takes. Returns where it ends. */
+static double legend(const struct view *v, double y)
 {
     double x = LEFT;
-    x = key(v, x, y, "reduce", "reduce");
-    x = key(v, x, y, "copy", "copy");
-    x = key(v, x, y, "start", "send, recv, put, get, signal");
-    x = key(v, x, y, "wait", "wait for a message");
-    x = key(v, x, y, "await", "await a signal");
-    x = key(v, x, y, "trip", v->node ? "message within a node" : "message");
-    if (v->node) x = key(v, x, y, "far", "between nodes");
-    key(v, x, y, "signal", "signal");
+    for (int i = 0; i < LOOKS; i++) {
+        bool within = i == LOOK_TRIP && v->drawn[LOOK_FAR];
+        const char *name = within ? "message within a node" : looks[i].name;
+        if (!v->drawn[i]) continue;
+        if (x + 25 + tt_svg_text_width(name, 11) > LEFT + WIDE + RIGHT) {
+            x = LEFT;
+            y += 18;
+        }
+        x = tt_svg_key(x, y, looks[i].sign, looks[i].class, name, v->out);
+    }
+    return y;
 }
 
 /* ---- The whole ---- */
@@ -214,10 +239,12 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
                  FILE *out)
 {
     last = (int)tt_min(tt_min(last, first + TT_SVG_RANKS - 1), picture->ranks - 1);
-    struct view v = {.picture = picture, .out = out, .first = first, .last = last};
+    bool drawn[LOOKS] = {false};
+    struct view v = {.picture = picture, .out = out, .first = first, .last = last, .drawn = drawn};
     int rows_n = last - first + 1;
     place_lanes(&v);
     v.row = fmin(fmax(760.0 / rows_n, 10), 44);
+    v.heads = v.row >= 11 && picture->trips.n <= HEADS;
     v.scale = WIDE / fmax((double)picture->time_ps, 1);
     double bottom = y_of(&v, last + 1);
     tt_svg_begin(picture, "Who does what when", LEFT + WIDE + RIGHT, bottom + BOTTOM, out);
@@ -230,9 +257,9 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
     v.pale = false;
     int64_t deeds = each(&v, &picture->deeds, false, bar);
     int64_t trips = each(&v, &picture->trips, true, line);
-    legend(&v, bottom + 44);
+    bottom = legend(&v, bottom + 44);
     tell_left_out(&v, deeds, trips, left_out);
-    if (left_out[0]) tt_svg_text(LEFT, bottom + 66, "minor", "start", left_out, out);
+    if (left_out[0]) tt_svg_text(LEFT, bottom + 22, "minor", "start", left_out, out);
     tt_svg_end(out);
     tt_free(v.node);
 }

@@ -29,7 +29,7 @@ static const char colours[] =
     ".node{fill:$panel;stroke:$quiet}.switch{fill:$grid;stroke:$quiet}.box{fill:$row;stroke:$line}"
     "\n"
     ".hole,.cross{fill:none;stroke:$quiet}\n"
-    ".send,.start{fill:$send}.put{fill:$put}.recv{fill:$recv}.get{fill:$get}\n"
+    ".send{fill:$send}.put{fill:$put}.recv{fill:$recv}.get{fill:$get}\n"
     ".signal-bar{fill:$signal}.copy{fill:$copy}.reduce{fill:$reduce}.read{fill:$read}\n"
     ".write{fill:$write}.wait{fill:$wait}.await{fill:$await}\n"
     ".trip{stroke:$trip;fill:$trip}.signal{stroke:$trip-signal;fill:$trip-signal}\n"
@@ -165,6 +165,10 @@ void tt_svg_arrow(double x0, double y0, double x1, double y1, double size, FILE 
     double length = fmax(hypot(x1 - x0, y1 - y0), 1e-9);
     double x = (x1 - x0) / length, y = (y1 - y0) / length, head = fmin(size, length * 0.6);
     double side = head * 0.38;
+    if (head <= 0) {
+        fprintf(out, "M%.2f %.2fL%.2f %.2f", x0, y0, x1, y1);
+        return;
+    }
     fprintf(out, "M%.2f %.2fL%.2f %.2fM%.2f %.2fL%.2f %.2fL%.2f %.2fZ", x0, y0, x1, y1, x1, y1,
             x1 - head * x + side * y, y1 - head * y - side * x, x1 - head * x - side * y,
             y1 - head * y + side * x);
@@ -197,7 +201,7 @@ double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, 
 {
     sign_of(x, y, sign, class, out);
     tt_svg_text(x + 25, y, "minor", "start", name, out);
-    return x + 43 + tt_svg_text_width(name, 11);
+    return x + 39 + tt_svg_text_width(name, 11) * 0.95;
 }
 
 /* ---- Scales ---- */

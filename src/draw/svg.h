@@ -38,7 +38,7 @@ double tt_svg_text_width(const char *text, double size);
 /* ---- Lines ---- */
 
 /* The data of a path (what stands in d="..."): a line from (x0, y0) to (x1, y1) with a filled head
- * of `size` points at its end. A short line has a smaller head. */
+ * of `size` points at its end (0: none). A short line has a smaller head. */
 void tt_svg_arrow(double x0, double y0, double x1, double y1, double size, FILE *out);
 
 /* ---- Legends ---- */

@@ -24,14 +24,14 @@ PYTHON
 
 # ---- Simulations ----
 
-# A legend has one of each, too.
+# A legend has one of each that there is, too, and nothing else.
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial -o time.svg
-svg_has time.svg trip=8 signal=1 reduce=1
+svg_has time.svg trip=8 signal=0 reduce=0 copy=0 await=0
 expect 0 tutti draw allreduce/f64/sum/64K/p8 -a halving --gamma 0.5ns
 cp out default.svg
 svg_has default.svg reduce=49 trip=97
 expect 0 tutti draw barrier/p4 -a dissemination -o time.svg
-svg_has time.svg signal=9 trip=1
+svg_has time.svg signal=9 trip=0
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what tree -o tree.svg
 svg_has tree.svg node=8 edge=8 edge-head=7
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what traffic -o traffic.svg
@@ -65,6 +65,24 @@ tips = [tuple(map(float, found)) for found in re.findall(r'class="route r." d="M
 assert len(circles) == 64 and len(tips) == 63, (len(circles), len(tips))
 gaps = [min(math.hypot(x - cx, y - cy) - r for cx, cy, r in circles) for x, y in tips]
 assert all(1 < gap < 4 for gap in gaps), f"heads are not at the rim of a circle: {sorted(gaps)}"
+PYTHON
+
+# No text begins or ends outside of its picture, as far as letters of a usual width tell.
+expect 0 tutti draw allreduce/f64/sum/64K/p8/slice=8K@nodes:4,2,1,1 -a logical --gamma 0.1ns --tr 0.1ns -o long.svg
+expect 0 tutti draw 'alltoall/u8/1K/p62@torus:8x8-hole(3,3)-hole(5,6)' -a pairwise --what network -o wide.svg
+python3 - <<'PYTHON'
+import xml.etree.ElementTree as tree
+for path in ("long.svg", "wide.svg", "steps.svg", "tree.svg", "routes.svg"):
+    try:
+        root = tree.parse(path).getroot()
+    except FileNotFoundError:
+        continue
+    wide, high = map(float, root.get("viewBox").split()[2:])
+    for one in root.iter("{http://www.w3.org/2000/svg}text"):
+        size = {"title": 16, "small": 10, "minor": 11}.get((one.get("class") or "").split(" ")[0], 12)
+        length = 0.5 * size * len(one.text or "")
+        begin = float(one.get("x")) - {"start": 0, "middle": length / 2, "end": length}[one.get("text-anchor")]
+        assert begin >= -1 and begin + length <= wide + 1 and 0 < float(one.get("y")) < high, f"{path}: '{one.text}' leaves the picture"
 PYTHON
 
 # No edge of a tree lies across a rank that is none of its ends, however wide the fan.

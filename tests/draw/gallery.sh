@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The gallery is what scripts/gallery draws: the same pictures, which say the same in words.
+# The gallery is what scripts/gallery draws: the same pictures, of the same things in the same style, which say the same.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -16,7 +16,8 @@ import xml.etree.ElementTree as tree
 
 
 def words(path):
-    return [text for e in tree.parse(path).getroot().iter() if "style" not in e.tag for text in [e.text] if text]
+    """All that does not depend on how a computer rounds: the texts, the style, and what is drawn as what."""
+    return [(e.tag, e.get("class"), e.text) for e in tree.parse(path).getroot().iter()]
 
 
 paths = sorted(glob.glob(sys.argv[1] + "/*.svg"))
