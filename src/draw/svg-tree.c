@@ -143,8 +143,10 @@ static void print_ranks(const struct tree *t, FILE *out)
     for (int i = 0; i < t->n; i++) {
         double x = x_of(t, t->at[i].x), y = y_of(t, t->at[i].y);
         char name[16];
-        fprintf(out, "<circle class=\"node\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x, y,
-                t->circle);
+        fprintf(out,
+                "<circle class=\"node\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>rank "
+                "%d</title></circle>\n",
+                x, y, t->circle, t->rank[i]);
         snprintf(name, sizeof name, "%d", t->rank[i]);
         if (t->circle >= 7)
             tt_svg_text(x, y + 3.8, t->circle < 11 ? "small" : "", "middle", name, out);

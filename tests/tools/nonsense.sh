@@ -224,7 +224,7 @@ trace() {
 trace ':1:1: the text ends here' ''
 trace ':1:1: a trace: an array of events' $'\1\2'
 trace ':1:6: the text ends here; .*closing quote' '[{"na'
-trace ':2:68: the text ends here; , or \]' $'[\n'"$event"
+trace ': of 2 ranks, rank 0 has no trace' $'[\n'"$event" # of a rank that was killed: what is whole is read
 trace ':1:2: an object: \{' '[3]'
 trace ':1:70: nothing more' "[$event]x"
 trace ':1:17: an event with a "pid"' '{"traceEvents":[{"ph":"X"}]}'
