@@ -13,9 +13,9 @@ trap 'rm -rf "$work"' EXIT
 
 bin=${TUTTI_BUILD:-build/release}/bin
 if [ -z "${TUTTI_BUILD:-}" ]; then
-    scripts/setup.sh
+    scripts/setup.sh demo
     echo 'demo: building'
-    { cmake --preset release && cmake --build --preset release; } >"$work/log" 2>&1 || {
+    { cmake --preset release && cmake --build --preset release --target tutti_command samplesort; } >"$work/log" 2>&1 || {
         cat "$work/log"
         echo 'demo: the build failed (its words are above)' >&2
         exit 1

@@ -1,53 +1,67 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs what is missing to build, test and demonstrate Tutti. A thing is missing if it cannot be
-# found where the build will look for it, whatever put it there, so that only a system that lacks
-# something needs apt, and root or sudo.
+# Installs what is missing for what is asked: to run the demo, to build Tutti with all that it can do, or to test it.
+# A thing is missing if it cannot be found where the build will look for it, whatever put it there, so that only a system
+# that lacks something needs apt, and root or sudo.
+#
+#     setup.sh [demo | build | test]      without a word: test
 set -euo pipefail
+cd "${BASH_SOURCE[0]%/*}/.."
 
-# package, and the test that shows it is there
-needs() {
+# what first needs it (each needs also what those before it do), package, and the test that shows it is there
+list() {
     cat <<'LIST'
-cmake               command -v cmake
-ninja-build         command -v ninja
-gcc                 command -v gcc
-g++                 command -v g++
-libc6-dev           test -e /usr/include/stdio.h
-clang               command -v clang
-clang-format        command -v clang-format
-libclang-rt-14-dev  ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.asan-*.a
-pkg-config          command -v pkg-config
-libhwloc-dev        pkg-config --exists hwloc
-libucx-dev          pkg-config --exists ucx
-iproute2            command -v ip
-libcmocka-dev       pkg-config --exists cmocka
-libcjson-dev        pkg-config --exists libcjson
-python3             command -v python3
-shellcheck          command -v shellcheck
-git                 command -v git
-procps              command -v pgrep
-perl                perl -MPod::Text -e 1
-bsdutils            command -v script
-libsimgrid-dev      pkg-config --exists simgrid
-graphviz            command -v dot
-librsvg2-2          ls /usr/lib/*/librsvg-2.so.2
-chromium            command -v chromium
-chromium-driver     command -v chromedriver
-libpmix-dev         pkg-config --exists pmix
-openmpi-bin         command -v mpirun
-iproute2            command -v ip
-python3-selenium    /usr/bin/python3 -c 'import selenium'
+demo   cmake               command -v cmake
+demo   ninja-build         command -v ninja
+demo   gcc                 command -v gcc
+demo   libc6-dev           test -e /usr/include/stdio.h
+demo   pkg-config          command -v pkg-config
+demo   libhwloc-dev        pkg-config --exists hwloc
+demo   libcjson-dev        pkg-config --exists libcjson
+demo   python3             command -v python3
+demo   perl                perl -MPod::Text -e 1
+build  g++                 command -v g++
+build  libucx-dev          pkg-config --exists ucx
+build  libpmix-dev         pkg-config --exists pmix
+test   clang               command -v clang
+test   clang-format        command -v clang-format
+test   libclang-rt-14-dev  ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.asan-*.a
+test   iproute2            command -v ip
+test   libcmocka-dev       pkg-config --exists cmocka
+test   shellcheck          command -v shellcheck
+test   git                 command -v git
+test   procps              command -v pgrep
+test   bsdutils            command -v script
+test   libsimgrid-dev      pkg-config --exists simgrid
+test   graphviz            command -v dot
+test   librsvg2-2          ls /usr/lib/*/librsvg-2.so.2
+test   chromium            command -v chromium
+test   chromium-driver     command -v chromedriver
+test   openmpi-bin         command -v mpirun
+test   python3-selenium    /usr/bin/python3 -c 'import selenium'
 LIST
 }
 
+what=${1:-test}
+case $what in
+    demo) stages=demo ;;
+    build) stages='demo|build' ;;
+    test) stages='demo|build|test' ;;
+    *)
+        echo "setup: '$what' is none of demo, build, test" >&2
+        exit 2
+        ;;
+esac
+
 missing=()
 look() {
-    local package probe
+    local stage package probe
     missing=()
-    while read -r package probe; do
+    while read -r stage package probe; do
+        [[ $stage =~ ^($stages)$ ]] || continue
         bash -c "$probe" >/dev/null 2>&1 </dev/null || missing+=("$package")
-    done < <(needs)
+    done < <(list)
 }
 
 stop() {
@@ -55,22 +69,39 @@ stop() {
     exit 1
 }
 
+install_missing() {
+    command -v apt-get >/dev/null ||
+        stop 'this system has no apt-get: please install what these Debian packages hold, then try again'
+    local become=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || stop 'neither root nor sudo: please have these packages installed'
+        become=(sudo)
+    fi
+    echo "setup: installing ${missing[*]}"
+    local apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+    "${apt[@]}" update </dev/null || stop 'apt-get update failed (its words are above)'
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null ||
+        stop 'apt-get install failed (its words are above)'
+    look
+    if [ ${#missing[@]} -ne 0 ]; then stop 'installed, but still not found'; fi
+}
+
+# Slurm, for one test, which is skipped without it. Its packages start daemons where they are installed, so they are unpacked
+# into build/slurm instead, with those that they depend on and this system lacks. If that folder is there, it is whole.
+unpack_slurm() {
+    local folder=$PWD/build/slurm-$$ packages daemon deb
+    packages=$(apt-get install -s --no-install-recommends slurmctld slurmd slurm-client munge | sed -n 's/^Inst \([^ ]*\) .*/\1/p')
+    # shellcheck disable=SC2086
+    mkdir -p "$folder/download" && cd "$folder/download" && apt-get download $packages && cd "$folder" || return 1
+    for deb in download/*.deb; do dpkg-deb -x "$deb" . || return 1; done
+    for daemon in slurmctld slurmd slurmstepd; do ln -s $daemon-wlm usr/sbin/$daemon || return 1; done
+    rm -r download && mv "$folder" "${folder%/*}/slurm"
+}
+slurm_if_missing() {
+    ! PATH=$PATH:/usr/sbin command -v slurmctld && [ ! -e build/slurm ] && command -v apt-get && command -v dpkg-deb || return 0
+    (unpack_slurm) || rm -rf "build/slurm-$$"
+}
+
 look
-if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
-
-command -v apt-get >/dev/null ||
-    stop 'this system has no apt-get: please install what these Debian packages hold, then try again'
-become=()
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || stop 'neither root nor sudo: please have these packages installed'
-    become=(sudo)
-fi
-
-echo "setup: installing ${missing[*]}"
-apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
-"${apt[@]}" update </dev/null || stop 'apt-get update failed (its words are above)'
-"${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null ||
-    stop 'apt-get install failed (its words are above)'
-
-look
-if [ ${#missing[@]} -ne 0 ]; then stop 'installed, but still not found'; fi
+if [ ${#missing[@]} -ne 0 ]; then install_missing; fi
+if [ "$what" = test ]; then slurm_if_missing >/dev/null 2>&1; fi

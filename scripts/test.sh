@@ -8,7 +8,7 @@ set -euo pipefail
 exec </dev/null
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh
-cmake --preset release
+scripts/setup.sh test
+cmake --preset release -D TUTTI_BUILD_TESTS=ON
 cmake --build --preset release
 exec ctest --test-dir build/release -j "$(nproc)" --output-on-failure --no-label-summary "$@"
