@@ -6,6 +6,7 @@
 #ifndef TUTTI_TYPE_H
 #define TUTTI_TYPE_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,14 +39,56 @@ extern "C" {
     X(F32_I32, f32_i32, 8)                                                                         \
     X(F64_I64, f64_i64, 16)
 
+/* The integer of the size that a type of C has on this platform. */
+#define TUTTI_TYPE_SIGNED(type)                                                                    \
+    (sizeof(type) == 2 ? TUTTI_I16 : sizeof(type) == 4 ? TUTTI_I32 : TUTTI_I64)
+#define TUTTI_TYPE_UNSIGNED(type)                                                                  \
+    (sizeof(type) == 2 ? TUTTI_U16 : sizeof(type) == 4 ? TUTTI_U32 : TUTTI_U64)
+
 typedef enum tutti_type {
 #define TUTTI_TYPE_ENUM(name, text, sz) TUTTI_##name,
     TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
 #undef TUTTI_TYPE_ENUM
-        TUTTI_TYPES,              /* how many are basic; not a type */
-    TUTTI_TYPE_USER = 64,         /* derived ones are numbered from here ... */
-    TUTTI_TYPE_USER_END = 1 << 28 /* ... to below this */
+        TUTTI_TYPES,               /* how many are basic; not a type */
+    TUTTI_TYPE_USER = 64,          /* derived ones are numbered from here ... */
+    TUTTI_TYPE_USER_END = 1 << 28, /* ... to below this */
+
+    /* Other names of these, for those who think in C's types: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, plans
+     * and the command name the basic type. long double has none; _Bool is TUTTI_BOOL. */
+    TUTTI_CHAR = CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8,
+    TUTTI_SIGNED_CHAR = TUTTI_I8,
+    TUTTI_UNSIGNED_CHAR = TUTTI_U8,
+    TUTTI_BYTE = TUTTI_U8,
+    TUTTI_SHORT = TUTTI_TYPE_SIGNED(short),
+    TUTTI_INT = TUTTI_TYPE_SIGNED(int),
+    TUTTI_LONG = TUTTI_TYPE_SIGNED(long),
+    TUTTI_LONG_LONG = TUTTI_TYPE_SIGNED(long long),
+    TUTTI_PTRDIFF_T = TUTTI_TYPE_SIGNED(ptrdiff_t),
+    TUTTI_INTPTR_T = TUTTI_TYPE_SIGNED(intptr_t),
+    TUTTI_INTMAX_T = TUTTI_TYPE_SIGNED(intmax_t),
+    TUTTI_UNSIGNED_SHORT = TUTTI_TYPE_UNSIGNED(unsigned short),
+    TUTTI_UNSIGNED_INT = TUTTI_TYPE_UNSIGNED(unsigned int),
+    TUTTI_UNSIGNED_LONG = TUTTI_TYPE_UNSIGNED(unsigned long),
+    TUTTI_UNSIGNED_LONG_LONG = TUTTI_TYPE_UNSIGNED(unsigned long long),
+    TUTTI_SIZE_T = TUTTI_TYPE_UNSIGNED(size_t),
+    TUTTI_UINTPTR_T = TUTTI_TYPE_UNSIGNED(uintptr_t),
+    TUTTI_UINTMAX_T = TUTTI_TYPE_UNSIGNED(uintmax_t),
+    TUTTI_UNSIGNED = TUTTI_UNSIGNED_INT,
+    TUTTI_INT8_T = TUTTI_I8,
+    TUTTI_UINT8_T = TUTTI_U8,
+    TUTTI_INT16_T = TUTTI_I16,
+    TUTTI_UINT16_T = TUTTI_U16,
+    TUTTI_INT32_T = TUTTI_I32,
+    TUTTI_UINT32_T = TUTTI_U32,
+    TUTTI_INT64_T = TUTTI_I64,
+    TUTTI_UINT64_T = TUTTI_U64,
+    TUTTI_FLOAT = TUTTI_F32,
+    TUTTI_DOUBLE = TUTTI_F64,
+    TUTTI_FLOAT_COMPLEX = TUTTI_C64,
+    TUTTI_DOUBLE_COMPLEX = TUTTI_C128
 } tutti_type;
+#undef TUTTI_TYPE_SIGNED
+#undef TUTTI_TYPE_UNSIGNED
 
 /* Bytes of one element (of a derived one: of its basic elements, without gaps); 0 for a number that
  * is no type. Local, any thread. */

@@ -31,6 +31,59 @@ static void types_have_names_and_sizes(void **state)
     assert_string_equal(tt_type_name(TUTTI_TYPES), "?");
 }
 
+/* The alias of a C type has its size; integers keep what a signed type of their size keeps, or an unsigned one. */
+#define CHECK_INTEGER(name, type)                                                                  \
+    do {                                                                                           \
+        _Static_assert((TUTTI_##name) < TUTTI_TYPES, "a constant");                                \
+        assert_int_equal(tutti_type_size(TUTTI_##name), sizeof(type));                             \
+        assert_int_equal(tt_type_name(TUTTI_##name)[0], (type)-1 < (type)1 ? 'i' : 'u');           \
+    } while (0)
+
+static void integers_of_c_have_names(void **state)
+{
+    (void)state;
+    CHECK_INTEGER(CHAR, char);
+    CHECK_INTEGER(SIGNED_CHAR, signed char);
+    CHECK_INTEGER(UNSIGNED_CHAR, unsigned char);
+    CHECK_INTEGER(BYTE, unsigned char);
+    CHECK_INTEGER(SHORT, short);
+    CHECK_INTEGER(UNSIGNED_SHORT, unsigned short);
+    CHECK_INTEGER(INT, int);
+    CHECK_INTEGER(UNSIGNED, unsigned);
+    CHECK_INTEGER(UNSIGNED_INT, unsigned int);
+    CHECK_INTEGER(LONG, long);
+    CHECK_INTEGER(UNSIGNED_LONG, unsigned long);
+    CHECK_INTEGER(LONG_LONG, long long);
+    CHECK_INTEGER(UNSIGNED_LONG_LONG, unsigned long long);
+    CHECK_INTEGER(SIZE_T, size_t);
+    CHECK_INTEGER(PTRDIFF_T, ptrdiff_t);
+    CHECK_INTEGER(INTPTR_T, intptr_t);
+    CHECK_INTEGER(UINTPTR_T, uintptr_t);
+    CHECK_INTEGER(INTMAX_T, intmax_t);
+    CHECK_INTEGER(UINTMAX_T, uintmax_t);
+    CHECK_INTEGER(INT8_T, int8_t);
+    CHECK_INTEGER(INT16_T, int16_t);
+    CHECK_INTEGER(INT32_T, int32_t);
+    CHECK_INTEGER(INT64_T, int64_t);
+    CHECK_INTEGER(UINT8_T, uint8_t);
+    CHECK_INTEGER(UINT16_T, uint16_t);
+    CHECK_INTEGER(UINT32_T, uint32_t);
+    CHECK_INTEGER(UINT64_T, uint64_t);
+}
+
+static void other_numbers_of_c_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(tt_type_name(TUTTI_FLOAT), "f32");
+    assert_string_equal(tt_type_name(TUTTI_DOUBLE), "f64");
+    assert_string_equal(tt_type_name(TUTTI_FLOAT_COMPLEX), "c64");
+    assert_string_equal(tt_type_name(TUTTI_DOUBLE_COMPLEX), "c128");
+    assert_int_equal(tutti_type_size(TUTTI_FLOAT), sizeof(float));
+    assert_int_equal(tutti_type_size(TUTTI_DOUBLE), sizeof(double));
+    assert_int_equal(tutti_type_size(TUTTI_FLOAT_COMPLEX), sizeof(float _Complex));
+    assert_int_equal(tutti_type_size(TUTTI_DOUBLE_COMPLEX), sizeof(double _Complex));
+}
+
 static void only_whole_names_are_types(void **state)
 {
     (void)state;
@@ -175,9 +228,14 @@ static void built_in_operations_commute(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_have_names_and_sizes), cmocka_unit_test(only_whole_names_are_types),
-        cmocka_unit_test(operations_have_names),      cmocka_unit_test(pairings_are_as_listed),
-        cmocka_unit_test(refusals_name_the_cause),    cmocka_unit_test(built_in_operations_commute),
+        cmocka_unit_test(types_have_names_and_sizes),
+        cmocka_unit_test(integers_of_c_have_names),
+        cmocka_unit_test(other_numbers_of_c_have_names),
+        cmocka_unit_test(only_whole_names_are_types),
+        cmocka_unit_test(operations_have_names),
+        cmocka_unit_test(pairings_are_as_listed),
+        cmocka_unit_test(refusals_name_the_cause),
+        cmocka_unit_test(built_in_operations_commute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
