@@ -23,6 +23,11 @@ def compile_program(compiler, source, target, *more):
         raise Stop(f"{' '.join(command)}:\n{done.stderr}")
 
 
+def has_header(compiler):
+    command = [compiler, "-x", "c", "-E", "-"]
+    return subprocess.run(command, input="#include <mpi.h>\n", capture_output=True, text=True, check=False).returncode == 0
+
+
 def cores():
     return len(os.sched_getaffinity(0))
 
@@ -85,6 +90,13 @@ class TuttiShared(Tutti):
 
 class Mpi(Peer):
     compiler = ""
+
+    def missing(self):
+        """Debian has the compiler's command in another package than what it is to compile with."""
+        found = super().missing()
+        if not found and not has_header(self.compiler):
+            found = [f"mpi.h of {self.compiler}"]
+        return found
 
     def build(self, folder, sources):
         for source in sources:

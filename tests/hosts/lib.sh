@@ -88,6 +88,17 @@ add_host() {
     echo "$name slots=$slots" >>"$work/hostfile"
 }
 
+# Where there is no /etc/hosts to lie over, a copy of the folder that has one lies over the folder.
+name_hosts() {
+    if [ ! -e /etc/hosts ]; then
+        mkdir "$work/etc"
+        cp -a /etc/. "$work/etc" 2>/dev/null || true # but what only root may read
+        touch "$work/etc/hosts"
+        mount --bind "$work/etc" /etc
+    fi
+    mount --bind "$work/names" /etc/hosts
+}
+
 hosts() {
     local slots
     ip link set lo up
@@ -96,7 +107,7 @@ hosts() {
     ip link set bridge up
     printf '127.0.0.1 localhost\n10.77.0.254 outside\n' >"$work/names"
     hostname outside
-    mount --bind "$work/names" /etc/hosts
+    name_hosts
     for slots in ${1//,/ }; do
         host_count=$((host_count + 1))
         add_host "h$host_count" "$slots" "$host_count"
