@@ -20,7 +20,7 @@ if [ -z "${TUTTI_CUT_INSIDE-}" ]; then
     "${spaces[@]}" true 2>/dev/null || skip 'namespaces are not allowed here'
     TUTTI_CUT_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
 fi
-mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns || skip 'nothing can be mounted here'
+if ! mkdir -p /run/netns || ! mount -t tmpfs tmpfs /run/netns; then skip 'nothing can be mounted here'; fi
 ip netns add "$here" 2>/dev/null || skip 'network namespaces are not allowed here'
 ip netns add "$there"
 ip link add cable netns "$here" type veth peer name cable netns "$there" ||
