@@ -6,7 +6,7 @@
 source "$(dirname "$0")/../tools/lib.sh"
 
 clients=$TUTTI_BUILD/tests/test-api-clients
-go() { tutti run --timeout 100 --on-failure continue-fail "$@"; }
+go() { tutti run --timeout 600 --on-failure continue-fail "$@"; }
 
 # Each in a thread of its own, on more and fewer ranks than cores.
 for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done

@@ -38,7 +38,7 @@ refused='TUTTI_ALGORITHM: .*nonsense'
 for who in 2 '[0-3]'; do
     status=0
     # shellcheck disable=SC2016
-    tutti run -n 4 --timeout 100 --on-failure=continue bash -c '
+    tutti run -n 4 --timeout 600 --on-failure=continue bash -c '
         case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
         exec ./app' >out 2>err || status=$?
     if [ $status -ne 1 ] || [ -s out ] || ! grep -q "$refused" err; then

@@ -27,7 +27,7 @@ done
 # The table of rank r holds the numbers from r * 2^20.
 table=$((1 << 20))
 for n in 1 2 3 5; do
-    tutti run -n $n --timeout 60 -- endpoints | sort |
+    tutti run -n $n --timeout 600 -- endpoints | sort |
         diff - <({
             echo "$n reports"
             for ((r = 0; r < n; r++)); do

@@ -58,7 +58,7 @@ survive() {
     shift
     rm -f model
     # shellcheck disable=SC2016
-    tutti run -n "$n" --timeout 100 --on-failure=continue bash -c '
+    tutti run -n "$n" --timeout 600 --on-failure=continue bash -c '
         for death; do
             [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
         done
@@ -102,7 +102,7 @@ done
 for ((i = 0; i < 6; i++)); do
     rm -f model pids
     # shellcheck disable=SC2016
-    tutti run -n 4 --timeout 100 --on-failure=continue bash -c '
+    tutti run -n 4 --timeout 600 --on-failure=continue bash -c '
         echo "$TUTTI_RANK $$" >>pids
         exec train -n 600 -s 60 --resilient -q -o model' >out 2>err &
     launcher=$!
@@ -131,7 +131,7 @@ if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 for who in 1 '[0-2]'; do
     status=0
     # shellcheck disable=SC2016
-    tutti run -n 3 --timeout 100 --on-failure=continue bash -c '
+    tutti run -n 3 --timeout 600 --on-failure=continue bash -c '
         case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
         exec train -n 600 -s 60 -q --resilient -o model' >out 2>err || status=$?
     [ $status -eq 2 ] || die "exit status $status, an error of rank $who"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 90 }; /* sanitizers on a full machine; nothing here takes so long by itself */
+enum { PATIENCE_S = 600 }; /* sanitizers on a full machine; nothing here takes so long by itself */
 
 /* As `ip netns exec` does: /sys/class/net, where UCX looks for interfaces, tells those of the network in which it was
  * mounted. */

@@ -15,6 +15,9 @@
 # Nothing of the memory of one host can be reached from another: no segment, no process, no socket with
 # a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying so.
 
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
+
 skip() {
     echo "SKIPPED: $*"
     exit 77

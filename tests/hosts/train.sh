@@ -43,7 +43,7 @@ begin() {
 
 # That a rank says so, sooner or later.
 said() {
-    local deadline=$((SECONDS + 60))
+    local deadline=$((SECONDS + 300))
     until grep -qE "$2" "said.$1" 2>/dev/null; do
         if [ "$SECONDS" -ge "$deadline" ]; then
             tail -n 3 said.* err.* >out 2>&1 || true

@@ -9,7 +9,7 @@
 
 #include "lib.h"
 
-enum { WORD = 1, PATIENCE_S = 30 };
+enum { WORD = 1, PATIENCE_S = 300 };
 
 static _Atomic int heard;
 

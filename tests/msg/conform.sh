@@ -5,10 +5,10 @@
 # rings, and with random delays.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
-tutti run --timeout 250 -n 4 "$conform"
-TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 250 -n 3 "$conform"
-TUTTI_CMA=0 tutti run --timeout 250 -n 3 "$conform"
-TUTTI_RING=4K tutti run --timeout 250 -n 2 "$conform"
-TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 250 -n 3 "$conform"
-TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 250 -n 2 "$conform"
+tutti run --timeout 600 -n 4 "$conform"
+TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$conform"
+TUTTI_CMA=0 tutti run --timeout 600 -n 3 "$conform"
+TUTTI_RING=4K tutti run --timeout 600 -n 2 "$conform"
+TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 600 -n 3 "$conform"
+TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 600 -n 2 "$conform"
 "$conform"

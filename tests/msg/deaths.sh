@@ -6,11 +6,11 @@
 source "$(dirname "$0")/../trouble/lib.sh"
 deaths=$TUTTI_BUILD/tests/msg-deaths
 
-# The job's exit code is the dead rank's; a second is promised, a loaded machine gets three.
+# The job's exit code is the dead rank's; a second is promised, where nothing else runs.
 survived() {
-    expect 137 tutti run -n 3 --timeout 60 "$deaths" "$@"
+    expect 137 tutti run -n 3 --timeout 600 "$deaths" "$@"
     [ "$(lines out '^rank [02]: [0-9]+ done, [0-9]+ not$')" -eq 2 ] || fail "$*: who survived did not go on"
-    slow=$(sed -nE 's/^rank .* told after ([0-9]+) ms.*/\1/p' out | awk '$1 >= 3000' | wc -l)
+    slow=$(sed -nE 's/^rank .* told after ([0-9]+) ms.*/\1/p' out | awk -v most="$(patience 1500)" '$1 >= most' | wc -l)
     [ "$slow" -eq 0 ] || fail "$*: told late"
 }
 

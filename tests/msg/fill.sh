@@ -5,11 +5,11 @@
 set -eu
 fill=$TUTTI_BUILD/tests/test-msg-fill-threads
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
-tutti run --timeout 100 -n 2 "$fill"
-TUTTI_READ_COST=9 tutti run --timeout 100 -n 2 "$fill"
-TUTTI_CMA=0 tutti run --timeout 100 -n 3 "$fill"
-TUTTI_FAULT=delay=30,seed=3 tutti run --timeout 100 -n 2 "$fill"
+tutti run --timeout 600 -n 2 "$fill"
+TUTTI_READ_COST=9 tutti run --timeout 600 -n 2 "$fill"
+TUTTI_CMA=0 tutti run --timeout 600 -n 3 "$fill"
+TUTTI_FAULT=delay=30,seed=3 tutti run --timeout 600 -n 2 "$fill"
 for way in 0 1 2; do
-    TUTTI_FILL=$way TUTTI_CMA=0 tutti run --timeout 250 -n 2 "$conform"
-    TUTTI_FILL=$way TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 250 -n 3 "$conform"
+    TUTTI_FILL=$way TUTTI_CMA=0 tutti run --timeout 600 -n 2 "$conform"
+    TUTTI_FILL=$way TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 600 -n 3 "$conform"
 done

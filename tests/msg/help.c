@@ -33,7 +33,7 @@ enum {
     MOST = 3 << 20,
     EDGE = 64,
     PAGES = 256 << 10, /* by which the last portion may begin later than by equal parts */
-    PATIENCE_S = 30
+    PATIENCE_S = 300
 };
 
 static const char *folder;

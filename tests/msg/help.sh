@@ -10,7 +10,7 @@ export TUTTI_READ_COST=1
 run() { # -n RANKS [CONTEXTS]
     local status=0
     rm -f "$work"/*
-    tutti run --timeout 120 "$1" "$2" "$help" "${3:-1}" "$work" || status=$?
+    tutti run --timeout 600 "$1" "$2" "$help" "${3:-1}" "$work" || status=$?
     [ "$status" -ne 77 ] || exit 77
     return "$status"
 }
@@ -28,6 +28,6 @@ run -n 3
 # A pause of up to 20 ms before each piece that the origin writes.
 for seed in 1 2 3 4 5; do
     for contexts in 1 3; do
-        TUTTI_HELP=1 TUTTI_FAULT=delay=20000,rank=0,seed=$seed tutti run --timeout 60 -n 2 "$help" "$contexts"
+        TUTTI_HELP=1 TUTTI_FAULT=delay=20000,rank=0,seed=$seed tutti run --timeout 600 -n 2 "$help" "$contexts"
     done
 done

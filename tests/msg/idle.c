@@ -12,7 +12,7 @@
 #include "type/layout.h"
 
 /* Received are pairs of words with a hole between them: | word | hole | word |. */
-enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, PATIENCE_S = 30 };
+enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, PATIENCE_S = 300 };
 
 static struct {
     int begun;

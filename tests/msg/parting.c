@@ -4,7 +4,7 @@
  */
 #include "lib.h"
 
-enum { MESSAGE = 1, CONTEXTS = 8, SECONDS = 5 };
+enum { MESSAGE = 1, CONTEXTS = 8, SECONDS = 60 };
 
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)

@@ -5,5 +5,5 @@
 set -eu
 export TUTTI_WIRE=1 UCX_TLS=tcp,self
 for _ in 1 2 3 4; do
-    tutti run --timeout 50 -n 2 "$TUTTI_BUILD/tests/msg-parting"
+    tutti run --timeout 600 -n 2 "$TUTTI_BUILD/tests/msg-parting"
 done

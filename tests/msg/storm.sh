@@ -5,9 +5,9 @@
 # slow.
 set -eu
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
-tutti run --timeout 250 -n 3 "$storm"
-TUTTI_READ_COST=1 tutti run --timeout 250 -n 3 "$storm"
-TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 250 -n 3 "$storm"
-TUTTI_CMA=0 tutti run --timeout 250 -n 2 "$storm"
-TUTTI_RING=4K tutti run --timeout 250 -n 3 "$storm"
-TUTTI_FAULT=delay=20,rank=1 tutti run --timeout 250 -n 2 "$storm"
+tutti run --timeout 600 -n 3 "$storm"
+TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$storm"
+TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$storm"
+TUTTI_CMA=0 tutti run --timeout 600 -n 2 "$storm"
+TUTTI_RING=4K tutti run --timeout 600 -n 3 "$storm"
+TUTTI_FAULT=delay=20,rank=1 tutti run --timeout 600 -n 2 "$storm"

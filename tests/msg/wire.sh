@@ -7,13 +7,13 @@ set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
 export TUTTI_WIRE=1
-tutti run --timeout 100 -n 4 "$conform"
-UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
-TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$conform"
-TUTTI_REMOTE_KEYS=1 tutti run --timeout 100 -n 2 "$storm"
-TUTTI_REMOTE_KEYS=0 tutti run --timeout 100 -n 2 "$storm"
-UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$storm"
-tutti run --timeout 100 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
-UCX_TLS=tcp,self tutti run --timeout 100 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
-tutti run --timeout 100 -n 3 "$TUTTI_BUILD/tests/msg-alone"
-UCX_TLS=tcp,self tutti run --timeout 100 -n 3 "$TUTTI_BUILD/tests/msg-alone"
+tutti run --timeout 600 -n 4 "$conform"
+UCX_TLS=tcp,self tutti run --timeout 600 -n 3 "$conform"
+TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 600 -n 3 "$conform"
+TUTTI_REMOTE_KEYS=1 tutti run --timeout 600 -n 2 "$storm"
+TUTTI_REMOTE_KEYS=0 tutti run --timeout 600 -n 2 "$storm"
+UCX_TLS=tcp,self tutti run --timeout 600 -n 3 "$storm"
+tutti run --timeout 600 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
+UCX_TLS=tcp,self tutti run --timeout 600 -n 2 "$TUTTI_BUILD/tests/msg-pressure"
+tutti run --timeout 600 -n 3 "$TUTTI_BUILD/tests/msg-alone"
+UCX_TLS=tcp,self tutti run --timeout 600 -n 3 "$TUTTI_BUILD/tests/msg-alone"

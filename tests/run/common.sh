@@ -6,9 +6,9 @@ set -eu
 common=$TUTTI_BUILD/tests/test-run-common
 direct=allgather=direct,allgatherv=direct
 for n in 1 2 3 5 8; do
-    TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 100 -n "$n" "$common"
+    TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 600 -n "$n" "$common"
 done
-TUTTI_SLICE=1K TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 100 -n 5 "$common"
-TUTTI_ALGORITHM=alltoallv=exchange,allgather=exchange,allgatherv=exchange tutti run --timeout 100 -n 5 "$common"
-TUTTI_ALGORITHM=alltoallv=pairwise tutti run --timeout 100 -n 5 "$common"
-tutti run --timeout 100 -n 4 "$common"
+TUTTI_SLICE=1K TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 600 -n 5 "$common"
+TUTTI_ALGORITHM=alltoallv=exchange,allgather=exchange,allgatherv=exchange tutti run --timeout 600 -n 5 "$common"
+TUTTI_ALGORITHM=alltoallv=pairwise tutti run --timeout 600 -n 5 "$common"
+tutti run --timeout 600 -n 4 "$common"

@@ -6,10 +6,10 @@
 # partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
-tutti run --timeout 250 -n 4 "$conform"
-TUTTI_CMA=0 tutti run --timeout 250 -n 3 "$conform"
+tutti run --timeout 600 -n 4 "$conform"
+TUTTI_CMA=0 tutti run --timeout 600 -n 3 "$conform"
 [ -z "$TUTTI_TEST_BRIEF" ] || exit 0
-TUTTI_WINDOW=1K tutti run --timeout 250 -n 2 "$conform"
-TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 250 -n 3 "$conform"
-TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 250 -n 3 "$conform"
-TUTTI_RADIX=4 tutti run --timeout 250 -n 4 "$conform"
+TUTTI_WINDOW=1K tutti run --timeout 600 -n 2 "$conform"
+TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 600 -n 3 "$conform"
+TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 600 -n 3 "$conform"
+TUTTI_RADIX=4 tutti run --timeout 600 -n 4 "$conform"

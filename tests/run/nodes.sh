@@ -11,7 +11,7 @@ on() {
     export TUTTI_NODES=$2
     shift 2
     for program in "$conform" "$apart"; do
-        if [ "$how" = threads ]; then "$@" "$program" threads "$p" "$p"; else "$@" tutti run --timeout 250 -n "$p" "$program"; fi
+        if [ "$how" = threads ]; then "$@" "$program" threads "$p" "$p"; else "$@" tutti run --timeout 600 -n "$p" "$program"; fi
     done
 }
 how=$1

@@ -3,6 +3,8 @@
 #
 # What the tests of the command share. They wait for conditions, with a deadline that only a fault
 # reaches, and end only processes that they know by number.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -43,7 +45,7 @@ lines() { grep -cE -- "${2:-}" "$work/$1" || true; }
 
 # Waits until a command succeeds.
 wait_for() {
-    local deadline=$((SECONDS + 60))
+    local deadline=$((SECONDS + 300))
     until "$@" 2>/dev/null; do
         [ "$SECONDS" -lt "$deadline" ] || fail "in vain waited for: $*"
         sleep 0.02

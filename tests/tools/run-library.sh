@@ -7,20 +7,20 @@ source "$(dirname "$0")/lib.sh"
 
 # One is killed amid collectives: the others' calls end with an error that names it.
 for n in 2 5; do
-    expect 137 tutti run -n "$n" --timeout 100 "$rank" add-until-peer-fails
+    expect 137 tutti run -n "$n" --timeout 600 "$rank" add-until-peer-fails
     [ "$(lines out 'a member of the team failed: .*rank 1 died: signal 9 \(Killed\)')" -eq $((n - 1)) ] ||
         fail 'not every survivor knows'
     says err '^tutti: rank 1 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
-    expect 137 tutti run -n "$n" --on-failure continue-fail --timeout 100 "$rank" add-until-peer-fails
-    expect 0 tutti run -n "$n" --on-failure continue --timeout 100 "$rank" add-until-peer-fails
+    expect 137 tutti run -n "$n" --on-failure continue-fail --timeout 600 "$rank" add-until-peer-fails
+    expect 0 tutti run -n "$n" --on-failure continue --timeout 600 "$rank" add-until-peer-fails
     says err '^tutti: rank 1 was lost; the others ended with code 0, and so does the job$'
 done
 
 # One leaves without a word, or does not come.
-expect 0 tutti run -n 3 --timeout 100 "$rank" desert
+expect 0 tutti run -n 3 --timeout 600 "$rank" desert
 [ "$(lines out 'a member of the team failed: .*rank 0 ')" -eq 2 ] || fail 'not every other rank knows'
 says err '^tutti: rank 0 exited without tutti_finalize$'
-expect 0 tutti run -n 3 --timeout 100 "$rank" stay-away
+expect 0 tutti run -n 3 --timeout 600 "$rank" stay-away
 [ "$(lines out 'a member of the team failed: .*rank 1 ')" -eq 2 ] || fail 'not every other rank knows'
 
 # One is linked to another version.
@@ -33,7 +33,7 @@ says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run differen
 for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     IFS=: read -r name all other <<<"$setting"
     # shellcheck disable=SC2016
-    expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+    expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
         'if [ "$TUTTI_RANK" = 1 ]; then export "$1"; fi; exec "$2" join' sh "TUTTI_$name=$other" "$rank"
     says err "^init: TUTTI_$name is ($all here and $other|$other here and $all) on another rank: it must be the same on all\$"
     [ "$(lines err '^init: ')" -eq 3 ] || fail 'somebody joined'
@@ -42,7 +42,7 @@ done
 
 # So is the network; it has a node for each rank.
 # shellcheck disable=SC2016
-expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NETWORK=ring:3; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NETWORK is '(ring:3)?' here and something else on another rank: it must be the same on all\$"
 expect 0 env TUTTI_NETWORK=ring:3 tutti run -n 3 "$rank" join
@@ -58,19 +58,19 @@ for nodes in 2 '1*2' 2,2 4 2,0 2,1,0 '2,' ',3' '2;1' 2x1 '1*0,3' -1,4 9999999999
     says err "^init: TUTTI_NODES=${nodes//\*/\\*}(: expected the ranks of each node| has room for 2 ranks, the job has 3)"
 done
 # shellcheck disable=SC2016
-expect 1 tutti run -n 3 --timeout 100 --on-failure continue sh -c \
+expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
 
 # A job is joined again and again, beside a client that lives and after its end; but by one process a rank.
-expect 0 tutti run -n 3 --timeout 100 "$rank" join-again
+expect 0 tutti run -n 3 --timeout 600 "$rank" join-again
 [ "$(lines out '^living: done: $')" -eq 3 ] || fail 'no second client'
 [ "$(lines out '^left: done: $')" -eq 3 ] || fail 'not joined again'
 [ "$(lines out '^sum 3$')" -eq 3 ] || fail 'the living client does not work'
 # shellcheck disable=SC2016
 expect 1 tutti run -n 1 sh -c '"$1" join && exec "$1" join' sh "$rank"
 says err '^init: rank 0 of this job has come before$'
-expect 0 tutti run -n 2 --timeout 100 "$rank" join-in-child
+expect 0 tutti run -n 2 --timeout 600 "$rank" join-in-child
 [ "$(lines out '^child: an argument is wrong: this process is a child of the one that joined the job')" -eq 2 ] ||
     fail 'a child joined'
 expect 0 "$rank" join-again

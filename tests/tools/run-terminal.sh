@@ -27,7 +27,7 @@ seen = ""
 def expect(pattern):
     """Reads on until the pattern has come, and returns its match."""
     global seen
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (match := re.search(pattern, seen, re.S)):
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([terminal], [], [], left)[0]:
@@ -43,7 +43,7 @@ def stopped(pid):
 
 
 def wait_until(what, condition):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         if time.monotonic() > deadline:
             sys.exit(f"FAILED: not in time: {what}")

@@ -24,7 +24,7 @@ problem() {
 # Rank 1 dies of it; or, not counted, the algorithm is not for this problem or this machine.
 killed() {
     local got=0
-    tutti run -n $ranks --timeout 60 "$trouble" loop "$1" >out 2>err || got=$?
+    tutti run -n $ranks --timeout 600 "$trouble" loop "$1" >out 2>err || got=$?
     if [ "$got" -eq 8 ] && grep -q 'not supported here' out; then return; fi
     [ "$got" -eq 137 ] || fail "$TUTTI_ALGORITHM $1 $TUTTI_FAULT: $got"
     told $((ranks - 1)) 'rank 1 died: signal 9 \(Killed\)'
@@ -46,7 +46,7 @@ while read -r coll algorithm; do
     [ -z "$apart" ] || [ "$n" -gt "$before" ] || continue # for one node
     [ "$n" -ge $((before + ${#moments[@]})) ] || fail "$coll $algorithm does not run"
     TUTTI_FAULT=fail,rank=1,after=5 expect 8 \
-        tutti run -n $ranks --timeout 60 "$trouble" loop "$(problem "$coll" 80)"
+        tutti run -n $ranks --timeout 600 "$trouble" loop "$(problem "$coll" 80)"
     told $((ranks - 1)) 'rank 1 cannot go on: the system refused'
     says out '^rank 1: the system refused .*: TUTTI_FAULT: operation 5 fails$'
 done < <("$trouble" algorithms)

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 
 on_nodes 3
-go() { tutti run -n 3 --timeout 60 --on-failure continue-fail "$trouble" "$@"; }
+go() { tutti run -n 3 --timeout 600 --on-failure continue-fail "$trouble" "$@"; }
 
 # expect_told CODE PATTERN ARGUMENT...: the job ends with this code, and two of its ranks were told.
 expect_told() {
@@ -56,7 +56,7 @@ all_beside
 
 leave() {
     local got=0
-    tutti run -n 4 --timeout 60 "$trouble" leave "$1" >out 2>err || got=$?
+    tutti run -n 4 --timeout 600 "$trouble" leave "$1" >out 2>err || got=$?
     [ -n "$apart" ] && [ "$got" -eq 8 ] && grep -q 'needs all ranks on one node' out && return 0
     [ "$got" -eq 0 ] || fail "$TUTTI_ALGORITHM $1: $got"
     ran=$((ran + 1))

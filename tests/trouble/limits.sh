@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-go() { tutti run -n 3 --timeout 60 "$trouble" "$@"; }
+go() { tutti run -n 3 --timeout 600 "$trouble" "$@"; }
 skipped() { echo "skipped: $*" >&2; }
 
 # No access to each other's memory: by a setting, in a sandbox, by another kind of prohibition.
@@ -18,7 +18,7 @@ if [ "$(id -u)" -ne 0 ]; then
 elif cp "$trouble" "$(command -v tutti)" "$work" && chmod 755 "$work" &&
     setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$work/tutti"; then
     expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
-        "$work/tutti" run -n 3 --timeout 60 "$work/trouble-rank" undumpable
+        "$work/tutti" run -n 3 --timeout 600 "$work/trouble-rank" undumpable
     [ "$(lines out 'direct 0')" -eq 3 ] || fail 'an undumpable rank is read'
 else
     skipped 'no other user to be'
@@ -42,7 +42,7 @@ if [ -z "$TUTTI_SANITIZE" ]; then # which take terabytes
     expect 0 bash -c "ulimit -v 1000000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     expect 125 bash -c "ulimit -v 100000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     says err '^tutti: .*address space.*: Cannot allocate memory'
-    expect 0 tutti run -n 3 --timeout 60 "$trouble" cramped
+    expect 0 tutti run -n 3 --timeout 600 "$trouble" cramped
     told 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
     says out '^rank 1: a limit .*: cannot map [0-9]+ bytes of shared memory: Cannot allocate memory$'
 fi

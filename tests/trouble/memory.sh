@@ -12,7 +12,7 @@ limit=$((768 << 20))
 skipped() { echo "skipped: $*" >&2; }
 
 # Mappings, which need no limit.
-expect 0 tutti run -n 2 --timeout 60 "$trouble" mapped
+expect 0 tutti run -n 2 --timeout 600 "$trouble" mapped
 [ "$(lines out 'mappings 1, of the guard 1, dumped 0; not more than there is$')" -eq 2 ] ||
     fail 'mappings'
 
@@ -54,7 +54,7 @@ limited() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
 nobody_killed() {
     ! grep -qE '^oom_kill [1-9]' "$group/$killed_by" || fail "$1: memory was used up"
 }
-job() { limited tutti run -n 2 --timeout 100 "$trouble" "$@"; }
+job() { limited tutti run -n 2 --timeout 600 "$trouble" "$@"; }
 code() {
     local got=0
     "$@" >"$work/out" 2>"$work/err" || got=$?

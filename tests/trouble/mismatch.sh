@@ -6,7 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 
 on_nodes 3
-go() { tutti run -n 3 --timeout 60 --on-failure continue-fail "$trouble" "$@"; }
+go() { tutti run -n 3 --timeout 600 --on-failure continue-fail "$trouble" "$@"; }
 
 # Two patterns, for what is told of two calls, in whichever order; then the calls of the ranks.
 differ() {

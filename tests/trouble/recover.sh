@@ -19,7 +19,7 @@ survive() {
         [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
     done
     exec "$trouble" survive 4'
-    trouble=$trouble tutti run -n "$n" --timeout 60 --on-failure=continue \
+    trouble=$trouble tutti run -n "$n" --timeout 600 --on-failure=continue \
         bash -c "$fault" bash "$@" >out 2>err || got=$?
     local killed=0
     killed=$(lines err 'killed by signal 9')
@@ -89,7 +89,7 @@ echo "$jobs jobs, in $all_killed of which all died that were to"
 # Without memory on one rank all end: with a team of the others (or one that learns that it failed), or nobody with any.
 hurt=0
 for n in $(seq 0 15); do
-    expect 0 tutti run -n 3 --timeout 60 --on-failure=continue "$trouble" no-memory "$n"
+    expect 0 tutti run -n 3 --timeout 600 --on-failure=continue "$trouble" no-memory "$n"
     [ "$(lines out '^rank [0-9]+: ')" -eq 3 ] || fail "allocation $n: not three lines"
     says out '^rank 1: (done|out of memory)'
     others=$(sed -nE 's/^rank [02]: (.*) \([0-9]+ ms\).*/\1/p' out | sort -u)
@@ -102,11 +102,11 @@ done
 if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
 
 # Who calls nothing holds nobody up in what has failed, and takes part in the agreement when it comes.
-expect 0 tutti run -n 4 --timeout 60 --on-failure=continue "$trouble" idle
+expect 0 tutti run -n 4 --timeout 600 --on-failure=continue "$trouble" idle
 [ "$(lines out '^rank [013]: done')" -eq 3 ] || fail 'an idle rank'
 # Where the launcher ends the others, it does so here too.
 got=0
 # shellcheck disable=SC2016
-tutti run -n 3 --timeout 60 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?
+tutti run -n 3 --timeout 600 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?
 [ "$got" -eq 137 ] || fail "ended with $got where a failure ends the job"
 nothing_left "$TUTTI_TEST"
