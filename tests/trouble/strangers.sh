@@ -89,7 +89,7 @@ chmod 755 trace # not even then
 refused 6 files "$work"/trace/rank-*.json
 
 # With the network's library, which makes memory and files of its own.
-if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
+if TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3 --timeout 60 "$TUTTI_BUILD/bin/hello" >/dev/null 2>&1; then
     begin 3 env TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3
     closed "${ranks[@]}"
     refused 300 pids "${ranks[@]}"
