@@ -13,4 +13,9 @@ if ! "$python" -c 'import selenium' 2>/dev/null || ! command -v chromium >/dev/n
     echo 'no chromium, chromedriver or python3-selenium here'
     exit 77
 fi
+# The driver finds the browser by this name.
+if ! "$python" -c 'import socket; socket.getaddrinfo("localhost", 0)' 2>/dev/null; then
+    echo 'this system has no address for the name localhost (in /etc/hosts), by which chromedriver speaks to the browser'
+    exit 77
+fi
 exec timeout --kill-after=20 280 "$python" -B "$TUTTI_SOURCE/tests/draw/page.py"

@@ -12,23 +12,11 @@ import time
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common import utils
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
-
-
-class Driver(Service):
-    """The browser's driver, which is spoken to by its address: not every system knows a name for this machine."""
-
-    @property
-    def service_url(self):
-        return f"http://127.0.0.1:{self.port}"
-
-    def is_connectable(self):
-        return utils.is_connectable(self.port, "127.0.0.1")
 
 
 class Browser:
@@ -47,7 +35,7 @@ class Browser:
             options.add_argument("--no-sandbox")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         try:
-            self.driver = webdriver.Chrome(service=Driver(shutil.which("chromedriver")), options=options)
+            self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         except BaseException:
             self.clear()
             raise
