@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# One rank calls something else than the others, which are on several hosts: a few of all the cases of
+# tests/trouble/odds.c.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+hosts 2,1,1
+# What finalize warns of is what is asked for here.
+if ! on_hosts "$TUTTI_BUILD/tests/trouble-odds" processes 4 160 0 >out 2>err; then
+    grep -v 'warning: tutti_finalize: the calls' err >wrong || true
+    mv wrong err
+    fail 'odds'
+fi
+[ "$(lines '^4 ranks: [0-9]{2,} cases$')" -eq 4 ] || fail 'not all said how many cases'
