@@ -355,15 +355,16 @@ void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id)
     if (far->early.first) take_early(far, t);
 }
 
-/* Or what became of it. */
-static void say_good_bye(struct tt_far *far, struct tt_team *t)
+void tt_far_depart(struct tt_team *t)
 {
+    if (!t->remote || !t->far) return;
+    const struct tt_fabric *f = t->fabric;
     struct tt_far_head head = {.team = t->remote->id,
                                .from = (uint32_t)t->me,
                                .number = TT_FAR_LEFT,
                                .value = (uint32_t)t->next};
-    if (tt_common_state(far->f->job, far->f->common, far->f->me) == TT_RANK_FAILED) {
-        t->culprit = far->f->me;
+    if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED) {
+        t->culprit = f->me;
         tt_far_broke(t);
         return;
     }
@@ -380,7 +381,7 @@ void tt_far_leave(struct tt_far *far)
     int events;
     if (!far) return;
     tt_arrivals_drop(far, &far->early);
-    for (struct tt_team *t = far->teams; t; t = t->remote->next) say_good_bye(far, t);
+    for (struct tt_team *t = far->teams; t; t = t->remote->next) tt_far_depart(t);
     tt_wait_begin(&wait, &far->f->patience, far->f->job, far->f->me);
     int64_t end_ns = tt_clock_ns() + FLUSH_NS;
     while (far->under_way > 0 &&

@@ -30,7 +30,10 @@
 /* What the teams of a client share: handlers, and ways to other ranks. Of a job of processes.
  * Errors: MEMORY. */
 tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far **far);
-/* Tells the ranks it has to do with that this one leaves, and returns when all it sent is on its way. */
+/* This rank gives up the team, or broke it: the far members that know it as a partner are notified,
+ * so that none of them waits for an answer (settle.h). */
+void tt_far_depart(struct tt_team *t);
+/* The same for all teams of the client; returns when everything that was sent is on its way. */
 void tt_far_leave(struct tt_far *far);
 /* After msg is closed. */
 void tt_far_close(struct tt_far *far);

@@ -12,7 +12,7 @@
 enum { TT_NO_LANE = 0xff }; /* no signal, but what is called */
 /* `what` follows; answer with your done; the question, or the answer, is that of tt_far_settle. */
 enum tt_far_flag { TT_FAR_WHAT = 1, TT_FAR_ASKS = 2, TT_FAR_SETTLES = 4 };
-#define TT_FAR_LEFT UINT64_MAX /* done of who has left the job */
+#define TT_FAR_LEFT UINT64_MAX /* done of a rank that has left the team */
 
 /* Before every message: with 24 bytes of data it still is one line of a ring. */
 struct tt_far_head {

@@ -15,7 +15,9 @@
  * never does, this one finds it there, and the team breaks, which ends the wait here.
  *
  * Why it ends. It waits for calls that were to be made anyway, and not for members to come here. A
- * member that never makes them dies, leaves, or does nothing for the time of the limit. And nothing
+ * member that never makes them dies, leaves, or does nothing for the time of the limit. A member on
+ * another node that has finished its own comparison may free the team before this rank's question
+ * arrives; it notifies this rank before that (tt_far_depart). And nothing
  * at all is waited for where the last call was one that ends only after every member has begun it:
  * then it has been compared.
  */
@@ -55,7 +57,7 @@ static tutti_status left_early(const struct tt_team *t, int r)
 {
     char mine[TT_WHAT_TEXT];
     tt_what_text(tt_team_what(t, t->me, tt_team_slot(t, t->next - 1)), mine, sizeof mine);
-    return tt_fail(TUTTI_ERR_PEER, "rank %d left the job without the call of rank %d: %s",
+    return tt_fail(TUTTI_ERR_PEER, "rank %d left the team without the call of rank %d: %s",
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 

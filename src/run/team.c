@@ -236,6 +236,7 @@ tutti_status tt_team_leave(struct tt_team *t)
         .fabric = t->fabric, .doing = TT_DOING_TEAM_FREE, .fill = fill_leaving, .arg = t};
     _Atomic uint32_t *mine = &tt_team_head(t, t->me)->leavers;
     tt_team_depart(t);
+    tt_far_depart(t);
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
     while (atomic_load(mine) < (uint32_t)t->near - 1 && t->broken == TUTTI_OK) {
         tt_team_advance_all(t);
