@@ -12,14 +12,14 @@
  * that of version 2, or the one of version 1 that limits memory. NULL: neither. */
 static const char *mounted_at(char *line, char **at)
 {
-    char *names = strchr(line, ':');
+    char *left, *names = strchr(line, ':');
     char *path = names ? strchr(names + 1, ':') : NULL;
     if (!path) return NULL;
     *path = 0;
     *at = path + 1;
     (*at)[strcspn(*at, "\n")] = 0;
     if (names[1] == 0) return "/sys/fs/cgroup";
-    for (char *name = strtok(names + 1, ","); name; name = strtok(NULL, ","))
+    for (char *name = strtok_r(names + 1, ",", &left); name; name = strtok_r(NULL, ",", &left))
         if (strcmp(name, "memory") == 0) return "/sys/fs/cgroup/memory";
     return NULL;
 }
