@@ -69,7 +69,7 @@ static void add_type(struct text *to, const struct tt_what *w)
             tt_type_name((tutti_type)w->type));
     else
         add(to, "a derived type of %d bytes (layout %07x)", w->element,
-            (unsigned)(w->type - TUTTI_TYPE_USER_END));
+            (unsigned)w->type - (unsigned)TUTTI_TYPE_USER_END);
 }
 
 static void add_counts(struct text *to, const struct tt_what *w)
@@ -77,9 +77,9 @@ static void add_counts(struct text *to, const struct tt_what *w)
     add(to, "counts=");
     for (int i = 0; i < TT_WHAT_FIRST && w->counts[i] >= 0; i++)
         add(to, "%s%lld", i ? "," : "", (long long)w->counts[i]);
-    int64_t more = w->n;
-    for (int i = 0; i < TT_WHAT_FIRST && w->counts[i] >= 0; i++) more -= w->counts[i];
-    if (w->counts[TT_WHAT_FIRST - 1] >= 0 && more > 0)
+    uint64_t more = (uint64_t)w->n; /* what stands there may be anything, so nothing may overflow */
+    for (int i = 0; i < TT_WHAT_FIRST && w->counts[i] >= 0; i++) more -= (uint64_t)w->counts[i];
+    if (w->counts[TT_WHAT_FIRST - 1] >= 0 && more != 0)
         add(to, ",... (%lld in all)", (long long)w->n);
     add(to, " of ");
 }
