@@ -372,7 +372,7 @@ struct progress {
 /* What comes over a network comes in parts: after one the next is looked for at once, instead of giving up the turn. And
  * one that got on waits for something else now, for which it has patience again; whether it did is asked before it
  * would sleep. */
-static bool wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
+static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};
     if (tt_unlikely(tt_wait_is_late(wait))) now.place = place(exec);
@@ -382,7 +382,6 @@ static bool wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
     else
         tt_wait_more(wait);
     *seen = now;
-    return moved;
 }
 
 /* What an execution waits for, for the roll call. */
@@ -406,9 +405,13 @@ static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_
     struct tt_team *t = exec->team;
     struct tt_waiting waiting = {
         .fabric = t->fabric, .doing = TT_DOING_COLLECTIVE, .fill = fill_waiting, .arg = exec};
-    for (bool moved = false; tt_team_advance_all(t), exec->state != TT_EXEC_IDLE;) {
-        tt_waiting_look(&waiting, moved);
-        moved = wait_more(exec, wait, seen);
+    /* What comes for others is no progress of this one, so only its steps count. */
+    uint64_t before = place(exec);
+    while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
+        uint64_t now = place(exec);
+        tt_waiting_look(&waiting, now != before);
+        before = now;
+        wait_more(exec, wait, seen);
         tt_team_check(t, tt_wait_is_long(wait));
     }
     tt_waiting_end(&waiting);
@@ -424,7 +427,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
         if (tt_unlikely(exec->traced)) tt_traced_wait(exec);
         tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
-            (void)wait_more(exec, &wait, &seen);
+            wait_more(exec, &wait, &seen);
             if (tt_likely(!tt_team_check(t, tt_wait_is_long(&wait)))) continue;
             wait_long(exec, &wait, &seen);
             break;

@@ -20,10 +20,15 @@ static void must(tutti_status status, const char *call)
     fflush(stdout);
 }
 
+static void await_file(const char *name)
+{
+    for (int i = 0; i < 12000 && access(name, F_OK) != 0; i++) usleep(10000);
+}
+
 /* Outside the library until the test has seen enough. */
 static void stay_outside(void)
 {
-    for (int i = 0; i < 12000 && access("go", F_OK) != 0; i++) usleep(10000);
+    await_file("go");
 }
 
 static void add(tutti_team *team)
@@ -91,8 +96,12 @@ static void requests(tutti_client *client, int me)
     tutti_team *world = tutti_world(client);
     tutti_plan *plan[2];
     must(tutti_barrier(world), "barrier");
+    if (me != 1) await_file("started"); /* so that neither is complete when it is started */
     for (int i = 0; i < 2; i++) must(tutti_ibarrier(world, &plan[i]), "ibarrier");
-    if (me == 1) stay_outside();
+    if (me == 1) {
+        fclose(fopen("started", "w"));
+        stay_outside();
+    }
     for (int i = 0; i < 2; i++) must(tutti_wait(plan[i]), "wait");
     for (int i = 0; i < 2; i++) must(tutti_plan_free(plan[i]), "free");
     must(tutti_barrier(world), "barrier");
