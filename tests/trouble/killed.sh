@@ -47,7 +47,7 @@ while read -r coll algorithm; do
     [ "$n" -ge $((before + ${#moments[@]})) ] || fail "$coll $algorithm does not run"
     TUTTI_FAULT=fail,rank=1,after=5 expect 8 \
         tutti run -n $ranks --timeout 600 "$trouble" loop "$(problem "$coll" 80)"
-    told $((ranks - 1)) 'rank 1 cannot go on: the system refused'
+    told $((ranks - 1)) 'rank 1 cannot go on: the system refused: TUTTI_FAULT: operation 5 fails'
     says out '^rank 1: the system refused .*: TUTTI_FAULT: operation 5 fails$'
 done < <("$trouble" algorithms)
 echo "$n jobs with a killed rank"
