@@ -81,7 +81,7 @@ static const struct argp_option options[] = {
     {"hosts", OPTION_HOSTS, "HOST,...", 0,
      "say which launcher starts ranks on several machines (if they all are this one: run here)", 0},
     {"host", 0, NULL, ALIAS, NULL, 0},
-    {"hostfile", OPTION_HOSTFILE, "FILE", 0, "the same, with a host on each line of FILE", 0},
+    {"hostfile", OPTION_HOSTFILE, "FILE", 0, "like --hosts, with a host on each line of FILE", 0},
     {"machinefile", 'f', NULL, ALIAS, NULL, 0},
     {"oversubscribe", OPTION_NOTHING, NULL, OPTION_HIDDEN, NULL, 0},
     {"allow-run-as-root", 0, NULL, ALIAS, NULL, 0},
