@@ -390,12 +390,15 @@ static void *advance_context(void *arg)
     return NULL;
 }
 
-/* In a child: another thread is inside the context. */
-static void use_twice(tutti_context *context, int told)
+/* In a child, which makes a client of its own: another thread is inside the context. */
+static void use_twice(int told)
 {
     pthread_t thread;
     _Atomic int inside = 0;
+    tutti_client *own;
+    tutti_context *context;
     dup2(told, STDERR_FILENO);
+    if (tutti_init(&own) != TUTTI_OK || tutti_contexts(own, 1, &context) != TUTTI_OK) _exit(8);
     if (tutti_post(context, linger, &inside) != TUTTI_OK ||
         pthread_create(&thread, NULL, advance_context, context) != 0)
         _exit(7);
@@ -409,10 +412,9 @@ static void test_two_users(void **state)
     char text[2048] = "";
     int pipes[2], status;
     (void)state;
-    tutti_context *context = make();
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
-    if (child == 0) use_twice(context, pipes[1]);
+    if (child == 0) use_twice(pipes[1]);
     close(pipes[1]);
     for (ssize_t n, at = 0; (n = read(pipes[0], text + at, sizeof text - 1 - (size_t)at)) > 0;)
         at += n;

@@ -148,6 +148,7 @@ if "${own[@]}" mount -t tmpfs -o size=4k none disk 2>/dev/null; then
 else
     echo 'transpose: no file system can be mounted here: a full disk is not tried'
 fi
+rm -r disk large
 
 reference "$rates" >../expected
 # killed AFTER: rank 1 dies that many operations on; the output is whole or not there.
