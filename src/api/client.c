@@ -141,7 +141,7 @@ static tutti_status settle_all(const tutti_client *client, char *text, size_t n)
 {
     tutti_status first = TUTTI_OK;
     for (tutti_team *t = client->teams; t; t = t->next) {
-        tutti_status status = tt_team_settle(&t->run, TT_SETTLE_NS);
+        tutti_status status = tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE);
         if (status == TUTTI_OK || status == TUTTI_AGAIN || first != TUTTI_OK) continue;
         first = status;
         snprintf(text, n, "%s", tutti_error());

@@ -168,7 +168,8 @@ tutti_status tutti_team_free(tutti_team *team)
     if (team == team->client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
-    (void)tt_team_settle(&team->run, TT_SETTLE_NS); /* what it finds has broken the team */
+    /* What it finds has broken the team. */
+    (void)tt_team_settle(&team->run, TT_SETTLE_NS, TT_DOING_TEAM_FREE);
     tutti_status status = tt_team_leave(&team->run);
     tt_team_unlist(&team->run);
     tt_team_delete(team, status == TUTTI_OK || team->run.deserted);

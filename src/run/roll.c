@@ -146,8 +146,7 @@ static void add_waiting(struct text *t, const struct tt_roll *roll, int rank)
                                         [TT_DOING_AGREE] = "tutti_team_agree or _shrink of ",
                                         [TT_DOING_TEAM_FREE] = "tutti_team_free of ",
                                         [TT_DOING_MESSAGES] = "tutti_advance_wait",
-                                        [TT_DOING_FINALIZE] =
-                                            "tutti_finalize, until others take its messages"};
+                                        [TT_DOING_FINALIZE] = "tutti_finalize"};
     const struct tt_activity *is = &roll->rank[rank].is;
     struct tt_what what;
     memcpy(&what, is->what, sizeof what);

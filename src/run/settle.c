@@ -87,40 +87,61 @@ static tutti_status compare_far(struct tt_team *t, int r)
 
 /* ---- All of them ---- */
 
-/* How many members have not begun the last call; *status: what is wrong with the others. */
-static int count_behind(struct tt_team *t, tutti_status *status)
+/* The members that have not begun the last call: how many, and the first of them. */
+struct behind {
+    const struct tt_team *team;
+    int n, first[TT_ACTIVITY_NAMED];
+};
+
+/* *status: what is wrong with the other members. */
+static void find_behind(struct tt_team *t, struct behind *b, tutti_status *status)
 {
-    int behind = 0;
     *status = TUTTI_OK;
+    b->n = 0;
     for (int r = 0; r < t->map.p && *status == TUTTI_OK; r++) {
         if (r == t->me) continue;
         tutti_status one = tt_team_is_far(t, r) ? compare_far(t, r) : compare_near(t, r);
-        behind += one == TUTTI_AGAIN;
         if (one > TUTTI_AGAIN) *status = one;
+        if (one != TUTTI_AGAIN) continue;
+        if (b->n < TT_ACTIVITY_NAMED) b->first[b->n] = t->job_rank[r];
+        b->n++;
     }
-    return behind;
+}
+
+/* For the roll call. */
+static void fill_behind(const void *arg, struct tt_activity *is)
+{
+    const struct behind *b = arg;
+    is->team = b->team->id;
+    for (int i = 0; i < b->n && i < TT_ACTIVITY_NAMED; i++) tt_waiting_name(is, b->first[i]);
+    is->waits = b->n;
 }
 
 /* Until all members have got as far, or one differs, or none gets on. */
-static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns)
+static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
 {
     struct tt_wait wait;
+    struct behind b = {.team = t};
+    struct tt_waiting waiting = {
+        .fabric = t->fabric, .doing = doing, .fill = fill_behind, .arg = &b};
     tutti_status status;
-    int before = t->map.p, behind;
+    int before = t->map.p;
     int64_t end_ns = tt_clock_ns() + limit_ns;
     tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
-    while ((behind = count_behind(t, &status)) > 0 && status == TUTTI_OK) {
+    while (find_behind(t, &b, &status), b.n > 0 && status == TUTTI_OK) {
         int64_t now_ns = tt_clock_ns();
-        if (behind < before) end_ns = now_ns + limit_ns;
-        before = behind;
+        bool moved = b.n < before;
+        if (moved) end_ns = now_ns + limit_ns;
+        before = b.n;
         if (now_ns > end_ns) break;
         wait.until_ns = now_ns + LOOK_NS;
         tt_wait_more(&wait);
         tt_team_advance_all(t);
-        tt_team_check(t, tt_wait_is_long(&wait));
+        if (tt_team_check(t, tt_wait_is_long(&wait))) tt_waiting_look(&waiting, moved);
         if (t->broken != TUTTI_OK) break;
     }
     tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
     return status;
 }
 
@@ -131,12 +152,12 @@ static tutti_status tell_broken(struct tt_team *t)
     return t->broken == TUTTI_ERR_MISMATCH && !t->reported ? tt_team_error(t) : TUTTI_OK;
 }
 
-tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns)
+tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
 {
     tt_team_check(t, false);
     if (t->broken != TUTTI_OK) return tell_broken(t);
     if (is_settled(t)) return TUTTI_OK;
-    tutti_status status = wait_for_members(t, limit_ns);
+    tutti_status status = wait_for_members(t, limit_ns, doing);
     if (t->broken != TUTTI_OK) return tell_broken(t);
     if (status != TUTTI_ERR_MISMATCH) return status;
     tt_team_break(t, status);

@@ -19,7 +19,7 @@
 /* Compares this rank's calls with those of the members, and returns once all of them have made as
  * many: or failed, or left, or none got on for limit_ns. Errors: MISMATCH; PEER, where a member has
  * left the team or the job without making them. OK for a team that has failed and said so, and for
- * one with calls in flight. */
-tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns);
+ * one with calls in flight. `doing` is what the roll call says this rank does meanwhile. */
+tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
 
 #endif

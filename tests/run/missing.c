@@ -132,6 +132,14 @@ static void free_team(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
+/* The root of a broadcast waits for nobody in it, but before it leaves for those that have not begun it. */
+static void finalize(tutti_client *client, int me)
+{
+    double value = 1;
+    if (me != 0) stay_outside();
+    must(tutti_bcast(tutti_world(client), &value, 1, TUTTI_F64, 0), "bcast");
+}
+
 static void messages(tutti_client *client, int me)
 {
     must(tutti_barrier(tutti_world(client)), "barrier");
@@ -150,7 +158,7 @@ static void act(tutti_client *client, void *arg)
     } all[] = {{"outside", outside}, {"elsewhere", elsewhere}, {"stopped", stopped},
                {"dead", dead},       {"left", left},           {"requests", requests},
                {"agree", agree},     {"free", free_team},      {"messages", messages},
-               {"twice", twice}};
+               {"twice", twice},     {"finalize", finalize}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -89,6 +89,11 @@ in_free
 end 0
 called_once
 
+begin tutti run -n 4 "$missing" finalize
+says err 'rank 0: in tutti_finalize, for [0-9.]+ s; waits for ranks? [1-3]'
+says err 'ranks 1-3: outside the library'
+end 0
+
 begin tutti run -n 4 "$missing" requests
 says err 'rank 1: outside the library, 2 requests under way, one of them barrier.* on the world \(call 2\); it last completed barrier.* \(call 1\)'
 end 0

@@ -264,7 +264,7 @@ static void in_thread(tutti_client *client, void *arg)
     struct heard h = {.status = TUTTI_OK};
     tutti_team *world = tutti_world(client);
     play(k, world, &h);
-    hear(&h, tt_team_settle(&world->run, TT_SETTLE_NS));
+    hear(&h, tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE));
     if (is_right(k, tutti_rank(world), &h)) return;
     complain(k, tutti_rank(world), &h);
     wrong++;
