@@ -59,8 +59,8 @@ static bool first_warning(const char *name)
     return first;
 }
 
-/* The table's limits are those that hold. */
-static bool agrees_with_table(const char *name, int64_t min, int64_t max)
+/* The limits of the table are those that hold. Builds without assertions do not call it. */
+__attribute__((unused)) static bool agrees_with_table(const char *name, int64_t min, int64_t max)
 {
     const struct tt_known_setting *known = tt_setting_known(name);
     return !known || (known->least == min && known->most == max);

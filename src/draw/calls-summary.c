@@ -252,8 +252,9 @@ void tt_calls_summary(const struct tt_calls *c, int ranks, int64_t whole_ps, int
     char time[32], clocks[96], lost[160];
     tt_calls_clocks(c, clocks, sizeof clocks);
     tt_calls_lost(c, ranks, lost, sizeof lost);
-    fprintf(out, "%d ranks, %" PRId64 " collectives of %" PRId64 " teams in %s (%s)\n", ranks,
-            c->groups, c->teams, tt_svg_time_text(time, (double)whole_ps), clocks);
+    fprintf(out, "%d ranks, %" PRId64 " collectives of %" PRId64 " team%s in %s (%s)\n", ranks,
+            c->groups, c->teams, c->teams == 1 ? "" : "s", tt_svg_time_text(time, (double)whole_ps),
+            clocks);
     if (lost[0]) fprintf(out, "%s\n", lost);
     print_ranks(c, whole_ps, most, out);
     print_shapes(c, most, out);

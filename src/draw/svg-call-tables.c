@@ -162,7 +162,8 @@ static void shape_line(struct table *t, const struct tt_call_shape *s)
     time_at(t, 720, s->shortest_ps);
     time_at(t, 790, s->time_ps / s->n);
     time_at(t, 860, s->longest_ps);
-    snprintf(text, sizeof text, "rank %d, %" PRId64 " times", s->late, s->late_n);
+    snprintf(text, sizeof text, "rank %d, %" PRId64 " time%s", s->late, s->late_n,
+             s->late_n == 1 ? "" : "s");
     if (s->late_n) left(t, 880, "minor", text);
     time_at(t, 1144, s->waited_ps);
     t->y += LINE;

@@ -212,7 +212,8 @@ static bool add_process(struct reading *r)
     if (!(r->has & HAS_PID)) return true;
     if (t->run_id && s->run && s->run != t->run_id)
         return tt_json_expect(&r->json, r->event_at,
-                              "a rank of the run that the files before are of");
+                              "a trace of the same run as the files before it (remove the files of "
+                              "other runs, or name those of one run)");
     if (s->run) t->run_id = s->run;
     t->ranks = (int)tt_max(t->ranks, s->ranks);
     return tt_reading_noted(r, (int)r->pid) && add_rank(r);

@@ -125,7 +125,7 @@ expect 0 tutti draw cut -o less.json
 grep -q '1 of 4 ranks have no trace' less.json || fail 'the picture does not say that a file is missing'
 head -c 5000 died/rank-3.part >cut/rank-1.part
 expect 2 tutti draw cut -o no.json
-says err 'rank-1.part:.*of the run that the files before are of'
+says err 'rank-1.part:.*of the same run as the files before it'
 cp died/rank-3.part short.part
 truncate -s 2000 short.part
 expect 0 tutti draw short.part -o short.json
