@@ -241,8 +241,9 @@ static bool write_model(const struct job *job)
 
 enum { TRAINED = 1, SOUND = 2 };
 
-/* What this rank can say for itself; the AND of it is what can be said of all. An error that is no peer's failure would come
- * again with fewer ranks, so it ends the training. Others may then wait in a collective that this rank has not entered. */
+/* This rank's own findings as bits: the AND over all ranks is what holds for all of them. An error
+ * that is not a peer's failure would come again with fewer ranks, so it ends the training. Other
+ * ranks may then wait in a collective that this rank has not entered. */
 static int64_t try(struct job *job)
 {
     tutti_status status = train(job);

@@ -91,8 +91,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
  *
  * A handle (client, team, plan, context, endpoint, region) that is used after its end, of its own
  * or with the client, is refused with ARG, by functions that return no status with NULL, -1 or 0.
- * That is certain until eight more of its kind (of plans: 64) were freed after it; then it may be
- * taken for a newer one.
+ * The library recognises such a handle until eight more of its kind (of plans: 64) were freed after
+ * it; later the handle may be taken for a newer one.
  *
  * After fork the child may use none of its parent's handles: calls with them are ARG, and do
  * nothing to the job; nor may it join the job itself. It may read the memory that it shares with
@@ -242,7 +242,7 @@ enum {
  * when others read or write it by a system call; it ends the team then, and its owner is named to the
  * others. Elsewhere it ends the process, as any wrong pointer does.
  *
- * Of calls that do not match all members are told, by that call, a later one on the team, or
+ * All members hear of calls that do not match, by that call, a later one on the team, or
  * tutti_finalize: those that differ in collective, root, n or counts, type, operation, or in the
  * order of operands. Of an alltoallv in which a rank sends another one more or less than that
  * expects, both are.
