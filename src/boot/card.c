@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#define CARD_TAG 0x31435454u   /* "TTC1" */
+#define CARD_TAG 0x32435454u   /* "TTC2" */
 #define TERMS_TAG 0x32545454u  /* "TTT2" */
-#define NOTICE_TAG 0x314e5454u /* "TTN1" */
+#define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes above are what can come at most ---- */
 
@@ -29,6 +29,7 @@ size_t tt_card_write(const struct tt_card *card, uint8_t *to)
 {
     uint8_t *at = put(to, CARD_TAG, 4);
     at = put(at, card->port, 2);
+    at = put(at, card->process, 2);
     at = put(at, card->addresses, 1);
     at = put_bytes(at, card->address, (size_t)card->addresses * 16);
     at = put(at, card->wire_bytes, 2);
@@ -102,6 +103,7 @@ bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n)
     struct reader r = {bytes, n, true};
     r.good = get(&r, 4) == CARD_TAG;
     c.port = (uint16_t)get(&r, 2);
+    c.process = (uint16_t)get(&r, 2);
     c.addresses = (uint8_t)get(&r, 1);
     get_bytes(&r, c.address, (size_t)c.addresses * 16, sizeof c.address);
     c.wire_bytes = (uint16_t)get(&r, 2);
@@ -159,8 +161,9 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
 
 enum { NOTICE_LEFT = 1 };
 
-void tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES])
+size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES])
 {
+    size_t why = strnlen(notice->why, sizeof notice->why - 1);
     uint8_t *at = put(to, NOTICE_TAG, 4);
     at = put(at, notice->client, 4);
     at = put(at, token, 8);
@@ -168,12 +171,16 @@ void tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[
     at = put(at, (uint32_t)notice->about, 4);
     at = put(at, notice->left ? NOTICE_LEFT : 0, 2);
     at = put(at, (uint32_t)notice->cause, 2);
-    (void)put(at, (uint32_t)notice->code, 4);
+    at = put(at, (uint32_t)notice->code, 4);
+    at = put(at, notice->team, 8);
+    at = put(at, why, 2);
+    at = put_bytes(at, notice->why, why);
+    return (size_t)(at - to);
 }
 
-bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t bytes[TT_NOTICE_BYTES])
+bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *bytes, size_t length)
 {
-    struct reader r = {bytes, TT_NOTICE_BYTES, true};
+    struct reader r = {bytes, length, true};
     bool known = get(&r, 4) == NOTICE_TAG;
     struct tt_notice n = {.client = (uint32_t)get(&r, 4)};
     bool mine = get(&r, 8) == token;
@@ -183,7 +190,11 @@ bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t byte
     n.left = left == NOTICE_LEFT;
     n.cause = (int32_t)get(&r, 2);
     n.code = (int32_t)get(&r, 4);
-    if (!known || !mine || !ends(&r) || left > NOTICE_LEFT || n.cause > TT_CAUSE_SILENT)
+    n.team = get(&r, 8);
+    size_t why = get(&r, 2);
+    get_bytes(&r, n.why, why, sizeof n.why - 1);
+    if (!known || !mine || !ends(&r) || left > NOTICE_LEFT || n.cause > TT_CAUSE_SILENT ||
+        strlen(n.why) != why || !is_text(n.why, sizeof n.why))
         return false;
     *notice = n;
     return true;

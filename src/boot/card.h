@@ -12,18 +12,19 @@
 
 enum {
     TT_CARD_ADDRESSES = 16,
-    TT_CARD_BYTES = 16 + 16 * TT_CARD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
+    TT_CARD_BYTES = 18 + 16 * TT_CARD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
     TT_CARDS =
         2 * TT_CLIENTS, /* of a rank; a place in the job is free a little before its card is */
     TT_CARDS_BYTES = TT_CARDS * (8 + TT_CARD_BYTES),
     TT_TERMS_BYTES = 287 + 16 * TT_CARD_ADDRESSES + 8 * TT_ALIKES,
-    TT_NOTICE_BYTES = 32,
+    TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT, /* at most */
     TT_TERMS_WHY = 160
 };
 
 /* A rank's business card: where it can be reached. */
 struct tt_card {
-    uint16_t port; /* that it listens on, to be watched */
+    uint16_t port;    /* that it listens on, to be watched, until it leaves the client ... */
+    uint16_t process; /* ... and until its process ends; 0: on none */
     uint8_t addresses;
     uint8_t address[TT_CARD_ADDRESSES][16]; /* of its machine: IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint16_t wire_bytes;
@@ -56,6 +57,8 @@ struct tt_notice {
     int32_t about;       /* a rank that failed for that client, or ... */
     bool left;           /* ... left it in order, and is `from` */
     int32_t cause, code; /* enum tt_cause, and as in struct tt_fate */
+    uint64_t team;       /* which does not work any more, and ... */
+    char why[TT_FINDING_TEXT]; /* ... why, if a rank of the client found that out; else "" */
 };
 
 /* Bytes written; `to` holds TT_CARD_BYTES or TT_TERMS_BYTES. */
@@ -65,9 +68,10 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to);
 bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n);
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
 
-/* A notice, with the token of the inbox that it is for. False, with nothing set: it is not for this one, or is nonsense. */
-void tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES]);
-bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t bytes[TT_NOTICE_BYTES]);
+/* A notice, with the token of the inbox that it is for; returns its length. False, with nothing set: it is not for this inbox,
+ * or is nonsense. */
+size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES]);
+bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *bytes, size_t n);
 
 /* A list of cards: each stands behind the number of its client and its length. Adds one behind the list that ends at `to`;
  * returns the bytes written. */

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "boot/pmix.h"
+#include "boot/watch.h"
 
 #define CARDS_KEY "tutti.cards"
 
@@ -48,7 +49,8 @@ static tutti_status put_cards_locked(void)
 tutti_status tt_machines_put_card(const struct tt_fabric *f, uint16_t port, const void *wire,
                                   size_t wire_bytes)
 {
-    struct tt_card card = {.port = port, .wire_bytes = (uint16_t)wire_bytes};
+    struct tt_card card = {
+        .port = port, .process = tt_watch_process_port(), .wire_bytes = (uint16_t)wire_bytes};
     card.addresses = (uint8_t)tt_machines_addresses(card.address);
     if (wire_bytes) memcpy(card.wire, wire, wire_bytes);
     tutti_status status = TUTTI_ERR_LIMIT;
@@ -87,7 +89,7 @@ static tutti_status read_card(const struct tt_fabric *f, int rank, const uint8_t
     const uint8_t *its;
     size_t its_bytes;
     if (!tt_cards_find(bytes, n, f->client, &its, &its_bytes))
-        return tt_fail(TUTTI_ERR_BOOT, "rank %d has no card for client %d", rank, f->client);
+        return tt_fail(TUTTI_ERR_PEER, "rank %d has left client %d", rank, f->client);
     if (tt_card_read(card, its, its_bytes)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT, "the card of rank %d is nonsense: %zu bytes", rank, its_bytes);
 }

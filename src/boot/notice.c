@@ -38,6 +38,7 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
     struct tt_common *common = tt_common_find(job, (int)n->client);
     if (!common || !is_rank(job, n->from) || !is_rank(job, n->about)) return;
     if (n->from != n->about && tt_common_state(job, common, n->from) == TT_RANK_FAILED) return;
+    if (n->why[0]) tt_common_give_reason(common, n->team, n->why);
     if (n->left)
         atomic_store(&common->rank[n->about].left_ns, tt_clock_ns());
     else
@@ -51,6 +52,7 @@ struct post {
     struct post *next;
     int64_t until_ns;
     int fds[TT_CARD_ADDRESSES], n;
+    size_t length;
     uint8_t bytes[TT_NOTICE_BYTES];
 };
 
@@ -65,7 +67,7 @@ void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, i
     if (!p) return;
     p->n = tt_connect_begin(to->port, to->address, to->addresses, timeout_s, p->fds);
     p->until_ns = tt_clock_ns() + timeout_s * INT64_C(1000000000);
-    tt_notice_write(notice, to->token, p->bytes);
+    p->length = tt_notice_write(notice, to->token, p->bytes);
     pthread_mutex_lock(&out.lock);
     p->next = out.first;
     out.first = p;
@@ -80,7 +82,7 @@ static void give_up(struct post *p)
 /* The record fits into the empty queue of a socket. What closing leaves there the kernel sends. */
 static void hand_over(struct post *p)
 {
-    (void)send(p->fds[0], p->bytes, sizeof p->bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)send(p->fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     give_up(p);
 }
 
@@ -147,7 +149,7 @@ static bool read_record(int from, uint64_t token, struct tt_notice *notice)
     struct pollfd p = {.fd = from, .events = POLLIN};
     if (poll(&p, 1, DATA_MS) <= 0) return false;
     ssize_t n = recv(from, bytes, sizeof bytes, MSG_DONTWAIT);
-    return n == TT_NOTICE_BYTES && tt_notice_read(notice, token, bytes);
+    return n > 0 && tt_notice_read(notice, token, bytes, (size_t)n);
 }
 
 bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice)

@@ -56,6 +56,7 @@ tutti_status tt_listener_open(int *fd, uint16_t *port)
         tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT : TUTTI_ERR_SYSTEM,
                       "cannot listen on a port, by which other machines would see this rank");
     if (*fd >= 0) close(*fd);
+    *fd = -1;
     return status;
 }
 

@@ -15,6 +15,10 @@
  * That a connection was refused or reset may mean that the rank left in order just before; and what it sent may
  * still be under way. So an end alone is no failure: it is one if the rank is waited for when all that can come has
  * come (tt_watch was called a second after). Silence is one at once.
+ *
+ * The port of a card goes when the rank leaves the client, and its process may make the next one. So a refusal leaves
+ * open whether the process has ended, which would be a failure in all clients: another port, which the process keeps until it
+ * ends, decides that.
  */
 #include "boot/watch.h"
 
@@ -22,6 +26,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +50,7 @@ enum state { ASKED, CONNECTING, UP, ENDED, DONE };
 struct peer {
     int rank;
     enum state state;
+    bool doubted;        /* CONNECTING to the port of the process, since the other one has gone */
     enum tt_cause cause; /* of ENDED */
     int64_t since_ns;    /* of the state; of CONNECTING: of ASKED before it */
     int64_t retry_ns;
@@ -81,6 +87,11 @@ static void hang_up(struct peer *p)
     p->reply = NULL;
 }
 
+static void log_end(const struct peer *p, const char *why)
+{
+    if (tt_log_on(TT_LOG_boot)) tt_log("rank %d is not watched any more: %s", p->rank, why);
+}
+
 static void end(struct peer *p, enum tt_cause cause)
 {
     hang_up(p);
@@ -103,9 +114,34 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
 
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
-    p->n = tt_connect_begin(p->card.port, p->card.address, p->card.addresses, f->watch->timeout_s,
-                            p->fds);
+    uint16_t port = p->doubted ? p->card.process : p->card.port;
+    p->n =
+        tt_connect_begin(port, p->card.address, p->card.addresses, f->watch->timeout_s, p->fds);
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
+}
+
+/* Nobody listens for the client any more, or the connection broke: has the process ended? */
+static void doubt(struct tt_fabric *f, struct peer *p)
+{
+    bool known = p->doubted || p->card.process == 0;
+    hang_up(p);
+    if (known) {
+        log_end(p, "its process has ended");
+        end(p, TT_CAUSE_GONE);
+        return;
+    }
+    p->doubted = true;
+    p->state = CONNECTING;
+    p->since_ns = tt_clock_ns();
+    try_connecting(f, p);
+}
+
+static void connected(struct peer *p)
+{
+    p->state = UP;
+    if (!p->doubted) return;
+    log_end(p, "it has left the client, and its process goes on");
+    end(p, TT_CAUSE_LEFT);
 }
 
 /* Whether there is nothing to go by yet: no answer, or the answer that there is no card. */
@@ -131,7 +167,8 @@ static void look_for_card(struct tt_fabric *f, struct peer *p)
     tutti_status status = tt_machines_end_card(f, p->reply, p->rank, &p->card);
     p->reply = NULL;
     if (status != TUTTI_OK) {
-        end(p, TT_CAUSE_GONE);
+        log_end(p, tutti_error());
+        end(p, status == TUTTI_ERR_PEER ? TT_CAUSE_LEFT : TT_CAUSE_GONE);
         return;
     }
     p->state = CONNECTING;
@@ -141,8 +178,8 @@ static void look_for_card(struct tt_fabric *f, struct peer *p)
 static void look_at_connecting(struct tt_fabric *f, struct peer *p)
 {
     switch (tt_connect_look(p->fds, &p->n)) {
-    case TT_CONNECT_UP: p->state = UP; return;
-    case TT_CONNECT_REFUSED: end(p, TT_CAUSE_GONE); return;
+    case TT_CONNECT_UP: connected(p); return;
+    case TT_CONNECT_REFUSED: doubt(f, p); return;
     case TT_CONNECT_UNDER_WAY: break;
     case TT_CONNECT_UNREACHABLE:
         if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
@@ -176,8 +213,11 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
 {
     switch (tt_line_look(p->fds[0])) {
     case TT_LINE_UP: return;
-    case TT_LINE_ENDED: end(p, TT_CAUSE_LEFT); return;
-    case TT_LINE_RESET: end(p, TT_CAUSE_GONE); return;
+    case TT_LINE_ENDED:
+        log_end(p, "it ended the connection");
+        end(p, TT_CAUSE_LEFT);
+        return;
+    case TT_LINE_RESET: doubt(f, p); return;
     case TT_LINE_SILENT: silent(f, p); return;
     }
 }
@@ -341,11 +381,16 @@ bool tt_watch_seeks(const struct tt_fabric *f)
 static void send_notice(struct tt_fabric *f, int rank)
 {
     const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
-    const struct tt_notice notice = {.client = (uint32_t)f->client,
-                                     .from = f->me,
-                                     .about = rank,
-                                     .cause = (int32_t)atomic_load(&fate->cause),
-                                     .code = atomic_load(&fate->code)};
+    const struct tt_finding *finding = tt_common_finding(f->common);
+    struct tt_notice notice = {.client = (uint32_t)f->client,
+                               .from = f->me,
+                               .about = rank,
+                               .cause = (int32_t)atomic_load(&fate->cause),
+                               .code = atomic_load(&fate->code)};
+    if (finding) {
+        notice.team = finding->team;
+        memcpy(notice.why, finding->text, sizeof notice.why);
+    }
     tt_machines_tell(f, &notice);
 }
 
@@ -399,7 +444,9 @@ void tt_watch_leave(struct tt_fabric *f)
 static struct {
     pthread_mutex_t lock;
     struct tt_watch *first;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int process; /* listens as long as the process lives; -1: nothing does */
+    uint16_t process_port;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = -1};
 
 static void before_fork(void)
 {
@@ -415,6 +462,9 @@ static void after_fork(void)
  * of those that were just opened is left. */
 static void in_child(void)
 {
+    if (all.process >= 0) close(all.process);
+    all.process = -1;
+    all.process_port = 0;
     for (struct tt_watch *w = all.first; w; w = w->next) {
         if (w->listener >= 0) close(w->listener);
         for (int r = 0; r < w->size; r++) {
@@ -452,6 +502,29 @@ static void unlist(const struct tt_watch *w)
 
 /* ---- Beginning and end ---- */
 
+static tutti_status listen_for_process(void)
+{
+    pthread_mutex_lock(&all.lock);
+    tutti_status status =
+        all.process < 0 ? tt_listener_open(&all.process, &all.process_port) : TUTTI_OK;
+    pthread_mutex_unlock(&all.lock);
+    return status;
+}
+
+uint16_t tt_watch_process_port(void)
+{
+    pthread_mutex_lock(&all.lock);
+    uint16_t port = all.process_port;
+    pthread_mutex_unlock(&all.lock);
+    return port;
+}
+
+static tutti_status listen_for_others(struct tt_watch *w)
+{
+    TT_TRY(listen_for_process());
+    return tt_listener_open(&w->listener, &w->port);
+}
+
 tutti_status tt_watch_open(struct tt_fabric *f)
 {
     struct tt_watch *w = tt_calloc(1, sizeof *w + (size_t)f->size * sizeof w->peer[0]);
@@ -462,7 +535,7 @@ tutti_status tt_watch_open(struct tt_fabric *f)
     }
     w->timeout_s = tt_machines_peer_timeout();
     w->listener = -1;
-    tutti_status status = f->job->nodes > 1 ? tt_listener_open(&w->listener, &w->port) : TUTTI_OK;
+    tutti_status status = f->job->nodes > 1 ? listen_for_others(w) : TUTTI_OK;
     if (status != TUTTI_OK) {
         tt_free(w->telling);
         tt_free(w);

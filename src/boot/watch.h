@@ -21,6 +21,8 @@ tutti_status tt_watch_open(struct tt_fabric *f);
 void tt_watch_close(struct tt_fabric *f);
 /* The port that this rank is watched at; 0: none. */
 uint16_t tt_watch_port(const struct tt_fabric *f);
+/* The port that tells whether this process has ended; 0: none, as no client was on several machines yet. Any thread. */
+uint16_t tt_watch_process_port(void);
 
 /* This rank still waits for that one, of its job: said again and again while it does, by any thread. Cheap after the
  * first time. A rank whose connection ended is given a second for what it sent before; if it is waited for beyond,

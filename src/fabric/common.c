@@ -170,11 +170,17 @@ void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *
     atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
 }
 
-const char *tt_common_reason(const struct tt_common *common, uint64_t team)
+const struct tt_finding *tt_common_finding(const struct tt_common *common)
 {
     const struct tt_finding *finding = &common->finding;
     bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;
-    return there && finding->team == team ? finding->text : NULL;
+    return there ? finding : NULL;
+}
+
+const char *tt_common_reason(const struct tt_common *common, uint64_t team)
+{
+    const struct tt_finding *finding = tt_common_finding(common);
+    return finding && finding->team == team ? finding->text : NULL;
 }
 
 /* The process is looked at first: if it ended after it left the client, it is seen to have left. */

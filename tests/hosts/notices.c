@@ -25,8 +25,13 @@ static struct tt_inbox inbox_at(int fd, uint64_t token)
 
 static void send_one(const struct tt_inbox *to, int about)
 {
-    struct tt_notice notice = {
-        .client = 3, .from = 1, .about = about, .cause = TT_CAUSE_GONE, .code = -7};
+    struct tt_notice notice = {.client = 3,
+                               .from = 1,
+                               .about = about,
+                               .cause = TT_CAUSE_GONE,
+                               .code = -7,
+                               .team = 1ull << 40,
+                               .why = "a reason"};
     tt_notice_send(to, &notice, 5);
     tt_notice_flush(tt_clock_ns() + INT64_C(5000000000));
     assert_true(!tt_notice_advance());
@@ -63,6 +68,7 @@ static void notices_come(void **state)
         assert_true(comes(fd, 42, &notice));
         assert_true(notice.client == 3 && notice.from == 1 && notice.cause == TT_CAUSE_GONE);
         assert_true(notice.about >= 0 && notice.about < 20 && notice.code == -7 && !notice.left);
+        assert_true(notice.team == 1ull << 40 && strcmp(notice.why, "a reason") == 0);
     }
     assert_true(!tt_inbox_take(fd, 42, &notice));
     close(fd);
@@ -73,16 +79,21 @@ static void strangers_are_refused(void **state)
 {
     (void)state;
     int fd;
-    struct tt_notice notice = {.about = 5, .left = true};
+    struct tt_notice notice = {.about = 5, .left = true, .why = "a reason"};
     uint8_t bytes[TT_NOTICE_BYTES + 1] = {0};
     assert_true(tt_inbox_open(&fd) == TUTTI_OK);
     struct tt_inbox inbox = inbox_at(fd, 42), wrong = inbox_at(fd, 43);
     send_one(&wrong, 9);
-    tt_notice_write(&notice, 42, bytes);
-    say(fd, bytes, TT_NOTICE_BYTES - 1);
-    say(fd, bytes, TT_NOTICE_BYTES + 1);
+    size_t n = tt_notice_write(&notice, 42, bytes);
+    say(fd, bytes, n - 1);
+    say(fd, bytes, n + 1);
+    bytes[n - 1] = '\n';
+    say(fd, bytes, n);
+    bytes[n - 1] = 0;
+    say(fd, bytes, n);
+    bytes[n - 1] = 'n';
     bytes[0] ^= 1;
-    say(fd, bytes, TT_NOTICE_BYTES);
+    say(fd, bytes, n);
     send_one(&inbox, 11);
     assert_true(comes(fd, 42, &notice) && notice.about == 11);
     assert_true(!tt_inbox_take(fd, 42, &notice));
