@@ -122,6 +122,7 @@ struct tt_peer {
     /* Of a wire. */
     tutti_context *owner;
     struct tt_link *link;
+    int64_t linked_ns;       /* when the link was opened */
     bool bye;                /* it has told that it leaves, as the last thing */
     int64_t part_by_ns;      /* it has left: then the link fails, if it is not idle */
     int parcels;             /* that wait for it or that a wire has not ended */

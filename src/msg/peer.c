@@ -50,6 +50,10 @@ void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
 static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
+    if (!tt_wired_is_set_up(c, peer)) {
+        c->losing = true; /* and again at the next look */
+        return;
+    }
     peer->gone = c->lost_some = true;
     tt_parcel_drop(c, &peer->waiting);
     tt_parcel_drop(c, &peer->fences);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How links between machines end. Those of ranks that are known to be gone are made to fail, which ends what is under way with
- * PEER when nobody reads it any more. But that of a rank that has left is closed in order once nothing is under way, as that
- * rank does too: each needs the other for it.
+ * PEER when nobody reads it any more. But the link of a rank that has left, or that cannot go on, is closed in order once
+ * nothing is under way, as that rank does too: each needs the other for it. UCX does not tell a process that lives of a
+ * link that was made to fail, and stops this process at an assertion (1.13, ucp_ep_update_remote_id) if it still
+ * sets up its side of that link.
  */
 #include <sched.h>
 
 #include "msg/wired.h"
+
+#define SETTING_UP_NS INT64_C(500000000)
 
 /* ---- Of ranks that are gone ---- */
 
@@ -32,10 +36,34 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
         c->msg->ops->link_fail(peer->link);
 }
 
+/* The rank counts as gone, but its process may go on, and answers. */
+static bool may_live(const struct tt_fabric *f, int rank)
+{
+    if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT) return true;
+    switch ((enum tt_cause)atomic_load(&tt_common_fate(f->job, f->common, rank)->cause)) {
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_ALIKE:
+    case TT_CAUSE_LEFT: return true;
+    case TT_CAUSE_NONE:
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_LOST:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: break;
+    }
+    return false;
+}
+
+bool tt_wired_is_set_up(const tutti_context *c, const struct tt_peer *peer)
+{
+    if (!peer->link || peer->lent == 0 || !may_live(c->f, peer->rank)) return true;
+    return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
+}
+
 void tt_wired_end_lost(tutti_context *c, struct tt_peer *peer)
 {
     if (!peer->gone || !peer->link) return;
-    if (tt_common_state(c->f->job, c->f->common, peer->rank) == TT_RANK_LEFT)
+    if (may_live(c->f, peer->rank))
         part_from(c, peer);
     else
         c->msg->ops->link_fail(peer->link);

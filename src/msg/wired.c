@@ -196,6 +196,7 @@ static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *
                             size_t bytes)
 {
     if (peer->link) return TUTTI_OK;
+    peer->linked_ns = tt_clock_ns();
     return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
 }
 

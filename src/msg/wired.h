@@ -25,6 +25,9 @@ bool tt_wired_is_unsaid(const struct tt_msg *msg);
 /* Closes all links, in up to a second if others do not take what was sent to them. Then contexts are closed, at once. */
 void tt_wired_part(struct tt_msg *msg);
 void tt_wired_context_close(tutti_context *context);
+/* Of one that counts as gone: its link may be cut. False for half a second after the link was opened if data are lent to it
+ * and the rank's process may go on, since both ends may still be setting the link up. */
+bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer);
 /* The link to one that is gone, if there is one. */
 void tt_wired_end_lost(tutti_context *context, struct tt_peer *peer);
 void tt_wired_advance(tutti_context *context);
