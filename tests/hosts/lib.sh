@@ -125,8 +125,10 @@ END
     chmod +x "$work/enter"
 }
 
+# mpirun may wait for ever for ranks that have ended, so it has a limit of its own: the test that runs
+# into it shows what was said, and is not just cut off.
 on_hosts() {
-    mpirun --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
+    mpirun --timeout 600 --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
         --mca plm_rsh_agent "$work/enter" --mca oob_tcp_if_include 10.77.0.0/24 \
         --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
 }

@@ -25,7 +25,7 @@ end() {
 
 # Processes: each rank's number, how it stands, and what it does; nobody is stopped, nothing is changed.
 begin tutti run -n 4 "$missing" outside
-wait_for shows '^ +0 +[0-9]+ +sleeping +in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; waits for rank 2$'
+wait_for shows '^ +0 +[0-9]+ +(sleeping|running) +in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; waits for rank 2$'
 says out "^4 ranks of .*test-run-missing outside, started by tutti \(pid $job\), [0-9]+ s ago$"
 says out '^ +2 +[0-9]+ +(sleeping|running) +outside the library; it last completed barrier.* \(call 1\)$'
 [ "$(lines out '^ +[0-3] ')" -eq 4 ] || fail 'not each rank is shown'
@@ -60,13 +60,13 @@ expect 2 tutti ps soon
 
 # Threads.
 begin "$missing" outside 3
-wait_for shows "^ +0 +$job +sleeping +in allreduce.*; waits for rank 2$"
+wait_for shows "^ +0 +$job +(sleeping|running) +in allreduce.*; waits for rank 2$"
 says out "^3 threads of .* \(pid $job\)"
 end
 
 # A program that does not use the library.
 begin tutti run -n 2 sleep 600
-wait_for shows '^ +1 +[0-9]+ +sleeping +in no client of the library$'
+wait_for shows '^ +1 +[0-9]+ +(sleeping|running) +in no client of the library$'
 kill "$job"
 wait "$job" || true
 
