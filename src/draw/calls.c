@@ -307,13 +307,23 @@ tutti_status tt_calls_end(struct tt_calls *calls)
 
 /* ---- Words ---- */
 
+char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT])
+{
+    text[0] = '\0';
+    if (bar->n > 0)
+        snprintf(text, TT_CALLS_COUNT, "n=%lld", (long long)bar->n);
+    else if (bar->bytes > 0)
+        tt_svg_bytes_text(text, (double)bar->bytes);
+    return text;
+}
+
 char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar, char *text,
                     size_t n)
 {
-    char bytes[32] = "";
+    char count[TT_CALLS_COUNT];
     const char *type = calls->name[bar->type], *op = calls->name[bar->op];
-    if (bar->bytes > 0) tt_svg_bytes_text(bytes, (double)bar->bytes);
-    snprintf(text, n, "%s%s%s%s%s%s%s", calls->name[bar->coll], bytes[0] ? " " : "", bytes,
+    tt_calls_count_text(bar, count);
+    snprintf(text, n, "%s%s%s%s%s%s%s", calls->name[bar->coll], count[0] ? " " : "", count,
              *type ? " " : "", type, *op ? " " : "", op);
     if (bar->root < 0) return text;
     size_t at = strlen(text);

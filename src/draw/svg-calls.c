@@ -13,7 +13,7 @@
 #include "draw/svg-calls.h"
 #include "draw/svg.h"
 
-enum { LEFT = 176, WIDE = 960, RIGHT = 24, ROWS = 4, LEGEND = 60 };
+enum { LEFT = 176, WIDE = 960, RIGHT = 24, ROWS = 4, LEGEND = 60, END_TEXT = 14, TWO_LINES = 28 };
 
 struct row {
     int team;       /* -1: none yet */
@@ -27,6 +27,7 @@ struct view {
     FILE *out;
     int first, last, rows;
     double lane, row, scale; /* points a rank, a row, a ps */
+    double end_text;         /* of a lane: for what became of its rank */
     int32_t *row_of;         /* of each bar */
     int64_t drawn, left_out;
     unsigned kinds; /* bits: colours that are there */
@@ -113,7 +114,7 @@ static void name_lane(const struct view *v, int rank, bool alone)
 {
     char text[96];
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
-    double y = y_of(v, rank) + v->lane / 2;
+    double y = y_of(v, rank) + (v->lane - v->end_text) / 2;
     bool roomy = v->lane >= 30;
     snprintf(text, sizeof text, "rank %d", rank);
     if (v->lane < 14 && (rank - v->first) % 2) return;
@@ -155,18 +156,24 @@ static void lane(struct view *v, int rank)
     if (!said || !tt_calls_end_text(said)[0]) return;
     if (!said->said) end = LEFT + 12;
     fprintf(v->out, "<path class=\"dead\" d=\"M%.1f %.1fl10 10m0 -10l-10 10\"/>\n", end - 5,
-            y_of(v, rank) + v->lane / 2 - 5);
+            y_of(v, rank) + v->lane - 15);
 }
 
-/* Over the bars, where there is room: right of the cross, else left of it. */
+static const char *end_text(const struct view *v, int rank)
+{
+    const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
+    return said ? tt_calls_end_text(said) : "has no trace";
+}
+
+/* Under the bars: right of where the cross is, where there is room, else left of it. */
 static void name_end(const struct view *v, int rank)
 {
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
-    const char *text = said ? tt_calls_end_text(said) : "has no trace";
+    const char *text = end_text(v, rank);
     if (!text[0]) return;
     double end = said && said->said && said->last_ps ? x_of(v, said->last_ps) : LEFT + 12;
     bool right = end + 12 + tt_svg_text_width(text, 11) < LEFT + WIDE;
-    tt_svg_text(end + (right ? 10 : -10), y_of(v, rank) + v->lane / 2 + 4, "end-text",
+    tt_svg_text(end + (right ? 10 : -10), y_of(v, rank) + v->lane - 6, "end-text",
                 right ? "start" : "end", text, v->out);
 }
 
@@ -202,21 +209,41 @@ static void tip(const struct view *v, const struct tt_call_bar *bar)
     fputs("</title>", v->out);
 }
 
-static void label(const struct view *v, const struct tt_call_bar *bar, double x, double y,
-                  double wide)
+static void write_label(const struct view *v, double x, double y, const char *text)
+{
+    tt_svg_text(x, y, "small label", "start", text, v->out);
+}
+
+/* The call in one line, or in two: "allreduce" over "n=5 tree". */
+static bool label_whole(const struct view *v, const struct tt_call_bar *bar, double x, double y,
+                        double wide)
 {
     const struct tt_calls *c = v->calls;
-    char what[96], text[160], bytes[32];
+    char what[96], text[160], count[TT_CALLS_COUNT];
     const char *by = c->name[bar->algorithm];
     tt_calls_text(c, bar, what, sizeof what);
     snprintf(text, sizeof text, "%s%s%s", what, *by ? " by " : "", by);
-    if (tt_svg_text_width(text, 10) > wide) snprintf(text, sizeof text, "%s", what);
-    if (tt_svg_text_width(text, 10) > wide)
-        snprintf(text, sizeof text, "%s %s", c->name[bar->coll],
-                 bar->bytes ? tt_svg_bytes_text(bytes, (double)bar->bytes) : "");
-    if (tt_svg_text_width(text, 10) > wide) snprintf(text, sizeof text, "%s", c->name[bar->coll]);
-    if (tt_svg_text_width(text, 10) > wide) return;
-    tt_svg_text(x, y, "small label", "start", text, v->out);
+    if (tt_svg_text_width(text, 10) <= wide) {
+        write_label(v, x, y, text);
+        return true;
+    }
+    tt_calls_count_text(bar, count);
+    snprintf(what, sizeof what, "%s%s%s", count, count[0] && *by ? " " : "", by);
+    if (v->row < TWO_LINES || fmax(tt_svg_text_width(c->name[bar->coll], 10),
+                                   tt_svg_text_width(what, 10)) > wide)
+        return false;
+    write_label(v, x, y - 6, c->name[bar->coll]);
+    write_label(v, x, y + 6, what);
+    return true;
+}
+
+/* As much as there is room for. */
+static void label(const struct view *v, const struct tt_call_bar *bar, double x, double y,
+                  double wide)
+{
+    const char *name = v->calls->name[bar->coll];
+    if (label_whole(v, bar, x, y, wide)) return;
+    if (tt_svg_text_width(name, 10) <= wide) write_label(v, x, y, name);
 }
 
 /* A bar that takes hardly any time is still a mark; of those that lie on the same spot one stands
@@ -333,8 +360,10 @@ static void draw(struct view *v, struct row *row, char left_out[200])
 {
     char text[256];
     int lanes = v->last - v->first + 1;
-    v->row = lanes > 32 ? 9 : lanes > 16 ? 12 : 19;
-    v->lane = fmax(v->rows * v->row + 8, lanes > 16 ? 0 : 36);
+    v->row = lanes > 32 ? 9 : lanes > 16 ? 12 : lanes > 8 ? 19 : TWO_LINES;
+    for (int r = v->first; r <= v->last; r++)
+        if (end_text(v, r)[0]) v->end_text = END_TEXT;
+    v->lane = fmax(v->rows * v->row + 8, lanes > 16 ? 0 : 36) + v->end_text;
     v->scale = WIDE / fmax((double)v->picture->time_ps, 1);
     double bottom = y_of(v, v->last + 1), table = bottom + LEGEND;
     about(v, text, sizeof text);

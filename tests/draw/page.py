@@ -369,18 +369,18 @@ def called(page):
     same(page.texts("#legend li")[:4], ["allreduce", "barrier", "waits for others to come", "came last"], "legend")
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "20 us", "ENTER")
-    same(activity(page), {"0": "is in allreduce 1 KiB f64 sum of world, waiting for rank 1: awaits rank 1", "1": "is in the application",
-                          "2": "is in allreduce 1 KiB f64 sum of world, waiting for rank 1"}, "in the first call")
+    same(activity(page), {"0": "is in allreduce n=128 f64 sum of world, waiting for rank 1: awaits rank 1", "1": "is in the application",
+                          "2": "is in allreduce n=128 f64 sum of world, waiting for rank 1"}, "in the first call")
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "90 us", "ENTER")
     same(activity(page)["1"], "died: signal 9 (Killed) (rank seen last at 75 µs)", "the dead")
     same(page.text("calls-left"), "Not all is here: not recorded: 0 calls, 7 steps.", "what is missing")
     same(cells(page, "#call-ranks tbody tr")[1], ["1", "here, pid 101", "1", "20 µs", "55 µs", "0", "0", "90 µs", "died: signal 9 (Killed)"], "rank 1")
     same(cells(page, "#calls-body tr"), [
-        ["0", "allreduce 1 KiB f64 sum", "flat", "world", "0", "20 µs", "40 µs", "50 µs", "rank 1, by 20 µs", "50 µs"],
+        ["0", "allreduce n=128 f64 sum", "flat", "world", "0", "20 µs", "40 µs", "50 µs", "rank 1, by 20 µs", "50 µs"],
         ["60 µs", "barrier", "flat", "ranks 0, 2", "0", "5 µs", "10 µs", "10 µs", "rank 2, by 5 µs", "5 µs"],
-        ["80 µs", "allreduce 1 KiB f64 sum", "flat", "world", "1", "20 µs", "20 µs", "20 µs", "rank 1 never came", "40 µs"]], "calls")
-    same(cells(page, "#alike tbody tr")[0], ["allreduce 1 KiB f64 sum", "flat", "world", "2", "20 µs", "35 µs", "50 µs", "rank 1, 2 of 2", "90 µs"], "alike")
+        ["80 µs", "allreduce n=128 f64 sum", "flat", "world", "1", "20 µs", "20 µs", "20 µs", "rank 1 never came", "40 µs"]], "calls")
+    same(cells(page, "#alike tbody tr")[0], ["allreduce n=128 f64 sum", "flat", "world", "2", "20 µs", "35 µs", "50 µs", "rank 1, 2 of 2", "90 µs"], "alike")
     page.run("document.querySelector('#calls-body tr:nth-child(2) button').click()")
     page.settle()
     first, last = domain(page)

@@ -61,11 +61,13 @@ text = [e.text for e in root.iter() if e.text]
 assert classes.count("app") == 5 and classes.count("waited") >= 4, "lanes, and what waits"
 assert "came-late" in classes and "dead" not in classes
 assert any(t.startswith("rank 2, by ") for t in text) and "ranks 1, 3" in text and "world" in text
-assert any("waited" in t and "for rank 2" in t for t in text if t.startswith("rank 0: allreduce 512 KiB f64 sum, by ")), text
+named = [b for b in root.iter() if "label" in (b.get("class") or "").split()]
+assert any("n=65536" in b.text for b in named), "no bar says how many elements, and by what"
+assert any("waited" in t and "for rank 2" in t for t in text if t.startswith("rank 0: allreduce n=65536 f64 sum, by ")), text
 PYTHON
 expect 0 tutti draw well --what summary
 says out '^4 ranks, [0-9]+ collectives of 3 teams in .*one clock'
-says out 'allreduce 512 KiB f64 sum, execution 0 of world, at .*: rank 2 came last, '
+says out 'allreduce n=65536 f64 sum, execution 0 of world, at .*: rank 2 came last, '
 expect 0 tutti draw well -o well.trace.json
 expect 0 tutti draw well.trace.json -o again.trace.json
 cmp well.trace.json again.trace.json || fail 'a trace of a run reads back to another one'
@@ -102,6 +104,16 @@ expect 0 tutti draw died -o died.svg
 grep -q 'class="dead"' died.svg || fail 'no cross'
 grep -q '>rank 3 never came<' died.svg || fail 'the table does not say who never came'
 grep -q '>died: signal 9' died.svg || fail 'the cause is not there'
+python3 - <<'PYTHON'
+import xml.etree.ElementTree as tree
+root = tree.parse("died.svg").getroot()
+end = [e for e in root.iter() if e.get("class") == "end-text"]
+calls = [e for e in root.iter() if "call" in (e.get("class") or "").split() and e.get("y")]
+low, high = float(end[0].get("y")) - 11, float(end[0].get("y")) + 3
+over = [e for e in calls if float(e.get("y")) < high and float(e.get("y")) + float(e.get("height")) > low
+        and float(e.get("y")) < float(root.get("height")) / 2]
+assert end and not over, "the cause lies over bars"
+PYTHON
 expect 0 tutti draw died -o died.trace.json
 chrome died.trace.json >/dev/null
 grep -q '"ph":"i".*"name":"died: signal 9' died.trace.json || fail 'no death in the trace'

@@ -16,14 +16,20 @@ function callInk(name) {
 
 /* ---- In words ---- */
 
+/* Elements, or bytes where the trace tells no number of elements. */
+function callCount(call) {
+  if (call.n > 0) return `n=${call.n}`;
+  return call.bytes ? sizeText(call.bytes) : '';
+}
+
 function callText(call) {
-  return [call.coll, call.bytes ? sizeText(call.bytes) : '', call.type, call.op].filter(Boolean).join(' ') +
+  return [call.coll, callCount(call), call.type, call.op].filter(Boolean).join(' ') +
     (call.root >= 0 ? `, root ${call.root}` : '');
 }
 
 function callLabels(call) {
-  const size = call.bytes ? ' ' + sizeText(call.bytes) : '';
-  return [`${callText(call)} by ${call.algorithm}, ${call.team.label}`, `${callText(call)} by ${call.algorithm}`, callText(call), call.coll + size, call.coll];
+  const counted = [call.coll, callCount(call)].filter(Boolean).join(' ');
+  return [`${callText(call)} by ${call.algorithm}, ${call.team.label}`, `${callText(call)} by ${call.algorithm}`, callText(call), counted, call.coll];
 }
 
 /* Of the calls that go on at a time: what they are, and for whom the rank waits. */
