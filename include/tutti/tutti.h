@@ -162,7 +162,8 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  * that died on the way may be in it or not). The same for all that return, even those that die right after it, and with it the
  * members that have failed: how many in *failed, if it is not NULL; tutti_team_failed tells which. Who of them had been
  * reported to any of the members by PEER before is among them. Errors: ARG, PEER (this rank counts as failed),
- * MISMATCH (others called tutti_team_shrink; told to all), MEMORY. One thread per team. */
+ * MISMATCH (others called tutti_team_shrink, which is told to all; or a collective, or tutti_team_free, on a team
+ * that had not failed: then the team is broken, as by any calls that do not match), MEMORY. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
                                                          int *failed);
 

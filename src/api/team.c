@@ -111,6 +111,21 @@ static int64_t greatest_id(const struct member *all, int p)
     return id;
 }
 
+/* One of the collectives that a split consists of: all 8-byte integers. */
+static tutti_status split_step(tutti_team *team, enum tt_coll coll, tutti_op op, const void *in,
+                               void *out, int64_t n)
+{
+    struct tt_request rq = {.call = {.coll = coll,
+                                     .as = TT_WHAT_SPLIT,
+                                     .commutes = true,
+                                     .n = n,
+                                     .type = TUTTI_I64,
+                                     .op = op},
+                            .in = in,
+                            .out = out};
+    return tt_request_run(team, &rq);
+}
+
 /* Everyone learns who got what; then everyone says whether it succeeded. */
 static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets, int color,
                           tutti_team **part)
@@ -122,11 +137,11 @@ static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets
         n = choose_members(all, p, color);
         status = tt_team_block(&team->client->fabric, n, &mine);
     }
-    TT_TRY(tutti_allgather(team, &mine, offsets, 1, TUTTI_I64));
+    TT_TRY(split_step(team, TT_COLL_allgather, TUTTI_SUM, &mine, offsets, 1));
     if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
     if (*part) tt_far_add(team->client->far, &(*part)->run, (uint32_t)id);
     int64_t code = status;
-    TT_TRY(tutti_allreduce(team, &code, &worst, 1, TUTTI_I64, TUTTI_MAX));
+    TT_TRY(split_step(team, TT_COLL_allreduce, TUTTI_MAX, &code, &worst, 1));
     if (worst == TUTTI_OK) return TUTTI_OK;
     if (*part) {
         tt_team_unlist(&(*part)->run);
@@ -151,7 +166,7 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
     tutti_team *made = NULL;
     tutti_status status = TUTTI_ERR_MEMORY;
     if (all && offsets)
-        status = tutti_allgather(team, &mine, all, 4, TUTTI_I64);
+        status = split_step(team, TT_COLL_allgather, TUTTI_SUM, &mine, all, 4);
     else
         tt_team_break(&team->run, tt_fail(status, "no memory to split a team"));
     if (status == TUTTI_OK) status = split(team, all, offsets, color, &made);
@@ -168,7 +183,8 @@ tutti_status tutti_team_free(tutti_team *team)
     if (team == team->client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
-    /* What it finds has broken the team. */
+    /* What these find has broken the team. */
+    if (team->run.broken == TUTTI_OK) (void)tt_exec_note(&team->run, TT_WHAT_FREE);
     (void)tt_team_settle(&team->run, TT_SETTLE_NS, TT_DOING_TEAM_FREE);
     tutti_status status = tt_team_leave(&team->run);
     tt_team_unlist(&team->run);

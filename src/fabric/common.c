@@ -22,6 +22,7 @@
  */
 #include "fabric/common.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,13 +159,24 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
+/* A rank that fails next is to fail for a reason that others can read. */
+static void await_reason(const struct tt_finding *finding)
+{
+    int64_t until_ns = tt_clock_ns() + INT64_C(100000000);
+    while (atomic_load(&finding->state) == TT_FINDING_WRITING && tt_clock_ns() < until_ns)
+        sched_yield();
+}
+
 /* A rank that dies while it writes leaves WRITING behind: then nobody reads, and the others have
  * its death for a cause. */
 void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
     struct tt_finding *finding = &common->finding;
     uint32_t none = TT_FINDING_NONE;
-    if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) return;
+    if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) {
+        await_reason(finding);
+        return;
+    }
     finding->team = team;
     snprintf(finding->text, sizeof finding->text, "%s", text);
     atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);

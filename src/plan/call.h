@@ -49,6 +49,7 @@ struct tt_call {
         commutes; /* operands may be combined, and segments of an exchange put, out of rank order */
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
+    int8_t as;   /* part of a call that is no collective: enum tt_what_other; 0: its own */
     int32_t root;
     int64_t n;     /* elements a rank contributes (alltoall, reduce_scatter_block: to each rank);
                     * v-forms: 0, but reduce_scatter: the sum of out_counts */

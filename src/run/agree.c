@@ -4,7 +4,12 @@
  */
 #include "run/letter.h"
 
+#include "run/exec.h"
+#include "run/settle.h"
+
 #include <string.h>
+
+#define APART_NS INT64_C(2000000000)
 
 /* One agreement under way. */
 struct meeting {
@@ -15,7 +20,9 @@ struct meeting {
     struct tt_letter_head head; /* of what is sent */
     uint64_t *word;             /* of what has come, as long as it is here */
     uint32_t failures;
-    bool probed; /* the leader has asked after those that do not come */
+    bool probed;      /* the leader has asked after those that do not come */
+    bool told;        /* what broke the team was reported before this agreement */
+    int64_t apart_ns; /* since when a letter is kept back whose sender made other calls; 0: none is */
     int events;
     tutti_status status;
 };
@@ -73,11 +80,23 @@ static void read_letter(struct meeting *m, const struct tt_letter *l)
     carry_out(m, tt_accord_hear(a, r, kind, m->word));
 }
 
+/* Before this agreement its sender and this rank did not call the same. Once the team is broken that is no mismatch:
+ * a failure meets the members in different calls. */
+static bool is_apart(const struct meeting *m, const struct tt_letter_head *head)
+{
+    return head->print && m->head.print && head->print != m->head.print &&
+           m->team->broken == TUTTI_OK;
+}
+
 static void read_letters(struct meeting *m)
 {
     for (struct tt_letter *l = m->agree->in, *next; l; l = next) {
         next = l->next;
         if (l->head.team != m->head.team || l->head.number > m->head.number) continue;
+        if (l->head.number == m->head.number && is_apart(m, &l->head)) {
+            if (m->apart_ns == 0) m->apart_ns = tt_clock_ns();
+            continue;
+        }
         if (l->head.number == m->head.number) read_letter(m, l);
         tt_letter_drop(l);
     }
@@ -125,10 +144,17 @@ static tutti_status counts_as_failed(const struct tt_fabric *f)
     return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: %s", text);
 }
 
+/* The calls do not match, and this call is the first that can say so. */
+static bool is_mismatch(const struct meeting *m)
+{
+    return m->team->broken == TUTTI_ERR_MISMATCH && !m->told;
+}
+
 static void go_on(struct meeting *m)
 {
     if (is_failed(m)) {
-        m->status = counts_as_failed(m->team->fabric);
+        m->status =
+            is_mismatch(m) ? tt_team_error(m->team) : counts_as_failed(m->team->fabric);
         return;
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
@@ -175,6 +201,18 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
             tt_waiting_name(is, job_rank[r]);
 }
 
+/* Usually the comparison of calls names what was called; if not in time, this much is known. */
+static void look_for_others(struct meeting *m)
+{
+    tutti_status status = tt_team_compare(m->team);
+    bool late = m->apart_ns && tt_clock_ns() > m->apart_ns + APART_NS;
+    if (status == TUTTI_OK && late && m->team->broken == TUTTI_OK) {
+        status = tt_fail(TUTTI_ERR_MISMATCH, "the members came to team_agree() or team_shrink() "
+                                             "after calls that did not match");
+        tt_team_break(m->team, status);
+    }
+}
+
 static void meet(struct meeting *m)
 {
     struct tt_wait wait;
@@ -188,6 +226,7 @@ static void meet(struct meeting *m)
         tt_wait_more(&wait);
         if (!tt_team_check(t, tt_wait_is_long(&wait))) continue;
         probe(m);
+        look_for_others(m);
         tt_waiting_look(&waiting, false);
     }
     tt_wait_done(&wait);
@@ -209,6 +248,9 @@ static tutti_status outcome(const struct meeting *m)
     if (m->status != TUTTI_OK) return m->status;
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: other members have lost it");
+    /* Who is gone may be so because the calls did not match. */
+    (void)tt_team_check(m->team, false);
+    if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);
     uint64_t what = a->word[1] & ~(uint64_t)TT_AGREE_BROKEN;
     if (what == TT_AGREE_VALUE || what == TT_AGREE_SHRINK) return TUTTI_OK;
@@ -237,7 +279,10 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
     count->number++;
     count->under_way = true;
     m->head = (struct tt_letter_head){
-        .team = m->team->id, .number = count->number, .rank = (uint16_t)m->team->me};
+        .team = m->team->id,
+        .number = count->number,
+        .rank = (uint16_t)m->team->me,
+        .print = broken ? 0 : m->team->history | 1};
     return TUTTI_OK;
 }
 
@@ -247,11 +292,25 @@ static void end_count(const struct meeting *m)
     if (tt_agree_count_of(m->agree, m->team->id, &count) == TUTTI_OK) count->under_way = false;
 }
 
+/* The agreement takes its place in the order of calls, unless the team is broken. */
+static tutti_status note(struct tt_team *t, enum tt_agree_what what)
+{
+    tt_team_check(t, false);
+    if (t->broken != TUTTI_OK) return TUTTI_OK;
+    tutti_status status =
+        tt_exec_note(t, what == TT_AGREE_SHRINK ? TT_WHAT_SHRINK : TT_WHAT_AGREE);
+    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+}
+
 tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
                       uint64_t value, const uint64_t *own, struct tt_accord **accord)
 {
-    struct meeting m = {.agree = agree, .team = team, .context = tt_msg_context(agree->msg, 0)};
-    m.status = prepare(&m, what, value, own);
+    struct meeting m = {.agree = agree,
+                        .team = team,
+                        .context = tt_msg_context(agree->msg, 0),
+                        .told = team->broken != TUTTI_OK && team->reported};
+    m.status = note(team, what);
+    if (m.status == TUTTI_OK) m.status = prepare(&m, what, value, own);
     if (m.status == TUTTI_OK) {
         meet(&m);
         end_count(&m);

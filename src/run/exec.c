@@ -96,6 +96,41 @@ void tt_exec_free(struct tt_exec *exec)
     tt_free(exec);
 }
 
+/* ---- Calls without a plan ---- */
+
+/* An agreement and a shrink tell each other apart by themselves, alike on all members (agree.c), so
+ * they count as the same here. */
+static const struct tt_what *what_of_note(enum tt_what_other what)
+{
+    enum { AGREE = 0x1e3779b1, FREE = 0x15ebca6b };
+    static const struct tt_what agree = {.coll = TT_WHAT_AGREE, .print = AGREE},
+                                shrink = {.coll = TT_WHAT_SHRINK, .print = AGREE},
+                                leave = {.coll = TT_WHAT_FREE, .print = FREE};
+    return what == TT_WHAT_AGREE ? &agree : what == TT_WHAT_SHRINK ? &shrink : &leave;
+}
+
+static struct tt_exec *note_of(struct tt_team *t)
+{
+    static const struct tt_plan nothing = {.coll = TT_COLL_barrier, .algorithm = "none"};
+    if (t->note) return t->note;
+    t->note = tt_exec_new(t, &nothing);
+    if (t->note) t->note->traced = false;
+    return t->note;
+}
+
+tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what)
+{
+    struct tt_exec *exec = note_of(t);
+    if (!exec) {
+        tt_team_break(t, TUTTI_ERR_MEMORY);
+        return TUTTI_ERR_MEMORY;
+    }
+    exec->what = what_of_note(what);
+    exec->shape = (uint64_t)what << 32 | exec->what->print;
+    tt_exec_start(exec);
+    return tt_exec_wait(exec);
+}
+
 /* ---- Starting and ending ---- */
 
 /* Looks how far the others on this node are: beside their last signal first, for that line is at hand. */

@@ -82,6 +82,9 @@ void tt_exec_advance(struct tt_exec *exec);
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until it is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
+/* An execution without steps: this rank calls something here that is no collective with buffers, and members that
+ * call another thing find that out as in any execution. Blocks until its slot is free. Errors: those of a broken team. */
+tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what);
 
 /* At most `steps` steps of one lane, for schedulers that want every interleaving (tests). True if
  * anything was done. */

@@ -139,6 +139,29 @@ static void name_last(struct tt_team *t, struct tt_mirror *m)
     (void)tt_far_post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
+/* Few are compared with all, many with those at distances 1, 2, 4 ...: these link each with each.
+ * An alltoallv has sent something to all anyway. */
+static bool is_partner(const struct tt_team *t, int rank)
+{
+    enum { FEW = 8 };
+    int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
+    bool near = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
+    return near || t->map.p <= FEW || t->remote->pairs;
+}
+
+void tt_far_compare(struct tt_team *t, int rank)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    struct tt_mirror *m = is_partner(t, rank) ? tt_mirror_of(t, rank) : NULL;
+    if (!m || m->done == TT_FAR_LEFT || m->named[slot] == t->next) return;
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) (void)ask(t, m, t->next - 1);
+        return;
+    }
+    m->named[slot] = t->next;
+    name_last(t, m);
+}
+
 /* A question that is answered when the receiver has ended all calls that this rank has made: S
  * less, as what it asks for is leave to begin an execution. */
 static void ask_last(struct tt_team *t, struct tt_mirror *m)
@@ -150,16 +173,6 @@ static void ask_last(struct tt_team *t, struct tt_mirror *m)
                                .flags = TT_FAR_ASKS | TT_FAR_SETTLES};
     m->named_last = true;
     (void)tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
-}
-
-/* Few are compared with all, many with those at distances 1, 2, 4 ...: these link each with each.
- * An alltoallv has sent something to all anyway. */
-static bool is_partner(const struct tt_team *t, int rank)
-{
-    enum { FEW = 8 };
-    int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
-    bool near = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
-    return near || t->map.p <= FEW || t->remote->pairs;
 }
 
 /* Nothing can be asked of it any more. What it has sent before it left is looked at first. */

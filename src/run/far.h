@@ -95,6 +95,8 @@ bool tt_far_has_pairs(const struct tt_team *t);
  * has left before it made as many. Errors are not told apart: what cannot be sent is not
  * compared. */
 tutti_status tt_far_settle(struct tt_team *t, int rank);
+/* This rank's last call so far is sent to this far rank, once, which compares it when it has made as many. */
+void tt_far_compare(struct tt_team *t, int rank);
 /* The rank has told that it left. */
 bool tt_far_has_left(const struct tt_team *t, int rank);
 /* What this rank gives to, and expects from, a far one was told for this execution. */

@@ -15,6 +15,8 @@ struct tt_letter_head {
     uint32_t number; /* of the agreement on that team, from 1 */
     uint16_t kind;   /* enum tt_accord_kind, or ... */
     uint16_t rank;   /* in the team, of the sender */
+    uint32_t print;  /* of the sender's calls on the team so far, this one the last; 0: the team is broken there */
+    uint32_t unused;
 };
 /* ... no part of an agreement, number being 0: the sender has revoked the team; or wants to know whether the receiver is
  * there, which it learns from msg alone. */

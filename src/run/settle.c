@@ -40,7 +40,7 @@ static bool binds_all(const struct tt_what *w)
     case TT_COLL_reduce_scatter_block:
     case TT_COLL_allgather:
     case TT_COLL_alltoall: return w->n > 0;
-    default: return false;
+    default: return w->coll == TT_WHAT_AGREE || w->coll == TT_WHAT_SHRINK;
     }
 }
 
@@ -143,6 +143,23 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     tt_wait_done(&wait);
     tt_waiting_end(&waiting);
     return status;
+}
+
+/* What is compared with far members breaks the team when their answer comes. */
+tutti_status tt_team_compare(struct tt_team *t)
+{
+    tutti_status status = TUTTI_OK;
+    if (t->broken != TUTTI_OK || t->next == 0) return TUTTI_OK;
+    for (int r = 0; r < t->map.p && status != TUTTI_ERR_MISMATCH; r++) {
+        if (r == t->me) continue;
+        if (tt_team_is_far(t, r))
+            tt_far_compare(t, r);
+        else
+            status = compare_near(t, r);
+    }
+    if (status != TUTTI_ERR_MISMATCH) return TUTTI_OK;
+    tt_team_break(t, status);
+    return tt_team_error(t);
 }
 
 /* What broke the team while nobody had called: of that a mismatch is for whoever gives the team

@@ -205,6 +205,7 @@ void tt_team_release(struct tt_team *t, bool shared)
         free_rings(t);
         tt_arena_free(&t->fabric->arena, t->offset);
     }
+    tt_exec_free(t->note);
     tt_free(t->ends);
     tt_free(t->bounce);
     tt_free(t->job_rank);

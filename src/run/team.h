@@ -114,6 +114,7 @@ struct tt_team {
     uint32_t ended; /* bit i: execution my_done + i has ended */
     struct tt_exec *running[TT_SLOTS];
     struct tt_exec *queue, **queue_end;
+    struct tt_exec *note;    /* for calls without a plan; NULL: there was none */
     struct tt_end *ends;     /* 2 * S * lanes * p, made when first used */
     uint64_t told[TT_SLOTS]; /* fingerprints whose text stands in the slot's tt_what */
     uint32_t failures;       /* of the job, looked through */

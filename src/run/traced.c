@@ -9,7 +9,7 @@
 /* A barrier has no elements, and so no type. */
 static const char *type_of(const struct tt_what *what)
 {
-    if (what->coll == TT_COLL_barrier) return "";
+    if (what->coll == TT_COLL_barrier || what->coll >= TT_COLLS) return "";
     bool basic = what->element == 0 && what->type >= 0 && what->type < TUTTI_TYPES;
     return basic ? tt_word(&tt_type_words, what->type) : "derived";
 }
@@ -18,13 +18,13 @@ static const char *type_of(const struct tt_what *what)
 static int64_t size_of(const struct tt_what *what)
 {
     if (what->element > 0) return what->element;
-    if (what->coll == TT_COLL_barrier || what->type < 0 || what->type >= TUTTI_TYPES) return 0;
+    if (*type_of(what) == '\0' || what->type < 0 || what->type >= TUTTI_TYPES) return 0;
     return (int64_t)tutti_type_size((tutti_type)what->type);
 }
 
 static const char *op_of(const struct tt_exec *exec, const struct tt_what *what)
 {
-    if (!tt_coll_has_op(exec->plan->coll)) return "";
+    if (what->coll >= TT_COLLS || !tt_coll_has_op(exec->plan->coll)) return "";
     return what->op >= 0 && what->op < TUTTI_OPS ? tt_word(&tt_op_words, what->op)
                                                  : TT_OP_USER_WORD;
 }
@@ -41,7 +41,7 @@ void tt_traced_begin(struct tt_exec *exec)
                                   .execution = exec->number,
                                   .team_size = t->map.p,
                                   .team_me = t->me,
-                                  .coll = tt_coll_name(coll),
+                                  .coll = exec->what ? tt_what_name(what) : tt_coll_name(coll),
                                   .algorithm = exec->plan->algorithm,
                                   .type = type_of(what),
                                   .op = op_of(exec, what),

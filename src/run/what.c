@@ -23,6 +23,7 @@ static uint16_t flags_of(const struct tt_call *c)
 
 struct tt_what tt_what_of(const struct tt_call *c, int p, uint32_t print)
 {
+    if (c->as) return (struct tt_what){.coll = c->as, .print = print};
     struct tt_what w = {.coll = (int16_t)c->coll,
                         .flags = flags_of(c),
                         .type = (int32_t)tt_type_shape(c->type),
@@ -39,6 +40,20 @@ struct tt_what tt_what_of(const struct tt_call *c, int p, uint32_t print)
 }
 
 /* ---- To a text ---- */
+
+static const char *const other_names[] = {
+    [TT_WHAT_SPLIT - TT_COLLS] = "team_split",
+    [TT_WHAT_AGREE - TT_COLLS] = "team_agree",
+    [TT_WHAT_SHRINK - TT_COLLS] = "team_shrink",
+    [TT_WHAT_FREE - TT_COLLS] = "team_free",
+};
+
+const char *tt_what_name(const struct tt_what *what)
+{
+    int coll = what->coll;
+    if (coll < 0 || coll >= TT_WHAT_KINDS) return "something else";
+    return coll < TT_COLLS ? tt_coll_name((enum tt_coll)coll) : other_names[coll - TT_COLLS];
+}
 
 /* A text that grows as far as there is room. */
 struct text {
@@ -88,7 +103,7 @@ static void add_counts(struct text *to, const struct tt_what *w)
 static void add_arguments(struct text *to, const struct tt_what *w)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;
-    if (coll == TT_COLL_barrier) return;
+    if (coll == TT_COLL_barrier || w->coll >= TT_COLLS) return;
     if (w->flags & TT_WHAT_COUNTS)
         add_counts(to, w);
     else if (coll != TT_COLL_alltoallv)
@@ -113,11 +128,9 @@ char *tt_what_text(const struct tt_what *what, char *buffer, size_t n)
 {
     struct text to = {buffer, n};
     struct tt_what w = *what; /* its owner may write to it meanwhile */
-    if (w.coll < 0 || w.coll >= TT_COLLS) {
-        add(&to, "something else");
-        return buffer;
-    }
-    add(&to, "%s(", tt_coll_name((enum tt_coll)w.coll));
+    add(&to, "%s", tt_what_name(&w));
+    if (w.coll < 0 || w.coll >= TT_WHAT_KINDS) return buffer;
+    add(&to, "(");
     add_arguments(&to, &w);
     add(&to, ")");
     return buffer;

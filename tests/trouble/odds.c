@@ -21,11 +21,15 @@ enum { MOST_RANKS = 4, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE 
 
 /* ---- Cases ---- */
 
-/* What the odd rank does otherwise. PAIR kinds are of alltoallv: it gives one rank more, or less,
+/* What the odd rank does otherwise. From AGREE to FREE: it calls no collective with buffers. PAIR kinds are of alltoallv: it gives one rank more, or less,
  * or what is not expected at all; or it expects so of one. */
 enum kind {
     OTHER_COLL,
     BARRIER,
+    AGREE,
+    SHRINK,
+    SPLIT,
+    FREE,
     ROOT,
     COUNT,
     NOTHING,
@@ -57,11 +61,34 @@ struct a_case {
 };
 
 static const char *const kinds[] = {
-    "another collective", "a barrier",         "another root",   "another n",    "n=0",
-    "another type",       "another operation", "in rank order",  "other counts", "counts swapped",
-    "gives more",         "gives less",        "gives nothing",  "gives at all", "expects more",
-    "expects less",       "expects nothing",   "expects at all",
+    "another collective",
+    "a barrier",
+    "team_agree",
+    "team_shrink",
+    "team_split",
+    "team_free",
+    "another root",
+    "another n",
+    "n=0",
+    "another type",
+    "another operation",
+    "in rank order",
+    "other counts",
+    "counts swapped",
+    "gives more",
+    "gives less",
+    "gives nothing",
+    "gives at all",
+    "expects more",
+    "expects less",
+    "expects nothing",
+    "expects at all",
 };
+
+static bool is_other_call(enum kind kind)
+{
+    return kind >= AGREE && kind <= FREE;
+}
 
 /* ---- Calls ---- */
 
@@ -133,6 +160,7 @@ static bool odd_call(const struct a_case *k, int me, struct lists *l, struct tt_
 {
     struct a_case other = *k;
     *c = plain_call(k, me, l);
+    if (is_other_call(k->kind)) return true;
     if (k->kind > BARRIER) return alter(k, c, l);
     other.coll = k->kind == BARRIER ? TT_COLL_barrier : (k->coll + 1) % TT_COLLS;
     if (other.coll == k->coll || (k->kind == OTHER_COLL && other.coll == TT_COLL_barrier))
@@ -163,6 +191,9 @@ static bool says_calls(const struct a_case *k, const char *text)
     (void)odd_call(k, 0, &lists[1], &odd);
     if (tt_call_counts(&plain) && plain.coll == TT_COLL_reduce_scatter) plain.n = 0;
     struct tt_what a = tt_what_of(&plain, k->p, 0), b = tt_what_of(&odd, k->p, 0);
+    if (is_other_call(k->kind)) snprintf(other, sizeof other, "%s()", kinds[k->kind]);
+    if (is_other_call(k->kind))
+        return strstr(text, tt_what_text(&a, one, sizeof one)) && strstr(text, other);
     return strstr(text, tt_what_text(&a, one, sizeof one)) &&
            strstr(text, tt_what_text(&b, other, sizeof other));
 }
@@ -233,13 +264,30 @@ static tutti_status run(tutti_team *team, struct tt_request *rq, enum form form)
     return status == TUTTI_OK ? complete(plan, form) : status;
 }
 
+/* Calls what is no collective with buffers. What a shrink or a split makes is a mistake. */
+static tutti_status other_call(tutti_team *team, enum kind kind)
+{
+    int64_t value = 1;
+    tutti_team *part = NULL;
+    if (kind == AGREE) return tutti_team_agree(team, &value, NULL);
+    if (kind == FREE) return tutti_team_free(team);
+    tutti_status status =
+        kind == SHRINK ? tutti_team_shrink(team, &part) : tutti_team_split(team, 0, 0, &part);
+    if (status == TUTTI_OK) fprintf(stderr, "a team was made\n");
+    return status;
+}
+
 /* Buffers outlive every case: others may not have seen the error yet. */
 static double buffers[MOST_RANKS][2][ROOM];
 
-static void play(const struct a_case *k, tutti_team *world, struct heard *h)
+static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     int me = tutti_rank(world);
     apart = world->client->fabric.nodes > 1;
+    if (me == k->odd && is_other_call(k->kind)) {
+        hear(h, other_call(world, k->kind));
+        return;
+    }
     double *mine = buffers[me][0], one = 1;
     struct lists lists;
     struct tt_request rq = {.call = plain_call(k, me, &lists)};
@@ -250,6 +298,16 @@ static void play(const struct a_case *k, tutti_team *world, struct heard *h)
     if (k->tail == THEN_BARRIER && h->status == TUTTI_OK) hear(h, tutti_barrier(world));
     if (k->tail == THEN_BCAST && h->status == TUTTI_OK)
         hear(h, tutti_bcast(world, &one, 1, TUTTI_F64, 0));
+}
+
+/* The world cannot be freed, so that a team of all is. */
+static void play(const struct a_case *k, tutti_team *world, struct heard *h)
+{
+    tutti_team *team = world;
+    if (k->kind == FREE) hear(h, tutti_team_split(world, 0, 0, &team));
+    if (h->status != TUTTI_OK) return;
+    play_on(k, team, h);
+    if (k->kind == FREE && tutti_rank(world) != k->odd) hear(h, tutti_team_free(team));
 }
 
 /* ---- Jobs of threads ---- */
