@@ -162,7 +162,7 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
 /* A rank that fails next is to fail for a reason that others can read. */
 static void await_reason(const struct tt_finding *finding)
 {
-    int64_t until_ns = tt_clock_ns() + INT64_C(100000000);
+    int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);
     while (atomic_load(&finding->state) == TT_FINDING_WRITING && tt_clock_ns() < until_ns)
         sched_yield();
 }

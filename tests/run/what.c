@@ -86,18 +86,31 @@ static void derived_types(void **state)
                         "bcast(n=2 of a derived type of 24 bytes (layout 0000077), root 0)");
 }
 
+/* A part of a split is named after it, whatever it consists of. */
+static void other_calls(void **state)
+{
+    (void)state;
+    char text[TT_WHAT_TEXT];
+    struct tt_call call = {.coll = TT_COLL_allgather, .as = TT_WHAT_SPLIT, .n = 4};
+    struct tt_what what = tt_what_of(&call, 3, 7);
+    assert_true(what.print == 7);
+    assert_string_equal(tt_what_text(&what, text, sizeof text), "team_split()");
+    what = (struct tt_what){.coll = TT_WHAT_FREE};
+    assert_string_equal(tt_what_text(&what, text, sizeof text), "team_free()");
+}
+
 /* What another rank wrote, or is writing, is not trusted; nor is there always room. */
 static void anything(void **state)
 {
     (void)state;
     char text[TT_WHAT_TEXT];
     unsigned char byte[sizeof(struct tt_what)];
-    struct tt_what what = {.coll = TT_COLLS};
+    struct tt_what what = {.coll = TT_WHAT_KINDS};
     assert_string_equal(tt_what_text(&what, text, sizeof text), "something else");
     for (int i = 0; i < 256; i++) {
         memset(byte, i, sizeof byte);
         memcpy(&what, byte, sizeof what);
-        for (int coll = -1; coll <= TT_COLLS; coll++) {
+        for (int coll = -1; coll <= TT_WHAT_KINDS; coll++) {
             what.coll = (int16_t)coll;
             assert_in_range(strlen(tt_what_text(&what, text, sizeof text)), 1, sizeof text - 1);
             assert_in_range(strlen(tt_what_text(&what, text, 9)), 1, 8);
@@ -107,7 +120,8 @@ static void anything(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_calls), cmocka_unit_test(flags),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_calls), cmocka_unit_test(other_calls),
+                                       cmocka_unit_test(flags),
                                        cmocka_unit_test(counts), cmocka_unit_test(derived_types),
                                        cmocka_unit_test(anything)};
     return cmocka_run_group_tests(tests, NULL, NULL);
