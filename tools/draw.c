@@ -223,10 +223,20 @@ static int draw_case(struct arguments *a, struct tt_case *c)
     return write_it(draw);
 }
 
+/* Who misspells the name of a trace is told of it, and not only that it is no problem. */
+static void tell_of_file(const char *word)
+{
+    struct tt_problem problem;
+    bool names_collective = strchr(word, '/') && word[0] != '/' && word[0] != '.';
+    if (names_collective || tt_problem_parse(word, &problem, NULL) == TUTTI_OK) return;
+    fprintf(stderr, "tutti draw: there is no file and no folder '%s'; as a problem it is:\n", word);
+}
+
 static int draw_problem(struct arguments *a)
 {
     struct tt_case c;
     int code = TT_EXIT_USAGE;
+    tell_of_file(a->words[0]);
     if (!tt_case_apart(&c, "tutti draw", a->words[0])) return code;
     if (tt_model_settle(&a->model, &c, "tutti draw", a->words[0])) code = draw_case(a, &c);
     tt_case_close(&c);

@@ -11,6 +11,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,11 +169,28 @@ static void set_variable(const struct argp_state *state, struct tt_launch_progra
 }
 
 /* Made if it is not there. */
+/* The folder with those above it; errno tells what went wrong. */
+static bool make_folders(const char *name)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s", name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    for (char *at = path; *at; at++) {
+        if (*at != '/' || at == path) continue;
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) return false;
+        *at = '/';
+    }
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
 static const char *folder_of(const struct argp_state *state, const char *option, const char *name,
                              bool make)
 {
     struct stat is;
-    if (make && mkdir(name, 0777) != 0 && errno != EEXIST)
+    if (make && !make_folders(name))
         argp_error(state, "%s: cannot make the folder '%s': %s", option, name, strerror(errno));
     if (stat(name, &is) != 0)
         argp_error(state, "%s: '%s': %s", option, name, strerror(errno));

@@ -3,10 +3,12 @@
  * Which settings there are, and which variables of the environment are none: a misspelled setting
  * would else be a setting that silently does nothing.
  */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/settings.h"
@@ -57,27 +59,34 @@ bool tt_setting_in_force(const struct tt_known_setting *setting)
            value <= setting->most;
 }
 
-/* Names are compared without the prefix that all have. */
-static void warn_of(const char *name)
+/* Names are compared in capitals, and without the prefix that all have. */
+static void warn_of(const char *name, const char *upper)
 {
     const char *names[SETTINGS];
     for (int i = 0; i < SETTINGS; i++) names[i] = tt_settings[i].name + PREFIX_LENGTH;
-    const char *nearest = tt_nearest(name + PREFIX_LENGTH, names, SETTINGS);
+    const char *nearest = tt_nearest(upper + PREFIX_LENGTH, names, SETTINGS);
     if (nearest)
         tt_warn("%s is no setting, and does nothing; did you mean " PREFIX "%s?", name, nearest);
     else
         tt_warn("%s is no setting, and does nothing ('tutti info' lists the settings)", name);
 }
 
+/* A name in small letters may be a user's own, unless it would be a setting in capitals. */
+static void check_one(const char *variable)
+{
+    char name[NAME_MOST], upper[NAME_MOST];
+    int length = (int)tt_min((int64_t)strcspn(variable, "="), NAME_MOST - 1);
+    snprintf(name, sizeof name, "%.*s", length, variable);
+    for (int i = 0; i <= length; i++) upper[i] = (char)toupper((unsigned char)name[i]);
+    bool ours = strncmp(name, PREFIX, PREFIX_LENGTH) == 0;
+    if (ours ? !tt_setting_is_expected(name) : tt_setting_known(upper) != NULL)
+        warn_of(name, upper);
+}
+
 static void check(void)
 {
-    char name[NAME_MOST];
-    for (char **variable = environ; variable && *variable; variable++) {
-        size_t length = strcspn(*variable, "=");
-        if (strncmp(*variable, PREFIX, PREFIX_LENGTH) != 0) continue;
-        snprintf(name, sizeof name, "%.*s", (int)tt_min((int64_t)length, NAME_MOST - 1), *variable);
-        if (!tt_setting_is_expected(name)) warn_of(name);
-    }
+    for (char **variable = environ; variable && *variable; variable++)
+        if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable);
 }
 
 void tt_settings_check(void)

@@ -291,6 +291,7 @@ wrong 'pipe.json: not a file' --trace pipe.json
 rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
+wrong "there is no file and no folder 'nowhere'; as a problem" nowhere
 wrong 'which problem'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'a trace is what it is' --trace traced -a ring

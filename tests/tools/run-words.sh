@@ -124,7 +124,9 @@ expect 0 tutti run -n 11 --output-dir outputs --wdir elsewhere true
 [ ! -s outputs/rank-03.out ] || fail 'an old output is left'
 expect 3 tutti run -n 2 --output-dir outputs sh -c 'exit 3'
 says err '^tutti: rank [01] \(pid [0-9]+\) exited with code 3$'
-refused "^tutti run: --output-dir: cannot make the folder 'no/such'" --output-dir no/such echo
+expect 0 tutti run -n 2 --output-dir new/folder/of/it echo
+[ "$(ls new/folder/of/it | wc -l)" -gt 0 ] || fail 'a folder and those above it were not made'
+refused "^tutti run: --output-dir: cannot make the folder 'beside/under'" --output-dir beside/under echo
 refused "^tutti run: --output-dir: 'beside' is not a folder" --output-dir beside echo
 refused '^tutti run: --tag: with --output-dir there are no lines to tag' --tag --output-dir outputs echo
 mkdir -p blocked/rank-0.err

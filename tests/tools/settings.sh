@@ -8,11 +8,12 @@ source "$(dirname "$0")/lib.sh"
 
 # ---- Variables that are no settings ----
 
-misspelled() { env TUTTI_EAGRE=4K TUTTI_ALGO=x TUTTI_XYZZY=1 "$@"; }
+misspelled() { env TUTTI_EAGRE=4K TUTTI_ALGO=x TUTTI_XYZZY=1 Tutti_Eager=4K tutti_mine=1 "$@"; }
 told_once() {
-    [ "$(lines err 'is no setting')" -eq 3 ] || fail "not three warnings: $*"
+    [ "$(lines err 'is no setting')" -eq 4 ] || fail "not four warnings: $*"
     says err 'TUTTI_EAGRE is no setting, and does nothing; did you mean TUTTI_EAGER\?$'
     says err 'TUTTI_ALGO is no setting, and does nothing; did you mean TUTTI_ALGORITHM\?$'
+    says err 'Tutti_Eager is no setting, and does nothing; did you mean TUTTI_EAGER\?$'
     says err "TUTTI_XYZZY is no setting, and does nothing \('tutti info' lists the settings\)$"
 }
 expect 0 misspelled tutti run -n 4 hello
