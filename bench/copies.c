@@ -2,9 +2,9 @@
  *
  *   copies [BYTES]
  *
- * What a copy of 64 KiB takes, by how far it lies behind its source in their pages (tt_memcpy, src/base/base.h): by memcpy, by
- * tt_memcpy, and by the kernel from the memory of a process (CMA). Microseconds, medians, once in the
- * caches and once through 64 MiB, or so many as are given.
+ * What a copy of 64 KiB takes, by how far it lies behind its source in their pages (tt_memcpy,
+ * src/base/base.h): by memcpy, by tt_memcpy, and by the kernel from the memory of a process (CMA).
+ * Microseconds, medians, once in the caches and once through 64 MiB, or so many as are given.
  */
 #include <sys/uio.h>
 #include <unistd.h>

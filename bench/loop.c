@@ -5,8 +5,8 @@
  * A rank's pool has two halves, written before anything is timed: inputs are taken from the first,
  * outputs go to the second, each call the next place, so that with a pool larger than the cache no
  * call finds its data there ("rotated"). A second figure always uses the first place. A batch is
- * calls one after the other without a barrier; it lasts until the slowest rank is done. Every result
- * is verified before it is timed. Rank 0 prints one line of JSON a figure.
+ * calls one after the other without a barrier; it lasts until the slowest rank is done. Every
+ * result is verified before it is timed. Rank 0 prints one line of JSON a figure.
  */
 #include "port.h"
 #include "measure.h"
@@ -132,7 +132,8 @@ struct point {
     int64_t in_at, out_at;
 };
 
-/* Bytes that the places of one half take up when each is `step` bytes; all of them are used in turn. */
+/* Bytes that the places of one half take up when each is `step` bytes; all of them are used in
+ * turn. */
 static int64_t places_end(int64_t half, int64_t step, bool rotated)
 {
     if (step == 0) return 0;
@@ -163,9 +164,9 @@ static inline void call_next(struct point *point)
     point->out_at = next_place(point->out_at, point->out_step, point->out_end);
 }
 
-/* Seconds a call, from the first rank's start to the slowest rank's end; the same on all ranks. Were
- * each rank's own start taken, ranks that share a processor would not be charged for their turn to
- * come. All ranks read the same clock: they are on one machine. */
+/* Seconds a call, from the first rank's start to the slowest rank's end; the same on all ranks.
+ * Were each rank's own start taken, ranks that share a processor would not be charged for their
+ * turn to come. All ranks read the same clock: they are on one machine. */
 static double time_batch(struct point *point, int64_t calls)
 {
     port_barrier();

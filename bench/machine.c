@@ -6,8 +6,8 @@
  *   memcpy  one process copies so many bytes
  *   cma     one process reads so many bytes out of another with process_vm_readv
  *
- * memcpy and cma rotate through a pool as loop.c does, and are given without rotation too. The other
- * process sleeps meanwhile. One line of JSON a figure; null where the machine does not do it.
+ * memcpy and cma rotate through a pool as loop.c does, and are given without rotation too. The
+ * other process sleeps meanwhile. One line of JSON a figure; null where the machine does not do it.
  */
 #include "measure.h"
 

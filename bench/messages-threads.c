@@ -2,15 +2,18 @@
  *
  * What threads with contexts of their own bring.
  *
- *   rate BATCHES SECONDS   messages of 8 bytes a second, by one thread and by two, in turn. Each thread sends from its
- *                          context to the context of the same index of the peer and takes there what comes. A job of
- *                          one rank sends to itself; of two, each to the other. Beside it, what the processors allow:
- *                          the same of threads that only calculate
+ *   rate BATCHES SECONDS   messages of 8 bytes a second, by one thread and by two, in turn. Each
+ *                          thread sends from its context to the context of the same index of the
+ *                          peer and takes there what comes. A job of one rank sends to itself; of
+ *                          two, each to the other. Beside it, what the processors allow: the same
+ *                          of threads that only calculate
  *   pull BATCHES BYTES CONTEXTS
- *                          rank 0 sends messages of so many bytes by rendezvous to rank 1, whose CONTEXTS contexts each
- *                          have a thread that advances it, and which pull their portions in parallel
+ *                          rank 0 sends messages of so many bytes by rendezvous to rank 1, whose
+ *                          CONTEXTS contexts each have a thread that advances it, and which pull
+ *                          their portions in parallel
  *
- * Each thread has a processor of its own, as long as there are. Rank 0 prints one line of JSON a batch.
+ * Each thread has a processor of its own, as long as there are. Rank 0 prints one line of JSON a
+ * batch.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -83,7 +86,8 @@ static void play(struct player *player)
     while (player->come < player->all) advance(player);
 }
 
-/* A message's worth of work that touches no memory, but leaves a core nothing for another thread. */
+/* A message's worth of work that touches no memory, but leaves a core nothing for another
+ * thread. */
 static void calculate(struct player *player)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messages of messages.c, by Tutti: active messages, both ranks polling. The same names as in messages-mpi.h.
+ * The messages of messages.c, by Tutti: active messages, both ranks polling. The same names as in
+ * messages-mpi.h.
  */
 #ifndef BENCH_MESSAGES_TUTTI_H
 #define BENCH_MESSAGES_TUTTI_H

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times messages between two ranks, the same way whichever library is under it (port.h, messages-port.h).
+ * Times messages between two ranks, the same way whichever library is under it (port.h,
+ * messages-port.h).
  *
  *   latency          one way, of a message of 8 bytes: half of a ping-pong
- *   bandwidth:BYTES  a stream of messages of so many bytes from rank 0 to rank 1, several under way; it ends when
- *                    rank 1 has told that all are there. Those that are under way at once lie in places of their own and go
- *                    to such, as a program's would
- *   one-place:BYTES  the same, but all lie in one place and go to one, as in the tools that come with UCX and MPIs. Whoever
- *                    moves several messages in turn then reads again and again what is in the cache
+ *   bandwidth:BYTES  a stream of messages of so many bytes from rank 0 to rank 1, several under
+ *                    way; it ends when rank 1 has told that all are there. Those that are under way
+ *                    at once lie in places of their own and go to such, as a program's would
+ *   one-place:BYTES  the same, but all lie in one place and go to one, as in the tools that come
+ *                    with UCX and MPIs. Whoever moves several messages in turn then reads again and
+ *                    again what is in the cache
  *
- * What comes is compared with what was sent before it is timed. Rank 0 prints one line of JSON a figure: the median of its
- * batches.
+ * What comes is compared with what was sent before it is timed. Rank 0 prints one line of JSON a
+ * figure: the median of its batches.
  */
 #include "port.h"
 #include "measure.h"

@@ -4,9 +4,11 @@
  *
  *   call       a blocking allreduce of 8 bytes
  *   dispatch   a step of a plan: (a plan of 1,000 copies of 8 bytes - a C loop of the same) / 1,000
- *   cached     finding a plan that was made before: blocking calls - persistent ones, 64 shapes in turn
+ *   cached     finding a plan that was made before: blocking calls - persistent ones, 64 shapes in
+ *              turn
  *
- * One line of JSON a figure, the least of several batches: what is asked for is the cost of the code.
+ * One line of JSON a figure, the least of several batches: what is asked for is the cost of the
+ * code.
  */
 #include "measure.h"
 

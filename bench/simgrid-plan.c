@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans become acts through the iterator that everybody reads plans through. Those of more than one lane are refused.
+ * Plans become acts through the iterator that everybody reads plans through. Those of more than one
+ * lane are refused.
  */
 #include "simgrid-plan.h"
 

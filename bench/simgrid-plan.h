@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plans of a problem as another simulator wants them: flat lists of acts, and routes. This is read from C++.
+ * The plans of a problem as another simulator wants them: flat lists of acts, and routes. This is
+ * read from C++.
  */
 #ifndef BENCH_SIMGRID_PLAN_H
 #define BENCH_SIMGRID_PLAN_H
@@ -13,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Each done at once but WAIT (until the start of that number is complete), AWAIT (until the peer has
- * signalled at least `value`), COPY and REDUCE (which take their time). */
+/* Each done at once but WAIT (until the start of that number is complete), AWAIT (until the peer
+ * has signalled at least `value`), COPY and REDUCE (which take their time). */
 enum peer_kind {
     PEER_SEND,   /* peer, bytes, start: complete when it has left */
     PEER_RECV,   /* peer, start */

@@ -2,9 +2,10 @@
  *
  *   sockets SECONDS BATCHES BYTES,...
  *
- * What sockets allow an alltoall between hosts: each rank writes so many bytes to each rank of another host and reads as many from
- * it, all at the same time, without any protocol; whoever can do nothing sleeps. Ranks of one host exchange nothing. Rank 0
- * prints one line of JSON a size, the median of the batches.
+ * What sockets allow an alltoall between hosts: each rank writes so many bytes to each rank of
+ * another host and reads as many from it, all at the same time, without any protocol; whoever can
+ * do nothing sleeps. Ranks of one host exchange nothing. Rank 0 prints one line of JSON a size, the
+ * median of the batches.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between endpoints: every rank passes a large table on to the next one, whose contexts pull it together while
- * nobody there waits for it; then reads a number in the memory of the rank after that; and reports to rank 0.
+ * Messages between endpoints: every rank passes a large table on to the next one, whose contexts
+ * pull it together while nobody there waits for it; then reads a number in the memory of the rank
+ * after that; and reports to rank 0.
  *
  *     tutti run -n 4 endpoints
  *
- * Two clients live side by side: `tables` moves data, `reports` counts. Both use message id 1, each for its own.
+ * Two clients live side by side: `tables` moves data, `reports` counts. Both use message id 1, each
+ * for its own.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -54,8 +56,8 @@ struct tables {
     int from;
 };
 
-/* Of a table only this has come so far: say where it is to go, and the contexts of this client go and get it. Called
- * by a helper thread. */
+/* Of a table only this has come so far: say where it is to go, and the contexts of this client go
+ * and get it. Called by a helper thread. */
 static void take_table(tutti_context *context, const tutti_message *message, tutti_receive *receive,
                        void *arg)
 {
@@ -101,7 +103,8 @@ static void pass_table_on(struct tables *t)
     wait_for(tutti_context_at(t->client, 0), &taken);
 }
 
-/* What came is this rank's when a helper says so. This thread could compute meanwhile; it lends a hand. */
+/* What came is this rank's when a helper says so. This thread could compute meanwhile; it lends a
+ * hand. */
 static int64_t first_and_last(struct tables *t)
 {
     while (!atomic_load(&t->has_come)) {

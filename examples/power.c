@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans made once and started often, and two collectives in flight at once: the power method for the
- * largest eigenvalue of the matrix A[i][j] = min(i, j), i, j = 1 .. n, whose rows are divided among the
- * ranks. Each turn is y = A x by this rank's rows, then, at the same time, all ranks' parts of y are
- * gathered and the squares of their elements summed; x = y / |y|, and |y| tends to the eigenvalue.
+ * Plans made once and started often, and two collectives in flight at once: the power method for
+ * the largest eigenvalue of the matrix A[i][j] = min(i, j), i, j = 1 .. n, whose rows are divided
+ * among the ranks. Each turn is y = A x by this rank's rows, then, at the same time, all ranks'
+ * parts of y are gathered and the squares of their elements summed; x = y / |y|, and |y| tends to
+ * the eigenvalue.
  *
  *     start gather ---------------------------- wait gather
  *     start sum of squares ---- wait sum ------ x = y / |y|
  *
- * How much x changed is summed by a nonblocking call while the next turn computes; its answer is looked
- * at one turn late. The eigenvalue is known: 1 / (4 sin^2(pi / (4n + 2))).
+ * How much x changed is summed by a nonblocking call while the next turn computes; its answer is
+ * looked at one turn late. The eigenvalue is known: 1 / (4 sin^2(pi / (4n + 2))).
  *
  *     tutti run -n 4 power [N]
  */

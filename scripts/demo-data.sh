@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Writes real text to sort into a folder, the same at each call: docs.txt, the documentation of perl's
-# own modules (some 4 MB of English prose; perl comes with git), and licences.txt, the texts in
-# /usr/share/common-licenses, which every Debian has. Both are free; nothing is fetched.
+# Writes real text to sort into a folder, the same at each call: docs.txt, the documentation of
+# perl's own modules (some 4 MB of English prose; perl comes with git), and licences.txt, the texts
+# in /usr/share/common-licenses, which every Debian has. Both are free; nothing is fetched.
 set -euo pipefail
 
 stop() {

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs what is missing for what is asked: to run the demo, to build Tutti with all that it can do, or to test it.
-# A thing is missing if it cannot be found where the build will look for it, whatever put it there, so that only a system
-# that lacks something needs apt, and root or sudo.
+# Installs what is missing for what is asked: to run the demo, to build Tutti with all that it can
+# do, or to test it. A thing is missing if it cannot be found where the build will look for it,
+# whatever put it there, so that only a system that lacks something needs apt, and root or sudo.
 #
 #     setup.sh [demo | build | test]      without a word: test
 set -euo pipefail
 cd "${BASH_SOURCE[0]%/*}/.."
 
-# what first needs it (each needs also what those before it do), package, and the test that shows it is there
+# what first needs it (each needs also what those before it do), package, and the test that shows it
+# is there
 list() {
     cat <<'LIST'
 demo   cmake               command -v cmake
@@ -86,8 +87,9 @@ install_missing() {
     if [ ${#missing[@]} -ne 0 ]; then stop 'installed, but still not found'; fi
 }
 
-# Slurm, for one test, which is skipped without it. Its packages start daemons where they are installed, so they are unpacked
-# into build/slurm instead, with those that they depend on and this system lacks. If that folder is there, it is whole.
+# Slurm, for one test, which is skipped without it. Its packages start daemons where they are
+# installed, so they are unpacked into build/slurm instead, with those that they depend on and this
+# system lacks. If that folder is there, it is whole.
 unpack_slurm() {
     local folder=$PWD/build/slurm-$$ packages daemon deb
     packages=$(apt-get install -s --no-install-recommends slurmctld slurmd slurm-client munge | sed -n 's/^Inst \([^ ]*\) .*/\1/p')

@@ -147,7 +147,8 @@ static bool reduces(const struct tt_bench *b)
     return tt_coll_has_op(b->call.coll);
 }
 
-/* Elements that a rank contributes to a reduction; of the result, those this rank has, and the first. */
+/* Elements that a rank contributes to a reduction; of the result, those this rank has, and the
+ * first. */
 static int64_t vector(const struct tt_bench *b)
 {
     return tt_call_scatters(&b->call) ? tt_call_block_at(&b->call, b->p) / b->call.sz : b->call.n;

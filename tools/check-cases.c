@@ -23,8 +23,9 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* The maps: one node; two halves; one rank apart; nodes of three; a grid; four uneven shapes, two of them dealt out; each
- * rank on its own; and ranks dealt out to two or three nodes that --scattered says. */
+/* The maps: one node; two halves; one rank apart; nodes of three; a grid; four uneven shapes, two
+ * of them dealt out; each rank on its own; and ranks dealt out to two or three nodes that
+ * --scattered says. */
 /* As many dimensions as p has factors 2, and one of what is left. */
 static void print_grid(char *map, size_t size, int p)
 {
@@ -44,7 +45,8 @@ static void print_network(char *map, size_t size, const struct tt_algorithm *alg
         print_grid(map, size, p);
 }
 
-/* Each node has `share` of 12 of the ranks that are left, and one at least: 8, 4, 2, 1 with half. */
+/* Each node has `share` of 12 of the ranks that are left, and one at least: 8, 4, 2, 1 with
+ * half. */
 static void print_uneven(char *map, size_t size, int p, int share, const char *dealt)
 {
     size_t used = (size_t)snprintf(map, size, "nodes");

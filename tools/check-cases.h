@@ -2,11 +2,11 @@
  *
  * What `tutti check` proves: the cases of an algorithm on p ranks, numbered.
  *
- * They are the product of node maps (or networks, whole and with holes, for an algorithm that needs one), window
- * sizes, what the machine grants, counts, slices of a few elements, types, roots, in place or not, in rank order or
- * not, and for the v-forms skews and gaps.
- * Case i is a function of (algorithm, p, i) alone; neighbours differ in everything, so that the
- * first few hundred are a fair sample of a product too large to be proven whole.
+ * They are the product of node maps (or networks, whole and with holes, for an algorithm that needs
+ * one), window sizes, what the machine grants, counts, slices of a few elements, types, roots, in
+ * place or not, in rank order or not, and for the v-forms skews and gaps. Case i is a function of
+ * (algorithm, p, i) alone; neighbours differ in everything, so that the first few hundred are a
+ * fair sample of a product too large to be proven whole.
  */
 #ifndef TT_CHECK_CASES_H
 #define TT_CHECK_CASES_H
@@ -27,7 +27,8 @@ struct tt_check_case {
 /* How many there are; and the i-th. */
 uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p);
 struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, uint64_t i);
-/* As options of `tutti check` that prove it again: "allreduce/i32/sum/28/p5 --algorithm ring ...". */
+/* As options of `tutti check` that prove it again: "allreduce/i32/sum/28/p5 --algorithm ring
+ * ...". */
 char *tt_check_case_text(const struct tt_check_case *c, char *buffer, size_t size);
 
 /* ---- Proving one (check-prove.c) ---- */

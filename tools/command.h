@@ -28,12 +28,12 @@ int tt_bench_rank_main(int argc, char **argv);
 
 /* ---- option.c ---- */
 
-/* argp_parse, for the arguments of a subcommand: takes -h for --help and long options with one dash, as in
- * -np 4, and answers an option that is not there with the name of the nearest. flags: ARGP_IN_ORDER where
- * a program's arguments follow. Changes argv. */
+/* argp_parse, for the arguments of a subcommand: takes -h for --help and long options with one
+ * dash, as in -np 4, and answers an option that is not there with the name of the nearest. flags:
+ * ARGP_IN_ORDER where a program's arguments follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-/* The same for what follows argv[from], where a parser goes on by itself; to_first_word: what is behind
- * the first word that is no option is somebody else's. */
+/* The same for what follows argv[from], where a parser goes on by itself; to_first_word: what is
+ * behind the first word that is no option is somebody else's. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
 
 /* ---- argument.c ---- */

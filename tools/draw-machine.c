@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `tutti draw machine`: this machine as lstopo shows it, packages, NUMA nodes, caches, cores and
- * processors as boxes in each other, and in them the ranks, where `tutti run -n N` would bind them now.
+ * processors as boxes in each other, and in them the ranks, where `tutti run -n N` would bind them
+ * now.
  */
 #include <math.h>
 #include <stdio.h>
@@ -168,7 +169,8 @@ static struct size size_of_children(const struct machine *m, hwloc_obj_t object)
     return all;
 }
 
-/* A cache is a bar above what it serves; other boxes hold their title, memory, ranks and children. */
+/* A cache is a bar above what it serves; other boxes hold their title, memory, ranks and
+ * children. */
 static struct size size_of(const struct machine *m, hwloc_obj_t object)
 {
     char name[64], ranks[300];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Traces from files. A folder holds those of one job: rank-0.json and on, of its further clients
- * client-1-rank-0.json and on. Of a rank that was killed there is a rank-0.part instead, which counts where both
- * are there: at an orderly end it goes.
+ * client-1-rank-0.json and on. Of a rank that was killed there is a rank-0.part instead, which
+ * counts where both are there: at an orderly end it goes.
  */
 #include <dirent.h>
 #include <errno.h>

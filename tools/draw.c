@@ -226,10 +226,10 @@ static int draw_case(struct arguments *a, struct tt_case *c)
 /* Who misspells the name of a trace is told of it, and not only that it is no problem. */
 static void tell_of_file(const char *word)
 {
-    struct tt_problem problem;
-    bool names_collective = strchr(word, '/') && word[0] != '/' && word[0] != '.';
-    if (names_collective || tt_problem_parse(word, &problem, NULL) == TUTTI_OK) return;
-    fprintf(stderr, "tutti draw: there is no file and no folder '%s'; as a problem it is:\n", word);
+    if (strpbrk(word, "/@") && word[0] != '/' && word[0] != '.') return;
+    for (int coll = 0; coll < TT_COLLS; coll++)
+        if (strcmp(tt_coll_name((enum tt_coll)coll), word) == 0) return;
+    fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
 }
 
 static int draw_problem(struct arguments *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw`: from what was asked for (draw.c), over a picture of a simulation (picture.h) or of traces
- * (draw-trace.c), to a file (draw-write.c).
+ * `tutti draw`: from what was asked for (draw.c), over a picture of a simulation (picture.h) or of
+ * traces (draw-trace.c), to a file (draw-write.c).
  */
 #ifndef TT_TOOLS_DRAW_H
 #define TT_TOOLS_DRAW_H

@@ -63,7 +63,8 @@ static void line(const char *name, const char *format, ...)
         printf("  %-12s %s\n", name, text);
 }
 
-/* A line about something that works here or not; in JSON an object that says whether, and the text. */
+/* A line about something that works here or not; in JSON an object that says whether, and the
+ * text. */
 static void whether(const char *name, bool works, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void whether(const char *name, bool works, const char *format, ...)

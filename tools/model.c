@@ -165,7 +165,8 @@ static bool both_ways_fit(const struct tt_model *model, const char *command)
     return one;
 }
 
-/* A simulation counts picoseconds in 64 bits. Bytes and starts of one rank may not come near that. */
+/* A simulation counts picoseconds in 64 bits. Bytes and starts of one rank may not come near
+ * that. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {

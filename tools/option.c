@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options as people type them: -h for help, long ones with one dash (-np 4), and for one that there is
- * not the nearest that there is. argp does the rest.
+ * Options as people type them: -h for help, long ones with one dash (-np 4), and for one that there
+ * is not the nearest that there is. argp does the rest.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PNG from SVG, by librsvg and cairo, which are loaded when they are first wanted: pictures in SVG and
- * pages need neither, and nothing links them.
+ * PNG from SVG, by librsvg and cairo, which are loaded when they are first wanted: pictures in SVG
+ * and pages need neither, and nothing links them.
  */
 #include "png.h"
 

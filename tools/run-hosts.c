@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run --hosts` and `--hostfile`: ranks on several machines are started by another launcher, which
- * is named, with what to type. Where all hosts are this one, they are started here.
+ * `tutti run --hosts` and `--hostfile`: ranks on several machines are started by another launcher,
+ * which is named, with what to type. Where all hosts are this one, they are started here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "boot/pmix.h"
 #include "run.h"
 
-/* How many ranks a host takes (its slots): mpirun and prun want to be told, Slurm knows, and has no node of the name h1:2.
- * `note` is a comment to a shell. */
+/* How many ranks a host takes (its slots): mpirun and prun want to be told, Slurm knows, and has no
+ * node of the name h1:2. `note` is a comment to a shell. */
 static const struct {
     const char *name, *before, *after, *note;
     bool slots;
@@ -78,7 +78,8 @@ static int slots_for(const char *hosts, int ranks)
     return bare > 0 && ranks > 0 ? (ranks + bare - 1) / bare : 1;
 }
 
-/* "h1,h2:4" with 3 slots as "h1:3,h2:4", since one that has a number keeps it; with 0 as it is; for Slurm as "h1,h2". */
+/* "h1,h2:4" with 3 slots as "h1:3,h2:4", since one that has a number keeps it; with 0 as it is; for
+ * Slurm as "h1,h2". */
 static void print_hosts(const char *hosts, bool takes_slots, int slots)
 {
     while (*hosts) {
@@ -98,8 +99,8 @@ static void print_words(const char *option, char *const *words, int n)
     }
 }
 
-/* "-n 2 -x NAME=VALUE --wdir DIR ./app", as mpirun and prun read it. Slurm has other words for the last two, and
- * passes the environment on. */
+/* "-n 2 -x NAME=VALUE --wdir DIR ./app", as mpirun and prun read it. Slurm has other words for the
+ * last two, and passes the environment on. */
 static void print_program(const struct tt_launch_program *p, const char *after, bool slurm)
 {
     if (p->ranks) fprintf(stderr, " -n %d", p->ranks);
@@ -198,7 +199,8 @@ void tt_run_hosts(const struct argp_state *state, struct tt_run *run, const char
 
 /* ---- A file of them ---- */
 
-/* A host of the file. A line without a number counts for one rank where the host has several lines. */
+/* A host of the file. A line without a number counts for one rank where the host has several
+ * lines. */
 struct host {
     char name[256];
     int slots, lines;
@@ -248,7 +250,8 @@ static void read_slots(const struct hostfile *file, struct host *host, const cha
     host->said = true;
 }
 
-/* "slots=4"; how many ranks a host may take at most is nothing that a launcher wants to be told here. */
+/* "slots=4"; how many ranks a host may take at most is nothing that a launcher wants to be told
+ * here. */
 static void read_word(const struct hostfile *file, struct host *host, const char *word)
 {
     if (strncmp(word, "slots=", 6) == 0)

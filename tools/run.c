@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several machines another
- * launcher's. Words that people know from other launchers mean here what they mean there.
+ * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several
+ * machines another launcher's. Words that people know from other launchers mean here what they mean
+ * there.
  *
  *     tutti run -n 2 ./a : -n 3 -x MODE=fast ./b x y
  *               \_program_/ \______program________/

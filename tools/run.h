@@ -24,8 +24,8 @@ void tt_run_hosts(const struct argp_state *state, struct tt_run *run, const char
                   const char *text);
 /* The same of a file with a host on each line: "h1", "h2:4" or "h2 slots=4". */
 void tt_run_hostfile(const struct argp_state *state, struct tt_run *run, const char *name);
-/* Says which launchers are here and how each would start the programs on these hosts; returns `run`'s
- * code for usage. */
+/* Says which launchers are here and how each would start the programs on these hosts; returns
+ * `run`'s code for usage. */
 int tt_run_elsewhere(const struct tt_run *run);
 
 #endif

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# in-hosts.sh NODES RATE COMMAND...: makes hosts with so many slots each (tests/hosts/lib.sh), lets so much through each
-# cable in either direction (a rate of tc; `-`: as much as comes), and runs the command among them. It finds there
-# on_hosts, and HOSTS_ENTER, which runs a command on one of them.
+# in-hosts.sh NODES RATE COMMAND...: makes hosts with so many slots each (tests/hosts/lib.sh), lets
+# so much through each cable in either direction (a rate of tc; `-`: as much as comes), and runs the
+# command among them. It finds there on_hosts, and HOSTS_ENTER, which runs a command on one of them.
 set -eu
 # shellcheck source-path=SCRIPTDIR source=../../tests/hosts/lib.sh disable=SC1091
 source "$(dirname "$0")/../../tests/hosts/lib.sh"

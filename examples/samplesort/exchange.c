@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one large exchange. A rank packs its sorted lines, newlines included, into one piece of memory,
- * in which what goes to rank r is a range; the ranks tell each other the ranges' sizes (alltoall), then
- * move them (alltoallv). What came is p sorted runs, merged by a tournament: a tree whose leaves are
- * the runs' first lines and whose inner nodes hold the loser of a match, so that the next line costs
- * one match a level.
+ * The one large exchange. A rank packs its sorted lines, newlines included, into one piece of
+ * memory, in which what goes to rank r is a range; the ranks tell each other the ranges' sizes
+ * (alltoall), then move them (alltoallv). What came is p sorted runs, merged by a tournament: a
+ * tree whose leaves are the runs' first lines and whose inner nodes hold the loser of a match, so
+ * that the next line costs one match a level.
  */
 #include "samplesort.h"
 

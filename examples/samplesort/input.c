@@ -7,8 +7,8 @@
  *     first\nsecond\nth|ird\na very long |line\n
  *                    ---->             ------>  read on to the end of the line
  *
- * So every line is read by exactly one rank, which needs nobody's help to know. A file begins with a
- * line, whether or not the one before it ended with a newline.
+ * So every line is read by exactly one rank, which needs nobody's help to know. A file begins with
+ * a line, whether or not the one before it ended with a newline.
  */
 #include "samplesort.h"
 

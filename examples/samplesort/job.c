@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The ranks as one program: they succeed or fail together, and speak with one voice. What fails on
- * one rank alone (a file, memory) is agreed on before the next collective, in which the others would
- * otherwise wait for it.
+ * one rank alone (a file, memory) is agreed on before the next collective, in which the others
+ * would otherwise wait for it.
  */
 #include "samplesort.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * samplesort: what `LC_ALL=C sort FILE...` writes, byte for byte, by as many ranks as `tutti run` starts.
+ * samplesort: what `LC_ALL=C sort FILE...` writes, byte for byte, by as many ranks as `tutti run`
+ * starts.
  */
 #include "samplesort.h"
 

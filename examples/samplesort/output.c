@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parts of the ranks, one after the other. Into a file, every rank writes its own, at its offset,
- * at once with the others. Anything else (a pipe, a terminal) takes bytes in order: rank 0 fetches the
- * parts of the others in chunks, an alltoallv in which one rank sends, and that also carries the news
- * that rank 0 could not write, so that the others do not go on in vain.
+ * The parts of the ranks, one after the other. Into a file, every rank writes its own, at its
+ * offset, at once with the others. Anything else (a pipe, a terminal) takes bytes in order: rank 0
+ * fetches the parts of the others in chunks, an alltoallv in which one rank sends, and that also
+ * carries the news that rank 0 could not write, so that the others do not go on in vain.
  */
 #include "samplesort.h"
 

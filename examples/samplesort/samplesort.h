@@ -65,8 +65,8 @@ bool job_begin(struct job *job, bool quiet);
 void job_end(struct job *job);
 /* Records what failed on this rank, if nothing did before. Always false. */
 bool job_fail(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether `ok` on all ranks; if not, the lowest rank that failed says why, once, and from then on this
- * is false without asking. Collective. */
+/* Whether `ok` on all ranks; if not, the lowest rank that failed says why, once, and from then on
+ * this is false without asking. Collective. */
 bool job_agree(struct job *job, bool ok);
 /* Turns the status of a collective into success or a recorded failure. */
 bool job_did(struct job *job, tutti_status status);
@@ -92,7 +92,8 @@ bool lines_sort(struct job *job, const struct text *text, struct lines *lines);
 bool lines_split(struct job *job, const struct lines *lines, int64_t *bounds);
 
 /* Sends every line where it belongs and merges what came into `part`. Frees what `text` and `lines`
- * hold as soon as it is not needed any more; lines->n and ->bytes then tell of the part. Collective. */
+ * hold as soon as it is not needed any more; lines->n and ->bytes then tell of the part.
+ * Collective. */
 bool lines_exchange(struct job *job, struct text *text, struct lines *lines, const int64_t *bounds,
                     struct text *part);
 

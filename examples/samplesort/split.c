@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which line goes where: regular sampling (Shi and Schaeffer, JPDC 1992). Every rank takes one from
- * each `step` of weight of its sorted lines, where a line weighs its bytes and what handling any line
- * costs; all samples, sorted, are a small picture of the whole, and every (samples / p)-th is a
- * splitter. Lines are ordered by (text, rank, index in that rank), which no two share, so that equal
- * lines, even if there are no others, are spread over the ranks as well.
+ * each `step` of weight of its sorted lines, where a line weighs its bytes and what handling any
+ * line costs; all samples, sorted, are a small picture of the whole, and every (samples / p)-th is
+ * a splitter. Lines are ordered by (text, rank, index in that rank), which no two share, so that
+ * equal lines, even if there are no others, are spread over the ranks as well.
  *
- * Every rank holds all samples, and a line may be huge: one over SAMPLE_MAX bytes gives its beginning
- * only, as a sample that stands before all lines that begin so.
+ * Every rank holds all samples, and a line may be huge: one over SAMPLE_MAX bytes gives its
+ * beginning only, as a sample that stands before all lines that begin so.
  */
 #include "samplesort.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Digits of five by seven dots, each put anywhere in a frame of six by eight, with some dots inverted and noise on all.
+ * Digits of five by seven dots, each put anywhere in a frame of six by eight, with some dots
+ * inverted and noise on all.
  */
 #include "train.h"
 

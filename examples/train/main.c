@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * train: a model that recognises digits, by as many ranks as `tutti run` starts, and by those that are left when some die:
+ * train: a model that recognises digits, by as many ranks as `tutti run` starts, and by those that
+ * are left when some die:
  *
  *     tutti run -n 4 --on-failure=continue train --resilient
  */
@@ -254,8 +255,9 @@ static int64_t try(struct job *job)
     return 0;
 }
 
-/* Whoever saw an error, and whoever saw none because its part was done before: all come here, and all leave it alike. When
- * they leave, the model is written: whoever dies now is not needed any more. */
+/* Whoever saw an error, and whoever saw none because its part was done before: all come here, and
+ * all leave it alike. When they leave, the model is written: whoever dies now is not needed any
+ * more. */
 static bool train_on(struct job *job)
 {
     for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax regression: the probability of digit d is exp(w[d] . x) over the sum of that for all digits, and the loss is the
- * cross entropy, which is convex in w.
+ * Softmax regression: the probability of digit d is exp(w[d] . x) over the sum of that for all
+ * digits, and the loss is the cross entropy, which is convex in w.
  */
 #include "train.h"
 
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Scores into probabilities; returns the likeliest. The greatest is taken off first, so that none overflows. */
+/* Scores into probabilities; returns the likeliest. The greatest is taken off first, so that none
+ * overflows. */
 static int softmax(double score[DIGITS])
 {
     int best = 0;

@@ -3,12 +3,14 @@
  * Data-parallel training of a small model, which may go on when ranks die:
  *
  *   data.c      samples: digits, drawn from a seed; any rank can draw any of them again
- *   model.c     softmax regression: what a share of the samples says about the weights, and a step downhill
- *   main.c      each step every rank looks at its share, and one allreduce adds up what they found; what happens
- *               when that fails; options, and what is printed
+ *   model.c     softmax regression: what a share of the samples says about the weights, and a step
+ *               downhill
+ *   main.c      each step every rank looks at its share, and one allreduce adds up what they found;
+ *               what happens when that fails; options, and what is printed
  *
- * The samples are divided evenly among the ranks there are, and the gradient is that of all samples whoever computed it: so
- * with fewer ranks the steps are the same but for the order in which numbers are added.
+ * The samples are divided evenly among the ranks there are, and the gradient is that of all samples
+ * whoever computed it: so with fewer ranks the steps are the same but for the order in which
+ * numbers are added.
  */
 #ifndef TRAIN_H
 #define TRAIN_H
@@ -33,7 +35,8 @@ struct model {
         steps; /* done; a double, so that a model is doubles throughout and can be sent as such */
 };
 
-/* What a number of samples say together: sums, so that those of two shares can be added. Doubles throughout. */
+/* What a number of samples say together: sums, so that those of two shares can be added. Doubles
+ * throughout. */
 struct finding {
     double gradient[DIGITS][INPUTS];
     double loss;  /* cross entropy, in nats */

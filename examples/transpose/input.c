@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank reads the file up to its last row and parses its own rows; the last rank looks for the end.
- * How wide the table is says its first line, which rank 0 counts for all.
+ * Each rank reads the file up to its last row and parses its own rows; the last rank looks for the
+ * end. How wide the table is says its first line, which rank 0 counts for all.
  */
 #include "transpose.h"
 

@@ -11,8 +11,8 @@
  *     rank 1   [1,0] [1,1] [1,2]   exchange   [0,1] [1,1] [2,1]   transposed, side by side
  *     rank 2   [2,0] [2,1] [2,2]              [0,2] [1,2] [2,2]   in the rank's rows
  *
- * Block [i, j] has rows(i) * rows(j) fields, as many as block [j, i]: so what a rank sends to another
- * is as much as it gets from it, also where p does not divide n.
+ * Block [i, j] has rows(i) * rows(j) fields, as many as block [j, i]: so what a rank sends to
+ * another is as much as it gets from it, also where p does not divide n.
  */
 #include "transpose.h"
 
@@ -114,7 +114,8 @@ static void transpose_blocks(struct table *table)
     }
 }
 
-/* Sends from `blocks` and receives into `rows`, which regroup has emptied; the two then change roles. */
+/* Sends from `blocks` and receives into `rows`, which regroup has emptied; the two then change
+ * roles. */
 static bool exchange(struct table *table)
 {
     int64_t row = table_rows(table, table->me) * FIELD;

@@ -51,7 +51,8 @@ static inline int64_t table_rows(const struct table *table, int r)
 
 /* How many fields the first line has; 0 for failure. Local. */
 int64_t input_width(struct table *table);
-/* Fills this rank's rows. Local; of all ranks that fail, the lowest has seen the first wrong line. */
+/* Fills this rank's rows. Local; of all ranks that fail, the lowest has seen the first wrong
+ * line. */
 bool input_read(struct table *table);
 
 /* Writes the rows of all ranks. Collective. */

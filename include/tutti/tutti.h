@@ -20,7 +20,8 @@
  * are elements, sizes are bytes; a function sets its output arguments only on TUTTI_OK; the library
  * keeps no pointer it was given after it returns.
  *
- * What calls return is in status.h, types and operations are in type.h; messages, for who wants them, in message.h.
+ * What calls return is in status.h, types and operations are in type.h; messages, for who wants
+ * them, in message.h.
  */
 #ifndef TUTTI_TUTTI_H
 #define TUTTI_TUTTI_H
@@ -57,26 +58,29 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
  * TUTTI_JOB), or a job of one rank if it names none. Collective over the job, blocks until all
  * ranks have come. The client belongs to the caller until tutti_finalize.
  *
- * A process may hold several clients, made by several calls: the k-th call of every rank makes client k of the job. Each has
- * a world, teams, contexts, dispatch ids and memory of its own, and different clients may be used by
- * different threads at the same time; what fails one (calls that do not match, a rank that leaves it while it is needed)
- * leaves the others working, but a rank whose process dies is dead in all. They are finalized in any order, and more may be
- * made after that, also when none is left. In a job of one that nobody launched each is a job of its own, also inside
- * tutti_threads.
+ * A process may hold several clients, made by several calls: the k-th call of every rank makes
+ * client k of the job. Each has a world, teams, contexts, dispatch ids and memory of its own, and
+ * different clients may be used by different threads at the same time; what fails one (calls that
+ * do not match, a rank that leaves it while it is needed) leaves the others working, but a rank
+ * whose process dies is dead in all. They are finalized in any order, and more may be made after
+ * that, also when none is left. In a job of one that nobody launched each is a job of its own, also
+ * inside tutti_threads.
  *
- * Calls of several threads are numbered as they come, so threads that make clients at once must agree among
- * themselves that they do it in the same order on every rank. Where one rank calls it and another never does, the call
- * returns when that other one ends (PEER). Errors: ARG (client is NULL; or this process is a
- * child of the one that joined), BOOT, VERSION, MEMORY, LIMIT (of the job 16 clients exist that some rank has not
- * finalized: then on all ranks), SYSTEM, PEER (a rank died before it came, or could not make its client),
- * MISMATCH (a variable that must be the same on all ranks is not). Any thread. */
+ * Calls of several threads are numbered as they come, so threads that make clients at once must
+ * agree among themselves that they do it in the same order on every rank. Where one rank calls it
+ * and another never does, the call returns when that other one ends (PEER). Errors: ARG (client is
+ * NULL; or this process is a child of the one that joined), BOOT, VERSION, MEMORY, LIMIT (of the
+ * job 16 clients exist that some rank has not finalized: then on all ranks), SYSTEM, PEER (a rank
+ * died before it came, or could not make its client), MISMATCH (a variable that must be the same on
+ * all ranks is not). Any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
-/* Leaves the client and frees it with all its teams, plans, contexts and memory; with the last one the process leaves
- * the job (a launcher that speaks PMIx is told when it ends, by exit or returning from main). Helper threads of its
- * contexts are stopped first. Calls still in flight make it fail the team for the other ranks. Work that was posted
- * to a context and has not been done is dropped. Waits for those that go on and have not
- * taken the messages that were sent to them (tutti/message.h, Leaving).
+/* Leaves the client and frees it with all its teams, plans, contexts and memory; with the last one
+ * the process leaves the job (a launcher that speaks PMIx is told when it ends, by exit or
+ * returning from main). Helper threads of its contexts are stopped first. Calls still in flight
+ * make it fail the team for the other ranks. Work that was posted to a context and has not been
+ * done is dropped. Waits for those that go on and have not taken the messages that were sent to
+ * them (tutti/message.h, Leaving).
  *
  * This is where calls that do not match are told at the latest. Where the last call on a team is
  * one in which this rank need not wait for all members (of a bcast, reduce, gather, an
@@ -124,85 +128,96 @@ TUTTI_API int tutti_size(const tutti_team *team);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int color, int key,
                                                          tutti_team **part);
 
-/* Frees a team made by tutti_team_split, whose plans were freed before. Collective over that team: blocks until all
- * its members have called it, since they may still read this rank's memory; on a failed team it
- * does not wait. NULL is allowed. Errors: ARG (the world team, live plans), PEER,
+/* Frees a team made by tutti_team_split, whose plans were freed before. Collective over that team:
+ * blocks until all its members have called it, since they may still read this rank's memory; on a
+ * failed team it does not wait. NULL is allowed. Errors: ARG (the world team, live plans), PEER,
  * MISMATCH (found as by tutti_finalize). */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* ---- Recovery ----
  *
- * When a member dies, what its teams have in flight ends with TUTTI_ERR_PEER at every member that waits for it, and so does
- * what they start later; teams without it go on. Those that are left may then agree on what to do, and go on as a
- * team of their own:
+ * When a member dies, what its teams have in flight ends with TUTTI_ERR_PEER at every member that
+ * waits for it, and so does what they start later; teams without it go on. Those that are left may
+ * then agree on what to do, and go on as a team of their own:
  *
- *     int64_t good = work(team) == TUTTI_OK;            else TUTTI_ERR_PEER; on some ranks it may have succeeded
- *     tutti_team_agree(team, &good, NULL);              did it everywhere?
+ *     int64_t good = work(team) == TUTTI_OK;     else TUTTI_ERR_PEER; some ranks may have succeeded
+ *     tutti_team_agree(team, &good, NULL);       did it everywhere?
  *     if (!good) {
  *         tutti_team_shrink(team, &rest);
- *         tutti_team_free(team);                        unless it is the world
- *         team = rest;                                  and once more
+ *         tutti_team_free(team);                 unless it is the world
+ *         team = rest;                           and once more
  *     }
  *
- * An error that is no peer's failure would come again on the new team: docs/recovery.md has a whole program, which ends then.
+ * An error that is no peer's failure would come again on the new team: docs/recovery.md has a whole
+ * program, which ends then.
  *
- * Who starts the program must let the others live when a rank dies: `tutti run --on-failure=continue`.
+ * Who starts the program must let the others live when a rank dies: `tutti run
+ * --on-failure=continue`.
  *
- * tutti_advance (message.h) tells of a team only once that it broke, and not at all after a call on the team has; so it goes on
- * working for those that are left, while calls on the team go on telling it.
+ * tutti_advance (message.h) tells of a team only once that it broke, and not at all after a call on
+ * the team has; so it goes on working for those that are left, while calls on the team go on
+ * telling it.
  *
- * Both calls are collective over the living members, on a healthy team as on a failed one, and are made in the same order by
- * all; they block until all those have come, or failed too, whatever dies meanwhile, and advance context 0 and the
- * client's teams. A member that leaves the job (tutti_finalize) without coming counts as failed. So does, for good and in all
- * teams of the client, one whose own call of any collective ended with MEMORY, LIMIT, SYSTEM or MISMATCH: the others were told
- * that it cannot go on; it cannot take part itself (PEER). The method and its proof are in src/run/accord.h; the calls are those of user-level
- * failure mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
+ * Both calls are collective over the living members, on a healthy team as on a failed one, and are
+ * made in the same order by all; they block until all those have come, or failed too, whatever dies
+ * meanwhile, and advance context 0 and the client's teams. A member that leaves the job
+ * (tutti_finalize) without coming counts as failed. So does, for good and in all teams of the
+ * client, one whose own call of any collective ended with MEMORY, LIMIT, SYSTEM or MISMATCH: the
+ * others were told that it cannot go on; it cannot take part itself (PEER). The method and its
+ * proof are in src/run/accord.h; the calls are those of user-level failure mitigation for MPI
+ * (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
-/* Agrees on *value: in, this rank's; out, the bitwise AND of all values given, among them those of all members that return OK (one
- * that died on the way may be in it or not). The same for all that return, even those that die right after it, and with it the
- * members that have failed: how many in *failed, if it is not NULL; tutti_team_failed tells which. Who of them had been
- * reported to any of the members by PEER before is among them. Errors: ARG, PEER (this rank counts as failed),
- * MISMATCH (others called tutti_team_shrink, which is told to all; or a collective, or tutti_team_free, on a team
- * that had not failed: then the team is broken, as by any calls that do not match), MEMORY. One thread per team. */
+/* Agrees on *value: in, this rank's; out, the bitwise AND of all values given, among them those of
+ * all members that return OK (one that died on the way may be in it or not). The same for all that
+ * return, even those that die right after it, and with it the members that have failed: how many in
+ * *failed, if it is not NULL; tutti_team_failed tells which. Who of them had been reported to any
+ * of the members by PEER before is among them. Errors: ARG, PEER (this rank counts as failed),
+ * MISMATCH (others called tutti_team_shrink, which is told to all; or a collective, or
+ * tutti_team_free, on a team that had not failed: then the team is broken, as by any calls that do
+ * not match), MEMORY. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
                                                          int *failed);
 
-/* Makes a team of the members that have not failed, agreed on as above, in their old order; of a healthy team a copy. One
- * that died after that was agreed on is a member of it, and the first call there says so: shrink again. If a member
- * has no memory for it, nobody gets a team. The caller frees the team; the old one as well, with its plans before: where members
- * have failed, that waits for nobody. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member has MEMORY or LIMIT, so
+/* Makes a team of the members that have not failed, agreed on as above, in their old order; of a
+ * healthy team a copy. One that died after that was agreed on is a member of it, and the first call
+ * there says so: shrink again. If a member has no memory for it, nobody gets a team. The caller
+ * frees the team; the old one as well, with its plans before: where members have failed, that waits
+ * for nobody. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member has MEMORY or LIMIT, so
  * have all. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
-/* Breaks the team for all its members: what they have in flight on it, and what they start later, ends with PEER
- * ("rank 2 revoked the team"), but for the three calls above and below. For who leaves the collectives of a team because of a failure elsewhere:
- * of a team without failed members nobody knows that it will not come any more. Also where nothing failed. Errors: ARG,
- * MEMORY, LIMIT. Local, does not block: the others learn it when they next call the library. One thread per team. */
+/* Breaks the team for all its members: what they have in flight on it, and what they start later,
+ * ends with PEER ("rank 2 revoked the team"), but for the three calls above and below. For who
+ * leaves the collectives of a team because of a failure elsewhere: of a team without failed members
+ * nobody knows that it will not come any more. Also where nothing failed. Errors: ARG, MEMORY,
+ * LIMIT. Local, does not block: the others learn it when they next call the library. One thread per
+ * team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_revoke(tutti_team *team);
 
-/* The ranks in the team of its failed members, in ascending order, as agreed on by the last tutti_team_agree or tutti_team_shrink
- * that succeeded on it: none before. The first n into ranks, how many there are into *count, if it is not NULL.
- * Errors: ARG. Local, does not block. */
+/* The ranks in the team of its failed members, in ascending order, as agreed on by the last
+ * tutti_team_agree or tutti_team_shrink that succeeded on it: none before. The first n into ranks,
+ * how many there are into *count, if it is not NULL. Errors: ARG. Local, does not block. */
 TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count);
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 /* Memory that the other ranks on this machine map: buffers in it are read by them directly, without
- * a system call. Page-aligned, zeroed. Errors: ARG (0 bytes, or more than INT64_MAX), MEMORY, LIMIT. Freed by
- * tutti_free, or with the client. Local, one thread per client at a time, does not block. */
+ * a system call. Page-aligned, zeroed. Errors: ARG (0 bytes, or more than INT64_MAX), MEMORY,
+ * LIMIT. Freed by tutti_free, or with the client. Local, one thread per client at a time, does not
+ * block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
-/* Not while something in flight uses the memory, nor before a plan of it is started again. NULL is allowed.
- * Errors: ARG (not from tutti_alloc of this client). */
+/* Not while something in flight uses the memory, nor before a plan of it is started again. NULL is
+ * allowed. Errors: ARG (not from tutti_alloc of this client). */
 TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 
 /* ---- Collectives --------------------------------------------------------------------------- */
 
 /* Given as `in`: the input is found in `out`, where the result replaces it. All ranks of the team
  * must do so alike, except in reduce and gather, where it is the root's own affair. For gather and
- * allgather(v) the input lies at the rank's own place in `out`. For reduce_scatter(_block) `out` has
- * room for all of the input; the rank's block of the result comes to its beginning, and the rest is
- * undefined then. Not for bcast, barrier and alltoall(v). */
+ * allgather(v) the input lies at the rank's own place in `out`. For reduce_scatter(_block) `out`
+ * has room for all of the input; the rank's block of the result comes to its beginning, and the
+ * rest is undefined then. Not for bcast, barrier and alltoall(v). */
 #define TUTTI_IN_PLACE ((const void *)1)
 
 /* Flags of tutti_plan_*, the same on all ranks. */
@@ -218,19 +233,20 @@ enum {
  *   tutti_X(team, ...)                 blocks until this rank's part is done;
  *   tutti_iX(team, ..., &plan)         starts it and returns: complete it with tutti_wait (or
  *                                      tutti_test), then free the plan;
- *   tutti_plan_X(team, ..., flags, &plan)  prepares it: start it with tutti_start, as often as wanted.
+ *   tutti_plan_X(team, ..., flags, &plan)  prepares it: start it with tutti_start, as often as
+ *                                          wanted.
  *
  * Collective: every rank of the team calls the same collectives (or starts the same plans) in the
  * same order, with the same root, type, operation, flags and, but for alltoallv, counts; making a
  * plan is local. Any number may be in flight on one team (thirty-two advance at once, later ones
  * wait their turn inside the library), completed in any order. Completing one means: this rank's
- * output is there and its buffers are the caller's again; it says nothing of other ranks, but for barrier.
- * From start to completion the library borrows all buffers: inputs may be read but not written,
- * outputs not touched. A plan keeps the addresses of its buffers, and copies of counts and displacements.
- * After PEER or MISMATCH other members may still read the inputs and write the outputs of what was in
- * flight, until they see the error too (within a second).
- * Buffers may be NULL where nothing is to be read or written. `in` and `out` must not overlap.
- * Results have the same bits on every rank, and the same from run to run.
+ * output is there and its buffers are the caller's again; it says nothing of other ranks, but for
+ * barrier. From start to completion the library borrows all buffers: inputs may be read but not
+ * written, outputs not touched. A plan keeps the addresses of its buffers, and copies of counts and
+ * displacements. After PEER or MISMATCH other members may still read the inputs and write the
+ * outputs of what was in flight, until they see the error too (within a second). Buffers may be
+ * NULL where nothing is to be read or written. `in` and `out` must not overlap. Results have the
+ * same bits on every rank, and the same from run to run.
  *
  * One thread per team at a time; different teams from different threads need different clients.
  *
@@ -239,9 +255,9 @@ enum {
  * rank and the cause), MISMATCH (names both calls: "rank 1 called bcast(n=5 of f64, root 2)
  * where rank 0 called bcast(n=5 of f64, root 1)").
  *
- * A buffer that is no memory is an error (ARG, naming the argument) where it is noticed, which it is
- * when others read or write it by a system call; it ends the team then, and its owner is named to the
- * others. Elsewhere it ends the process, as any wrong pointer does.
+ * A buffer that is no memory is an error (ARG, naming the argument) where it is noticed, which it
+ * is when others read or write it by a system call; it ends the team then, and its owner is named
+ * to the others. Elsewhere it ends the process, as any wrong pointer does.
  *
  * All members hear of calls that do not match, by that call, a later one on the team, or
  * tutti_finalize: those that differ in collective, root, n or counts, type, operation, or in the
@@ -266,12 +282,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_block(tutti_team *team, const void *in,
                                                                    void *out, int64_t n,
                                                                    tutti_type type, tutti_op op);
-/* The same with blocks of counts[0], counts[1] ... elements, one after the other in `in`; counts[p] is
- * the same on all ranks. */
+/* The same with blocks of counts[0], counts[1] ... elements, one after the other in `in`; counts[p]
+ * is the same on all ranks. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter(tutti_team *team, const void *in,
                                                              void *out, const int64_t *counts,
                                                              tutti_type type, tutti_op op);
-/* out[r*n .. r*n+n-1] at the root = in[0..n-1] of rank r, for every r; `out` is ignored elsewhere. */
+/* out[r*n .. r*n+n-1] at the root = in[0..n-1] of rank r, for every r; `out` is ignored
+ * elsewhere. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather(tutti_team *team, const void *in, void *out,
                                                      int64_t n, tutti_type type, int root);
 /* The same, at every rank. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tutti: types and operations, basic ones and the user's. Part of tutti.h, which includes it and says what holds for
- * all declarations.
+ * Tutti: types and operations, basic ones and the user's. Part of tutti.h, which includes it and
+ * says what holds for all declarations.
  */
 #ifndef TUTTI_TYPE_H
 #define TUTTI_TYPE_H
@@ -53,8 +53,9 @@ typedef enum tutti_type {
     TUTTI_TYPE_USER = 64,          /* derived ones are numbered from here ... */
     TUTTI_TYPE_USER_END = 1 << 28, /* ... to below this */
 
-    /* Other names of these, for those who think in C's types: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, plans
-     * and the command name the basic type. long double has none; _Bool is TUTTI_BOOL. */
+    /* Other names of these, for those who think in C's types: TUTTI_LONG is TUTTI_I64 where a long
+     * has 64 bits. Errors, plans and the command name the basic type. long double has none; _Bool
+     * is TUTTI_BOOL. */
     TUTTI_CHAR = CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8,
     TUTTI_SIGNED_CHAR = TUTTI_I8,
     TUTTI_UNSIGNED_CHAR = TUTTI_U8,
@@ -104,21 +105,21 @@ TUTTI_API int64_t tutti_type_extent(tutti_type type);
  * collective takes it where it takes a basic type: counts and displacements are in elements of it,
  * and element i of a buffer begins i * extent bytes into it. Inputs are packed before the start
  * (the basic elements one behind the other, without gaps, in the order of the fields), and the
- * result is unpacked by the call that finds it complete: the blocking one, tutti_wait or tutti_test.
- * What lies between the fields is neither read nor written.
+ * result is unpacked by the call that finds it complete: the blocking one, tutti_wait or
+ * tutti_test. What lies between the fields is neither read nor written.
  *
- * Ranks may use different types in one call if they pack to the same sequence of basic types (a basic
- * type among them), and, for a user-defined operation, element by element. Where types differ so
- * from rank to rank is told as other calls that do not match are, but in alltoallv, whose ranks do
- * not know each other's counts, only if one rank's elements are all of one basic type.
+ * Ranks may use different types in one call if they pack to the same sequence of basic types (a
+ * basic type among them), and, for a user-defined operation, element by element. Where types differ
+ * so from rank to rank is told as other calls that do not match are, but in alltoallv, whose ranks
+ * do not know each other's counts, only if one rank's elements are all of one basic type.
  *
  * A built-in operation wants basic elements of one type, and combines each of them. A user-defined
  * one sees n elements of the derived type packed, tutti_type_size bytes each, so that a value in
- * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an element
- * has at most 64 KiB then (else ARG).
+ * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an
+ * element has at most 64 KiB then (else ARG).
  *
- * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may interleave.
- * TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
+ * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may
+ * interleave. TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
 
 /* `count` elements of `type` in a row, from `offset` bytes into the element. */
 typedef struct tutti_field {
@@ -129,10 +130,11 @@ typedef struct tutti_field {
 /* Makes a type of fields[0..n-1], elements of which begin `extent` bytes after each other; the
  * fields may lie in any order and with gaps, but no two share a byte. An extent smaller than the
  * space that an element spans lets elements interleave: the columns of a row-major matrix are
- * elements { rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. Where
- * elements of an output then share bytes, the later one's are left there. The fields are copied; types
- * in them may be freed afterwards. Errors: ARG (null, n < 1, no elements, negative, overlapping or
- * more than 2^40 bytes, no such type), LIMIT (4096 exist, or 32 nested), MEMORY. Local, any thread. */
+ * elements { rows, 1, columns } of tutti_type_vector in a struct with the extent of one value.
+ * Where elements of an output then share bytes, the later one's are left there. The fields are
+ * copied; types in them may be freed afterwards. Errors: ARG (null, n < 1, no elements, negative,
+ * overlapping or more than 2^40 bytes, no such type), LIMIT (4096 exist, or 32 nested), MEMORY.
+ * Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
                                                           int64_t extent, tutti_type *type);
 

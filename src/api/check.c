@@ -107,7 +107,8 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
 
 /* ---- Input and output of the v-forms ---- */
 
-/* The pieces that are not empty, of `base` and in bytes, at the end of all[n]; how many there are then. */
+/* The pieces that are not empty, of `base` and in bytes, at the end of all[n]; how many there are
+ * then. */
 static int add_pieces(struct piece *all, int n, const void *base, const int64_t *counts,
                       const int64_t *displs, int p, int64_t sz)
 {
@@ -128,7 +129,8 @@ static struct piece whole(const struct piece *all, int n)
     return w;
 }
 
-/* Whether some piece of in[] shares bytes with one of out[], none of which share any among themselves. */
+/* Whether some piece of in[] shares bytes with one of out[], none of which share any among
+ * themselves. */
 static bool meet(struct piece *in, int ni, struct piece *out, int no)
 {
     struct piece x = whole(in, ni), y = whole(out, no);

@@ -16,8 +16,8 @@ struct tt_packed_piece {
     int64_t n;
 };
 
-/* Invariants: pieces[0..packs-1] are packed at each start, the `unpacks` behind them unpacked at its
- * end, which is to come while `pending`. */
+/* Invariants: pieces[0..packs-1] are packed at each start, the `unpacks` behind them unpacked at
+ * its end, which is to come while `pending`. */
 struct tt_packed {
     struct tt_layout *layout; /* held */
     struct tt_arena *arena;   /* where the memory is from; NULL: the heap */

@@ -2,10 +2,11 @@
  *
  * Who advances contexts: the caller, the caller that waits, or a thread of the library.
  *
- * Waiting is that of collectives (fabric/wait.h): what looks is tutti_advance, and whatever makes it find something
- * rings the bell of the context: a packet put in a ring for it, work posted to it, a rank that failed or left. So the
- * second look of who is about to sleep finds it, or who rings finds the sleeper. Of a context that is on a network as well
- * the network's descriptor wakes.
+ * Waiting is that of collectives (fabric/wait.h): what looks is tutti_advance, and whatever makes
+ * it find something rings the bell of the context: a packet put in a ring for it, work posted to
+ * it, a rank that failed or left. So the second look of who is about to sleep finds it, or who
+ * rings finds the sleeper. Of a context that is on a network as well the network's descriptor
+ * wakes.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,9 +17,9 @@
 
 /* ---- Without blocking ---- */
 
-/* What was started on the client's teams. Of those that are broken and have told nobody one tells it, where `status`, of
- * what was advanced before, leaves room for that. Broken for good, it is no news after that: who waits for news would
- * never sleep again, and a world team cannot be freed. */
+/* What was started on the client's teams. Of those that are broken and have told nobody one tells
+ * it, where `status`, of what was advanced before, leaves room for that. Broken for good, it is no
+ * news after that: who waits for news would never sleep again, and a world team cannot be freed. */
 static tutti_status advance_teams(const tutti_client *client, tutti_status status, int *events)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {
@@ -32,7 +33,8 @@ static tutti_status advance_teams(const tutti_client *client, tutti_status statu
     return status;
 }
 
-/* Returns `before`, the status of what was advanced before, if that is an error: then nothing is told here. */
+/* Returns `before`, the status of what was advanced before, if that is an error: then nothing is
+ * told here. */
 static tutti_status advance(tutti_context *context, tutti_status before, int *events)
 {
     tutti_status status = tt_msg_advance(context, events);
@@ -64,7 +66,8 @@ static tutti_status check_all(tutti_context *const *contexts, int n)
     return TUTTI_OK;
 }
 
-/* All are advanced, whatever becomes of one: its error is what is told, and that of another the next time. */
+/* All are advanced, whatever becomes of one: its error is what is told, and that of another the
+ * next time. */
 tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events)
 {
     int sum = 0;

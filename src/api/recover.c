@@ -83,8 +83,9 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* What a member brings to a shrink: where its block of the new team is, which begins a page, or, smaller than a page,
- * why it has none; and the least id that the new team may have for messages between nodes. */
+/* What a member brings to a shrink: where its block of the new team is, which begins a page, or,
+ * smaller than a page, why it has none; and the least id that the new team may have for messages
+ * between nodes. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];
@@ -171,8 +172,8 @@ static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status min
     return status;
 }
 
-/* Brings this rank's block. Only where nobody is to have a team does the block go back: else the others may look
- * there, also those that take this rank for failed. */
+/* Brings this rank's block. Only where nobody is to have a team does the block go back: else the
+ * others may look there, also those that take this rank for failed. */
 static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, tutti_team **part)
 {
     struct tt_accord *accord;

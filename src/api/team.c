@@ -79,8 +79,8 @@ static int choose_members(struct member *all, int p, int64_t color)
     return n;
 }
 
-/* The team of all[0..n-1], whose blocks are told by their old ranks. Its id comes of how many calls there were, which
- * is the same everywhere. */
+/* The team of all[0..n-1], whose blocks are told by their old ranks. Its id comes of how many calls
+ * there were, which is the same everywhere. */
 static tutti_status assemble(tutti_team *team, const struct member *all, int n,
                              const int64_t *offsets, tutti_team **part)
 {

@@ -77,8 +77,8 @@ bool tt_log_on(enum tt_log what);
 __attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
 
-/* The word among `words` (n of them) that is most like `text`, with up to two letters wrong, or that
- * begins with it or with which it begins; NULL if there is none (nearest.c). */
+/* The word among `words` (n of them) that is most like `text`, with up to two letters wrong, or
+ * that begins with it or with which it begins; NULL if there is none (nearest.c). */
 const char *tt_nearest(const char *text, const char *const *words, size_t n);
 
 /* ---- Settings (setting.c): TUTTI_* environment variables, each read once ----
@@ -91,8 +91,8 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
 /* Seconds, with a fraction or not, in ns; 0 when unset, or 0. A wrong one is warned of once, and 0.
  */
 int64_t tt_setting_seconds(const char *name);
-/* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet.
- * X(name, default, least, most); a default beyond these cannot be asked for. With most = 0 it is a text. */
+/* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet. X(name,
+ * default, least, most); a default beyond these cannot be asked for. With most = 0 it is a text. */
 #define TT_ALIKE_LIST(X)                                                                           \
     X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
@@ -109,7 +109,8 @@ enum tt_alike {
 };
 int64_t tt_setting_alike(enum tt_alike which);          /* not negative; of a text: a hash */
 const char *tt_setting_alike_name(enum tt_alike which); /* "TUTTI_WINDOW" */
-/* MISMATCH, saying so: it is `mine` here and `theirs` on "another rank" (where), but must be the same on "all" (all). */
+/* MISMATCH, saying so: it is `mine` here and `theirs` on "another rank" (where), but must be the
+ * same on "all" (all). */
 tutti_status tt_setting_differs(enum tt_alike which, int64_t mine, int64_t theirs,
                                 const char *where, const char *all);
 /* "1500", "64K", "4M": to *value; false unless the whole text up to `end` is one number. */
@@ -121,9 +122,10 @@ char *tt_print_size(char *buffer, int64_t value);
 
 void tt_memcpy_near(void *to, const void *from, size_t n); /* by loads and stores, for: */
 
-/* memcpy, but quick wherever a copy lies. From some KiB on glibc's may be one instruction (rep movsb), which takes 6 to 25 times as
- * long on AMD's Zen 3 and 4 where a copy lies less than 16 bytes behind its source, both modulo 4 KiB, and up to 2.6 times
- * as long below 64 bytes (glibc's bug 30994, docs/figures.md). */
+/* memcpy, but quick wherever a copy lies. From some KiB on glibc's may be one instruction (rep
+ * movsb), which takes 6 to 25 times as long on AMD's Zen 3 and 4 where a copy lies less than 16
+ * bytes behind its source, both modulo 4 KiB, and up to 2.6 times as long below 64 bytes (glibc's
+ * bug 30994, docs/figures.md). */
 static inline void tt_memcpy(void *to, const void *from, size_t n)
 {
     size_t behind = ((uintptr_t)to - (uintptr_t)from) % 4096;
@@ -133,8 +135,8 @@ static inline void tt_memcpy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* memcpy for memory that another processor reads next: lines that its caches hold need not be fetched, nor waited for. Ends with
- * a fence, so what is stored afterwards is seen after it. */
+/* memcpy for memory that another processor reads next: lines that its caches hold need not be
+ * fetched, nor waited for. Ends with a fence, so what is stored afterwards is seen after it. */
 void tt_stream(void *to, const void *from, size_t n);
 #ifdef __SSE2__
 #define TT_STREAMS 1
@@ -173,7 +175,8 @@ void tt_memory_fail_at(int64_t i);
  * hierarchy of version 1 that limits memory. */
 typedef void tt_cgroup_fn(const char *folder, void *arg);
 void tt_cgroup_each(tt_cgroup_fn *fn, void *arg);
-/* Bytes that may still be used before the machine or the cgroup is full, files in cache not counted. */
+/* Bytes that may still be used before the machine or the cgroup is full, files in cache not
+ * counted. */
 int64_t tt_memory_left(void);
 /* Bytes that this machine and the cgroup could ever give to all, if nothing else were in use:
  * memory and swap. */

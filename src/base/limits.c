@@ -49,8 +49,8 @@ void tt_cgroup_each(tt_cgroup_fn *fn, void *arg)
     fclose(file);
 }
 
-/* The number behind `key` in a file of lines "key number ..."; with no key the number it begins with; -1:
- * there is none. */
+/* The number behind `key` in a file of lines "key number ..."; with no key the number it begins
+ * with; -1: there is none. */
 static int64_t number_in(const char *folder, const char *name, const char *key)
 {
     char path[PATH_MAX + 96], line[256];

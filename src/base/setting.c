@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Settings from the environment. The first look at a variable is the one that counts, so that the
- * whole library sees one value of it, however late a part asks; names are given in full ("TUTTI_LOG")
- * so that a search finds every use. And numbers with K M G, as settings and problems write them.
+ * whole library sees one value of it, however late a part asks; names are given in full
+ * ("TUTTI_LOG") so that a search finds every use. And numbers with K M G, as settings and problems
+ * write them.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,8 +15,8 @@
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
-/* What was read so far; there are fewer variables than places (past that, the last place is reused).
- * The environment's own strings are kept, which the C library never frees. */
+/* What was read so far; there are fewer variables than places (past that, the last place is
+ * reused). The environment's own strings are kept, which the C library never frees. */
 static struct {
     pthread_mutex_t lock;
     int n;

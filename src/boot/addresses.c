@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What others need to know of this machine: the addresses by which it may be reached, IPv4 written as IPv6
- * (::ffff:a.b.c.d), and the kernel, for hosts that are containers of one machine share its processors.
+ * What others need to know of this machine: the addresses by which it may be reached, IPv4 written
+ * as IPv6 (::ffff:a.b.c.d), and the kernel, for hosts that are containers of one machine share its
+ * processors.
  */
 #include <ifaddrs.h>
 #include <net/if.h>

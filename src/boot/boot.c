@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining a client in three rounds, each with a counter among what its ranks share. Round one: everyone is there, its pid and
- * probe word are told. Round two: everyone has tried to read all probe words, and said so if it could not; so after it all
- * ranks know alike whether buffers can be read directly. Round three: the first has told what that costs. On several
- * machines that is done on each, then they agree (machines.h).
+ * Joining a client in three rounds, each with a counter among what its ranks share. Round one:
+ * everyone is there, its pid and probe word are told. Round two: everyone has tried to read all
+ * probe words, and said so if it could not; so after it all ranks know alike whether buffers can be
+ * read directly. Round three: the first has told what that costs. On several machines that is done
+ * on each, then they agree (machines.h).
  */
 #include "boot/boot.h"
 
@@ -58,8 +59,9 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
 
 /* ---- This process in the job that it was launched into ---- */
 
-/* Its clients share the mapping, which is there while users > 0, and the book-keeping of the rank's arena, which stays, as the
- * descriptor does: peers may use what a client has left behind, and there may be more clients. All under the lock. */
+/* Its clients share the mapping, which is there while users > 0, and the book-keeping of the rank's
+ * arena, which stays, as the descriptor does: peers may use what a client has left behind, and
+ * there may be more clients. All under the lock. */
 static struct {
     pthread_mutex_t lock;
     struct tt_segment segment;
@@ -179,7 +181,8 @@ static bool is_first_of_many(void)
     return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
 }
 
-/* Half of what a launcher sets is somebody's error: many jobs of one where one of many was wanted. */
+/* Half of what a launcher sets is somebody's error: many jobs of one where one of many was
+ * wanted. */
 static void warn_alone(void)
 {
     const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
@@ -225,7 +228,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat)
     return alone ? boot_alone(seat) : status;
 }
 
-/* ---- What reading costs: the first rank here writes, the second takes, the first tells (fabric.h) ---- */
+/* ---- What reading costs (fabric.h): the first rank writes, the second takes, it is told ---- */
 
 static bool is_asked(const struct tt_fabric *f, int arena)
 {

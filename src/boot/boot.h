@@ -8,22 +8,23 @@
 
 #include "fabric/fabric.h"
 
-/* A seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE, TUTTI_JOB), whose memory the
- * clients of this process share; or the only one in a job of one. Errors: BOOT, VERSION, ARG (in a child
- * of the process that joined), LIMIT, and those of the segment. Any thread. */
+/* A seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE,
+ * TUTTI_JOB), whose memory the clients of this process share; or the only one in a job of one.
+ * Errors: BOOT, VERSION, ARG (in a child of the process that joined), LIMIT, and those of the
+ * segment. Any thread. */
 tutti_status tt_boot_attach(struct tt_seat *seat);
 /* Gives back the memory that attaching gave, after the seat was left. Any thread. */
 void tt_boot_detach(struct tt_seat *seat);
 
-/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, what reading costs,
- * cores, patience and one_kernel. Errors: PEER if a rank failed before, MISMATCH if this one has settings of
- * TT_ALIKE_LIST otherwise. */
+/* Collective over the job: blocks until all ranks have come; settles f->direct, fences, what
+ * reading costs, cores, patience and one_kernel. Errors: PEER if a rank failed before, MISMATCH if
+ * this one has settings of TT_ALIKE_LIST otherwise. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* ---- Of a job on several machines ---- */
 
-/* After the ranks have met, collective over the job: what this rank's client can be reached by over the wire. A rank that
- * has nothing (bytes 0) comes too. On one machine nothing. Errors: BOOT. */
+/* After the ranks have met, collective over the job: what this rank's client can be reached by over
+ * the wire. A rank that has nothing (bytes 0) comes too. On one machine nothing. Errors: BOOT. */
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* An address that is asked for; all 0 before. */
 struct tt_asked {
@@ -33,15 +34,16 @@ struct tt_asked {
     int64_t pause_ns; /* before, the last time */
     bool refused;
 };
-/* The same of another rank, into address[TT_WIRE_ADDRESS]: the first call asks the job's server, and gives it a moment to
- * answer; those after it look whether it has. AGAIN: it has not. Errors: PEER (it does not know, or is silent for
- * TUTTI_PEER_TIMEOUT: then the rank has failed). */
+/* The same of another rank, into address[TT_WIRE_ADDRESS]: the first call asks the job's server,
+ * and gives it a moment to answer; those after it look whether it has. AGAIN: it has not. Errors:
+ * PEER (it does not know, or is silent for TUTTI_PEER_TIMEOUT: then the rank has failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
 /* Tells where another context of this rank's client is; on one machine nothing. Errors: BOOT. */
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes);
-/* The same of another rank's, likewise. AGAIN: the server has not answered, or does not know of it, so far. */
+/* The same of another rank's, likewise. AGAIN: the server has not answered, or does not know of it,
+ * so far. */
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
                                      struct tt_asked *asked, void *address, size_t *bytes);
 /* What was asked is not wanted any more. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cards and terms as bytes: a tag, then fields of fixed order, numbers with the lowest byte first. What is
- * of changing length has its length before it.
+ * Cards and terms as bytes: a tag, then fields of fixed order, numbers with the lowest byte first.
+ * What is of changing length has its length before it.
  */
 #include "boot/card.h"
 

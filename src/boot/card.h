@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ranks on different machines tell each other at the start, as bytes. Reading is pure, and refuses
- * whatever was not written so: it comes from another machine.
+ * What ranks on different machines tell each other at the start, as bytes. Reading is pure, and
+ * refuses whatever was not written so: it comes from another machine.
  */
 #ifndef TT_CARD_H
 #define TT_CARD_H
@@ -53,11 +53,11 @@ struct tt_terms {
 /* What is said of a rank to other nodes (notice.h). */
 struct tt_notice {
     uint32_t client;
-    int32_t from;        /* the rank that says so */
-    int32_t about;       /* a rank that failed for that client, or ... */
-    bool left;           /* ... left it in order, and is `from` */
-    int32_t cause, code; /* enum tt_cause, and as in struct tt_fate */
-    uint64_t team;       /* which does not work any more, and ... */
+    int32_t from;              /* the rank that says so */
+    int32_t about;             /* a rank that failed for that client, or ... */
+    bool left;                 /* ... left it in order, and is `from` */
+    int32_t cause, code;       /* enum tt_cause, and as in struct tt_fate */
+    uint64_t team;             /* which does not work any more, and ... */
     char why[TT_FINDING_TEXT]; /* ... why, if a rank of the client found that out; else "" */
 };
 
@@ -68,15 +68,16 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to);
 bool tt_card_read(struct tt_card *card, const uint8_t *bytes, size_t n);
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
 
-/* A notice, with the token of the inbox that it is for; returns its length. False, with nothing set: it is not for this inbox,
- * or is nonsense. */
+/* A notice, with the token of the inbox that it is for; returns its length. False, with nothing
+ * set: it is not for this inbox, or is nonsense. */
 size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES]);
 bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *bytes, size_t n);
 
-/* A list of cards: each stands behind the number of its client and its length. Adds one behind the list that ends at `to`;
- * returns the bytes written. */
+/* A list of cards: each stands behind the number of its client and its length. Adds one behind the
+ * list that ends at `to`; returns the bytes written. */
 size_t tt_cards_add(uint8_t *to, int client, const uint8_t *card, size_t bytes);
-/* Finds the card of a client in a list of n bytes. False: it is not there, or they are no such list. */
+/* Finds the card of a client in a list of n bytes. False: it is not there, or they are no such
+ * list. */
 bool tt_cards_find(const uint8_t *list, size_t n, int client, const uint8_t **card, size_t *bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the ranks of this job are bound on this machine: launch-places.h with what hwloc finds here, what
- * cpuset and affinity allow, what other jobs have taken, and what the environment says of threads. Where
- * that cannot be, and the user has not asked for it, the ranks run unbound.
+ * Where the ranks of this job are bound on this machine: launch-places.h with what hwloc finds
+ * here, what cpuset and affinity allow, what other jobs have taken, and what the environment says
+ * of threads. Where that cannot be, and the user has not asked for it, the ranks run unbound.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -58,8 +58,8 @@ static void first_failure(struct tt_guard *g, int code)
 /* ---- Ranks that end ---- */
 
 /* Whether the job may still end well without this rank: the first rank that failed, and any that a
- * signal killed, are lost. A rank that exits with a code of its own after another was lost is one of
- * those that went on, and says that it could not. A death that the user asked for is no loss. */
+ * signal killed, are lost. A rank that exits with a code of its own after another was lost is one
+ * of those that went on, and says that it could not. A death that the user asked for is no loss. */
 static bool is_loss(const struct tt_guard *g, int status)
 {
     if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;

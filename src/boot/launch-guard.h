@@ -21,7 +21,8 @@ struct tt_launch_inherited {
     struct rlimit files;
 };
 
-/* A rank, seen from outside. Invariant: the guard's `running` is the number of ranks with running. */
+/* A rank, seen from outside. Invariant: the guard's `running` is the number of ranks with
+ * running. */
 struct tt_launch_rank {
     pid_t pid;
     int status; /* as waitpid(2) gives it; once it has ended */
@@ -31,7 +32,8 @@ struct tt_launch_rank {
     bool lost;     /* it failed, and the job may end well without it */
 };
 
-/* What the launcher writes to the guard: one byte a signal, with this bit if the ranks got it too. */
+/* What the launcher writes to the guard: one byte a signal, with this bit if the ranks got it
+ * too. */
 enum { TT_LAUNCH_HEARD = 0x80 };
 
 /* What the guard is about; only downwards. */
@@ -115,10 +117,11 @@ int tt_output_stop(struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 
-/* What the options ask for, with as many cores for a rank as it has threads, if nothing else is said. */
+/* What the options ask for, with as many cores for a rank as it has threads, if nothing else is
+ * said. */
 struct tt_binding tt_cores_wish(const struct tt_launch_options *options);
-/* Where `ranks` ranks are bound, which may be nowhere. NULL: what the user asked for cannot be done, and
- * it was said why. */
+/* Where `ranks` ranks are bound, which may be nowhere. NULL: what the user asked for cannot be
+ * done, and it was said why. */
 struct tt_cores *tt_cores_new(int ranks, struct tt_binding binding);
 /* Binds this process as rank `rank` is to be; 0 or an errno. */
 int tt_cores_bind(const struct tt_cores *cores, int rank);
@@ -137,8 +140,8 @@ void tt_cores_free(struct tt_cores *cores);
 /* Adds to `taken` what ranks of this user's other jobs are bound to, of what is allowed. */
 void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken);
 /* Between looking at what is taken and binding, jobs of a user exclude one another: each holds this
- * descriptor, which is closed by exec and at the end of the last process that has it. -1: the others
- * could not be waited for. */
+ * descriptor, which is closed by exec and at the end of the last process that has it. -1: the
+ * others could not be waited for. */
 int tt_taken_lock(void);
 
 #endif

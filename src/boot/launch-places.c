@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In four steps: which units (cores, or processors) there are; in which order ranks come to them; how
- * many a rank gets; and how far its set is widened, to a NUMA node or a package.
+ * In four steps: which units (cores, or processors) there are; in which order ranks come to them;
+ * how many a rank gets; and how far its set is widened, to a NUMA node or a package.
  */
 #include "boot/launch-places.h"
 
@@ -29,8 +29,8 @@ static hwloc_obj_type_t domain_type(enum tt_map_by map)
     return map == TT_MAP_PACKAGE ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_NUMANODE;
 }
 
-/* The smallest of the type that has all of this: a machine may have memory that is everybody's beside
- * each part's own. NULL: none. */
+/* The smallest of the type that has all of this: a machine may have memory that is everybody's
+ * beside each part's own. NULL: none. */
 static hwloc_obj_t home_of(hwloc_topology_t topology, hwloc_const_bitmap_t set,
                            hwloc_obj_type_t type)
 {
@@ -99,7 +99,8 @@ static bool fits(const struct units *units, const struct tt_places_wish *wish)
     return (int64_t)wish->ranks * wish->binding.cores <= units->free;
 }
 
-/* Cores; but processors where these are wanted, or are what the ranks fit onto, or there are no cores. */
+/* Cores; but processors where these are wanted, or are what the ranks fit onto, or there are no
+ * cores. */
 static bool choose_units(struct units *units, hwloc_topology_t topology,
                          const struct tt_places_wish *wish)
 {
@@ -136,7 +137,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* Moves the first `each` units of this domain to the front of the list; false: it has not so many. */
+/* Moves the first `each` units of this domain to the front of the list; false: it has not so
+ * many. */
 static bool deal(struct unit *list, int n, int domain, int each)
 {
     int has = 0, found = 0;

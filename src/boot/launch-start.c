@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making the ranks' processes. Between fork and exec a rank can fail in a few ways; it tells through
- * a pipe that exec closes, so that a program that is not there is told once, not once a rank.
+ * Making the ranks' processes. Between fork and exec a rank can fail in a few ways; it tells
+ * through a pipe that exec closes, so that a program that is not there is told once, not once a
+ * rank.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +60,8 @@ static bool set_number(const char *name, int value)
     return setenv(name, text, 1) == 0;
 }
 
-/* The program's own variables; the job's memory as a descriptor that exec leaves open, and the variables
- * that tell of it. */
+/* The program's own variables; the job's memory as a descriptor that exec leaves open, and the
+ * variables that tell of it. */
 static bool set_environment(const struct tt_guard *g, int rank)
 {
     const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
@@ -82,7 +83,8 @@ static bool set_file(const struct tt_guard *g, int rank, int to, const char *end
     return fd >= 0 && dup2(fd, to) >= 0;
 }
 
-/* From fork on the process writes nothing but through the pipe, so its stderr may become the file. */
+/* From fork on the process writes nothing but through the pipe, so its stderr may become the
+ * file. */
 static bool set_files(const struct tt_guard *g, int rank)
 {
     return g->folder < 0 ||

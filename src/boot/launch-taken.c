@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What other jobs of this user are bound to. A rank is a process of the user that holds a job's memory
- * (a memfd, also where the program does not use the library) and is bound to less than this process may
- * use; whichever launcher bound it. Nothing is kept anywhere: what is taken is what is found in /proc.
+ * What other jobs of this user are bound to. A rank is a process of the user that holds a job's
+ * memory (a memfd, also where the program does not use the library) and is bound to less than this
+ * process may use; whichever launcher bound it. Nothing is kept anywhere: what is taken is what is
+ * found in /proc.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -52,8 +53,8 @@ static bool is_mine(int proc, const char *pid)
            is.st_uid == geteuid();
 }
 
-/* Whether it is bound, and to what of what is allowed here. One that may use all of it is not, or is
- * bound as this process is, which then cannot keep out of its way. */
+/* Whether it is bound, and to what of what is allowed here. One that may use all of it is not, or
+ * is bound as this process is, which then cannot keep out of its way. */
 static bool is_bound(hwloc_topology_t topology, pid_t pid, hwloc_const_bitmap_t allowed,
                      hwloc_bitmap_t set)
 {
@@ -79,7 +80,8 @@ void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwlo
 /* ---- One job at a time ---- */
 
 /* A listening socket without a file: the name is free again when the last process that has it has
- * become its program or ended, in whatever way. Waiting is being connected to it until that happens. */
+ * become its program or ended, in whatever way. Waiting is being connected to it until that
+ * happens. */
 #define WAIT_NS INT64_C(3000000000)
 enum { WAITING_MOST = 64 };
 
@@ -108,7 +110,8 @@ static void nap(void)
     nanosleep(&time, NULL);
 }
 
-/* Until the holder has let go. False where another user has taken the name, who is not waited for. */
+/* Until the holder has let go. False where another user has taken the name, who is not waited
+ * for. */
 static bool wait_connected(int fd, int64_t until_ns)
 {
     struct ucred holder;

@@ -9,8 +9,8 @@
  *
  * Two processes, because each must survive the other: the guard sees the launcher's end on their
  * socket and ends the job; the launcher sees the guard's end as its child's and does the same. Both
- * are subreapers (prctl(2)): a process that lost its parent, even one that made a session of its own,
- * becomes a child of the guard (or, without it, of the launcher) and so can be found.
+ * are subreapers (prctl(2)): a process that lost its parent, even one that made a session of its
+ * own, becomes a child of the guard (or, without it, of the launcher) and so can be found.
  */
 #ifndef TT_LAUNCH_H
 #define TT_LAUNCH_H
@@ -35,8 +35,9 @@ enum tt_on_failure {
     TT_ON_FAILURE_CONTINUE_FAIL /* they go on; the code is that of the first that failed */
 };
 
-/* What a rank is bound to. By default one core, or one processor of a core where there are more ranks
- * than cores; nothing where too few are free beside other jobs of this user (launch-places.h). */
+/* What a rank is bound to. By default one core, or one processor of a core where there are more
+ * ranks than cores; nothing where too few are free beside other jobs of this user
+ * (launch-places.h). */
 enum tt_bind {
     TT_BIND_DEFAULT,
     TT_BIND_NONE,
@@ -45,7 +46,8 @@ enum tt_bind {
     TT_BIND_NUMA,
     TT_BIND_PACKAGE
 };
-/* In which order the ranks come to cores: one after the other, or in turn to NUMA nodes or packages. */
+/* In which order the ranks come to cores: one after the other, or in turn to NUMA nodes or
+ * packages. */
 enum tt_map_by { TT_MAP_CORE, TT_MAP_NUMA, TT_MAP_PACKAGE };
 
 struct tt_binding {
@@ -80,10 +82,10 @@ struct tt_launch_options {
     void (*call_roll)(const struct tt_segment *job, const char *heading);
 };
 
-/* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of the
- * first that failed (where on_failure says so, of the first that failed without being lost), or one of
- * the above. Says on stderr what went wrong. Descriptors without
- * close-on-exec are inherited by the ranks. Blocks; for a process with one thread. */
+/* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of
+ * the first that failed (where on_failure says so, of the first that failed without being lost), or
+ * one of the above. Says on stderr what went wrong. Descriptors without close-on-exec are inherited
+ * by the ranks. Blocks; for a process with one thread. */
 int tt_launch(const struct tt_launch_options *options);
 
 #endif

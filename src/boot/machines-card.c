@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cards in PMIx: where the clients of a rank, and their further contexts, can be reached. One key holds the cards of all
- * clients of a rank that have not ended (machines.c says why).
+ * Cards in PMIx: where the clients of a rank, and their further contexts, can be reached. One key
+ * holds the cards of all clients of a rank that have not ended (machines.c says why).
  */
 #include "boot/machines.h"
 
@@ -107,12 +107,14 @@ tutti_status tt_machines_end_card(const struct tt_fabric *f, struct tt_pmix_repl
 
 /* ---- Leaving PMIx early ----
  *
- * Slurm's server takes the end of a connection for an end of the job: its handler of errors kills the step, whatever srun was
- * told (src/plugins/mpi/pmix, to Slurm 24 at least). A process that has taken leave is none of its affair. So with TUTTI_DETACH=1
- * each rank fetches the cards of all others, which the fence before has brought to its server, and leaves. Further contexts
- * are then asked for by messages, as those of later clients are. */
+ * Slurm's server takes the end of a connection for an end of the job: its handler of errors kills
+ * the step, whatever srun was told (src/plugins/mpi/pmix, to Slurm 24 at least). A process that has
+ * taken leave is none of its affair. So with TUTTI_DETACH=1 each rank fetches the cards of all
+ * others, which the fence before has brought to its server, and leaves. Further contexts are then
+ * asked for by messages, as those of later clients are. */
 
-/* A card that the fence did not bring (under an older Slurm) is asked for again while it may come. */
+/* A card that the fence did not bring (under an older Slurm) is asked for again while it may
+ * come. */
 static tutti_status fetch_card(int rank, uint8_t *room, struct kept *card, int64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -167,9 +169,9 @@ tutti_status tt_machines_detach(const struct tt_fabric *f)
 
 /* ---- Further contexts ---- */
 
-/* Contexts are told when they are made, which no fence follows, so each has a key of its own, and only the first client of
- * a job tells of them in this way. Those of later clients, and of a rank that has left PMIx, are asked for by messages
- * (wired.c), which the target's context 0 answers. */
+/* Contexts are told when they are made, which no fence follows, so each has a key of its own, and
+ * only the first client of a job tells of them in this way. Those of later clients, and of a rank
+ * that has left PMIx, are asked for by messages (wired.c), which the target's context 0 answers. */
 static char *context_key(char key[TT_PMIX_KEY], int context)
 {
     snprintf(key, TT_PMIX_KEY, "tutti.context.%d", context);

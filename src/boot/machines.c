@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining by PMIx. The lowest rank of each machine makes the segment of its ranks and hands it to them
- * (share.h); what is private to that machine goes through PMIx in its local scope. Then tt_boot_meet's
- * three rounds, on each machine; then the machines:
+ * Joining by PMIx. The lowest rank of each machine makes the segment of its ranks and hands it to
+ * them (share.h); what is private to that machine goes through PMIx in its local scope. Then
+ * tt_boot_meet's three rounds, on each machine; then the machines:
  *
- *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a fence brings
- *            all terms to all ranks, O(machines) bytes. All compare all, so all come to the same verdict.
- *   cards    each rank puts its own, and a second fence brings them to the servers of all machines, where they are
- *            fetched one by one, by whoever wants one.
+ *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a
+ *            fence brings all terms to all ranks, O(machines) bytes. All compare all, so all come
+ *            to the same verdict.
+ *   cards    each rank puts its own, and a second fence brings them to the servers of all machines,
+ *            where they are fetched one by one, by whoever wants one.
  *
- * A rank that fails before the first fence still comes to it, so that no machine waits for another in vain; one
- * that died is waited for no longer than TUTTI_BOOT_TIMEOUT.
+ * A rank that fails before the first fence still comes to it, so that no machine waits for another
+ * in vain; one that died is waited for no longer than TUTTI_BOOT_TIMEOUT.
  */
 #include "boot/machines.h"
 
@@ -59,10 +60,11 @@ static int64_t boot_deadline(void)
     return tt_clock_ns() + tt_machines_boot_timeout() * SECOND;
 }
 
-/* A PMIx server keeps every key for as long as the job runs, and a client library sends all keys of its process again with
- * each commit and each collecting fence. So the cost of a client would grow with the number of those before it if each
- * had keys of its own. Instead each rank has one key for its terms and one for the cards of all its living clients, and
- * says in the value which client that is for. A key that is put again is seen by all after the next collecting fence. */
+/* A PMIx server keeps every key for as long as the job runs, and a client library sends all keys of
+ * its process again with each commit and each collecting fence. So the cost of a client would grow
+ * with the number of those before it if each had keys of its own. Instead each rank has one key for
+ * its terms and one for the cards of all its living clients, and says in the value which client
+ * that is for. A key that is put again is seen by all after the next collecting fence. */
 #define TERMS_KEY "tutti.terms"
 
 bool tt_machines_has(const struct tt_job_page *job)
@@ -344,8 +346,9 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
-/* The leader puts the terms of its next client only when all ranks of its node have come to that one, and the other nodes
- * get them with the fence of that client, to which this rank has to come too. So what is read here is never newer. */
+/* The leader puts the terms of its next client only when all ranks of its node have come to that
+ * one, and the other nodes get them with the fence of that client, to which this rank has to come
+ * too. So what is read here is never newer. */
 static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
@@ -446,9 +449,10 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 
 /* ---- Cards ---- */
 
-/* The others wait for this rank at the fence, though it may have nothing to show. The fence brings all cards to all servers:
- * a server does not answer for a rank that has ended its PMIx session (Open MPI 4.1), nor for one whose host is cut off, and
- * those are the ranks whose cards are wanted when something has gone wrong. */
+/* The others wait for this rank at the fence, though it may have nothing to show. The fence brings
+ * all cards to all servers: a server does not answer for a rank that has ended its PMIx session
+ * (Open MPI 4.1), nor for one whose host is cut off, and those are the ranks whose cards are wanted
+ * when something has gone wrong. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);

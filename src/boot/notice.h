@@ -1,40 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Notices: what the ranks of one node know of a rank that failed or left, said to the ranks of other nodes.
+ * Notices: what the ranks of one node know of a rank that failed or left, said to the ranks of
+ * other nodes.
  *
- * Each node has an inbox: a listening socket that all ranks of the node hold. A notice is a TCP connection to it that carries
- * one record. It arrives without anybody's help: the kernels accept it and keep it, also when its sender has ended since. The
- * first rank of the node that waits for anything takes it and stores it in the job's page, where all ranks of the node see
- * it. A rank that waits for nobody needs no notice.
+ * Each node has an inbox: a listening socket that all ranks of the node hold. A notice is a TCP
+ * connection to it that carries one record. It arrives without anybody's help: the kernels accept
+ * it and keep it, also when its sender has ended since. The first rank of the node that waits for
+ * anything takes it and stores it in the job's page, where all ranks of the node see it. A rank
+ * that waits for nobody needs no notice.
  *
- * Why no survivor waits for ever for a rank that has turned to recovery. Let F be a rank that failed, let W wait in a team of
- * which F is a member, and let X be the living rank that W waits for, which has left the call because it saw the failure.
+ * Why no survivor waits for ever for a rank that has turned to recovery. Let F be a rank that
+ * failed, let W wait in a team of which F is a member, and let X be the living rank that W waits
+ * for, which has left the call because it saw the failure.
  *
- * 1. X stored the failure in the page of its node before its team broke. If W is on that node, its next look at the page
+ * 1. X stored the failure in the page of its node before its team broke. If W is on that node, its
+ * next look at the page
  *    breaks its team, too.
- * 2. Else X sent a notice to W's node before its call returned (tt_watch_tell), unless the page said that this was done. The
- *    page says so only when some rank of the node has handed the notices for all other nodes to the kernel. So if that rank died
- *    before, X has sent them itself. W waits, so W, or another rank of its node, takes the notice out of the inbox.
- * 3. If X died before it sent the notice, X is a failed rank too, and W watches it, because W waits for it. When W finds that,
+ * 2. Else X sent a notice to W's node before its call returned (tt_watch_tell), unless the page
+ * said that this was done. The
+ *    page says so only when some rank of the node has handed the notices for all other nodes to the
+ *    kernel. So if that rank died before, X has sent them itself. W waits, so W, or another rank of
+ *    its node, takes the notice out of the inbox.
+ * 3. If X died before it sent the notice, X is a failed rank too, and W watches it, because W waits
+ * for it. When W finds that,
  *    the team breaks at W, and W is the next to send notices.
- * 4. A node that is told tells all others likewise. So once one living rank that waits knows of a failure, all nodes learn of it,
- *    whoever dies meanwhile: the argument of reliable broadcast (Cachin, Guerraoui, Rodrigues, "Introduction to Reliable and
- *    Secure Distributed Programming", Springer 2011, section 3.3).
- * 5. A notice names a rank of a client and no team, and every team that has this rank as a member breaks at its next look. So
+ * 4. A node that is told tells all others likewise. So once one living rank that waits knows of a
+ * failure, all nodes learn of it,
+ *    whoever dies meanwhile: the argument of reliable broadcast (Cachin, Guerraoui, Rodrigues,
+ *    "Introduction to Reliable and Secure Distributed Programming", Springer 2011, section 3.3).
+ * 5. A notice names a rank of a client and no team, and every team that has this rank as a member
+ * breaks at its next look. So
  *    teams of subsets, and nodes with any number of members, need nothing of their own.
- * 6. A notice may overtake what F sent before it failed. Then a call ends with an error that might have succeeded, which a failure
- *    may always cause. For a rank that left in order it may not, so a notice about that only begins the time after which whoever
- *    still waits for the rank misses it (watch.c).
- * 7. A notice may be lost, where a network drops packets for longer than TUTTI_PEER_TIMEOUT. W then asks X: a rank that waits
- *    long sends what it calls to those that it waits for (tt_far_tell), and a rank whose team is broken answers with the cause.
+ * 6. A notice may overtake what F sent before it failed. Then a call ends with an error that might
+ * have succeeded, which a failure
+ *    may always cause. For a rank that left in order it may not, so a notice about that only begins
+ *    the time after which whoever still waits for the rank misses it (watch.c).
+ * 7. A notice may be lost, where a network drops packets for longer than TUTTI_PEER_TIMEOUT. W then
+ * asks X: a rank that waits
+ *    long sends what it calls to those that it waits for (tt_far_tell), and a rank whose team is
+ *    broken answers with the cause.
  *
- * A rank that one rank takes for dead, because no answer comes, is taken for dead by all, and by itself if the notice reaches
- * it: else two ranks could exclude each other, and the others wait for both. Notices of ranks that count as failed are refused, so in
- * a cut network each half goes on by itself, also after the cable is mended.
+ * A rank that one rank takes for dead, because no answer comes, is taken for dead by all, and by
+ * itself if the notice reaches it: else two ranks could exclude each other, and the others wait for
+ * both. Notices of ranks that count as failed are refused, so in a cut network each half goes on by
+ * itself, also after the cable is mended.
  *
- * Up to TT_NOTICE_ALL nodes a node tells all others. Beyond, it tells those whose distance is a power of 2, in both directions,
- * which pass it on: the binomial graph of Angskun, Bosilca, Dongarra, "Binomial graph: a scalable and fault-tolerant logical
- * network topology", ISPA 2007. It stays connected whichever 2 log2(nodes) - 1 nodes pass nothing on.
+ * Up to TT_NOTICE_ALL nodes a node tells all others. Beyond, it tells those whose distance is a
+ * power of 2, in both directions, which pass it on: the binomial graph of Angskun, Bosilca,
+ * Dongarra, "Binomial graph: a scalable and fault-tolerant logical network topology", ISPA 2007. It
+ * stays connected whichever 2 log2(nodes) - 1 nodes pass nothing on.
  */
 #ifndef TT_NOTICE_H
 #define TT_NOTICE_H
@@ -55,8 +69,8 @@ struct tt_inbox {
 /* Whether node `from` tells node `to` itself. */
 bool tt_notice_goes(int from, int to, int nodes);
 
-/* Begins to send a notice. It goes on by tt_notice_advance, and is given up after so many seconds. Without memory or
- * descriptors nothing is sent. Any thread. */
+/* Begins to send a notice. It goes on by tt_notice_advance, and is given up after so many seconds.
+ * Without memory or descriptors nothing is sent. Any thread. */
 void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s);
 /* Moves on the notices of this process that are not sent yet; whether some are left. */
 bool tt_notice_advance(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PMIx, by the functions of its client library that answer later: each is given a reply that two own,
- * who asked and the library's thread that answers, so that either may let go first. The waiting, and how
- * long, is then ours: servers differ in which of PMIx's own bounds they heed.
+ * PMIx, by the functions of its client library that answer later: each is given a reply that two
+ * own, who asked and the library's thread that answers, so that either may let go first. The
+ * waiting, and how long, is then ours: servers differ in which of PMIx's own bounds they heed.
  */
 #include "boot/pmix.h"
 
@@ -327,15 +327,15 @@ static tutti_status open_locked(void)
     return sized;
 }
 
-/* A process that ends before all of its clients have does not end in good order, which the launcher is to notice; the child
- * of one has no session. */
+/* A process that ends before all of its clients have does not end in good order, which the launcher
+ * is to notice; the child of one has no session. */
 static void end_session(void)
 {
     if (session.users == 0 && session.pid == getpid() && !session.left) pmix.Finalize(NULL, 0);
 }
 
-/* `left` comes first: nobody may begin to ask while the library goes. Another thread that is just making a client keeps the
- * session. */
+/* `left` comes first: nobody may begin to ask while the library goes. Another thread that is just
+ * making a client keeps the session. */
 bool tt_pmix_leave(void)
 {
     pthread_mutex_lock(&session.lock);
@@ -349,7 +349,8 @@ bool tt_pmix_leave(void)
     return idle;
 }
 
-/* To the end of the process: servers take amiss who comes back (barriers and texts of those who did get lost). */
+/* To the end of the process: servers take amiss who comes back (barriers and texts of those who did
+ * get lost). */
 static tutti_status begin_locked(void)
 {
     if (session.pid) return TUTTI_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who wants the descriptors says its rank in one packet; the answer is one packet with the descriptors
- * beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) come whole, and of another length than these they are
- * refused.
+ * Who wants the descriptors says its rank in one packet; the answer is one packet with the
+ * descriptors beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) come whole, and of another length
+ * than these they are refused.
  */
 #include "boot/share.h"
 
@@ -141,7 +141,8 @@ tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_
 
 /* ---- The side that takes ---- */
 
-/* Descriptors that came are ours, also those that nobody asked for: the padding may have room for one more. */
+/* Descriptors that came are ours, also those that nobody asked for: the padding may have room for
+ * one more. */
 static bool just_so_many(struct msghdr *message, int *fds, int n)
 {
     int came[TT_SHARE_MOST + 1] = {-1, -1, -1};

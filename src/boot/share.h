@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Descriptors handed from a rank to the others of its machine, over a Unix socket that has no file: a
- * name in the abstract namespace, drawn at random. Both sides look who the other is: only this user's
- * processes get anything, or are believed.
+ * Descriptors handed from a rank to the others of its machine, over a Unix socket that has no file:
+ * a name in the abstract namespace, drawn at random. Both sides look who the other is: only this
+ * user's processes get anything, or are believed.
  */
 #ifndef TT_SHARE_H
 #define TT_SHARE_H
@@ -24,8 +24,9 @@ struct tt_share {
 /* Opens the door. Errors: SYSTEM, LIMIT. */
 tutti_status tt_share_open(struct tt_share *share);
 void tt_share_close(struct tt_share *share);
-/* Hands n descriptors to the next who comes before then, and tells which rank and process that is. Errors: BOOT (nobody
- * came). Whoever is not of this user, or says nonsense, gets nothing and is not counted. */
+/* Hands n descriptors to the next who comes before then, and tells which rank and process that is.
+ * Errors: BOOT (nobody came). Whoever is not of this user, or says nonsense, gets nothing and is
+ * not counted. */
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
                            int *rank, pid_t *pid);
 /* Fetches just so many, close-on-exec. Errors: BOOT. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A machine may have several addresses, and some of them twice: a bridge for containers has the same on
- * each. So those are tried that lie in a network of this machine and are not its own; only where there
- * are none of them, others.
+ * A machine may have several addresses, and some of them twice: a bridge for containers has the
+ * same on each. So those are tried that lie in a network of this machine and are not its own; only
+ * where there are none of them, others.
  */
 #include "boot/watch-net.h"
 
@@ -118,8 +118,8 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Probes at fifths of the time; the kernel gives up at the first that finds its bound passed, so the
- * bound lies before the fourth. Seconds are its unit: of two, the second decides. */
+/* Probes at fifths of the time; the kernel gives up at the first that finds its bound passed, so
+ * the bound lies before the fourth. Seconds are its unit: of two, the second decides. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);

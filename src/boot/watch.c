@@ -9,16 +9,17 @@
  *   ENDED       connection or process ended; a second later whoever still waits for it decides
  *   DONE        nothing more is looked at
  *
- * One whose link has broken (tt_watch_lost) is judged as soon as its connection has ended, since nothing more can come over
- * the link; if its connection stands or cannot be made, it cannot be reached any more.
+ * One whose link has broken (tt_watch_lost) is judged as soon as its connection has ended, since
+ * nothing more can come over the link; if its connection stands or cannot be made, it cannot be
+ * reached any more.
  *
- * That a connection was refused or reset may mean that the rank left in order just before; and what it sent may
- * still be under way. So an end alone is no failure: it is one if the rank is waited for when all that can come has
- * come (tt_watch was called a second after). Silence is one at once.
+ * That a connection was refused or reset may mean that the rank left in order just before; and what
+ * it sent may still be under way. So an end alone is no failure: it is one if the rank is waited
+ * for when all that can come has come (tt_watch was called a second after). Silence is one at once.
  *
- * The port of a card goes when the rank leaves the client, and its process may make the next one. So a refusal leaves
- * open whether the process has ended, which would be a failure in all clients: another port, which the process keeps until it
- * ends, decides that.
+ * The port of a card goes when the rank leaves the client, and its process may make the next one.
+ * So a refusal leaves open whether the process has ended, which would be a failure in all clients:
+ * another port, which the process keeps until it ends, decides that.
  */
 #include "boot/watch.h"
 
@@ -115,8 +116,7 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
     uint16_t port = p->doubted ? p->card.process : p->card.port;
-    p->n =
-        tt_connect_begin(port, p->card.address, p->card.addresses, f->watch->timeout_s, p->fds);
+    p->n = tt_connect_begin(port, p->card.address, p->card.addresses, f->watch->timeout_s, p->fds);
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
 }
 
@@ -222,7 +222,8 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* What a rank sent before it left in order may still be under way by another connection than the link that broke. */
+/* What a rank sent before it left in order may still be under way by another connection than the
+ * link that broke. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -230,7 +231,8 @@ static bool is_settled(const struct peer *p)
     return p->cause != TT_CAUSE_LEFT || tt_clock_ns() >= settled_ns;
 }
 
-/* One that left in order, and whose link has broken, has left: whether somebody needed it they know themselves. */
+/* One that left in order, and whose link has broken, has left: whether somebody needed it they know
+ * themselves. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
     if (!is_settled(p)) return;

@@ -17,7 +17,8 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 }
 
 /* Of the words that must be equal everywhere. Those who do it in place and those who do not, or in
- * shared memory, may run the same plan. The lower half is what is compared, and is never what zeroed memory holds. */
+ * shared memory, may run the same plan. The lower half is what is compared, and is never what
+ * zeroed memory holds. */
 static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm)
 {
     struct tt_call common = *c;

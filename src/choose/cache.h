@@ -39,7 +39,8 @@ struct tt_cache {
     bool in_order; /* operands are combined, and segments put, in rank order */
 };
 
-/* Makes a plan for this call (of a v-collective: with its counts). Errors: those of tt_choose, MEMORY. */
+/* Makes a plan for this call (of a v-collective: with its counts). Errors: those of tt_choose,
+ * MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
 /* Gives up one use. */
@@ -53,9 +54,8 @@ void tt_cache_release(struct tt_cache *cache);
 /* Of values that nobody has checked yet: wrong ones make keys that no plan is kept under. */
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
-    uint64_t flags =
-        1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 | (uint64_t)c->shared << 3 |
-        (uint64_t)(uint8_t)c->as << 16;
+    uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |
+                     (uint64_t)c->shared << 3 | (uint64_t)(uint8_t)c->as << 16;
     return (struct tt_shape_key){{flags << 32 | (uint64_t)c->coll << 40 | (uint32_t)c->root,
                                   (uint64_t)c->type << 32 | (uint32_t)c->op, (uint64_t)c->n}};
 }

@@ -77,10 +77,11 @@ static bool is_near(const struct tt_map *map)
     return map->near;
 }
 
-/* Of several nodes: in simulations, where a message between them costs ten times what it does within, and the ranks of a
- * node share a port; docs/hierarchy.md has the figures. Few nodes of few ranks: as measured on 4,2,1,1 over TCP (docs/figures.md).
- * There what counts is how often a rank waits for another, and, where cables of 1 and 10 Gbit/s join the nodes, beyond some
- * 64 KiB what goes over the busiest one. */
+/* Of several nodes: in simulations, where a message between them costs ten times what it does
+ * within, and the ranks of a node share a port; docs/hierarchy.md has the figures. Few nodes of few
+ * ranks: as measured on 4,2,1,1 over TCP (docs/figures.md). There what counts is how often a rank
+ * waits for another, and, where cables of 1 and 10 Gbit/s join the nodes, beyond some 64 KiB what
+ * goes over the busiest one. */
 enum { FEW = 4 }; /* nodes, or ranks of each */
 struct spread_row {
     const struct tt_algorithm *algorithm;
@@ -177,8 +178,8 @@ static const char *forcing(void)
     return override ? override : tt_setting("TUTTI_ALGORITHM");
 }
 
-/* The word that TUTTI_ALGORITHM has for a collective: COLLECTIVE=NAME, or a NAME for every collective that
- * has it. NULL if it has none. */
+/* The word that TUTTI_ALGORITHM has for a collective: COLLECTIVE=NAME, or a NAME for every
+ * collective that has it. NULL if it has none. */
 static const char *forced_name(enum tt_coll coll, size_t *length)
 {
     const char *text = forcing(), *name = tt_coll_name(coll);

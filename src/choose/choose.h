@@ -9,7 +9,8 @@
 #include "coll/coll.h"
 
 /* Errors: UNSUPPORTED: TUTTI_ALGORITHM forces one that does not apply (says why), or none applies;
- * ARG: TUTTI_ALGORITHM names what there is not, or a collective twice. *forced, if not NULL: whether it was forced. */
+ * ARG: TUTTI_ALGORITHM names what there is not, or a collective twice. *forced, if not NULL:
+ * whether it was forced. */
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **algorithm, bool *forced);
 /* Overrides TUTTI_ALGORITHM ("allreduce=ring,bcast=flat", or a name alone for all collectives that

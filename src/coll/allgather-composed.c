@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `composed`: the pieces of each node to its leader, the leaders' runs round their ring, all of it through the
- * leader's window.
+ * Allgather(v) `composed`: the pieces of each node to its leader, the leaders' runs round their
+ * ring, all of it through the leader's window.
  *
  *     [0 1 2 3]   [4 5]   [6]       gather flat (v: a message from each)
  *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
  *     [0 1 2 3]   [4 5]   [6]       bcast flat
  *
- * Runs lie in their places in OUT; where a node's ranks are not adjacent, and of pieces that may be anywhere in OUT, they are packed
- * in scratch, and everyone copies them out in the end.
- * Source: docs/hierarchy.md.
+ * Runs lie in their places in OUT; where a node's ranks are not adjacent, and of pieces that may be
+ * anywhere in OUT, they are packed in scratch, and everyone copies them out in the end. Source:
+ * docs/hierarchy.md.
  */
 #include "coll/composed.h"
 

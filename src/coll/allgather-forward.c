@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `forward`: every piece goes down a tree of shortest ways from its owner, from member to member of a
- * network; neighbours exchange what they got in the round before, in as many rounds as the farthest two members are
- * links apart.
+ * Allgather(v) `forward`: every piece goes down a tree of shortest ways from its owner, from member
+ * to member of a network; neighbours exchange what they got in the round before, in as many rounds
+ * as the farthest two members are links apart.
  *
  *     round 1    0 -> 1 [0]            the piece of 0 to each neighbour
  *     round 2    1 -> 6 [0] [2]        those of 0 and 2, which 1 has just got

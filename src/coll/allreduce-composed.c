@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `composed`: each node reduces to its leader, leaders exchange among themselves, each node gets the result.
+ * Allreduce `composed`: each node reduces to its leader, leaders exchange among themselves, each
+ * node gets the result.
  *
  *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
@@ -10,7 +11,8 @@
  */
 #include "coll/composed.h"
 
-/* From here on it pays to send each byte twice instead of log2(nodes) times, in twice as many messages. */
+/* From here on it pays to send each byte twice instead of log2(nodes) times, in twice as many
+ * messages. */
 enum { LONG = 16 << 10 };
 
 static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)

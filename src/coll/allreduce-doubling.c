@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `doubling`: in round k each rank exchanges all it has with the rank that differs in bit k.
+ * Allreduce `doubling`: in round k each rank exchanges all it has with the rank that differs in bit
+ * k.
  *
  *     0<>1  2<>3  4<>5  6<>7         log2 p rounds of L bytes, L bytes reduced in each
  *     0<--->2     4<--->6  ...
@@ -95,7 +96,8 @@ static void exchange(struct tt_builder *b, const struct halves *h, int i, int bi
     merge(b, mine, tmp, i < partner, bytes);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds one message for those who sit them out. */
+/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds one message for those who sit them
+ * out. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

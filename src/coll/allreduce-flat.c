@@ -6,10 +6,10 @@
  *     0  IN -> WIN ==\/==> OUT <- IN op WIN@1 op WIN@2
  *     1  IN -> WIN ==/\==> OUT <- WIN@0 op IN op WIN@2 ...
  *
- * One round, no closing barrier; p-fold work, so for small inputs, or two ranks. Up to 48 bytes travel
- * in the same cache line as the flag. What is larger than the window goes in slices through its two
- * halves: who awaits slice k + 1 of everyone knows that all have read slice k, whose half it fills next.
- * Source: docs/plan.md; the all-to-all exchange of small allreduces.
+ * One round, no closing barrier; p-fold work, so for small inputs, or two ranks. Up to 48 bytes
+ * travel in the same cache line as the flag. What is larger than the window goes in slices through
+ * its two halves: who awaits slice k + 1 of everyone knows that all have read slice k, whose half
+ * it fills next. Source: docs/plan.md; the all-to-all exchange of small allreduces.
  */
 #include "coll/coll-util.h"
 

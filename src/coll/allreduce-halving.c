@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `halving`, pipelined recursive halving and doubling: in step k partners i and i ^ 2^k each
- * keep one half of what they have, reduce it, and give the other; then the finished blocks are
+ * Allreduce `halving`, pipelined recursive halving and doubling: in step k partners i and i ^ 2^k
+ * each keep one half of what they have, reduce it, and give the other; then the finished blocks are
  * collected with the same partners in reverse order. Slices travel while those before them are
  * reduced, across steps and into the collection.
  *
@@ -10,11 +10,11 @@
  *     collect  0<>2  1<>3    [####]
  *              0<>1  2<>3    [########]
  *
- * Reduced by a rank: (p-1)/p L; sent and received: 4 (p-1)/p L (p a power of two; otherwise up to half
- * of L more reduced, and 2 L more moved, halving.h). Runs of adjacent ranks are combined, lower
- * first: any operation. With direct access a slice is reduced from where it lies in the partner's
- * buffer, and the collection is the only copy.
- * Source: CN101206588, corrected; docs/plan.md has rank 0's plan of four.
+ * Reduced by a rank: (p-1)/p L; sent and received: 4 (p-1)/p L (p a power of two; otherwise up to
+ * half of L more reduced, and 2 L more moved, halving.h). Runs of adjacent ranks are combined,
+ * lower first: any operation. With direct access a slice is reduced from where it lies in the
+ * partner's buffer, and the collection is the only copy. Source: CN101206588, corrected;
+ * docs/plan.md has rank 0's plan of four.
  */
 #include "coll/halving.h"
 

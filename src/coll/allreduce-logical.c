@@ -5,8 +5,8 @@
  *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     slice i + d goes up
  *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while slice i comes down
  *
- * So both directions of the network are busy at once, and a long vector takes about as long as a reduce.
- * Source: docs/hierarchy.md.
+ * So both directions of the network are busy at once, and a long vector takes about as long as a
+ * reduce. Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `tree`: slices stream up the links of a tree network to its root, combined on the way, and the result
- * down again. Where the adapters of the network reduce (tree:2x1023+reduce), that costs the processors
- * nothing.
+ * Allreduce `tree`: slices stream up the links of a tree network to its root, combined on the way,
+ * and the result down again. Where the adapters of the network reduce (tree:2x1023+reduce), that
+ * costs the processors nothing.
  *
  *       0             each link carries every slice once up and once down
  *      / \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `bruck`: a block that has j ranks to go goes 2^k of them in each round k in which bit k of
- * j is set; so in round k half of the blocks travel, packed into one message.
+ * Alltoall `bruck`: a block that has j ranks to go goes 2^k of them in each round k in which bit k
+ * of j is set; so in round k half of the blocks travel, packed into one message.
  *
  *     TMP[j]    the block for the rank j after me      round 0 moves j = 1 3 5 7 ...
  *                                                      round 1 moves j = 2 3 6 7 ...

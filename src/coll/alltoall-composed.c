@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `composed`: each node's blocks are gathered at its leader, leaders exchange what is for each other's nodes in one message,
- * and hand it to their nodes' ranks.
+ * Alltoall `composed`: each node's blocks are gathered at its leader, leaders exchange what is for
+ * each other's nodes in one message, and hand it to their nodes' ranks.
  *
  *     [0 1 2 3]   [4 5]       gather flat
  *      0 <=====> 4            4 * 2 blocks each way, in one message instead of 8
  *      0 -> 1 2 3  4 -> 5     a message each
  *
- * A message is ordered by receiver and then by sender: so what is for one rank is packed, and what has come for one rank from a node lies
- * together. For small blocks: each byte moves over the network once, but through the memory of two leaders.
- * Source: docs/hierarchy.md.
+ * A message is ordered by receiver and then by sender: so what is for one rank is packed, and what
+ * has come for one rank from a node lies together. For small blocks: each byte moves over the
+ * network once, but through the memory of two leaders. Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* The leader's scratch: what its node sends, by sender and by receiver (and later what each rank gets); the messages to all nodes;
- * those from all nodes. */
+/* The leader's scratch: what its node sends, by sender and by receiver (and later what each rank
+ * gets); the messages to all nodes; those from all nodes. */
 static int64_t scratch(const struct tt_team *team, int me, int which)
 {
     int64_t bytes = tt_call_bytes(team->call) * team->map->p * tt_team_size(team, me);

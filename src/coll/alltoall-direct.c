@@ -7,9 +7,8 @@
  *     IN@2  [to 0][to 1][to 2]
  *
  * One copy; two rounds: the inputs are open, all has been read. Each rank begins with the one after
- * it. For alltoallv it is called `flat`: the place of a segment is told when the input is opened, so
- * that nobody needs to know others' counts.
- * Source: single-copy exchange by cross-memory attach.
+ * it. For alltoallv it is called `flat`: the place of a segment is told when the input is opened,
+ * so that nobody needs to know others' counts. Source: single-copy exchange by cross-memory attach.
  */
 #include "coll/coll-util.h"
 

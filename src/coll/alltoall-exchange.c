@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall(v) and allgather(v) `exchange`: the one engine of total exchange, by puts: each rank goes
- * over its list of segments in a random order of its own, puts a chunk of each in every round, and
- * drops what is finished. An allgather is the exchange in which all segments are the same one.
+ * Alltoall(v) and allgather(v) `exchange`: the one engine of total exchange, by puts: each rank
+ * goes over its list of segments in a random order of its own, puts a chunk of each in every round,
+ * and drops what is finished. An allgather is the exchange in which all segments are the same one.
  *
  *     0:  [to 1]....  [to 2]...........       round 1: a chunk of each, in random order
  *             [to 1]    [to 2]                round 2 ...

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `flat`: everyone copies the blocks for the others into its window, everyone copies its own
- * out of all windows.
+ * Alltoall `flat`: everyone copies the blocks for the others into its window, everyone copies its
+ * own out of all windows.
  *
  *     WIN@0        [to 1][to 2]
  *     WIN@1  [to 0]      [to 2]  ==> OUT@1 [from 0][from 1][from 2]
  *     WIN@2  [to 0][to 1]
  *
- * One round where p - 1 blocks fit the window. Else a turn takes the same part of each block, and the
- * turns alternate between the halves of WIN, as in allgather `flat`.
- * Source: the shared buffer of shared-memory collectives.
+ * One round where p - 1 blocks fit the window. Else a turn takes the same part of each block, and
+ * the turns alternate between the halves of WIN, as in allgather `flat`. Source: the shared buffer
+ * of shared-memory collectives.
  */
 #include "coll/coll-util.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `forward`: every block goes from member to member of a network, by a shortest way; neighbours exchange
- * bundles of blocks with neighbours, in as many rounds as the farthest two members are links apart.
+ * Alltoall `forward`: every block goes from member to member of a network, by a shortest way;
+ * neighbours exchange bundles of blocks with neighbours, in as many rounds as the farthest two
+ * members are links apart.
  *
  *     mesh:4, of rank 1       round 1    1 -> 2 [for 2] [for 3]            1 -> 0 [for 0]
  *                             round 2    1 -> 2 [0's for 2] [0's for 3]    1 -> 0 [2's for 0]
  *                             round 3                                      1 -> 0 [3's for 0]
  *
- * What passes a node is forwarded by its rank, so nothing passes nodes that are no members, whatever is missing. A
- * block is sent as often as its way has links: that costs more bytes than `pairwise`, in fewer and larger messages, of
- * which none shares a link with another.
- * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
+ * What passes a node is forwarded by its rank, so nothing passes nodes that are no members,
+ * whatever is missing. A block is sent as often as its way has links: that costs more bytes than
+ * `pairwise`, in fewer and larger messages, of which none shares a link with another. Source:
+ * CN101114273, "torus discontinuities"; trees by breadth-first search.
  */
 #include "coll/forward.h"
 

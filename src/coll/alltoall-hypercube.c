@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `hypercube`: in step k each rank exchanges with the one that differs from it in bit k all that goes to
- * that one's side: half of what it holds.
+ * Alltoall `hypercube`: in step k each rank exchanges with the one that differs from it in bit k
+ * all that goes to that one's side: half of what it holds.
  *
- *     p = 4    step 0:  0 <=[1 3]=> 1     2 <=[1 3]=> 3      from 0 to 1: the blocks for 1 and 3
- *              step 1:  0 <=[2 2]=> 2     1 <=[3 3]=> 3      from 0 to 2: its own and 1's block for 2
+ *     p = 4    step 0:  0 <=[1 3]=> 1     2 <=[1 3]=> 3     from 0 to 1: the blocks for 1 and 3
+ *              step 1:  0 <=[2 2]=> 2     1 <=[3 3]=> 3     from 0 to 2: 0's and 1's block for 2
  *
  * log2(p) steps of p / 2 blocks: for small blocks, since each travels half of log2(p) times.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.

@@ -6,10 +6,11 @@
  *     then along the columns: what has come from a row                   [d e f]      [b e h]
  *                                                                        [g h i]      [c f i]
  *
- * The grid is the machine's, of any number of dimensions and any extents, closed to a torus or not (on a
- * mesh the last place's message to the first takes the links backwards, which nobody else uses); else the ranks are cut
- * into rows as long as columns as can be. On a square 2 (sqrt(p) - 1) steps, near to what no method can beat.
- * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
+ * The grid is the machine's, of any number of dimensions and any extents, closed to a torus or not
+ * (on a mesh the last place's message to the first takes the links backwards, which nobody else
+ * uses); else the ranks are cut into rows as long as columns as can be. On a square 2 (sqrt(p) - 1)
+ * steps, near to what no method can beat. Source: Grama et al., Introduction to Parallel Computing,
+ * section 4.5.
  */
 #include "coll/grid.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoall(v) `pairwise`: in round j each rank exchanges one block with one other: the rank that
- * differs by j in its bits (p a power of two), else it sends to the one j after it and receives from
- * the one j before it.
+ * differs by j in its bits (p a power of two), else it sends to the one j after it and receives
+ * from the one j before it.
  *
  *     j = 1:  0<>1  2<>3       j = 2:  0<>2  1<>3       j = 3:  0<>3  1<>2
  *

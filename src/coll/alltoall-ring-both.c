@@ -6,11 +6,13 @@
  *     p = 4    ~2  -1   0  +1  ~2        the farthest block goes half each way
  *
  * (p - 1) / 2 steps, or p / 2, each of two messages; where both can go at once, in half the time.
- * Source: Grama et al., Introduction to Parallel Computing, section 4.5, both directions of the ring used.
+ * Source: Grama et al., Introduction to Parallel Computing, section 4.5, both directions of the
+ * ring used.
  */
 #include "coll/line.h"
 
-/* How far each way goes, and of the farthest block how many bytes: all of it, or of p even a half. */
+/* How far each way goes, and of the farthest block how many bytes: all of it, or of p even a
+ * half. */
 struct reach {
     int n;
     int64_t up, down;

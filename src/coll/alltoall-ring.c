@@ -2,9 +2,9 @@
  *
  * Alltoall `ring`: everything that is not mine goes to the next rank, which keeps its part of it.
  *
- *     step 1    0 =[1][2][3]=> 1 =[2][3][0]=> 2 =[3][0][1]=> 3 =[0][1][2]=> 0      to whom the blocks go
+ *     step 1    0 =[1][2][3]=> 1 =[2][3][0]=> 2 =[3][0][1]=> 3 =[0][1][2]=> 0    whose blocks
  *     step 2    0 =[1][2]=> 1 ...
- *     step 3    0 =[1]=> 1 ...                              whoever gets a message keeps its first block
+ *     step 3    0 =[1]=> 1 ...                              the receiver keeps the first block
  *
  * p - 1 steps between neighbours; on a ring of one direction nothing can be faster.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `composed`: the ranks of each node, then the leaders of all nodes, then those of each node again.
+ * Barrier `composed`: the ranks of each node, then the leaders of all nodes, then those of each
+ * node again.
  *
  *     [0 1 2 3]   [4 5]   [6]       flat: everyone has come to their leader
  *      0 <------> 4 <---> 6         dissemination among leaders

@@ -25,7 +25,8 @@ static struct tt_count count_rank(const struct tt_call *call, const struct tt_ma
     return tt_tree_bcast_count(call, map, me, call->root, tt_tree_binomial, tt_call_bytes(call));
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; of q slices each takes all rounds of the root, which is never idle. */
+/* Thakur, Rabenseifner, Gropp 2005; of q slices each takes all rounds of the root, which is never
+ * idle. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `composed`: the leaders of the nodes, of which the root is one, then each node through its leader's window.
+ * Broadcast `composed`: the leaders of the nodes, of which the root is one, then each node through
+ * its leader's window.
  *
  *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6; long messages scatter-allgather
  *     [0 1 2 3]   [4 5]   [6]       flat
@@ -9,7 +10,8 @@
  */
 #include "coll/composed.h"
 
-/* From LONG on it pays to send each byte about twice instead of log2(nodes) times, in more messages. */
+/* From LONG on it pays to send each byte about twice instead of log2(nodes) times, in more
+ * messages. */
 enum { SLICE = 64 << 10, LONG = 16 << 10 };
 
 static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)

@@ -5,9 +5,9 @@
  *     root   OUT -> WIN ====> OUT of 1
  *                       ====> OUT of 2 ...
  *
- * One round and two copies; nobody answers the root. A message larger than the window goes in slices
- * through its two halves, each refilled when everyone has told that it was read.
- * Source: the shared buffer of shared-memory broadcasts.
+ * One round and two copies; nobody answers the root. A message larger than the window goes in
+ * slices through its two halves, each refilled when everyone has told that it was read. Source: the
+ * shared buffer of shared-memory broadcasts.
  */
 #include "coll/coll-util.h"
 

@@ -2,13 +2,12 @@
  *
  * Broadcast `logical`: slices stream down the logical tree of unequal nodes.
  *
- *     [ 0 -> 1 2 3 ]      through the window of 0; then 1 2 3 send to local roots 4 6 7 side by side,
- *            v v v        whose windows the others of their nodes read
+ *     [ 0 -> 1 2 3 ]      through the window of 0; then 1 2 3 send to the local roots 4 6 7 side by
+ *            v v v        side, whose windows the others of their nodes read
  *        [4 5][6][7]
  *
- * The root's node sends nothing but what its ranks send to their children; a root on a smaller node sends to the global
- * root, and its node gets it from nobody else.
- * Source: docs/hierarchy.md.
+ * The root's node sends nothing but what its ranks send to their children; a root on a smaller node
+ * sends to the global root, and its node gets it from nobody else. Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"
 

@@ -98,7 +98,8 @@ static void gather(struct tt_builder *b, const struct tt_call *call, const struc
     tt_end(b);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; p a power of two, equal blocks: the ring begins everywhere at once. */
+/* Thakur, Rabenseifner, Gropp 2005; p a power of two, equal blocks: the ring begins everywhere at
+ * once. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `tree`: slices stream along the links of a tree network, hung up at the root; each message takes
- * one link, and no two want the same.
+ * Broadcast `tree`: slices stream along the links of a tree network, hung up at the root; each
+ * message takes one link, and no two want the same.
  *
  *          1                  tree:2x6, from 1
  *        / | \

@@ -17,8 +17,8 @@ extern const char tt_needs_node[], tt_needs_direct[], tt_needs_window[], tt_need
     tt_needs_fewer[];
 /* NULL where every rank can read every other's WIN, and at least `bytes` of it. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
-/* For rows. NULL: always; where WIN holds the message, or an element in either half; where every rank can read and write
- * every other's opened buffers. */
+/* For rows. NULL: always; where WIN holds the message, or an element in either half; where every
+ * rank can read and write every other's opened buffers. */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
@@ -67,7 +67,8 @@ void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer,
 void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                    struct tt_range from);
 
-/* Pieces of different lengths that end in the same turn: s cuts the longest, shorter ones begin later. */
+/* Pieces of different lengths that end in the same turn: s cuts the longest, shorter ones begin
+ * later. */
 int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes);
 /* This turn's slice of such a piece. */
 struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
@@ -79,7 +80,8 @@ void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
 
-/* IN through the halves of WIN to the root, who says in the end of a turn that it has read its slice. */
+/* IN through the halves of WIN to the root, who says in the end of a turn that it has read its
+ * slice. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
 
 /* ---- All ranks ---- */

@@ -2,8 +2,8 @@
  *
  * The algorithms: one file each, one word each in TT_ALGORITHMS.
  *
- * Every function is pure: what it gives depends on its arguments alone, and the row is the same on all
- * ranks, so that ranks that ask alike decide alike.
+ * Every function is pure: what it gives depends on its arguments alone, and the row is the same on
+ * all ranks, so that ranks that ask alike decide alike.
  */
 #ifndef TT_COLL_H
 #define TT_COLL_H
@@ -12,9 +12,10 @@
 #include "plan/plan.h"
 #include "topo/map.h"
 
-/* What formulas of times are in, in picoseconds: t_s of a message; t_w, t_r and gamma of a byte that is moved, rearranged,
- * reduced; t_w' of one that is moved at a rank that sends and receives at once (t_w if that is no slower). A rank sends one
- * message and receives one at a time, or any number. */
+/* What formulas of times are in, in picoseconds: t_s of a message; t_w, t_r and gamma of a byte
+ * that is moved, rearranged, reduced; t_w' of one that is moved at a rank that sends and receives
+ * at once (t_w if that is no slower). A rank sends one message and receives one at a time, or any
+ * number. */
 struct tt_costs {
     int64_t ts, tw, tw_both, tr, gamma;
     bool all_ports;
@@ -35,13 +36,13 @@ struct tt_algorithm {
     /* The most any rank does, field by field, as formulas for p > 1 and n > 0; compared with the
      * counted plans by the tests. NULL: the most of what `count_rank` says. */
     struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
-    /* What rank `me` does, likewise. NULL where nobody needs it: plans of several parts (composed.h) are made of
-     * algorithms that tell. */
+    /* What rank `me` does, likewise. NULL where nobody needs it: plans of several parts
+     * (composed.h) are made of algorithms that tell. */
     struct tt_count (*count_rank)(const struct tt_call *call, const struct tt_map *map, int me);
     void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase);
-    /* The source's formula, as the plan keeps it exactly, p > 1 and n > 0; -1: not for this case. NULL where there is
-     * none. */
+    /* The source's formula, as the plan keeps it exactly, p > 1 and n > 0; -1: not for this case.
+     * NULL where there is none. */
     int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
                     const struct tt_costs *costs);
     /* How many phases there are, each built alone; NULL: 1. */
@@ -50,8 +51,8 @@ struct tt_algorithm {
     const struct tt_composition *composition;
 };
 
-/* All there are. New ones go to the end: where nothing else decides, the first that applies is taken, and the
- * mutants of docs/proof.md are numbered in this order. */
+/* All there are. New ones go to the end: where nothing else decides, the first that applies is
+ * taken, and the mutants of docs/proof.md are numbered in this order. */
 #define TT_ALGORITHMS(X)                                                                           \
     X(barrier_flat)                                                                                \
     X(barrier_dissemination)                                                                       \

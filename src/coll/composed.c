@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cutting the team of a call into nodes, and the parts of a stage; building and counting the stages one after the other, and
- * of long vectors those of each slice in a lane.
+ * Cutting the team of a call into nodes, and the parts of a stage; building and counting the stages
+ * one after the other, and of long vectors those of each slice in a lane.
  */
 #include "coll/composed.h"
 
@@ -85,7 +85,8 @@ void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
-/* Enough ranks, and bytes, that each should reduce a part, at the price of a second round and of copies. */
+/* Enough ranks, and bytes, that each should reduce a part, at the price of a second round and of
+ * copies. */
 enum { WIDE = 4, LONG = 32 << 10 };
 
 bool tt_stage_is_wide(const struct tt_team *team, int me, int64_t bytes)
@@ -135,8 +136,9 @@ struct slice {
     int64_t off, win; /* of it in IN and OUT; of its windows in WIN */
 };
 
-/* At most so many: with eight it gains 1 % more where it gains at all, at the price of windows half as large. The shortest that
- * it pays for, if the call does not say; and the least share of a window. */
+/* At most so many: with eight it gains 1 % more where it gains at all, at the price of windows half
+ * as large. The shortest that it pays for, if the call does not say; and the least share of a
+ * window. */
 enum { SLICES = 4, SLICE = 64 << 10, WINDOW = 4 << 10 };
 _Static_assert((int)SLICES <= (int)TT_LANES, "each has a lane");
 

@@ -2,18 +2,18 @@
  *
  * Plans made of plans of parts: hierarchy, written once.
  *
- * A collective over several nodes is a few stages, each the collective of a part of the team (the ranks of a node, or one
- * rank of each node, its leader) by an ordinary algorithm, whose steps go into the same plan with ranks and buffers
- * translated (tt_subteam_begin):
+ * A collective over several nodes is a few stages, each the collective of a part of the team (the
+ * ranks of a node, or one rank of each node, its leader) by an ordinary algorithm, whose steps go
+ * into the same plan with ranks and buffers translated (tt_subteam_begin):
  *
  *     allreduce     reduce on each node to its leader, allreduce among leaders, bcast on each node
  *
- * Where a row allows it, a long vector is cut into slices, and each slice's stages are in a lane, with a share of the windows
- * and TMP of its own. Lanes have nothing to do with each other, so while one slice is between the nodes another is on
- * them.
+ * Where a row allows it, a long vector is cut into slices, and each slice's stages are in a lane,
+ * with a share of the windows and TMP of its own. Lanes have nothing to do with each other, so
+ * while one slice is between the nodes another is on them.
  *
- * A row says which stages there are, in a function of (team, rank, which); building, counting, and that each stage has phases
- * of its own are the same for all and are here.
+ * A row says which stages there are, in a function of (team, rank, which); building, counting, and
+ * that each stage has phases of its own are the same for all and are here.
  */
 #ifndef TT_COLL_COMPOSED_H
 #define TT_COLL_COMPOSED_H
@@ -61,10 +61,11 @@ void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const s
 
 /* ---- For the rows ---- */
 
-/* `me` has a part: its node, whose windows the first of two stages has one half of and the last the other. The call is the
- * team's, with the leader for its root. */
+/* `me` has a part: its node, whose windows the first of two stages has one half of and the last the
+ * other. The call is the team's, with the leader for its root. */
 void tt_stage_node(const struct tt_team *team, int me, bool last, struct tt_stage *stage);
-/* The same, to sum up `bytes` of the node's inputs into its leader's OUT; where it is_wide, into everyone's. */
+/* The same, to sum up `bytes` of the node's inputs into its leader's OUT; where it is_wide, into
+ * everyone's. */
 void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_stage *stage);
 bool tt_stage_is_wide(const struct tt_team *team, int me, int64_t bytes);
 /* Leaders have a part, all of them; nobody else. */

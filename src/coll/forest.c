@@ -81,7 +81,8 @@ static void join(const struct tt_forest *f, struct tree *t)
     }
 }
 
-/* In preorder, children by their distance in the list; `next` is where a rank's next child comes. */
+/* In preorder, children by their distance in the list; `next` is where a rank's next child
+ * comes. */
 static void number(struct tree *t, uint16_t *next)
 {
     for (int i = 0; i < t->n; i++) {

@@ -7,12 +7,12 @@
  *                              5 6 7                         | -- 3 -- 4
  *                                                            | -- 5 -- 7
  *
- * Where a rank can be reached over several neighbours, as 4 by 2 and 3, a hash of where it lies as seen from the source
- * says over which: so the trees of a whole torus are the same one moved, and the links of a direction have equal
- * shares; and with holes it stays near to that.
+ * Where a rank can be reached over several neighbours, as 4 by 2 and 3, a hash of where it lies as
+ * seen from the source says over which: so the trees of a whole torus are the same one moved, and
+ * the links of a direction have equal shares; and with holes it stays near to that.
  *
- * Trees depend on the network alone, so all ranks find the same. In each the ranks are numbered in preorder: what is
- * behind a link is one run of them.
+ * Trees depend on the network alone, so all ranks find the same. In each the ranks are numbered in
+ * preorder: what is behind a link is one run of them.
  */
 #ifndef TT_COLL_FOREST_H
 #define TT_COLL_FOREST_H
@@ -21,8 +21,9 @@
 
 enum { TT_FOREST_RANKS = 1 << 10 }; /* what is kept grows with the square */
 
-/* Invariants, for each tree s and rank v: order[s * p + at[s * p + v]] == v; order[s * p] == s; those in the tree below v
- * are the size[s * p + v] ranks from v on in this order; parent[s * p + s] == s, depth[s * p + s] == 0. */
+/* Invariants, for each tree s and rank v: order[s * p + at[s * p + v]] == v; order[s * p] == s;
+ * those in the tree below v are the size[s * p + v] ranks from v on in this order; parent[s * p +
+ * s] == s, depth[s * p + s] == 0. */
 struct tt_neighbour {
     int rank, port;
 };

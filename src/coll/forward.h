@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Exchanges in which members of a network talk to their neighbours alone, in rounds: what a source sends goes down its
- * tree (forest.h), in round t over the links at depth t of all trees. A round's pieces for a neighbour are one
- * message, in the order of their sources, so both ends know what is in it.
+ * Exchanges in which members of a network talk to their neighbours alone, in rounds: what a source
+ * sends goes down its tree (forest.h), in round t over the links at depth t of all trees. A round's
+ * pieces for a neighbour are one message, in the order of their sources, so both ends know what is
+ * in it.
  *
  *     round 1    my own         ->  each neighbour
  *     round 2    what came      ->  those behind me in the tree of its source
  *
- * Sends are started before anything is waited for: neighbours that wait for each other have both sent.
+ * Sends are started before anything is waited for: neighbours that wait for each other have both
+ * sent.
  */
 #ifndef TT_COLL_FORWARD_H
 #define TT_COLL_FORWARD_H
@@ -28,8 +30,8 @@ struct tt_forward {
     struct tt_forest forest;
     int me, links;
     struct tt_forward_link *link; /* to each neighbour */
-    int64_t *
-        place; /* of each source: where in TMP lies what came of it, for this rank and those behind */
+    /* Of each source: where in TMP lies what came of it, for this rank and those behind. */
+    int64_t *place;
     struct tt_growing copy;
     struct tt_range in[2], out; /* TMP for what comes in two rounds, and goes in one */
     struct tt_range packed;     /* where the next bytes of a message go */

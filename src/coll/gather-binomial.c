@@ -7,11 +7,10 @@
  *     2>0       6>4
  *     4>0
  *
- * With radix k, what is above are several lines at once: one takes from k - 1.
- * log2 p messages into the root, each a run of pieces as it lies in the result. A rank with nothing but
- * its own sends it from where it is; the others collect in scratch. p no power of two: the pairs of
- * halving.h begin by putting their two pieces together.
- * Source: the collection phase of CN101206588, corrected.
+ * With radix k, what is above are several lines at once: one takes from k - 1. log2 p messages into
+ * the root, each a run of pieces as it lies in the result. A rank with nothing but its own sends it
+ * from where it is; the others collect in scratch. p no power of two: the pairs of halving.h begin
+ * by putting their two pieces together. Source: the collection phase of CN101206588, corrected.
  */
 #include "coll/halving.h"
 
@@ -68,8 +67,8 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
     return at;
 }
 
-/* p a power of two: in round t 2^t pieces come to the root, in s slices if they have as many elements. Those who pass
- * pieces on copy their own meanwhile. */
+/* p a power of two: in round t 2^t pieces come to the root, in s slices if they have as many
+ * elements. Those who pass pieces on copy their own meanwhile. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather `composed`: each node through windows to its leader, which sends all of it in one message to the root.
+ * Gather `composed`: each node through windows to its leader, which sends all of it in one message
+ * to the root.
  *
  *     [0 1 2 3]   [4 5]   [6]       flat
  *      4 ==> 0 <- 6                 a message for each other node

@@ -22,7 +22,8 @@ struct tt_grid tt_grid_cube(int p)
     return grid;
 }
 
-/* Blocks are in the order of the ranks they go to, or, in the dimensions that are done, come from. */
+/* Blocks are in the order of the ranks they go to, or, in the dimensions that are done, come
+ * from. */
 void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, int64_t m)
 {
     int stride = 1, p = 1;

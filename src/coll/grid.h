@@ -17,8 +17,8 @@ struct tt_grid tt_grid(const struct tt_map *map);
 /* 2 * 2 * ...; p is a power of two. */
 struct tt_grid tt_grid_cube(int p);
 
-/* Total exchange along one dimension after the other: afterwards what a rank holds comes from all those that differ from
- * it in the dimensions so far, and goes to all that differ in the others. */
+/* Total exchange along one dimension after the other: afterwards what a rank holds comes from all
+ * those that differ from it in the dimensions so far, and goes to all that differ in the others. */
 void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, int64_t m);
 struct tt_count tt_grid_count(const struct tt_grid *grid, int p, int64_t m);
 /* For each extent e: (e - 1) (t_s + t_w m p / 2); and what is rearranged. */

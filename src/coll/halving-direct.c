@@ -63,8 +63,8 @@ static void begin(struct tt_builder *b, const struct tt_halving *h)
         if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
 }
 
-/* Reduces the g-th part that is given in step k+1, and posts it. What comes in step k comes in the order
- * of that step's list, of which a slice is cut into as many as that list has parts. */
+/* Reduces the g-th part that is given in step k+1, and posts it. What comes in step k comes in the
+ * order of that step's list, of which a slice is cut into as many as that list has parts. */
 static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -130,7 +130,8 @@ static void add(struct set *set, int me, int rank)
     if (rank >= 0 && rank != me && !has(set, rank)) set->rank[set->n++] = rank;
 }
 
-/* What touched() says, of the g-th partner of step k. The collection of a reduce touches the root's only. */
+/* What touched() says, of the g-th partner of step k. The collection of a reduce touches the root's
+ * only. */
 static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
                        struct set *others)
 {
@@ -155,7 +156,8 @@ static void touched(const struct tt_halving *h, struct set *mine, struct set *ot
     }
 }
 
-/* The rep of place i, if it put into my output (I am the root) and was not awaited with the others. */
+/* The rep of place i, if it put into my output (I am the root) and was not awaited with the
+ * others. */
 static int late(const struct tt_halving *h, const struct set *others, int i)
 {
     int rep = tt_halving_rep(h, i);

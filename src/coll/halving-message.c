@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The distribution of recursive halving by messages: in each turn a slice goes out to each partner, one
- * comes in from each, and those before them are reduced meanwhile, across steps and into the collection.
+ * The distribution of recursive halving by messages: in each turn a slice goes out to each partner,
+ * one comes in from each, and those before them are reduced meanwhile, across steps and into the
+ * collection.
  */
 #include "coll/halving.h"
 
@@ -127,8 +128,8 @@ struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, stru
     return (struct tt_flow){.b = b, .h = h, .from = at, .to = at};
 }
 
-/* Step k of the distribution, or the pair's. The rep that has a mate gives of its own half only, the
- * mate of the other. */
+/* Step k of the distribution, or the pair's. The rep that has a mate gives of its own half only,
+ * the mate of the other. */
 static struct tt_swap swap_of(const struct tt_halving *h, int k)
 {
     struct tt_swap swap = {.step = k};

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long recursive halving by messages takes where all ranks do alike: p a power of two, radix 2, slices that are
- * equal.
+ * How long recursive halving by messages takes where all ranks do alike: p a power of two, radix 2,
+ * slices that are equal.
  *
- *     L / 4      [send]  [send]                    [send]  [send]    s slices a step; what came in a turn
- *                        [reduce][reduce]                            is reduced in the next
+ *     L / 4      [send]  [send]                    [send]  [send]    s slices a step; what came
+ *                        [reduce][reduce]                            in one is reduced in the next
  *     L / 8                      [send]  [send]
  *                                        [reduce][reduce]
  *
- * A turn takes as long as its message or its reduction, whichever is longer; the first of a step has its own
- * message and the last reduction of the step before, which is of twice as much. So without start-ups (t_s = 0), and with
- * l_0 and l_last slices of the first and last step, the times of CN101206588 are met but for a slice:
+ * A turn takes as long as its message or its reduction, whichever is longer; the first of a step
+ * has its own message and the last reduction of the step before, which is of twice as much. So
+ * without start-ups (t_s = 0), and with l_0 and l_last slices of the first and last step, the times
+ * of CN101206588 are met but for a slice:
  *
- *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + min(t_w', max(0, 2 gamma - t_w')) (l_0 - l_last)
- *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + the same + max(0, min(gamma, t_w') - t_w) l_last
+ *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + min(t_w', max(0, 2 gamma - t_w')) (l_0 -
+ *                 l_last)
+ *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + the same + max(0, min(gamma, t_w') - t_w)
+ *                                                     l_last
  */
 #include "coll/halving.h"
 

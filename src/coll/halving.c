@@ -108,8 +108,8 @@ int tt_halving_partners(const struct tt_halving *h, int k)
     return (1 << (depth(h, k) - halvings(h, k))) - 1;
 }
 
-/* What leaves with the first halving of the step is given first: g's bits from the high to the low are
- * those in which the places are the same, from the low to the high. */
+/* What leaves with the first halving of the step is given first: g's bits from the high to the low
+ * are those in which the places are the same, from the low to the high. */
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
 {
     int from = halvings(h, k), n = depth(h, k) - from;

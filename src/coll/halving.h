@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recursive halving: who is whose partner, which part of the vector is kept, and in what order its
- * slices go. Shared by reduce, allreduce and reduce_scatter(_block) `halving` and gather `binomial`.
+ * slices go. Shared by reduce, allreduce and reduce_scatter(_block) `halving` and gather
+ * `binomial`.
  *
  * The vector is q blocks, q the greatest power of two <= p. Place i (0..q-1) exchanges with i ^ 2^k
  * in step k, keeps half of what it has, and gives the other half; after log2 q steps it has one
- * block. p > q: of the first 2(p-q) ranks, each pair shares a place. Each of the two reduces one half
- * of both inputs; the one whose half has what the place keeps in step 0 goes on as the place's
+ * block. p > q: of the first 2(p-q) ranks, each pair shares a place. Each of the two reduces one
+ * half of both inputs; the one whose half has what the place keeps in step 0 goes on as the place's
  * `rep`, and what the place gives of the other half comes from the `other`. So nothing is moved to
  * merge them.
  *
  *     p = 6:   ranks  0 1   2 3   4   5        reps 0, 3, 4, 5
  *              places  0     1    2   3        others 1, 2
  *
- * Place i ends with block bitreverse(i). Where each rank has a block of its own (reduce_scatter, gather)
- * a place's block is what its ranks have, as unequal as it may be; and where operands need not stay in
- * rank order, or there are none, places are numbered in reverse bit order, so that each keeps its own.
+ * Place i ends with block bitreverse(i). Where each rank has a block of its own (reduce_scatter,
+ * gather) a place's block is what its ranks have, as unequal as it may be; and where operands need
+ * not stay in rank order, or there are none, places are numbered in reverse bit order, so that each
+ * keeps its own.
  *
- * With radix 2^w, one step does w such halvings at once: i keeps 2^-w of what it has, and gives a part
- * to each of the 2^w - 1 places that differ from it in those w bits, in any of them. The last step has
- * what is left of the log2 q bits. Who has which block does not depend on the radix.
+ * With radix 2^w, one step does w such halvings at once: i keeps 2^-w of what it has, and gives a
+ * part to each of the 2^w - 1 places that differ from it in those w bits, in any of them. The last
+ * step has what is left of the log2 q bits. Who has which block does not depend on the radix.
  *
  *     q = 8, radix 4:   step 0   0<>1<>2<>3  4<>5<>6<>7    each keeps 2 of 8 blocks
  *                       step 1   0<>4  1<>5  2<>6  3<>7               1
  *
- * Each part goes in `s` slices, in such an order that what is given in the next step comes first, and
- * within that what is given in the step after it (order 'list' below): then slices travel, are
+ * Each part goes in `s` slices, in such an order that what is given in the next step comes first,
+ * and within that what is given in the step after it (order 'list' below): then slices travel, are
  * reduced, and can be passed on while those after them still travel. All ranks cut alike:
  *
- *     values of flags:  1 my input is there;  2 + round s + slice: a round for each part that is given
+ *     values of flags:  1 my input is there;  2 + round s + slice: a round for each part that is
+ *                       given
  *                       in each step, then one for each step of the collection;  the end of both.
  */
 #ifndef TT_COLL_HALVING_H
@@ -61,18 +64,20 @@ int tt_halving_other(const struct tt_halving *h, int i);   /* -1 if there is non
 bool tt_halving_paired(const struct tt_halving *h, int i); /* whether there is one */
 /* Of own blocks: the place that ends with that of place i, which ends with its. */
 int tt_halving_holder(const struct tt_halving *h, int i);
-/* Of the block that this rank's place ends with, the rank that gets part `side`, 0 or 1 (-1: none). */
+/* Of the block that this rank's place ends with, the rank that gets part `side`, 0 or 1 (-1:
+ * none). */
 int tt_halving_taker(const struct tt_halving *h, int side);
 /* The block of a rank, and its n slices. */
 struct tt_span tt_halving_block(const struct tt_halving *h, int rank);
 void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt_span *list);
 /* Who supplies what place i gives place `to` in step k. */
 int tt_halving_giver(const struct tt_halving *h, int i, int to, int k);
-/* What is reduced: in a step, or before step 0 by the two ranks of a place. Nothing in the collection. */
+/* What is reduced: in a step, or before step 0 by the two ranks of a place. Nothing in the
+ * collection. */
 enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 
-/* The partners of a place in step k: how many, and which one gets the g-th part that it gives. To that
- * one, it is the g-th too. */
+/* The partners of a place in step k: how many, and which one gets the g-th part that it gives. To
+ * that one, it is the g-th too. */
 int tt_halving_partners(const struct tt_halving *h, int k);
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g);
 
@@ -89,8 +94,8 @@ void tt_halving_cut(const struct tt_halving *h, struct tt_run run, int n, struct
 /* What place i has before round t of the collection, in the order in which it got it. */
 void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_span *list);
 
-/* The value that says: the g-th part given in step k is there up to this slice; what I collected before
- * round t is (t = m: all). */
+/* The value that says: the g-th part given in step k is there up to this slice; what I collected
+ * before round t is (t = m: all). */
 uint32_t tt_halving_given(const struct tt_halving *h, int k, int g, int slice);
 uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice);
 
@@ -100,8 +105,8 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
 bool tt_halving_is_home(const struct tt_halving *h);
 /* Takes that TMP, before any other scratch. */
 void tt_halving_room(struct tt_builder *b, const struct tt_halving *h);
-/* acc <- mine op those of all partners, of step k or of the pair, in order of ranks. `theirs`, in the
- * order of the partners, may be NULL: where they are. */
+/* acc <- mine op those of all partners, of step k or of the pair, in order of ranks. `theirs`, in
+ * the order of the partners, may be NULL: where they are. */
 void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, struct tt_span span,
                        const struct tt_range *theirs);
 
@@ -119,8 +124,8 @@ void tt_halving_close(struct tt_builder *b, const struct tt_halving *h);
 
 /* ---- By messages (halving-message.c) ---- */
 
-/* One turn with all partners at once: to each a slice, from each a slice; both may be missing (rank -1,
- * or no bytes). */
+/* One turn with all partners at once: to each a slice, from each a slice; both may be missing (rank
+ * -1, or no bytes). */
 struct tt_turn {
     int step; /* where what comes in is reduced; STRAIGHT: it goes to its place as it is */
     int n;
@@ -130,8 +135,9 @@ struct tt_turn {
     } peer[TT_HALVING_RADIX];
 };
 
-/* Turns for all slices of a step: to and from each partner, what this place has after the step, or in
- * the collection had before the round: of the distribution in its order, of the collection ascending. */
+/* Turns for all slices of a step: to and from each partner, what this place has after the step, or
+ * in the collection had before the round: of the distribution in its order, of the collection
+ * ascending. */
 struct tt_swap {
     int step;
     bool collects;
@@ -158,23 +164,23 @@ struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, stru
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h);
 /* Waits for the turn under way, starts the next, and reduces what has come in meanwhile. */
 void tt_flow_turn(struct tt_flow *flow, const struct tt_turn *next);
-/* A turn for each of h->s slices: of `out` straight to one rank, of `in` from another, or nothing where
- * it is -1. */
+/* A turn for each of h->s slices: of `out` straight to one rank, of `in` from another, or nothing
+ * where it is -1. */
 void tt_flow_exchange(struct tt_flow *flow, int to, const struct tt_span *out, int from,
                       const struct tt_span *in);
 void tt_flow_swap(struct tt_flow *flow, const struct tt_swap *swap);
 void tt_flow_end(struct tt_flow *flow);
 
 enum { TT_HALVING_SWAPS = 34 };
-/* What this rank does in the gather of all places' blocks to the root, along a tree in which one takes
- * from k - 1 at once (radix k), and in which one rank of each place takes part, at the root's the root;
- * in order, and how many. */
+/* What this rank does in the gather of all places' blocks to the root, along a tree in which one
+ * takes from k - 1 at once (radix k), and in which one rank of each place takes part, at the root's
+ * the root; in order, and how many. */
 int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap);
 
 /* ---- Costs ---- */
 
-/* By messages: of the distribution, and of so many rounds of the collection at tw a byte; -1 where not all ranks do
- * alike. Formulas in picoseconds. */
+/* By messages: of the distribution, and of so many rounds of the collection at tw a byte; -1 where
+ * not all ranks do alike. Formulas in picoseconds. */
 int64_t tt_halving_time_ps(const struct tt_halving *h, const struct tt_costs *c, int rounds,
                            int64_t tw);
 

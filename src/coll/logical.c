@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Flags. Turn i of a lane raises it to i + 1. Up, a rank tells its local root that slice i is in its window, and the local
- * root tells its node that it has read it: so a half of a window is filled again only after the slice two before was
- * read. Down it is the other way round. Of an allreduce a local root also tells itself, in lane 1, that its own
- * slice i is read (at the top: that the sum is there), before which nothing may come into OUT, which may be IN; on the
- * node's others that is known from the result having come at all.
+ * Flags. Turn i of a lane raises it to i + 1. Up, a rank tells its local root that slice i is in
+ * its window, and the local root tells its node that it has read it: so a half of a window is
+ * filled again only after the slice two before was read. Down it is the other way round. Of an
+ * allreduce a local root also tells itself, in lane 1, that its own slice i is read (at the top:
+ * that the sum is there), before which nothing may come into OUT, which may be IN; on the node's
+ * others that is known from the result having come at all.
  */
 #include "coll/logical.h"
 
@@ -258,7 +259,8 @@ static void take(struct tt_builder *b, const struct part *part, struct operands 
     if (again || part->both) tell_node(b, part, again, part->both);
 }
 
-/* A rank that is alone and has nothing below sends its input as it lies: what it tells itself is that the slice before has left. */
+/* A rank that is alone and has nothing below sends its input as it lies: what it tells itself is
+ * that the slice before has left. */
 static bool sends_input(const struct part *part)
 {
     return part->local && part->others == 0 && part->at.children == 0;
@@ -407,7 +409,8 @@ void tt_logical_build(struct tt_builder *b, const struct tt_call *call, const st
 
 /* ---- Costs ---- */
 
-/* Slices that the local root reads in the windows of its node's others, and that this rank has in its own. */
+/* Slices that the local root reads in the windows of its node's others, and that this rank has in
+ * its own. */
 static int64_t windows(const struct part *part)
 {
     int64_t n = part->others;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `binomial`: the tree of the broadcast, upwards; each rank takes all its children's slices at
- * once and combines them with its own in one pass.
+ * Reduce `binomial`: the tree of the broadcast, upwards; each rank takes all its children's slices
+ * at once and combines them with its own in one pass.
  *
  *     0>1    2>3    4>5    6>7  (upwards)
  *     0 <--- 2      4 <--- 6
@@ -20,8 +20,9 @@ static struct tt_count count_rank(const struct tt_call *call, const struct tt_ma
     return tt_tree_reduce_count(call, map, me, tt_tree_binomial, SLICE);
 }
 
-/* In one slice. The textbook reduces when each child's has come, log2(p) L gamma; here one pass over all children's, after
- * the last has come: 1 + 2 + ... + log2 p children up the longest branch. */
+/* In one slice. The textbook reduces when each child's has come, log2(p) L gamma; here one pass
+ * over all children's, after the last has come: 1 + 2 + ... + log2 p children up the longest
+ * branch. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

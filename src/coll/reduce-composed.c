@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `composed`: each node through windows to its leader, then among leaders to the root, which is one of them.
+ * Reduce `composed`: each node through windows to its leader, then among leaders to the root, which
+ * is one of them.
  *
  *     [0 1 2 3]   [4 5]   [6]       flat (wide nodes: window), into scratch of leaders 0 5 6
  *      0 -> 5, 6 -> 5               binomial, long vectors halving

@@ -8,10 +8,10 @@
  *     gather   2>0   3>1     [####]      places counted from the root's: i ^ root
  *              1>0           [########]
  *
- * By messages along a binomial tree (radix k: from k - 1 at once), each rank passing on all it has. By direct access each rank puts
- * its block into the root's buffer itself, slice by slice while the next is reduced: the one copy.
- * Reduced by a rank: (p-1)/p L; sent and received by the root: 3 (p-1)/p L (p a power of two).
- * Source: CN101206588, corrected.
+ * By messages along a binomial tree (radix k: from k - 1 at once), each rank passing on all it has.
+ * By direct access each rank puts its block into the root's buffer itself, slice by slice while the
+ * next is reduced: the one copy. Reduced by a rank: (p-1)/p L; sent and received by the root: 3
+ * (p-1)/p L (p a power of two). Source: CN101206588, corrected.
  */
 #include "coll/halving.h"
 

@@ -2,9 +2,10 @@
  *
  * Reduce `logical`: slices stream up the logical tree of unequal nodes.
  *
- *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and its local root
- *            ^ ^ ^           reduces them; 2. it sends the sum to its parent, all of them side by side; 3. that adds
- *        [4 5][6][7]         its own, in its window, and the global root reduces those
+ *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and its
+ *            ^ ^ ^           local root reduces them; 2. it sends the sum to its parent, all of
+ *        [4 5][6][7]         them side by side; 3. that adds its own, in its window, and the
+ *                            global root reduces those
  *
  * Source: docs/hierarchy.md.
  */

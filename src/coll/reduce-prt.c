@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `prt`, the pipelined tree: slices stream up a binary (k-ary, by the call's radix) tree. Each
- * inner rank waits for slice i of its children, reduces them with its own, and sends it on while
- * slice i+1 arrives.
+ * Reduce `prt`, the pipelined tree: slices stream up a binary (k-ary, by the call's radix) tree.
+ * Each inner rank waits for slice i of its children, reduces them with its own, and sends it on
+ * while slice i+1 arrives.
  *
  *         0            in and out of an inner rank: 3 L
  *       /   \          reduced there: 2 L

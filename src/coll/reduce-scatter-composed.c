@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `composed`: each node reduces all of the vector to its leader, leaders reduce and scatter the nodes'
- * shares, each leader sends the others of its node their blocks.
+ * Reduce_scatter(_block) `composed`: each node reduces all of the vector to its leader, leaders
+ * reduce and scatter the nodes' shares, each leader sends the others of its node their blocks.
  *
  *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         reduce_scatter halving, blocks of 4, 2 and 1

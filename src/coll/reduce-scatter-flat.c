@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `flat`: each rank reduces its own block in one pass, from its input and the
- * others' windows, where everyone has put what is not its own.
+ * Reduce_scatter(_block) `flat`: each rank reduces its own block in one pass, from its input and
+ * the others' windows, where everyone has put what is not its own.
  *
  *               block 0   block 1   block 2
  *     WIN@0    [       ]  [ input ]  [ input ]
  *     WIN@1    [ input ]  [       ]  [ input ]      rank r: OUT <- column r, in rank order
  *     WIN@2    [ input ]  [ input ]  [       ]
  *
- * One round where all blocks fit the window. Otherwise slices of every block go through its two halves;
- * a half is filled again when the flags of the slice between tell that everyone has read it. Blocks of
- * different lengths end in the same turn. In place, where blocks are unequal, the result could lie over
- * input that is still wanted, and waits in scratch.
- * Source: the first half of allreduce `window` (Rabenseifner 2004, through shared memory).
+ * One round where all blocks fit the window. Otherwise slices of every block go through its two
+ * halves; a half is filled again when the flags of the slice between tell that everyone has read
+ * it. Blocks of different lengths end in the same turn. In place, where blocks are unequal, the
+ * result could lie over input that is still wanted, and waits in scratch. Source: the first half of
+ * allreduce `window` (Rabenseifner 2004, through shared memory).
  */
 #include "coll/coll-util.h"
 

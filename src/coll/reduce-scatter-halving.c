@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own, with
- * the blocks of the ranks for blocks, however unequal.
+ * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own,
+ * with the blocks of the ranks for blocks, however unequal.
  *
  *     step 0   0<>2  1<>3    [########]  each reduces 4 of 8 half-blocks
  *     step 1   0<>1  2<>3    [####]                   2: its own
  *
- * Operands that must stay in rank order meet the other way round (0<>1 first), after which place i has
- * the block of place bitreverse(i): the two change blocks. A rank of a pair (p no power of two) that
- * did not go on gets its block from the one that did.
+ * Operands that must stay in rank order meet the other way round (0<>1 first), after which place i
+ * has the block of place bitreverse(i): the two change blocks. A rank of a pair (p no power of two)
+ * that did not go on gets its block from the one that did.
  *
- * Reduced by a rank: (p-1)/p of the vector; sent and received: 2 (p-1)/p of it, in rank order up to 2/p
- * more (p a power of two, blocks equal). In place the result waits until nobody needs the input.
- * Source: CN101206588, corrected.
+ * Reduced by a rank: (p-1)/p of the vector; sent and received: 2 (p-1)/p of it, in rank order up to
+ * 2/p more (p a power of two, blocks equal). In place the result waits until nobody needs the
+ * input. Source: CN101206588, corrected.
  */
 #include "coll/halving.h"
 
@@ -138,8 +138,8 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     struct tt_flow flow = tt_halving_flow(b, h);
     flow.to = tt_own(TT_OUT, -mine.off);
     tt_halving_block_cut(h, h->me, h->s, in);
-    /* A whole block begins to leave while its last slice is reduced; of a pair's, that may be the first
-     * slice to leave. */
+    /* A whole block begins to leave while its last slice is reduced; of a pair's, that may be the
+     * first slice to leave. */
     if (taker(h, 1) >= 0) tt_flow_turn(&flow, &(struct tt_turn){.step = TT_HALVING_STRAIGHT});
     for (int side = 0; side < 2; side++) {
         int to = taker(h, side), from = giver(h, side);

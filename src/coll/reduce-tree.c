@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `tree`: slices stream along the links of a tree network to the root, where it is hung up, and are combined on
- * the way: each link carries every slice once. Where the adapters of the network reduce (tree:2x1023+reduce), that
- * costs the processors nothing.
+ * Reduce `tree`: slices stream along the links of a tree network to the root, where it is hung up,
+ * and are combined on the way: each link carries every slice once. Where the adapters of the
+ * network reduce (tree:2x1023+reduce), that costs the processors nothing.
  *
  *       0             tree:2x7, to 0
  *      / \

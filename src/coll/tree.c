@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Up and down a tree. In each turn an inner rank takes a slice from every child at once and combines
- * them with its own in one pass; what it sends is waited for a turn later.
+ * Up and down a tree. In each turn an inner rank takes a slice from every child at once and
+ * combines them with its own in one pass; what it sends is waited for a turn later.
  */
 #include "coll/tree.h"
 
@@ -71,7 +71,8 @@ static struct tt_tree breadth_first(const struct tt_call *call, int p, int base,
     return t;
 }
 
-/* The network hung up at `base`: who is on the way there is the parent, the other neighbours are children. */
+/* The network hung up at `base`: who is on the way there is the parent, the other neighbours are
+ * children. */
 struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *map, int base,
                                int me)
 {
@@ -235,9 +236,10 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     return n == map->p && s.tail == s.len && !c->all_ports && c->tw_both == c->tw;
 }
 
-/* A slice of all children comes, and is reduced while the next one does. Where messages start side by
- * side, the children's slices take t_s once on a level; from then on the next turn waits for what
- * takes longest: their bytes at the parent, a child that starts its next message, or the reduction. */
+/* A slice of all children comes, and is reduced while the next one does. Where messages start side
+ * by side, the children's slices take t_s once on a level; from then on the next turn waits for
+ * what takes longest: their bytes at the parent, a child that starts its next message, or the
+ * reduction. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {

@@ -85,7 +85,8 @@ void tt_calls_free(struct tt_calls *calls);
 const struct tt_call_rank *tt_calls_rank(const struct tt_calls *calls, int rank, int client);
 
 enum { TT_CALLS_COUNT = 32 };
-/* "n=131072", or "1 MiB" where the trace tells no number of elements; "" of a call without data. Returns it. */
+/* "n=131072", or "1 MiB" where the trace tells no number of elements; "" of a call without data.
+ * Returns it. */
 char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT]);
 /* "allreduce n=131072 f64 sum", of n bytes; returns it. */
 char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar, char *text,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans as GOAL, the group operation assembly language of LogGOPSim (Hoefler, Siebert, Lumsdaine 2009): for each rank its
- * sends, receives and calculations, and which of them wait for which.
+ * Plans as GOAL, the group operation assembly language of LogGOPSim (Hoefler, Siebert, Lumsdaine
+ * 2009): for each rank its sends, receives and calculations, and which of them wait for which.
  *
  *     rank 0 {
  *       l1: send 8b to 1 tag 0 cpu 0
@@ -11,9 +11,9 @@
  *       l3 requires l2                        begins after l2 has ended
  *     }
  *
- * GOAL knows messages only. A signal is one of 8 bytes, received where it is awaited; a put has a receive at the
- * target that nothing waits for; a get, or an operand of another rank, is a message of 8 bytes that asks and one that
- * answers. Tags tell them and the lanes apart; cpu is the lane.
+ * GOAL knows messages only. A signal is one of 8 bytes, received where it is awaited; a put has a
+ * receive at the target that nothing waits for; a get, or an operand of another rank, is a message
+ * of 8 bytes that asks and one that answers. Tags tell them and the lanes apart; cpu is the lane.
  */
 #ifndef TT_DRAW_GOAL_H
 #define TT_DRAW_GOAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What waits for what in the plans of all ranks, for Graphviz: the steps of a lane in their order, each message from its
- * send to the wait for it, each signal to who awaits it.
+ * What waits for what in the plans of all ranks, for Graphviz: the steps of a lane in their order,
+ * each message from its send to the wait for it, each signal to who awaits it.
  */
 #ifndef TT_DRAW_GRAPH_H
 #define TT_DRAW_GRAPH_H

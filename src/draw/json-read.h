@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading JSON from memory, piece by piece, without building anything of it: a trace of a million events needs no
- * more room than its events. The first thing that is not as expected is kept, with its place, and everything after
- * that fails too.
+ * Reading JSON from memory, piece by piece, without building anything of it: a trace of a million
+ * events needs no more room than its events. The first thing that is not as expected is kept, with
+ * its place, and everything after that fails too.
  */
 #ifndef TT_DRAW_JSON_READ_H
 #define TT_DRAW_JSON_READ_H
@@ -38,8 +38,8 @@ bool tt_json_millionths(struct tt_json *json, const char *what, int64_t *whole, 
 /* Any value, looked at no further. */
 bool tt_json_skip(struct tt_json *json);
 
-/* The members of an object or the items of an array: call before each; false at the end, or when something is
- * wrong. *n is 0 before the first. A member's key and its colon are taken. */
+/* The members of an object or the items of an array: call before each; false at the end, or when
+ * something is wrong. *n is 0 before the first. A member's key and its colon are taken. */
 bool tt_json_member(struct tt_json *json, int64_t *n, char *key, size_t size);
 bool tt_json_item(struct tt_json *json, int64_t *n);
 

@@ -7,8 +7,8 @@
  * The kinds of steps keep apart for every kind of colour vision, and keep a contrast of 3 to the
  * panel behind them; what only waits is pale. `load-0` to `load-8` are the scale of amounts:
  * Cividis (Nunez, Anderton, Renslow 2018), in even steps of lightness; more is darker on a light
- * page and lighter on a dark one. `route-0` to `route-7` keep apart for every kind of colour vision, too.
- * tests/draw/palette.py holds them to it.
+ * page and lighter on a dark one. `route-0` to `route-7` keep apart for every kind of colour
+ * vision, too. tests/draw/palette.py holds them to it.
  */
 #ifndef TT_DRAW_PALETTE_H
 #define TT_DRAW_PALETTE_H

@@ -23,7 +23,8 @@ void tt_picture_net_free(struct tt_picture_net *net);
 
 /* Where the vertices are drawn; sets x, y and slice of each, and slices. MEMORY. */
 tutti_status tt_place(struct tt_picture_net *picture, const struct tt_net *net);
-/* A tree level by level, each parent above the middle of its children. parent[i] < i or -1; x, y of n vertices. MEMORY. */
+/* A tree level by level, each parent above the middle of its children. parent[i] < i or -1; x, y of
+ * n vertices. MEMORY. */
 tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *vertex);
 
 #endif

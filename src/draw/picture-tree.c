@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree: the pairs of ranks between which data went, where those are the edges of one. Whether
- * it went up, down or both does not matter; the root is the collective's, or else found by what it alone did.
+ * The logical tree: the pairs of ranks between which data went, where those are the edges of one.
+ * Whether it went up, down or both does not matter; the root is the collective's, or else found by
+ * what it alone did.
  */
 #include <stdlib.h>
 
@@ -51,7 +52,8 @@ void tt_pairs_add(struct tt_picture *picture, const struct tt_sim_deed *trip)
 
 /* ---- The root ---- */
 
-/* The one rank that never received, or never sent; else the one that sent last: what it sends down has come up from all. */
+/* The one rank that never received, or never sent; else the one that sent last: what it sends down
+ * has come up from all. */
 static int find_root(const struct tt_picture *picture)
 {
     const struct tt_picture_pairs *pairs = &picture->pairs;

@@ -79,8 +79,8 @@ void tt_picture_message(void *picture, const struct tt_sim_deed *trip)
     tt_pairs_add(p, trip);
 }
 
-/* By rank, lane and time, so that a picture does not depend on the order in which things were found out. A step that
- * takes no time comes before one that begins as it ends. */
+/* By rank, lane and time, so that a picture does not depend on the order in which things were found
+ * out. A step that takes no time comes before one that begins as it ends. */
 static int earlier(const void *a, const void *b)
 {
     const struct tt_sim_deed *x = a, *y = b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A picture is what can be drawn of a collective that was run, on paper or in truth, as plain data: who did what
- * when (deeds), what went from whom to whom when (trips), who gave how much to whom (traffic), the tree
- * along which the data went, the network with what its links carried.
+ * A picture is what can be drawn of a collective that was run, on paper or in truth, as plain data:
+ * who did what when (deeds), what went from whom to whom when (trips), who gave how much to whom
+ * (traffic), the tree along which the data went, the network with what its links carried.
  *
  *     begin, step and message as they come, (network,) end  ->  any of the writers  ->  free
  *
@@ -66,8 +66,9 @@ struct tt_picture_net {
     int *route[TT_PICTURE_ROUTES]; /* vertices, and -1 behind the last */
 };
 
-/* Invariants: deeds and trips name ranks in 0 .. ranks-1 (a step's peer may be -1), times ascend from begin to
- * end, bytes are not negative; traffic has groups * groups numbers, row = who gave, of rank r: r / per_group. */
+/* Invariants: deeds and trips name ranks in 0 .. ranks-1 (a step's peer may be -1), times ascend
+ * from begin to end, bytes are not negative; traffic has groups * groups numbers, row = who gave,
+ * of rank r: r / per_group. */
 struct tt_picture {
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */
     bool run;                                                /* else a simulation */
@@ -96,14 +97,15 @@ void tt_picture_message(void *picture, const struct tt_sim_deed *trip);
 tutti_status tt_picture_end(struct tt_picture *picture, int root);
 void tt_picture_free(struct tt_picture *picture);
 
-/* The network and where its vertices are drawn; link_bytes as in tt_sim_result, or NULL: as the trips load them.
- * LIMIT: too large; MEMORY. */
+/* The network and where its vertices are drawn; link_bytes as in tt_sim_result, or NULL: as the
+ * trips load them. LIMIT: too large; MEMORY. */
 tutti_status tt_picture_network(struct tt_picture *picture, const struct tt_net *net,
                                 const char *text, const int64_t *link_bytes);
 /* A route between ranks to be shown; those beyond TT_PICTURE_ROUTES are only counted. MEMORY. */
 tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *net, int from,
                               int to);
-/* Routes between neighbours of missing nodes that would lead through those; else between the first and the last rank. */
+/* Routes between neighbours of missing nodes that would lead through those; else between the first
+ * and the last rank. */
 tutti_status tt_picture_detours(struct tt_picture *picture, const struct tt_net *net);
 
 /* ---- Writing ---- */
@@ -120,12 +122,13 @@ void tt_picture_dot_network(const struct tt_picture *picture, FILE *out);
 
 /* SVG, made to be read. */
 enum { TT_SVG_RANKS = 64, TT_SVG_DEEDS = 20000, TT_SVG_VERTICES = 4096 };
-/* Ranks down, time across: of ranks first .. last, TT_SVG_RANKS at most, and of their deeds and of their trips
- * the first TT_SVG_DEEDS. What is left out is said in the picture and, as a line of text, in `left_out` ("": nothing). */
+/* Ranks down, time across: of ranks first .. last, TT_SVG_RANKS at most, and of their deeds and of
+ * their trips the first TT_SVG_DEEDS. What is left out is said in the picture and, as a line of
+ * text, in `left_out` ("": nothing). */
 void tt_svg_time(const struct tt_picture *picture, int first, int last, char left_out[200],
                  FILE *out);
-/* Of a run: its calls as bars, the time in the application between them, and below who came late. first,
- * last and left_out likewise. */
+/* Of a run: its calls as bars, the time in the application between them, and below who came late.
+ * first, last and left_out likewise. */
 void tt_svg_calls(const struct tt_picture *picture, int first, int last, char left_out[200],
                   FILE *out);
 /* Want edges, and a network of TT_SVG_VERTICES vertices at most. */

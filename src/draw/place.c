@@ -3,12 +3,15 @@
  * Where the vertices of a network are drawn: each kind as the textbooks draw it.
  *
  *     ring, torus of one dimension    a circle, clockwise from the top
- *     mesh, torus                     a grid; of more than two dimensions one slice for each place in the others
- *     hypercube                       up to four dimensions sums of four edges; beyond a circle in Gray code order,
- *                                     where neighbours on the circle are neighbours in the cube
+ *     mesh, torus                     a grid; of more than two dimensions one slice for each place
+ *                                     in the others
+ *     hypercube                       up to four dimensions sums of four edges; beyond a circle in
+ *                                     Gray code order, where neighbours on the circle are
+ *                                     neighbours in the cube
  *     tree                            level by level, parents above the middle of their children
  *     fat tree                        nodes in a row, levels of switches above
- *     dragonfly                       groups on a circle, each a circle of routers with their nodes outside
+ *     dragonfly                       groups on a circle, each a circle of routers with their nodes
+ *                                     outside
  */
 #include <math.h>
 
@@ -94,8 +97,8 @@ tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *v
     return status;
 }
 
-/* Levels so far apart that a link to the last child of a wide fan does not lie across the one before:
- * there it has to be further above than a vertex is high. */
+/* Levels so far apart that a link to the last child of a wide fan does not lie across the one
+ * before: there it has to be further above than a vertex is high. */
 static void stretch(const int *parent, struct tt_picture_net *p)
 {
     const double above = 0.42; /* of the distance of neighbours */

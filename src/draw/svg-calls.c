@@ -229,8 +229,8 @@ static bool label_whole(const struct view *v, const struct tt_call_bar *bar, dou
     }
     tt_calls_count_text(bar, count);
     snprintf(what, sizeof what, "%s%s%s", count, count[0] && *by ? " " : "", by);
-    if (v->row < TWO_LINES || fmax(tt_svg_text_width(c->name[bar->coll], 10),
-                                   tt_svg_text_width(what, 10)) > wide)
+    if (v->row < TWO_LINES ||
+        fmax(tt_svg_text_width(c->name[bar->coll], 10), tt_svg_text_width(what, 10)) > wide)
         return false;
     write_label(v, x, y - 6, c->name[bar->coll]);
     write_label(v, x, y + 6, what);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks: what each link carried, or chosen routes. The links of a pair of neighbours lie side by side, each to the right
- * of who looks along it. A link that closes a ring, or leads to another slice, is a stub where it begins:
+ * Networks: what each link carried, or chosen routes. The links of a pair of neighbours lie side by
+ * side, each to the right of who looks along it. A link that closes a ring, or leads to another
+ * slice, is a stub where it begins:
  *
  *     beyond the edge     closes the ring of that dimension
- *     to the upper right  to the next slice (third dimension), to the lower left to the one before; further
- *                         dimensions to the upper left and lower right
+ *     to the upper right  to the next slice (third dimension), to the lower left to the one before;
+ *                         further dimensions to the upper left and lower right
  */
 #include <math.h>
 

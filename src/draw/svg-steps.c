@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps of a collective on its network, as textbooks draw them: what is posted at the same time is a step, with a
- * picture of its own, in which each message is the links of its route.
+ * The steps of a collective on its network, as textbooks draw them: what is posted at the same time
+ * is a step, with a picture of its own, in which each message is the links of its route.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The space-time diagram: a row for each rank, time from left to right; what a lane does as bars, what goes from
- * rank to rank as lines from where and when it began to where and when it had come. A slice's line above the bar of
- * the reduction before it is the overlap of a pipeline.
+ * The space-time diagram: a row for each rank, time from left to right; what a lane does as bars,
+ * what goes from rank to rank as lines from where and when it began to where and when it had come.
+ * A slice's line above the bar of the reduction before it is the overlap of a pipeline.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -97,7 +97,8 @@ static void print_nodes(const struct tree *t, FILE *out)
 
 /* ---- The whole ---- */
 
-/* Which way the data goes along the edges, as far as the root tells: it only sent, or only received. */
+/* Which way the data goes along the edges, as far as the root tells: it only sent, or only
+ * received. */
 static void find_ways(const struct tt_picture *picture, struct tree *t)
 {
     int root = t->rank[0];

@@ -54,7 +54,8 @@ static bool is_grid(const struct tt_picture_net *net)
     return (net->kind == TT_NET_mesh || net->kind == TT_NET_torus) && net->dims > 1;
 }
 
-/* Where a link to another slice points: by the dimension in which the two differ, and the way round. */
+/* Where a link to another slice points: by the dimension in which the two differ, and the way
+ * round. */
 static struct tt_svg_spot slice_direction(const struct tt_picture_net *net, int from, int to)
 {
     int stride = 1, d = 0, a = 0, b = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the pictures in SVG have in common: a frame with title and style, text, arrows, legends, scales.
+ * What the pictures in SVG have in common: a frame with title and style, text, arrows, legends,
+ * scales.
  *
  * Colours are classes of the style, whose values come from palette.h, so that a picture follows the
- * reader's light or dark scheme. A class of a line has the same colour as stroke and as fill, so that
- * the head of an arrow, which is filled, is part of the same path:
+ * reader's light or dark scheme. A class of a line has the same colour as stroke and as fill, so
+ * that the head of an arrow, which is filled, is part of the same path:
  *
  *     lines   trip signal between edge axis line   stroke and head
  *     bars    send put recv get signal-bar copy reduce read write wait await   fill
@@ -20,8 +21,9 @@
 
 enum { TT_SVG_LOADS = 8, TT_SVG_MARGIN = 16, TT_SVG_TOP = 58 };
 
-/* Opens the picture, `width` by `height` points, and writes title and subtitle at the top (TT_SVG_TOP points high).
- * `about` is cut at a comma into two lines where it is wider than the picture. */
+/* Opens the picture, `width` by `height` points, and writes title and subtitle at the top
+ * (TT_SVG_TOP points high). `about` is cut at a comma into two lines where it is wider than the
+ * picture. */
 void tt_svg_open(const char *title, const char *about, double width, double height,
                  enum tt_scheme scheme, FILE *out);
 /* The same with a subtitle that says what the picture is of. */
@@ -49,7 +51,8 @@ enum tt_svg_sign { TT_SVG_BAR, TT_SVG_LINE, TT_SVG_ARROW, TT_SVG_CIRCLE };
 double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, const char *name,
                   FILE *out);
 
-/* The node of each rank, freed by the caller; NULL: the problem does not say (or no memory), and nothing is marked. */
+/* The node of each rank, freed by the caller; NULL: the problem does not say (or no memory), and
+ * nothing is marked. */
 int *tt_picture_nodes(const struct tt_picture *picture);
 
 /* ---- Numbers for people: up to four digits and a unit; they return the buffer ---- */

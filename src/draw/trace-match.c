@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the events of a real run to its messages, by matching, which needs no clock: only their order within
- * a lane. So all lists are sorted by what must agree and then by time, and the k-th of one meets the k-th of the other.
+ * From the events of a real run to its messages, by matching, which needs no clock: only their
+ * order within a lane. So all lists are sorted by what must agree and then by time, and the k-th of
+ * one meets the k-th of the other.
  */
 #include <stdlib.h>
 
@@ -210,7 +211,8 @@ static tutti_status one_sided(struct matching *m)
     return TUTTI_OK;
 }
 
-/* The first signal of the writer to the reader that has reached the value: those with the same writer ascend by value. */
+/* The first signal of the writer to the reader that has reached the value: those with the same
+ * writer ascend by value. */
 static const struct mark *signal_for(const struct marks *given, const struct mark *await)
 {
     enum { LOOKS = 4096 };
@@ -249,8 +251,9 @@ static tutti_status signalled(struct matching *m)
     return status;
 }
 
-/* Reads and writes have no execution; those within a step have that of the step. Within a send, put, get or
- * a wait they are how that is done; within a copy or reduction they are a trip of their own. */
+/* Reads and writes have no execution; those within a step have that of the step. Within a send,
+ * put, get or a wait they are how that is done; within a copy or reduction they are a trip of their
+ * own. */
 static tutti_status reached(struct matching *m)
 {
     struct matching all = *m;

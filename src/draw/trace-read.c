@@ -392,8 +392,8 @@ static bool flows_meet(struct reading *r)
 
 /* ---- The whole text ---- */
 
-/* An array of which the end is missing, behind an event at least: its rank was killed, or its disk was full. What
- * was read of it stands. */
+/* An array of which the end is missing, behind an event at least: its rank was killed, or its disk
+ * was full. What was read of it stands. */
 static bool is_cut(struct reading *r)
 {
     const struct tt_json *json = &r->json;

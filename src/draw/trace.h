@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces, as TUTTI_TRACE lets each rank of a real run write one, and as tt_picture_trace writes a whole picture:
- * Chrome's trace event format. They come from files that may be cut, damaged or somebody else's, so every field is
- * checked; what is wrong is told with its place.
+ * Traces, as TUTTI_TRACE lets each rank of a real run write one, and as tt_picture_trace writes a
+ * whole picture: Chrome's trace event format. They come from files that may be cut, damaged or
+ * somebody else's, so every field is checked; what is wrong is told with its place.
  *
  *     begin, add the text of each file, end  ->  a picture
  *
- * A rank that was killed has left an array that does not say "ended"; one whose file is cut lacks what
- * came after the last whole event. Both are taken as they are, and so is a run of which some ranks'
- * files are missing, if it has calls: the picture says so.
+ * A rank that was killed has left an array that does not say "ended"; one whose file is cut lacks
+ * what came after the last whole event. Both are taken as they are, and so is a run of which some
+ * ranks' files are missing, if it has calls: the picture says so.
  *
- * Of a real run, what went from whom to whom is found by matching: the k-th send of a rank to another in
- * an execution and lane with the k-th receive there, an await with the first signal of its rank that has reached the
- * value, a put or get with its own peer, and what a copy or reduction reads of another's memory with that.
+ * Of a real run, what went from whom to whom is found by matching: the k-th send of a rank to
+ * another in an execution and lane with the k-th receive there, an await with the first signal of
+ * its rank that has reached the value, a put or get with its own peer, and what a copy or reduction
+ * reads of another's memory with that.
  */
 #ifndef TT_DRAW_TRACE_H
 #define TT_DRAW_TRACE_H

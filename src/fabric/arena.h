@@ -9,8 +9,9 @@
  *   store   of a rank: who has what; shared by the clients of a process, perhaps in several threads
  *   arena   of a client: what it takes from the store is its own
  *
- * A client that is finalized leaves its pieces behind, for peers may still read them. They are free again when all
- * ranks have left that client: then the next client of this process finds that its number is gone.
+ * A client that is finalized leaves its pieces behind, for peers may still read them. They are free
+ * again when all ranks have left that client: then the next client of this process finds that its
+ * number is gone.
  */
 #ifndef TT_ARENA_H
 #define TT_ARENA_H
@@ -48,8 +49,8 @@ void tt_store_free(struct tt_store *store);
 tutti_status tt_arena_init(struct tt_arena *a, const struct tt_seat *seat);
 /* Forgets what it has; the memory stays as it is, for others may still read it. */
 void tt_arena_release(struct tt_arena *a);
-/* A piece of whole pages, zeroed, backed by memory at once: full memory is TUTTI_ERR_MEMORY here and
- * not a SIGBUS later. Errors: MEMORY, LIMIT (no address space is left). Any thread. */
+/* A piece of whole pages, zeroed, backed by memory at once: full memory is TUTTI_ERR_MEMORY here
+ * and not a SIGBUS later. Errors: MEMORY, LIMIT (no address space is left). Any thread. */
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Gives a piece back to the system. False if it has none that begins there. */
 bool tt_arena_free(struct tt_arena *a, int64_t offset);

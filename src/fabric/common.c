@@ -2,23 +2,29 @@
  *
  * The table of clients, without a lock that a dead rank could hold.
  *
- * latest_client is (1 + k) << 8 | (1 + place) of the newest client k that was settled; place 0 - 1: none was free, so
- * client k is refused to everybody. A rank that comes for client k:
+ * latest_client is (1 + k) << 8 | (1 + place) of the newest client k that was settled; place 0 - 1:
+ * none was free, so client k is refused to everybody. A rank that comes for client k:
  *
- *     latest older than k    k is not settled: picks a free place and tries to settle it by compare-and-swap
+ *     latest older than k    k is not settled: picks a free place and tries to settle it by
+ *                            compare-and-swap
  *     latest is k            takes what was settled, and writes 1 + k to the place's `number`
  *     latest newer than k    finds k by its number; if it is not there, k was refused
  *
  * Why all ranks get the same:
- * 1. Each rank asks for 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So when k + 1 is settled, k is,
+ * 1. Each rank asks for 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So when k +
+ * 1 is settled, k is,
  *    and its number is written: by the rank that settled k + 1, if by no other.
- * 2. A place is freed when every rank of the machine has left it. A rank that still asks for k has not, so k's place is
- *    there for it; and whoever writes a number (which it does before it leaves) writes what already stands there, or is
- *    the first to.
- * 3. So a place whose number is 0 is free, or was settled for the client that is now being asked for: then the
- *    compare-and-swap of the rank that took it for free fails, for latest has changed since it was read.
+ * 2. A place is freed when every rank of the machine has left it. A rank that still asks for k has
+ * not, so k's place is
+ *    there for it; and whoever writes a number (which it does before it leaves) writes what already
+ *    stands there, or is the first to.
+ * 3. So a place whose number is 0 is free, or was settled for the client that is now being asked
+ * for: then the
+ *    compare-and-swap of the rank that took it for free fails, for latest has changed since it was
+ *    read.
  *
- * A rank that died leaves nothing any more, and its places stay taken. Nobody can make clients without it either.
+ * A rank that died leaves nothing any more, and its places stay taken. Nobody can make clients
+ * without it either.
  */
 #include "fabric/common.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of a job share of each client: the places of a table in the job page, one for each client that some
- * rank has not finalized.
+ * What the ranks of a job share of each client: the places of a table in the job page, one for each
+ * client that some rank has not finalized.
  *
- * The k-th tutti_init of every rank makes client k, so a number is all that must be agreed on; which place it gets is
- * settled by the first rank that comes. Numbers go on and places are used again: by who leaves last.
+ * The k-th tutti_init of every rank makes client k, so a number is all that must be agreed on;
+ * which place it gets is settled by the first rank that comes. Numbers go on and places are used
+ * again: by who leaves last.
  */
 #ifndef TT_COMMON_H
 #define TT_COMMON_H
@@ -18,9 +19,9 @@ struct tt_seat {
     int rank, number;
 };
 
-/* Takes the rank's place in client `number`, into *seat. A rank takes its seats in the order of the numbers, each once, and
- * leaves each (tt_common_leave), whether it joined or not. Errors: LIMIT, which all ranks get alike: there
- * is no place for the client. Does not block. */
+/* Takes the rank's place in client `number`, into *seat. A rank takes its seats in the order of the
+ * numbers, each once, and leaves each (tt_common_leave), whether it joined or not. Errors: LIMIT,
+ * which all ranks get alike: there is no place for the client. Does not block. */
 tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment, int rank,
                           int number);
 
@@ -32,10 +33,12 @@ struct tt_common *tt_common_at(const struct tt_job_page *job, int i);
 
 /* ---- How the ranks stand with a client ---- */
 
-/* A rank cannot go on with this client, unless it left: its other ones are not concerned. Wakes all sleepers. Any thread. */
+/* A rank cannot go on with this client, unless it left: its other ones are not concerned. Wakes all
+ * sleepers. Any thread. */
 void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
                     enum tt_cause cause, int code);
-/* The rank leaves, unless it failed; whoever waits for it shall look. It must not touch *common any more. */
+/* The rank leaves, unless it failed; whoever waits for it shall look. It must not touch *common any
+ * more. */
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
 /* A rank of another machine says that it leaves. */
 void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
@@ -50,8 +53,8 @@ void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *
 const char *tt_common_reason(const struct tt_common *common, uint64_t team);
 /* The same of whichever team it was. */
 const struct tt_finding *tt_common_finding(const struct tt_common *common);
-/* Another rank says that this one failed, and why. Processes end, and hosts fall silent, for all clients. A rank that
- * is taken for dead elsewhere is taken for dead here, too (boot/notice.h). */
+/* Another rank says that this one failed, and why. Processes end, and hosts fall silent, for all
+ * clients. A rank that is taken for dead elsewhere is taken for dead here, too (boot/notice.h). */
 void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
                        enum tt_cause cause, int code);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What it costs to read another process, beside the other way of moving bytes: by shared memory, which two processors copy in
- * and out at the same time. Three prices count:
+ * What it costs to read another process, beside the other way of moving bytes: by shared memory,
+ * which two processors copy in and out at the same time. Three prices count:
  *
- *   the kernel's   what process_vm_readv takes longer than memcpy, of the same memory: it looks up every page
- *   taking         a copy of lines that another processor has written; whoever reads pays it either way
+ *   the kernel's   what process_vm_readv takes longer than memcpy, of the same memory: it looks up
+ *                  every page
+ *   taking         a copy of lines that another processor has written; whoever reads pays it either
+ *                  way
  *   giving         writing lines that another processor has read: it has to let go of them first
  *
- * Taking is quick from another cache and slow from memory; giving may be slow by stores, and is quick past the caches, but then
- * what is taken is in memory. Machines differ in all. Where taking and giving 64 KiB are below 2 microseconds and the kernel's price is 5,
- * reading is dear; where giving is 8, with the same kernel, it is cheap beside stores, and half dearer than streaming.
+ * Taking is quick from another cache and slow from memory; giving may be slow by stores, and is
+ * quick past the caches, but then what is taken is in memory. Machines differ in all. Where taking
+ * and giving 64 KiB are below 2 microseconds and the kernel's price is 5, reading is dear; where
+ * giving is 8, with the same kernel, it is cheap beside stores, and half dearer than streaming.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -54,7 +57,8 @@ static int64_t time_reading(char *to, char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Of what can be done once only: by the second fastest of its parts, so that neither an interrupt counts nor what was near. */
+/* Of what can be done once only: by the second fastest of its parts, so that neither an interrupt
+ * counts nor what was near. */
 static int64_t time_once(copy_fn *copy, char *to, const char *from)
 {
     int64_t least = INT64_MAX, second = INT64_MAX;
@@ -66,7 +70,7 @@ static int64_t time_once(copy_fn *copy, char *to, const char *from)
     return second * PARTS;
 }
 
-/* ---- The steps: of a block whose first half is written by stores, and its second past the caches ---- */
+/* ---- The steps: half of a block is written by stores, half past the caches ---- */
 
 void tt_cost_begin(char *block)
 {

@@ -80,11 +80,11 @@ struct tt_fabric {
     struct tt_job_page *job;
     struct tt_common *common; /* what the ranks share of this client */
     int me, size;
-    /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where it is set, though
-     * memory is shared: then plans are made, and run, as between machines. */
+    /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where
+     * it is set, though memory is shared: then plans are made, and run, as between machines. */
     int *node; /* its own */
     int nodes;
-    int client; /* the how-manieth of the job, from 0: the same number everywhere is the same client */
+    int client;         /* its number in the job, from 0: the same on all ranks of the client */
     bool direct;        /* read and write work between every pair of ranks */
     bool reads, writes; /* ... of this machine: the one, the other */
     bool mapped;        /* every buffer of every rank can be reached by plain loads */
@@ -111,8 +111,8 @@ struct tt_fabric {
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 
-/* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one node. Errors: ARG (it is
- * malformed, or holds not just as many ranks), MEMORY. */
+/* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one
+ * node. Errors: ARG (it is malformed, or holds not just as many ranks), MEMORY. */
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 
 /* Ways of reaching into another rank's memory by the system. */
@@ -159,7 +159,8 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address addres
     return f->mapped ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Rings for context 0 of job ranks[0..n-1], if they sleep, after a release store; n < 0: for everybody. */
+/* Rings for context 0 of job ranks[0..n-1], if they sleep, after a release store; n < 0: for
+ * everybody. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
@@ -200,15 +201,17 @@ struct tt_taking {
     int64_t stored, streamed;
 };
 enum { TT_COST_BYTES = 128 << 10 };
-/* It is measured, or what TUTTI_READ_COST says. In three steps, some 200 us together: one writes a block of shared memory, then another
- * one, of another process, takes it and tells how long that was, then the first one writes it once more. block NULL or nothing told:
- * there is no other one, and its own cache stands for theirs. */
+/* It is measured, or what TUTTI_READ_COST says. In three steps, some 200 us together: one writes a
+ * block of shared memory, then another one, of another process, takes it and tells how long that
+ * was, then the first one writes it once more. block NULL or nothing told: there is no other one,
+ * and its own cache stands for theirs. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
 /* Its times where there are no others: of a thread. */
 int tt_cost_alone(void);
-/* What of TT_ACCESSES this process has to the memory of rank r of its job: tried on its probe word. */
+/* What of TT_ACCESSES this process has to the memory of rank r of its job: tried on its probe
+ * word. */
 int tt_cma_works(const struct tt_job_page *job, int rank);
 /* What forbids this access on this machine in words, or NULL if nothing is known to. */
 const char *tt_cma_forbidden(enum tt_access access);

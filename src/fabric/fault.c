@@ -106,7 +106,8 @@ static tutti_status parse(struct fault *fault, const char *text)
     return TUTTI_OK;
 }
 
-/* Beside its largest job a process may make smaller ones, of threads or of one, that lack the rank that is meant. */
+/* Beside its largest job a process may make smaller ones, of threads or of one, that lack the rank
+ * that is meant. */
 static bool has_rank(int64_t rank, int size)
 {
     static _Atomic int largest;

@@ -6,7 +6,8 @@
 
 #include "fabric/fabric.h"
 
-/* The whole number at *at, up to one of `ends`, behind which *at is left; 0 if it is none that can be. */
+/* The whole number at *at, up to one of `ends`, behind which *at is left; 0 if it is none that can
+ * be. */
 static int64_t number(const char **at, const char *ends, int most)
 {
     size_t n = strcspn(*at, ends);
@@ -16,7 +17,8 @@ static int64_t number(const char **at, const char *ends, int most)
     return good ? value : 0;
 }
 
-/* Ranks first, first + 1 ... on the nodes of one piece, SIZE or SIZE*NODES; how many ranks, or -1. */
+/* Ranks first, first + 1 ... on the nodes of one piece, SIZE or SIZE*NODES; how many ranks, or
+ * -1. */
 static int64_t place(const char **at, int first, int size, int *node, int *nodes)
 {
     int64_t each = number(at, "*,", size), times = 1;

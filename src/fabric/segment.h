@@ -37,9 +37,9 @@ enum {
 };                        /* bytes of two calls as text (run/what.h), with what is between them */
 enum { TT_CLIENTS = 16 }; /* of a job at once; one counts until every rank has finalized it */
 
-/* How a rank stands, only upwards. With the job, where its process counts: ABSENT, JOINED (it has mapped this memory), FAILED
- * (it has ended, however, or cannot go on). With a client: all four; one that left is failed only if it is missed
- * (tt_common_miss). */
+/* How a rank stands, only upwards. With the job, where its process counts: ABSENT, JOINED (it has
+ * mapped this memory), FAILED (it has ended, however, or cannot go on). With a client: all four;
+ * one that left is failed only if it is missed (tt_common_miss). */
 enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILED };
 
 /* Why a rank failed. */
@@ -55,20 +55,21 @@ enum tt_cause {
     TT_CAUSE_SILENT /* nothing came from its machine in time */
 };
 
-/* What becomes of a rank. cause, code and order are set before state becomes FAILED; the first cause stays. Of two that
- * failed the one with the lower order did first. */
+/* What becomes of a rank. cause, code and order are set before state becomes FAILED; the first
+ * cause stays. Of two that failed the one with the lower order did first. */
 struct tt_fate {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
     _Atomic int32_t code;          /* signal number, exit code, tutti_status, tt_alike, seconds */
     _Atomic uint32_t order;        /* from 1 */
 };
 
-/* What threads of a rank sleep on: `sleeping` counts those that do, or are about to; `rung` is counted up by who wakes them. */
+/* What threads of a rank sleep on: `sleeping` counts those that do, or are about to; `rung` is
+ * counted up by who wakes them. */
 struct tt_bell {
     _Atomic uint32_t sleeping, rung;
 };
-/* The first is for collectives and context 0, the others are shared by the other contexts: so what comes for one that a
- * helper thread sleeps on wakes few others, and no collective wakes it. */
+/* The first is for collectives and context 0, the others are shared by the other contexts: so what
+ * comes for one that a helper thread sleeps on wakes few others, and no collective wakes it. */
 enum { TT_BELLS = 8 };
 
 /* Lines of a rank of the job, whatever machine it is on. `arena` is its number among the ranks of
@@ -86,8 +87,8 @@ struct tt_job_rank {
     char host[TT_JOB_HOST]; /* the machine's name; empty where there is only one */
 };
 
-/* One rank in one client. Where its block of the world team lies, and its post box (msg/ring.h; 0: none yet), is told before it
- * joins. */
+/* One rank in one client. Where its block of the world team lies, and its post box (msg/ring.h; 0:
+ * none yet), is told before it joins. */
 struct tt_member {
     struct tt_fate fate;
     _Atomic int64_t world, mail;
@@ -123,8 +124,9 @@ struct tt_common {
     struct tt_member rank[];
 };
 
-/* Invariants: `failures` is raised after a rank's state became FAILED or LEFT, so whoever sees it raised
- * finds the rank. A thread that sleeps is counted in sleepers and in its bell's `sleeping`. */
+/* Invariants: `failures` is raised after a rank's state became FAILED or LEFT, so whoever sees it
+ * raised finds the rank. A thread that sleeps is counted in sleepers and in its bell's
+ * `sleeping`. */
 struct tt_job_page {
     uint64_t magic;
     char version[24]; /* of the library that made the job */
@@ -171,8 +173,8 @@ tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
  * ranks only. node[r] < nodes. */
 tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
                                   int me);
-/* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT (which
- * the others are told). Takes the descriptor over, and sets close-on-exec. */
+/* Maps the memory behind fd for a rank, after checking that it is such a job. Errors: BOOT, LIMIT
+ * (which the others are told). Takes the descriptor over, and sets close-on-exec. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
 /* Whether the page says what that of a job of this library's layout says, of whose memory so many
  * bytes are mapped, or in the file. Errors: BOOT. */
@@ -200,9 +202,9 @@ static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, 
     return offset >= 0 && bytes >= 0 && bytes <= backed && offset <= backed - bytes;
 }
 
-/* A rank's process has ended, however, or cannot go on: it fails in all clients that it has not left, and will come to no
- * other. Wakes all sleepers. By the rank itself, by the launcher that saw it end, or by a peer that found it gone;
- * any thread. */
+/* A rank's process has ended, however, or cannot go on: it fails in all clients that it has not
+ * left, and will come to no other. Wakes all sleepers. By the rank itself, by the launcher that saw
+ * it end, or by a peer that found it gone; any thread. */
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code);
 /* Which bell a context's threads sleep on. */
 static inline int tt_bell_of(int context)

@@ -65,8 +65,8 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
     return TUTTI_ERR_UNSUPPORTED;
 }
 
-/* The kernel sees before the launcher does that a process is gone, so its word is waited for; and one
- * that failed for another's sake may have freed what it had opened. */
+/* The kernel sees before the launcher does that a process is gone, so its word is waited for; and
+ * one that failed for another's sake may have freed what it had opened. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
 {
     char text[160];

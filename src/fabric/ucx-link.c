@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A link is an endpoint of UCX, in the mode in which UCX tells of peers that are gone. Its end takes three steps, in
- * any of these orders: it fails, or the user closes it, or both; UCX closes the endpoint, which gives back every buffer
- * that was lent to it; then the link is freed. Operations are completed when UCX has let go of their buffers, not when
- * the failure is noticed: a late reader of a freed buffer would be worse than a late PEER.
+ * A link is an endpoint of UCX, in the mode in which UCX tells of peers that are gone. Its end
+ * takes three steps, in any of these orders: it fails, or the user closes it, or both; UCX closes
+ * the endpoint, which gives back every buffer that was lent to it; then the link is freed.
+ * Operations are completed when UCX has let go of their buffers, not when the failure is noticed: a
+ * late reader of a freed buffer would be worse than a late PEER.
  */
 #include <string.h>
 
@@ -78,8 +79,8 @@ tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t 
 
 /* ---- Closing ---- */
 
-/* All that UCX has not given back by now it never will, nor look at it again. The closing of the endpoint was a flush
- * too, so that puts which no other served share its end. */
+/* All that UCX has not given back by now it never will, nor look at it again. The closing of the
+ * endpoint was a flush too, so that puts which no other served share its end. */
 static void give_up(struct tt_link *link)
 {
     struct tt_ring *rings[] = {&link->under_way, &link->in_flush};
@@ -126,8 +127,9 @@ static void close_endpoint(struct tt_link *link, bool force)
         endpoint_closed(link, UCS_PTR_STATUS(request));
 }
 
-/* Without force, unless the link failed: UCX does not tell a peer that lives of an endpoint closed by force, and that
- * peer's UCX (1.13) can even stop at an assertion when it hears from it again. */
+/* Without force, unless the link failed: UCX does not tell a peer that lives of an endpoint closed
+ * by force, and that peer's UCX (1.13) can even stop at an assertion when it hears from it
+ * again. */
 void tt_ucx_link_close(struct tt_link *link)
 {
     link->dropped = link->told = true;
@@ -175,7 +177,8 @@ static void settle_end(struct tt_link *link)
     tt_free(link);
 }
 
-/* `lost` may close any link, but frees none: only this frees, and of `link` itself as the last thing. */
+/* `lost` may close any link, but frees none: only this frees, and of `link` itself as the last
+ * thing. */
 static int settle(struct tt_link *link)
 {
     int n = link->failed ? settle_failure(link) : 0;

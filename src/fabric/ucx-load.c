@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loads UCX when it is first wanted, so that a program which stays on one machine needs none, and neither does building
- * Tutti for it. Once loaded it stays: it has threads and exit handlers of its own.
+ * Loads UCX when it is first wanted, so that a program which stays on one machine needs none, and
+ * neither does building Tutti for it. Once loaded it stays: it has threads and exit handlers of its
+ * own.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -45,7 +46,8 @@ static void *load_quietly(const char *name)
     return library;
 }
 
-/* That a peer is gone is told by us, with its rank; UCX's own lines in between would only confuse. */
+/* That a peer is gone is told by us, with its rank; UCX's own lines in between would only
+ * confuse. */
 static void be_silent(void *library)
 {
     ucs_status_t (*set)(const char *, const char *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A port is a worker of UCX. Any thread may advance it, one at a time, which UCX calls serialized; it promises nothing
- * less for that than for a single thread.
+ * A port is a worker of UCX. Any thread may advance it, one at a time, which UCX calls serialized;
+ * it promises nothing less for that than for a single thread.
  */
 #include <string.h>
 #include <sys/random.h>
@@ -20,7 +20,8 @@ static ucs_status_t packet_came(void *arg, const void *header, size_t header_len
     const void *bytes = header_length ? header : data;
     size_t n = header_length ? header_length : length;
     if (tt_order_take(port->order, bytes, whole ? n : 0) == TUTTI_ERR_MEMORY) {
-        /* A packet is lost, so no order is left to keep: the links fail, rather than that somebody waits for ever. */
+        /* A packet is lost, so no order is left to keep: the links fail, rather than that somebody
+         * waits for ever. */
         for (struct tt_ring *at = port->links.next; at != &port->links; at = at->next)
             tt_ucx_link_fails(tt_container_of(at, struct tt_link, ring), UCS_ERR_NO_MEMORY);
     }
@@ -83,8 +84,8 @@ static tutti_status create_worker(struct tt_port *port)
     return checked;
 }
 
-/* Links are told apart by random numbers: 64 bits, from the system, are not met twice; nor is the pass guessed, which
- * has its own, so that no number that is sent tells of it. */
+/* Links are told apart by random numbers: 64 bits, from the system, are not met twice; nor is the
+ * pass guessed, which has its own, so that no number that is sent tells of it. */
 static tutti_status draw(struct tt_port *port)
 {
     uint64_t bits[2];
@@ -125,8 +126,9 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 
 /* ---- Closing ---- */
 
-/* A flush of the whole worker waits for connections too that others make, of which UCX tells nothing else. What they send may
- * come until the last advance: so only one that had nothing to wait for shows that nothing waits. */
+/* A flush of the whole worker waits for connections too that others make, of which UCX tells
+ * nothing else. What they send may come until the last advance: so only one that had nothing to
+ * wait for shows that nothing waits. */
 static bool is_drained(struct tt_port *port)
 {
     ucp_request_param_t param = {0};
@@ -156,10 +158,10 @@ bool tt_ucx_port_drain(struct tt_port *port)
 #define KEEPS_WORKERS true
 #endif
 
-/* UCX 1.13 stops at an assertion (ucp_request.c: wireup; gone in later ones, openucx/ucx pull request 8175) when a worker is
- * destroyed in which messages of a connection's set-up still wait, as they do after a peer was given up, or never took
- * them. So such a worker is left as it is: it, the context it belongs to (tt_ucx_close) and its sockets go with the
- * process. */
+/* UCX 1.13 stops at an assertion (ucp_request.c: wireup; gone in later ones, openucx/ucx pull
+ * request 8175) when a worker is destroyed in which messages of a connection's set-up still wait,
+ * as they do after a peer was given up, or never took them. So such a worker is left as it is: it,
+ * the context it belongs to (tt_ucx_close) and its sockets go with the process. */
 static void end_worker(struct tt_port *port)
 {
     if (port->drain) tt_ucx.ucp_request_free(port->drain);

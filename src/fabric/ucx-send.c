@@ -2,8 +2,9 @@
  *
  * What goes over a link: packets, gets and puts.
  *
- * A put is in place there once a flush that began after it is over. One flush is under way on a link at a time; it
- * serves all the puts that were begun before it, so that many puts cost few flushes.
+ * A put is in place there once a flush that began after it is over. One flush is under way on a
+ * link at a time; it serves all the puts that were begun before it, so that many puts cost few
+ * flushes.
  */
 #include <string.h>
 #include <time.h>
@@ -144,9 +145,11 @@ enum { UCX_HEADS = 13 };
 
 /* What lies between a head of so many bytes and its data.
  *
- * TCP copies what is sent into pages, the first byte of a packet mostly to a page's beginning, and on some processors (AMD's
- * Zen 4) a copy to less than 16 bytes behind its source, in their pages, takes four times as long (docs/figures.md). Data that begin a page,
- * as large arrays do, would be copied so behind UCX's 13 bytes. With the gap they come as far into a cache line as they are here. */
+ * TCP copies what is sent into pages, the first byte of a packet mostly to a page's beginning, and
+ * on some processors (AMD's Zen 4) a copy to less than 16 bytes behind its source, in their pages,
+ * takes four times as long (docs/figures.md). Data that begin a page, as large arrays do, would be
+ * copied so behind UCX's 13 bytes. With the gap they come as far into a cache line as they are
+ * here. */
 static size_t gap_before(const void *data, size_t head_bytes)
 {
     size_t before = UCX_HEADS + sizeof(struct tt_packet_head) + head_bytes;

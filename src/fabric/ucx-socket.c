@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How soon a peer behind TCP is given up. UCX leaves that to the kernel: it can be told to have TCP ask a silent peer
- * (UCX_TCP_KEEP...), but does so on one end of a connection only, and TCP asks only where nothing is on its way, while
- * UCX's own keepalive messages mostly are; these TCP repeats for a quarter of an hour (seen with UCX 1.13). The option
- * TCP_USER_TIMEOUT would end that, but also cut off a peer that lives and merely does not read for as long.
+ * How soon a peer behind TCP is given up. UCX leaves that to the kernel: it can be told to have TCP
+ * ask a silent peer (UCX_TCP_KEEP...), but does so on one end of a connection only, and TCP asks
+ * only where nothing is on its way, while UCX's own keepalive messages mostly are; these TCP
+ * repeats for a quarter of an hour (seen with UCX 1.13). The option TCP_USER_TIMEOUT would end
+ * that, but also cut off a peer that lives and merely does not read for as long.
  *
- * So the sockets of a port's worker are looked at now and then. One that has repeated what is on its way, or asked after
- * it or after the peer, and has had no answer since the last look, is stuck; one that is stuck for half of
- * TUTTI_PEER_TIMEOUT is shut down, which UCX takes for what it is. A peer that does not read has a kernel that answers.
+ * So the sockets of a port's worker are looked at now and then. One that has repeated what is on
+ * its way, or asked after it or after the peer, and has had no answer since the last look, is
+ * stuck; one that is stuck for half of TUTTI_PEER_TIMEOUT is shut down, which UCX takes for what it
+ * is. A peer that does not read has a kernel that answers.
  *
- * Which sockets they are the kernel tells: a worker has a set of epoll, in that lie the sets of its interfaces, and in
- * those the sockets, by number and inode (/proc/self/fdinfo). A thread of UCX may take a socket out and close it while
- * this is read, and the program be given its number for another: so the inode is compared before anything is done, and
- * only what was stuck at every look for seconds is shut down.
+ * Which sockets they are the kernel tells: a worker has a set of epoll, in that lie the sets of its
+ * interfaces, and in those the sockets, by number and inode (/proc/self/fdinfo). A thread of UCX
+ * may take a socket out and close it while this is read, and the program be given its number for
+ * another: so the inode is compared before anything is done, and only what was stuck at every look
+ * for seconds is shut down.
  */
 #include <errno.h>
 #include <linux/tcp.h>
@@ -80,8 +83,8 @@ static void set(int fd, int level, int option, int value)
     (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* TCP asks after a silent peer, if nobody has made it ask so soon yet, and never ends a connection by itself. UCX sets
- * what it thinks best when it connects. */
+/* TCP asks after a silent peer, if nobody has made it ask so soon yet, and never ends a connection
+ * by itself. UCX sets what it thinks best when it connects. */
 static void ask_soon(int fd)
 {
     int seconds = (int)tt_max(tt_ucx_patience_ms() / 8000, 1);
@@ -104,7 +107,8 @@ static bool is_stuck(int fd, int64_t since_last_ms)
     return (repeated || probed) && info.tcpi_last_ack_recv >= since_last_ms;
 }
 
-/* The kernel lists sockets in the same order each time, so that the next one is mostly the one wanted. */
+/* The kernel lists sockets in the same order each time, so that the next one is mostly the one
+ * wanted. */
 static struct tt_ucx_stuck *find_stuck(struct tt_ucx_watch *watch, uint64_t inode)
 {
     for (size_t i = 0; i < watch->n; i++) {
@@ -142,7 +146,8 @@ static void drop_those_not_seen(struct tt_ucx_watch *watch, int64_t now_ms)
 
 /* ---- Room for more ---- */
 
-/* How many descriptors are left. The kernel gives the least number that is free, so one near the limit tells. */
+/* How many descriptors are left. The kernel gives the least number that is free, so one near the
+ * limit tells. */
 static int64_t left(int64_t *limit)
 {
     struct rlimit is;
@@ -164,7 +169,8 @@ tutti_status tt_ucx_room(const char *doing)
                    doing, (long long)limit);
 }
 
-/* Those who connect to us take descriptors without asking. UCX hears nobody any more once there was none for one. */
+/* Those who connect to us take descriptors without asking. UCX hears nobody any more once there was
+ * none for one. */
 static void warn_if_few_are_left(void)
 {
     static atomic_bool told;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The context of UCX, and memory registered with it. The transports are UCX's choice and, by its variables UCX_..., the
- * user's. What is set here, unless the user has set it, is how soon a peer that answers no more is given up, that a packet
- * comes in one piece (pieces would be put together in memory of UCX's first), that little lies in queues between
- * containers of one machine, and that no memory is shared.
+ * The context of UCX, and memory registered with it. The transports are UCX's choice and, by its
+ * variables UCX_..., the user's. What is set here, unless the user has set it, is how soon a peer
+ * that answers no more is given up, that a packet comes in one piece (pieces would be put together
+ * in memory of UCX's first), that little lies in queues between containers of one machine, and that
+ * no memory is shared.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,8 +24,9 @@ int64_t tt_ucx_patience_ms(void)
     return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600) * 1000;
 }
 
-/* In the environment, where UCX looks for the settings of its transports whenever it creates a worker: those that are
- * given to ucp_config_modify it takes for unknown (1.13). UCX lets peers hear of it eight times within our patience. */
+/* In the environment, where UCX looks for the settings of its transports whenever it creates a
+ * worker: those that are given to ucp_config_modify it takes for unknown (1.13). UCX lets peers
+ * hear of it eight times within our patience. */
 static void settle_all(void)
 {
     char interval[32], segment[32];
@@ -54,8 +56,9 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* UCX would open its shared memory, and then not use it: it offers no way over it to whoever wants to be told of peers'
- * deaths, unless that is asked for. Its segments are open to the user's group; who asks for them has them so. */
+/* UCX would open its shared memory, and then not use it: it offers no way over it to whoever wants
+ * to be told of peers' deaths, unless that is asked for. Its segments are open to the user's group;
+ * who asks for them has them so. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||
@@ -114,10 +117,11 @@ void tt_ucx_close(struct tt_wire *wire)
     tt_free(wire);
 }
 
-/* Between containers of one machine to send is to copy into a queue of the receiver's. The kernel would let megabytes lie
- * there, which are out of the caches when they are read; and packets of a sender that moves to another processor overtake
- * each other, and are sent again. With so much at most (of which the kernel makes twice as many) an alltoall of 1 MiB among
- * 8 ranks on 2 processors takes 0.6 of the time (docs/figures.md). */
+/* Between containers of one machine to send is to copy into a queue of the receiver's. The kernel
+ * would let megabytes lie there, which are out of the caches when they are read; and packets of a
+ * sender that moves to another processor overtake each other, and are sent again. With so much at
+ * most (of which the kernel makes twice as many) an alltoall of 1 MiB among 8 ranks on 2 processors
+ * takes 0.6 of the time (docs/figures.md). */
 bool tt_ucx_near(struct tt_wire *wire)
 {
     (void)wire;
@@ -180,7 +184,8 @@ struct frame {
     uint32_t bytes, sum;
 };
 
-/* FNV-1a: for damage, not against malice; only processes of the job send such bytes to each other. */
+/* FNV-1a: for damage, not against malice; only processes of the job send such bytes to each
+ * other. */
 static uint32_t sum_of(const void *from, size_t n)
 {
     uint32_t sum = 0x811c9dc5u;

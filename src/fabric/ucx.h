@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wire over UCX's UCP: what its files share. ucx-load.c finds the library, ucx-wire.c has its context and
- * registered memory, ucx-port.c its workers, ucx-link.c its endpoints, ucx-send.c what goes over them; ucx-order.c
- * keeps packets in order.
+ * The wire over UCX's UCP: what its files share. ucx-load.c finds the library, ucx-wire.c has its
+ * context and registered memory, ucx-port.c its workers, ucx-link.c its endpoints, ucx-send.c what
+ * goes over them; ucx-order.c keeps packets in order.
  *
  * A link owns its operations, each in exactly one ring:
  *
@@ -12,8 +12,9 @@
  *     port->completed   over: `done` is called by the port's next advance
  *     port->idle        free for the next one
  *
- * UCX calls back from wherever it likes; what it calls only moves operations and links between rings, and advance calls
- * the user's functions from one place. So they may call everything but port_advance and port_close.
+ * UCX calls back from wherever it likes; what it calls only moves operations and links between
+ * rings, and advance calls the user's functions from one place. So they may call everything but
+ * port_advance and port_close.
  */
 #ifndef TT_UCX_H
 #define TT_UCX_H
@@ -69,7 +70,8 @@ struct tt_ucx_api {
 /* Filled once tt_ucx_load returned OK, and never emptied. */
 extern struct tt_ucx_api tt_ucx;
 
-/* Loads the library at the first call, of whichever thread; later ones tell the same. UNSUPPORTED with the reason. */
+/* Loads the library at the first call, of whichever thread; later ones tell the same. UNSUPPORTED
+ * with the reason. */
 tutti_status tt_ucx_load(void);
 
 /* An error of UCX as one of ours: MEMORY, PEER or SYSTEM, with its text and what was being done. */
@@ -152,8 +154,8 @@ struct tt_port {
     bool failed;            /* some link did, on which something was under way */
     bool drained;           /* nothing of UCX's waited to be sent when this was last looked for */
     ucs_status_ptr_t drain; /* a flush of the worker; NULL: none */
-    bool
-        stirred; /* a link has something for the next advance: it failed, is to be flushed, or can be freed */
+    /* A link has something for the next advance: it failed, is to be flushed, or can be freed. */
+    bool stirred;
     struct tt_random random;
 };
 
@@ -169,8 +171,9 @@ struct tt_link {
     uint32_t number;  /* of the next packet */
     ucs_status_t why; /* it failed */
     ucs_status_t end; /* how the closing of the endpoint ended */
-    /* failed: nothing more can be begun. dropped: the user has closed it. told: `lost` was called or is not to be.
-     * closing: UCX was asked to close the endpoint. flushing: a flush is under way. */
+    /* failed: nothing more can be begun. dropped: the user has closed it. told: `lost` was called
+     * or is not to be. closing: UCX was asked to close the endpoint. flushing: a flush is under
+     * way. */
     bool failed, dropped, told, closing, flushing;
     struct tt_ring under_way, unflushed, in_flush;
     int keys; /* open */
@@ -185,7 +188,8 @@ struct tt_ucx_op {
     void *arg;
     int awaits; /* events: the request, and of a put the flush */
     tutti_status status;
-    /* Of a packet, which UCX borrows until it is sent: its head, with the gap behind; that and its data. */
+    /* Of a packet, which UCX borrows until it is sent: its head, with the gap behind; that and its
+     * data. */
     unsigned char head[TT_UCX_HEAD + TT_LINE];
     ucp_dt_iov_t part[2];
 };
@@ -202,7 +206,8 @@ void tt_ucx_unmap(struct tt_wire_region *region);
 /* UNSUPPORTED: the wire was opened for packets only. */
 __attribute__((cold)) tutti_status tt_ucx_no_reach(void);
 tutti_status tt_ucx_pack(struct tt_wire_region *region, void *key, size_t *bytes);
-/* What UCX packed, with its length and a check sum: UCX itself reads such bytes without asking how many there are. */
+/* What UCX packed, with its length and a check sum: UCX itself reads such bytes without asking how
+ * many there are. */
 tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
                           size_t *bytes);
 /* Its inside, of `least` bytes or more, or NULL with the reason told (ARG). */
@@ -215,9 +220,11 @@ int64_t tt_ucx_patience_ms(void);
 enum {
     TT_UCX_NEVER_MS = 0x7fffff00
 }; /* 24 days: TCP_USER_TIMEOUT of each socket that was looked at */
-/* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at more. */
+/* Ends connections whose peer has answered nothing for too long. Looks at the clock, and seldom at
+ * more. */
 void tt_ucx_watch(struct tt_port *port);
-/* LIMIT where so few descriptors are left that UCX might fail: it would take that for a peer's end. */
+/* LIMIT where so few descriptors are left that UCX might fail: it would take that for a peer's
+ * end. */
 tutti_status tt_ucx_room(const char *doing);
 /* The sockets in a set of epoll and the sets within it. */
 typedef void tt_ucx_socket_fn(int fd, uint64_t inode, void *arg);
@@ -229,7 +236,8 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 bool tt_ucx_port_drain(struct tt_port *port);
 void tt_ucx_port_close(struct tt_port *port);
 tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
-/* What such an address holds: UCX's own, or NULL with the reason told (ARG), and the port's pass. */
+/* What such an address holds: UCX's own, or NULL with the reason told (ARG), and the port's
+ * pass. */
 const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass);
 int tt_ucx_port_advance(struct tt_port *port);
 int tt_ucx_port_descriptor(struct tt_port *port);
@@ -246,11 +254,13 @@ tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes
 void tt_ucx_key_close(struct tt_wire_key *key);
 /* Nothing goes over it any more; the next advance tells. */
 void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why);
-/* Of advance: begins flushes, tells of failures, frees what is over. Returns how many things happened. */
+/* Of advance: begins flushes, tells of failures, frees what is over. Returns how many things
+ * happened. */
 int tt_ucx_links_settle(struct tt_port *port);
 /* Their worker goes now: UCX insists that nobody waits for the closing of an endpoint then. */
 void tt_ucx_links_abandon(struct tt_port *port);
-/* Frees the links, whatever their state, once their worker is gone; their operations are completed with PEER. */
+/* Frees the links, whatever their state, once their worker is gone; their operations are completed
+ * with PEER. */
 void tt_ucx_links_drop(struct tt_port *port);
 
 /* ---- ucx-send.c ---- */

@@ -152,7 +152,8 @@ static void doze(struct tt_wait *w)
     if (alarm->arm(alarm->arg)) (void)ppoll(&ready, 1, &most, NULL);
 }
 
-/* Where other processes want the processor, thousands of yields last seconds, in which a dead rank is to be noticed. */
+/* Where other processes want the processor, thousands of yields last seconds, in which a dead rank
+ * is to be noticed. */
 static void look_at_clock(struct tt_wait *w)
 {
     int64_t now = tt_clock_ns();

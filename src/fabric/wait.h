@@ -6,30 +6,33 @@
  * The signaller:  store the signal;            barrier;  sleepers > 0 ? ring the doorbells.
  *
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
- * barrier on both sides at most one of the two loads can miss. The signaller is the fast path and the
- * sleeper has time, so where the kernel has membarrier(2) the sleeper's call makes every running
- * rank execute a full barrier, and the signaller's is only one for the compiler (the idea of
- * asymmetric fences: liburcu's sys_membarrier flavour). The doorbell is read before the second
+ * barrier on both sides at most one of the two loads can miss. The signaller is the fast path and
+ * the sleeper has time, so where the kernel has membarrier(2) the sleeper's call makes every
+ * running rank execute a full barrier, and the signaller's is only one for the compiler (the idea
+ * of asymmetric fences: liburcu's sys_membarrier flavour). The doorbell is read before the second
  * look, so a ring between the look and the sleep ends the sleep at once.
  *
- * Several threads of a rank may sleep at once, for different clients or contexts, on the same bell or on different ones:
- * `sleeping` counts them, each adds its own 1 before its second look and takes it away when it is awake. So it is above 0
- * for as long as any of them sleeps, and what was argued for one holds for each: the bell only counts up, a ring
- * wakes all that sleep on it, and those that it was not for look in vain and sleep again. A ring before another one
- * announces itself is not lost to that one: it reads the bell after it was rung, and its second look comes later still.
- * Which bell is for what (tt_bell_of) both sides know: what is meant for context c of a rank rings the bell of c.
+ * Several threads of a rank may sleep at once, for different clients or contexts, on the same bell
+ * or on different ones: `sleeping` counts them, each adds its own 1 before its second look and
+ * takes it away when it is awake. So it is above 0 for as long as any of them sleeps, and what was
+ * argued for one holds for each: the bell only counts up, a ring wakes all that sleep on it, and
+ * those that it was not for look in vain and sleep again. A ring before another one announces
+ * itself is not lost to that one: it reads the bell after it was rung, and its second look comes
+ * later still. Which bell is for what (tt_bell_of) both sides know: what is meant for context c of
+ * a rank rings the bell of c.
  *
- * Who waits for a network too sleeps on that one's descriptor, and cannot sleep on the bell at the same time; nobody rings
- * for him, and he looks by himself after an eighth of the time that he has waited, so that what comes through memory
- * is late by no more than that, and by no more than a millisecond.
+ * Who waits for a network too sleeps on that one's descriptor, and cannot sleep on the bell at the
+ * same time; nobody rings for him, and he looks by himself after an eighth of the time that he has
+ * waited, so that what comes through memory is late by no more than that, and by no more than a
+ * millisecond.
  */
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
 
 #include "fabric/segment.h"
 
-/* What wakes a waiter besides the bell: a network's descriptor, readable when something comes after arm returned true.
- * False: something came, look again. */
+/* What wakes a waiter besides the bell: a network's descriptor, readable when something comes after
+ * arm returned true. False: something came, look again. */
 struct tt_alarm {
     int descriptor; /* -1: there is none */
     bool (*arm)(void *arg);
@@ -46,11 +49,13 @@ struct tt_patience {
 
 /* Ranks on this machine more than cores means no spin but many yields. */
 struct tt_patience tt_patience_for(int ranks, int cores);
-/* Processors that this process may use: affinity and cpuset, and the cgroup's cpu.max. At least 1. */
+/* Processors that this process may use: affinity and cpuset, and the cgroup's cpu.max. At least
+ * 1. */
 int tt_usable_cores(void);
 
-/* What the ranks of a client may use together, each perhaps bound to a processor of its own: each tells its
- * own, and when all have, the count is the same for every rank (but for cgroups that differ). */
+/* What the ranks of a client may use together, each perhaps bound to a processor of its own: each
+ * tells its own, and when all have, the count is the same for every rank (but for cgroups that
+ * differ). */
 void tt_common_tell_cores(struct tt_common *common);
 int tt_common_cores(const struct tt_common *common);
 
@@ -99,7 +104,8 @@ static inline bool tt_wait_is_late(const struct tt_wait *w)
     return w->yielded >= w->patience->yields;
 }
 
-/* It sleeps between looks, or others use the processor, so that there is time for looking at more. */
+/* It sleeps between looks, or others use the processor, so that there is time for looking at
+ * more. */
 static inline bool tt_wait_is_long(const struct tt_wait *w)
 {
     return w->announced || w->since_ns != 0 || w->slow;

@@ -6,15 +6,17 @@
  *   port   of a context: what is advanced, by one thread at a time; its address is plain data
  *   link   from a port to another one, which need not know of it
  *
- * Packets of a link arrive whole, once, and in the order of sending, or the link fails. Nothing here blocks.
+ * Packets of a link arrive whole, once, and in the order of sending, or the link fails. Nothing
+ * here blocks.
  *
- * A port has a pass, a random number that is part of its address and of each packet to it; packets without it are dropped
- * unread. So whoever is told addresses may send, and they are told to the processes of the job only. Nothing is encrypted:
- * who can listen to the network learns passes too.
+ * A port has a pass, a random number that is part of its address and of each packet to it; packets
+ * without it are dropped unread. So whoever is told addresses may send, and they are told to the
+ * processes of the job only. Nothing is encrypted: who can listen to the network learns passes too.
  *
- * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_drain and port_close), never one
- * inside another, and may begin and close whatever they like but advance and close the port. A link that failed completes
- * everything that was under way on it with PEER, once nobody reads or writes its buffers any more.
+ * `arrive`, `done` and `lost` are called inside `advance` of the port (`done` also in port_drain
+ * and port_close), never one inside another, and may begin and close whatever they like but advance
+ * and close the port. A link that failed completes everything that was under way on it with PEER,
+ * once nobody reads or writes its buffers any more.
  */
 #ifndef TT_WIRE_H
 #define TT_WIRE_H
@@ -38,48 +40,52 @@ enum {
     TT_WIRE_ADDRESS = 1024, /* bytes of a port's address, at most */
     TT_WIRE_KEY = 448,      /* of a packed key */
     TT_WIRE_HEAD = 256,     /* of a packet's head */
-    /* Of a packet's data, as a message layer should cut them: each packet costs both sides some calls of the system, and
-     * lies in a buffer of the receiver. */
+    /* Of a packet's data, as a message layer should cut them: each packet costs both sides some
+     * calls of the system, and lies in a buffer of the receiver. */
     TT_WIRE_DATA = 256 << 10
 };
 
-/* Starting functions return OK when all is done already (then `done` is not called), AGAIN when `done` will be called,
- * or an error (PEER, MEMORY, LIMIT, SYSTEM) with nothing started. Buffers are borrowed until then; `head` is copied. */
+/* Starting functions return OK when all is done already (then `done` is not called), AGAIN when
+ * `done` will be called, or an error (PEER, MEMORY, LIMIT, SYSTEM) with nothing started. Buffers
+ * are borrowed until then; `head` is copied. */
 struct tt_wire_ops {
     const char *name;
-    /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had. `reach`: registered
-     * memory is wanted. Where no network card is behind it the library reads and writes memory in software, then for
-     * anybody who reaches this process by the network and speaks the library's language; without `reach` it does not, and
-     * map and key_open return UNSUPPORTED. */
+    /* UNSUPPORTED, saying what is missing or too old, where the library behind it is not to be had.
+     * `reach`: registered memory is wanted. Where no network card is behind it the library reads
+     * and writes memory in software, then for anybody who reaches this process by the network and
+     * speaks the library's language; without `reach` it does not, and map and key_open return
+     * UNSUPPORTED. */
     tutti_status (*open)(bool reach, struct tt_wire **wire);
     void (*close)(struct tt_wire *wire); /* its ports and regions are closed before */
-    /* All that links will go to run under this kernel, in containers with addresses of their own: the way is short, and
-     * what is sent need not lie in long queues. True: this holds for ports that are opened from now on, of all wires of
-     * the process; false: it held before. */
+    /* All that links will go to run under this kernel, in containers with addresses of their own:
+     * the way is short, and what is sent need not lie in long queues. True: this holds for ports
+     * that are opened from now on, of all wires of the process; false: it held before. */
     bool (*near)(struct tt_wire *wire);
 
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
-    /* Advances a port whose links are closed, taking nothing more of what comes. True: nothing is left to wait for. Whoever
-     * closes a port before leaves peers with connections that are cut in the middle; ports of one process that peers
-     * wait for are drained in turn. */
+    /* Advances a port whose links are closed, taking nothing more of what comes. True: nothing is
+     * left to wait for. Whoever closes a port before leaves peers with connections that are cut in
+     * the middle; ports of one process that peers wait for are drained in turn. */
     bool (*port_drain)(struct tt_port *port);
     void (*port_close)(struct tt_port *port); /* its links are closed before; at once */
     tutti_status (*port_address)(struct tt_port *port, void *address, size_t *bytes);
     /* How many things happened. */
     int (*port_advance)(struct tt_port *port);
-    /* A descriptor that becomes readable when something comes, after `arm` returned OK (AGAIN: something came: advance). */
+    /* A descriptor that becomes readable when something comes, after `arm` returned OK (AGAIN:
+     * something came: advance). */
     int (*port_descriptor)(struct tt_port *port);
     tutti_status (*port_arm)(struct tt_port *port);
 
     tutti_status (*link_open)(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
-    /* The link is the wire's from here on: `lost` is not called any more. Its keys are closed before. What is under way is
-     * completed as the port is advanced or drained, as if nothing had been closed, or with PEER if the link fails; what then
-     * is left when the port is closed, with PEER by that. */
+    /* The link is the wire's from here on: `lost` is not called any more. Its keys are closed
+     * before. What is under way is completed as the port is advanced or drained, as if nothing had
+     * been closed, or with PEER if the link fails; what then is left when the port is closed, with
+     * PEER by that. */
     void (*link_close)(struct tt_link *link);
-    /* Somebody else knows that the peer is gone: as if that had been noticed here. The next advance calls `lost`, and what
-     * is under way is completed with PEER. */
+    /* Somebody else knows that the peer is gone: as if that had been noticed here. The next advance
+     * calls `lost`, and what is under way is completed with PEER. */
     void (*link_fail)(struct tt_link *link);
     /* Nothing is under way on it, and no key of it is open. */
     bool (*link_is_idle)(const struct tt_link *link);

@@ -71,7 +71,8 @@ static int64_t padded(int64_t n)
     return (n + 7) & ~(int64_t)7;
 }
 
-/* Moves a piece of an eager message, `room` bytes at most; the bytes moved count padded at the end. */
+/* Moves a piece of an eager message, `room` bytes at most; the bytes moved count padded at the
+ * end. */
 static int64_t move_piece(struct tt_end *end, struct tt_message *m, int64_t room)
 {
     int64_t n = tt_min(m->left, room & ~(int64_t)7);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages from one rank to another, in order: a ring in shared memory with one writer and one reader.
+ * Messages from one rank to another, in order: a ring in shared memory with one writer and one
+ * reader.
  *
  * There is one channel for each (sender, receiver, slot, lane), so the messages in it belong to one
  * lane of one execution and both sides know from their plans what comes, how long it is, and in
- * which order: nothing is matched, nothing comes unexpected. The length travels before each message all
- * the same: ranks whose calls do not match must be told, not be given another's bytes.
+ * which order: nothing is matched, nothing comes unexpected. The length travels before each message
+ * all the same: ranks whose calls do not match must be told, not be given another's bytes.
  *
  *   eager        the bytes go through the ring, piece by piece if they are more than fit; the
  *                send is complete when the last piece is in
@@ -17,8 +18,8 @@
  * (run/served.c).
  *
  * Why it is right: `head` is written by the sender only and `tail` by the receiver only, both with
- * release after the bytes they speak of were written or read, and read by the other with acquire; the
- * sender writes only to [head, tail + bytes), the receiver reads only [tail, head).
+ * release after the bytes they speak of were written or read, and read by the other with acquire;
+ * the sender writes only to [head, tail + bytes), the receiver reads only [tail, head).
  */
 #ifndef TT_CHANNEL_H
 #define TT_CHANNEL_H
@@ -47,7 +48,8 @@ struct tt_ring {
     _Alignas(TT_LINE) char data[];
 };
 
-/* One side. Invariants: position is head (sender) or tail (receiver); messages complete in order. */
+/* One side. Invariants: position is head (sender) or tail (receiver); messages complete in
+ * order. */
 struct tt_end {
     struct tt_ring *ring;    /* NULL: not made yet, or not found yet */
     _Atomic uint64_t *place; /* where the ring's offset in the segment is told; 0: not yet */

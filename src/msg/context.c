@@ -116,7 +116,8 @@ static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **
     return status;
 }
 
-/* All or none; they are there for other threads when their number says so, and for other ranks when they are told of. */
+/* All or none; they are there for other threads when their number says so, and for other ranks when
+ * they are told of. */
 tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **contexts)
 {
     int before = atomic_load(&msg->contexts);
@@ -165,8 +166,8 @@ static int64_t whole(int64_t unasked, size_t packet)
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, (int64_t)packet));
 }
 
-/* Those of a few packets go through rings where that is somewhat better than reading, if rings look for their best way; longer ones
- * have an origin that helps, which halves what reading costs. */
+/* Those of a few packets go through rings where that is somewhat better than reading, if rings look
+ * for their best way; longer ones have an origin that helps, which halves what reading costs. */
 static int64_t rings_most(const struct tt_msg *msg)
 {
     const struct tt_fabric *f = msg->f;
@@ -184,7 +185,8 @@ static void set_sizes(struct tt_msg *msg)
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
-/* Where long messages go in packets in any case, nothing is gained by announcing one that a packet holds. */
+/* Where long messages go in packets in any case, nothing is gained by announcing one that a packet
+ * holds. */
 void tt_msg_settle(struct tt_msg *msg)
 {
     size_t packet = tt_ring_data_most(msg->ring_bytes);

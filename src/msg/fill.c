@@ -8,9 +8,10 @@
 
 enum {
     SPAN = 8, /* of the ring's own bulk */
-    PAUSE_LEAST =
-        16, /* spans between two trials (which take two, or less where they are much slower), and ... */
-    PAUSE_MOST = 128,     /* ... more and more, as long as nothing changes */
+    /* Spans between two trials (which take two, or less where they are much slower): more and more,
+     * as long as nothing changes. */
+    PAUSE_LEAST = 16,
+    PAUSE_MOST = 128,
     TRIALS = TT_WAYS - 1, /* of all other ways */
     WIDE_RANKS = 16,      /* of this machine, at most: each has a wide bulk for every other one */
     NEW_NS = 2000000,     /* what both ends take at most to map a new bulk, which shall not count */
@@ -60,7 +61,8 @@ static enum tt_way another(const struct tt_fill *fill)
     return fill->best;
 }
 
-/* In two spans slower by half than before: then the others may be better now. Once may be an interrupt. */
+/* In two spans slower by half than before: then the others may be better now. Once may be an
+ * interrupt. */
 static bool is_slower(struct tt_fill *fill, int64_t before)
 {
     bool slower = before && fill->cost[fill->best] > before + before / 2;
@@ -123,7 +125,8 @@ static void end_span(struct tt_fill *fill, int64_t span)
     go(fill, fill->way == fill->best ? after_best(fill, before) : after_trial(fill));
 }
 
-/* Has the bulk be that of the way that is gone now; whether the reader was told. A way that it cannot be had for is none. */
+/* Has the bulk be that of the way that is gone now; whether the reader was told. A way that it
+ * cannot be had for is none. */
 static bool change_bulk(struct tt_fabric *f, struct tt_out *out, size_t n)
 {
     struct tt_fill *fill = &out->fill;

@@ -66,7 +66,8 @@ static uint64_t word_of(const struct tutti_pending *r)
 
 /* ---- At the target ---- */
 
-/* If one context pulls it alone, as few as are of the same number for both: more would only be more to tell of. */
+/* If one context pulls it alone, as few as are of the same number for both: more would only be more
+ * to tell of. */
 int64_t tt_help_piece(int64_t bytes, int64_t portions)
 {
     if (portions > 1) return PIECE_MOST;
@@ -257,7 +258,8 @@ static struct tt_help *read_packet(struct tt_peer *peer, const struct tt_packet 
     return h;
 }
 
-/* Whether there is such a message, a seat that was taken once, and a process to write to by the kernel. */
+/* Whether there is such a message, a seat that was taken once, and a process to write to by the
+ * kernel. */
 static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct tt_packet *p)
 {
     const struct tt_fabric *f = c->f;
@@ -269,7 +271,8 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
            serial_of(p->arg[4]) != 0 && seat_of(p) < TT_SEATS;
 }
 
-/* Nothing is lost where it is not heard: the target moves all. The message may have ended already. */
+/* Nothing is lost where it is not heard: the target moves all. The message may have ended
+ * already. */
 void tt_help_asked(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (!is_sound(c, peer, p)) return;
@@ -309,8 +312,8 @@ static tutti_status write_piece(tutti_context *c, const struct tt_help *h, const
     return tt_fabric_write(c->f, h->peer->rank, h->to + (uint64_t)begin, op->data + begin, bytes);
 }
 
-/* Whether it can be told at once that a piece is written: else nothing is claimed, since who claims must tell before its
- * advance returns. */
+/* Whether it can be told at once that a piece is written: else nothing is claimed, since who claims
+ * must tell before its advance returns. */
 static bool may_tell(struct tt_peer *peer)
 {
     return !peer->waiting.first && tt_out_begin(&peer->out, 2 * sizeof(uint64_t));
@@ -333,7 +336,8 @@ static enum outcome help(tutti_context *c, struct tt_help *h)
     return WROTE;
 }
 
-/* One piece. A target that does not read, so cannot be told, holds up nobody else: as many as it has seats stay in the list. */
+/* One piece. A target that does not read, so cannot be told, holds up nobody else: as many as it
+ * has seats stay in the list. */
 void tt_help_advance(tutti_context *c)
 {
     enum outcome outcome = LATER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A context's rings: found in its post box, looked at in turn. One that was never announced costs nothing, one that is empty
- * a look at one line.
+ * A context's rings: found in its post box, looked at in turn. One that was never announced costs
+ * nothing, one that is empty a look at one line.
  */
 #include <string.h>
 
@@ -43,7 +43,8 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
     return TUTTI_OK;
 }
 
-/* The list that was taken is c->announced: what finds no memory now is found at the next advance. */
+/* The list that was taken is c->announced: what finds no memory now is found at the next
+ * advance. */
 tutti_status tt_inbox_adopt(tutti_context *c)
 {
     while (true) {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the message layer share: a client's messaging, its contexts, and what each knows of the contexts that it
- * has to do with.
+ * What the files of the message layer share: a client's messaging, its contexts, and what each
+ * knows of the contexts that it has to do with.
  *
  *   tt_msg           of a client: handlers, contexts, what all its contexts pull together (pull.h)
  *     tutti_context  what one thread at a time advances
- *       tt_peer      another context, of whatever rank: the way to it, and what came from it and is not done
+ *       tt_peer      another context, of whatever rank: the way to it, and what came from it and is
+ *                    not done
  *       tt_inlet     a ring that a peer writes
  *       tt_op        what was started here and will be told of by a packet (op.h)
  *       tt_parcel    a packet that waits for room, or for a connection
  *
- * A context and all it points to is used by the thread that uses the context, but for `posted` and what lies beside it, and for what is in
- * pull.h. So no line of memory is written by two threads that use two contexts, unless they pull one message together.
+ * A context and all it points to is used by the thread that uses the context, but for `posted` and
+ * what lies beside it, and for what is in pull.h. So no line of memory is written by two threads
+ * that use two contexts, unless they pull one message together.
  */
 #ifndef TT_MSG_INSIDE_H
 #define TT_MSG_INSIDE_H
@@ -41,7 +43,8 @@ struct tt_open {
     uint64_t number;
 };
 
-/* What was started here. Named in packets by `id`, which holds its place in the table and is never used twice. */
+/* What was started here. Named in packets by `id`, which holds its place in the table and is never
+ * used twice. */
 enum tt_op_kind {
     TT_OP_NONE,
     TT_OP_TOLD,
@@ -78,7 +81,8 @@ struct tt_op {
     struct tt_wire_key *key;
 };
 
-/* Invariant: packet.header points to `header`, packet.data to what the sender lent or to `owned`. */
+/* Invariant: packet.header points to `header`, packet.data to what the sender lent or to
+ * `owned`. */
 struct tt_parcel {
     struct tt_parcel *next;
     struct tt_packet packet;
@@ -102,7 +106,8 @@ struct tt_parcels {
 struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
     struct tt_parcels waiting;
-    /* Messages that went there of which nobody tells, and what was lost; so many of them were fenced, or told to be lost. */
+    /* Messages that went there of which nobody tells, and what was lost; so many of them were
+     * fenced, or told to be lost. */
     uint64_t risked, settled;
     bool dropped; /* something of it, since this rank leaves, of which no fence was told */
     int rank, context;
@@ -171,7 +176,7 @@ struct tt_msg {
     struct tt_wire *wire;
     bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
     bool keys;   /* it reaches into memory by itself */
-    int helped; /* TUTTI_HELP: whether origins help to move long messages (help.h); -1: where that is of use */
+    int helped; /* TUTTI_HELP: whether origins help to move long messages; -1: where it is of use */
     tt_opened_fn *opened; /* whether memory may be touched that is in no region ... */
     void *opened_arg;
     bool leaving; /* what comes is dropped, what is posted not done */
@@ -198,8 +203,8 @@ struct tutti_context {
     /* The rest is of whoever uses the context. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;
-    int64_t
-        announced; /* the list of rings that were taken from the post box and not looked at; 0: none */
+    /* The list of rings that were taken from the post box and not looked at; 0: none. */
+    int64_t announced;
     uint32_t failures;     /* of the job, when last looked */
     struct tt_peer **peer; /* by rank, linked through next_of_rank */
     struct tt_peer *waiting;
@@ -222,8 +227,8 @@ struct tutti_context {
     struct tt_alarm alarm; /* the port's */
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
-    int cards,
-        cards_seen; /* asked for and not told; contexts there were when they were last looked through */
+    int cards;                  /* asked for and not told */
+    int cards_seen;             /* contexts there were when the cards were last looked through */
     bool losing;                /* some peers are going */
     bool lost_some;             /* whose links are to be closed */
     _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
@@ -247,15 +252,15 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
-/* Whether two copies by way of a ring, made by two processors at the same time, take at most half as long as one made by the
- * kernel. */
+/* Whether two copies by way of a ring, made by two processors at the same time, take at most half
+ * as long as one made by the kernel. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_cost > 1;
 }
 
-/* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0 before: the argument's fault, on
- * one side or the other. */
+/* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0
+ * before: the argument's fault, on one side or the other. */
 static inline bool tt_is_unmapped(tutti_status status)
 {
     return status == TUTTI_ERR_SYSTEM && errno == EFAULT;
@@ -277,8 +282,8 @@ void tt_msg_settle(struct tt_msg *msg);
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
 /* Notes which ranks are gone (context->losing). */
 void tt_peer_look_for_lost(tutti_context *context);
-/* What is under way to these completes with PEER: when all has been read that came from them, among it the answers to what
- * they took. */
+/* What is under way to these completes with PEER: when all has been read that came from them, among
+ * it the answers to what they took. */
 void tt_peer_lose(tutti_context *context);
 void tt_peer_close(tutti_context *context, struct tt_peer *peer);
 /* Calls fn for each. */
@@ -287,8 +292,9 @@ void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 
 /* ---- Sending packets (post.c) ---- */
 
-/* Sends a packet, or has it wait; `bytes` of its data, which may be more than a packet holds if it is DATA or PUT, are lent until
- * op is told (tt_op_gone) or copied. Errors, nothing being sent: MEMORY, LIMIT. */
+/* Sends a packet, or has it wait; `bytes` of its data, which may be more than a packet holds if it
+ * is DATA or PUT, are lent until op is told (tt_op_gone) or copied. Errors, nothing being sent:
+ * MEMORY, LIMIT. */
 tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
                             const struct tt_packet *packet, int64_t bytes, struct tt_op *op,
                             bool lent);
@@ -326,7 +332,8 @@ struct tt_op *tt_op_find(tutti_context *context, uint64_t id, const struct tt_pe
 void tt_op_free(tutti_context *context, struct tt_op *op);
 /* All of what was lent for it has gone. */
 void tt_op_gone(tutti_context *context, struct tt_op *op);
-/* It is complete: its functions are called, now or, where they call each other too deeply, at the next advance. */
+/* It is complete: its functions are called, now or, where they call each other too deeply, at the
+ * next advance. */
 void tt_op_end(tutti_context *context, struct tt_op *op, tutti_status status);
 void tt_op_tell_ended(tutti_context *context);
 /* Ends those of a peer that is gone. */

@@ -2,21 +2,25 @@
  *
  * Leaving a client: whatever was accepted goes first.
  *
- * A message that was accepted may still wait for room, and a long one for its target to pull it. So a rank that leaves tells
- * that it does, and goes on advancing its contexts until nothing of the kind is left but for ranks that are gone or leave
- * too. What comes to it meanwhile is dropped, and who wants to know is told PEER; pulls and puts are served, and others
- * helped (help.h). A rank that helps to move a message to this one may be writing to its memory: that is waited for in any
+ * A message that was accepted may still wait for room, and a long one for its target to pull it. So
+ * a rank that leaves tells that it does, and goes on advancing its contexts until nothing of the
+ * kind is left but for ranks that are gone or leave too. What comes to it meanwhile is dropped, and
+ * who wants to know is told PEER; pulls and puts are served, and others helped (help.h). A rank
+ * that helps to move a message to this one may be writing to its memory: that is waited for in any
  * case, and is over when the other one's advance is, or the other one itself.
  *
- * Why two that leave never wait for each other for ever. A rank waits here for another one only while that one has neither
- * told that it leaves, nor left, nor failed. Whoever waits here has told it before. So in the graph of who waits for whom an
- * edge from one that leaves to another that leaves ends as soon as the latter's word is seen, and no circle of such edges lasts.
- * In shared memory the word is a flag in the post box, which the waiting one looks at; over a network a packet, LEAVING, from each
- * context to each one that it knows, to those that it gets to know later too. A context that waits for a rank has sent something
- * there, if only the question where a context is, so it becomes known and is told. The packet may stand behind messages that
- * wait, and comes all the same: its receiver, which is leaving too, takes and drops whatever comes until its own wait has ended.
- * What remains is waiting for a rank that goes on and does not advance the context that a message is for; that one ends when
- * it does, or leaves, or fails, and tutti_finalize says so.
+ * Why two that leave never wait for each other for ever. A rank waits here for another one only
+ * while that one has neither told that it leaves, nor left, nor failed. Whoever waits here has told
+ * it before. So in the graph of who waits for whom an edge from one that leaves to another that
+ * leaves ends as soon as the latter's word is seen, and no circle of such edges lasts. In shared
+ * memory the word is a flag in the post box, which the waiting one looks at; over a network a
+ * packet, LEAVING, from each context to each one that it knows, to those that it gets to know later
+ * too. A context that waits for a rank has sent something there, if only the question where a
+ * context is, so it becomes known and is told. The packet may stand behind messages that wait, and
+ * comes all the same: its receiver, which is leaving too, takes and drops whatever comes until its
+ * own wait has ended. What remains is waiting for a rank that goes on and does not advance the
+ * context that a message is for; that one ends when it does, or leaves, or fails, and
+ * tutti_finalize says so.
  */
 #include <sched.h>
 #include <time.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between the contexts of a job's ranks: what stands behind tutti/message.h, which says what each function
- * does, and what `run` sends between machines by.
+ * Messages between the contexts of a job's ranks: what stands behind tutti/message.h, which says
+ * what each function does, and what `run` sends between machines by.
  *
- * A message goes through shared memory to a rank whose arena lies in this segment, over the wire (fabric/wire.h) to the
- * others. Ids of dispatch below TUTTI_DISPATCHES are the user's; the library's own follow.
+ * A message goes through shared memory to a rank whose arena lies in this segment, over the wire
+ * (fabric/wire.h) to the others. Ids of dispatch below TUTTI_DISPATCHES are the user's; the
+ * library's own follow.
  */
 #ifndef TT_MSG_H
 #define TT_MSG_H
@@ -26,14 +27,16 @@ enum tt_dispatch_id {
     TT_DISPATCHES = TUTTI_DISPATCHES + 16
 };
 
-/* Messaging of the client whose fabric this is, with context 0. What it maps of others it finds in the job's page and
- * arenas; nothing is connected. Errors: MEMORY, LIMIT, and of a job on several machines those of the wire. */
+/* Messaging of the client whose fabric this is, with context 0. What it maps of others it finds in
+ * the job's page and arenas; nothing is connected. Errors: MEMORY, LIMIT, and of a job on several
+ * machines those of the wire. */
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **msg);
-/* Collective, when the ranks have met, before anything is sent: takes over what they settled, and tells where context 0 is.
- * Errors: those of the wire, BOOT. */
+/* Collective, when the ranks have met, before anything is sent: takes over what they settled, and
+ * tells where context 0 is. Errors: those of the wire, BOOT. */
 tutti_status tt_msg_met(struct tt_msg *msg);
-/* Blocks until what was accepted has been taken, or will never be (leave.c); then tells ranks on other machines that this one
- * leaves, so that they take the end of its connections for no failure. */
+/* Blocks until what was accepted has been taken, or will never be (leave.c); then tells ranks on
+ * other machines that this one leaves, so that they take the end of its connections for no
+ * failure. */
 void tt_msg_leave(struct tt_msg *msg);
 /* Drops whatever is under way; no completion function is called. */
 void tt_msg_close(struct tt_msg *msg);
@@ -43,16 +46,18 @@ tutti_context *tt_msg_context(struct tt_msg *msg, int index);
 int tt_msg_index(const tutti_context *context);
 tutti_client *tt_msg_client(const tutti_context *context);
 
-/* As tutti_advance, but for teams; and an error is given again until tt_msg_told: collectives advance contexts too, and
- * have nobody to tell of messages. */
+/* As tutti_advance, but for teams; and an error is given again until tt_msg_told: collectives
+ * advance contexts too, and have nobody to tell of messages. */
 tutti_status tt_msg_advance(tutti_context *context, int *events);
 void tt_msg_told(tutti_context *context);
 /* What wakes who waits for this context besides its bell; NULL: nothing. */
 const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
-/* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is nothing to advance: one load. */
+/* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is
+ * nothing to advance: one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
-/* Where there are assertions: `what`, which waits, is not called by anything that this thread advances of the client. */
+/* Where there are assertions: `what`, which waits, is not called by anything that this thread
+ * advances of the client. */
 #ifdef NDEBUG
 static inline void tt_msg_outside(const struct tt_msg *msg, const char *what)
 {

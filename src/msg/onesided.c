@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Get and put, by the shortest of the ways that are open: plain loads and stores, the kernel, the network, messages to who
- * advances the owner's context. And fences.
+ * Get and put, by the shortest of the ways that are open: plain loads and stores, the kernel, the
+ * network, messages to who advances the owner's context. And fences.
  */
 #include <errno.h>
 #include <string.h>
@@ -148,7 +148,8 @@ tutti_status tt_msg_put(tutti_context *c, tutti_endpoint *owner, const void *fro
 
 /* ---- Fences ---- */
 
-/* A fence to each peer; the last to come tells. `left` counts one more until all have been started. */
+/* A fence to each peer; the last to come tells. `left` counts one more until all have been
+ * started. */
 struct fence {
     tutti_done_fn *done;
     void *arg;

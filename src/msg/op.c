@@ -2,8 +2,8 @@
  *
  * The table of what a context has started and is to be told of.
  *
- * An id is (how many times the place was used) << 32 | place + 1: an answer that comes twice, late, or from somebody else finds
- * nothing.
+ * An id is (how many times the place was used) << 32 | place + 1: an answer that comes twice, late,
+ * or from somebody else finds nothing.
  */
 #include <string.h>
 
@@ -94,7 +94,8 @@ static void tell(tutti_context *c, struct tt_op *op)
     c->depth--;
 }
 
-/* Whether its loss matters to a fence. Of short messages that nobody is told of the peer counts all. */
+/* Whether its loss matters to a fence. Of short messages that nobody is told of the peer counts
+ * all. */
 static bool is_risked(const struct tt_op *op)
 {
     return (op->kind == TT_OP_TOLD && op->done) || op->kind == TT_OP_LONG || op->kind == TT_OP_PUT;

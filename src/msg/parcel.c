@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parcels: packets that wait. Some are kept in reserve, so that what has come is handled only when whatever it asks for can be
- * answered, and no answer is lost for want of memory.
+ * Parcels: packets that wait. Some are kept in reserve, so that what has come is handled only when
+ * whatever it asks for can be answered, and no answer is lost for want of memory.
  */
 #include <string.h>
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The other contexts that a context has to do with, and what becomes of them when their rank is gone.
+ * The other contexts that a context has to do with, and what becomes of them when their rank is
+ * gone.
  */
 #include "msg/wired.h"
 
-/* Whose answers will never come. What it sent before is still handled: it lies in memory that lasts. */
+/* Whose answers will never come. What it sent before is still handled: it lies in memory that
+ * lasts. */
 static bool is_gone(const tutti_context *c, int rank)
 {
     enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);

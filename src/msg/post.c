@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets on their way out. Those to one peer go in order: what finds no room, or nobody connected, waits, and what comes
- * after it waits behind it.
+ * Packets on their way out. Those to one peer go in order: what finds no room, or nobody connected,
+ * waits, and what comes after it waits behind it.
  */
 #include <string.h>
 
@@ -128,7 +128,8 @@ static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct
     return TUTTI_OK;
 }
 
-/* Of DATA and PUT a piece at a time goes; arg[1] is its offset, and only the last one of a PUT is acknowledged. */
+/* Of DATA and PUT a piece at a time goes; arg[1] is its offset, and only the last one of a PUT is
+ * acknowledged. */
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_parcel *parcel)
 {
     struct tt_packet piece = parcel->packet;

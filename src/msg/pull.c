@@ -10,7 +10,8 @@
 #include "msg/wired.h"
 
 enum {
-    /* What a context woken for a portion costs, some microseconds, is to be a small part of what copying it does. */
+    /* What a context woken for a portion costs, some microseconds, is to be a small part of what
+     * copying it does. */
     PORTION_LEAST = 128 << 10,
     PIECE_MOST = 1 << 20, /* between two looks at everything else */
     ASKED_MOST = 4 /* pieces of a context that are on their way: enough to hide how long it is */
@@ -111,7 +112,8 @@ static int claim_any(struct tutti_pending *r)
     return -1;
 }
 
-/* A piece of whichever receipt has one left, and a reference to that. One that has none is of no more use in the list. */
+/* A piece of whichever receipt has one left, and a reference to that. One that has none is of no
+ * more use in the list. */
 static struct tutti_pending *help(struct tt_shared_pulls *pulls, int *piece)
 {
     struct tutti_pending *r;
@@ -154,7 +156,8 @@ static struct tt_op *new_pull(tutti_context *c, struct tutti_pending *r, struct 
     return op;
 }
 
-/* By the network, if it can reach it; else the origin is asked to send it, by the owner. UNSUPPORTED: by that one. */
+/* By the network, if it can reach it; else the origin is asked to send it, by the owner.
+ * UNSUPPORTED: by that one. */
 static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct tt_op *op,
                                int64_t begin)
 {
@@ -216,8 +219,9 @@ static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *
     return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
-/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the ring, made by two processors
- * at the same time, are the shorter way; the other contexts, which do not ask, read. */
+/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the
+ * ring, made by two processors at the same time, are the shorter way; the other contexts, which do
+ * not ask, read. */
 static bool asks(const tutti_context *c, const struct tutti_pending *r)
 {
     return c == r->context && r->take <= c->msg->rings_most;
@@ -370,7 +374,8 @@ static void fill_ranges(struct tutti_pending *r)
     }
 }
 
-/* Unless it has not taken the last one: then it may not be advanced, and others find the portion in the client's list. */
+/* Unless it has not taken the last one: then it may not be advanced, and others find the portion in
+ * the client's list. */
 static void hand_one(tutti_context *to, struct tt_range *range)
 {
     if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;

@@ -6,30 +6,35 @@
  *     |  piece 0  |  piece 1  |  piece 2  |  piece 3   |  piece 4  |  ...
  *        page boundaries ^           ^           ^
  *
- * Each context is posted its portion, and claims its pieces one by one; one that has nothing of its own left claims those of
- * others. So a portion whose context nobody advances holds nobody up, and nobody waits for the slowest. A context that has
- * not taken the portion that it was posted last gets no other: what it holds on to is one receipt, however many come.
+ * Each context is posted its portion, and claims its pieces one by one; one that has nothing of its
+ * own left claims those of others. So a portion whose context nobody advances holds nobody up, and
+ * nobody waits for the slowest. A context that has not taken the portion that it was posted last
+ * gets no other: what it holds on to is one receipt, however many come.
  *
- * Whoever claims a piece has it there before its advance returns (it is copied, or the kernel reads it), or has told the
- * network to get it, or asks its origin to send it. Only the owner asks. So nothing waits for packets to a context that
- * stopped being advanced but for what its own handlers took; and the origin, whose one context sends all that is asked for,
- * would send it no faster to several. A piece that another context claimed, and that the network turns out not to
- * reach for it, goes back to the owner as posted work. Pieces of the last portion its origin may claim too: help.h.
+ * Whoever claims a piece has it there before its advance returns (it is copied, or the kernel reads
+ * it), or has told the network to get it, or asks its origin to send it. Only the owner asks. So
+ * nothing waits for packets to a context that stopped being advanced but for what its own handlers
+ * took; and the origin, whose one context sends all that is asked for, would send it no faster to
+ * several. A piece that another context claimed, and that the network turns out not to reach for
+ * it, goes back to the owner as posted work. Pieces of the last portion its origin may claim too:
+ * help.h.
  *
- * A claim is a fetch-and-add of the portion's counter, before which one that the origin helps with is claimed in its seat: who gets a
- * number below the end has the piece, alone. Whoever ends the
- * last piece (the count of those left becomes 0) hands the receipt back to the context whose handler took the message, by
- * its work queue; that one completes it, once. What it takes to receive it (the packed copy, the hold on the layout, the
- * wire's key) goes then: no piece is left that could use it. The receipt itself lasts until nobody refers to it: the owner until it
- * is complete, the operation by which its origin helps, each posted portion until its context took it from its queue, each
- * piece under way, and who looks for pieces.
+ * A claim is a fetch-and-add of the portion's counter, before which one that the origin helps with
+ * is claimed in its seat: who gets a number below the end has the piece, alone. Whoever ends the
+ * last piece (the count of those left becomes 0) hands the receipt back to the context whose
+ * handler took the message, by its work queue; that one completes it, once. What it takes to
+ * receive it (the packed copy, the hold on the layout, the wire's key) goes then: no piece is left
+ * that could use it. The receipt itself lasts until nobody refers to it: the owner until it is
+ * complete, the operation by which its origin helps, each posted portion until its context took it
+ * from its queue, each piece under way, and who looks for pieces.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H
 
 #include "msg/inside.h"
 
-/* How a message's bytes are cut. Where pieces begin, but for the first, the destination begins a page. */
+/* How a message's bytes are cut. Where pieces begin, but for the first, the destination begins a
+ * page. */
 struct tt_pieces {
     int64_t take;  /* bytes in all */
     int64_t bytes; /* of a piece, but for the first and the last */
@@ -91,8 +96,8 @@ struct tutti_pending {
     _Atomic int refs, status;
 };
 
-/* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are there, maybe before
- * this returns. */
+/* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are
+ * there, maybe before this returns. */
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls a piece, if there is one to pull. */
 void tt_pull_advance(tutti_context *context);

@@ -243,7 +243,8 @@ static void call(tutti_context *c, const struct tt_packet *p, struct tutti_pendi
     handler->fn(c, &message, into, handler->arg);
 }
 
-/* The payload goes on lying in the ring for the next message, so it is copied; to what was reserved if there is nothing else. */
+/* The payload goes on lying in the ring for the next message, so it is copied; to what was reserved
+ * if there is nothing else. */
 static void keep_payload(tutti_context *c, struct tutti_pending *r, const struct tt_packet *p)
 {
     r->data = tt_alloc(p->bytes + 1);

@@ -2,9 +2,10 @@
  *
  * Registered memory: who may be asked for which bytes.
  *
- * A key says whose region it is, where it lies and how long it is, and carries a hash of that, so that what is no key is told
- * before anything is touched. Whoever shares memory with the owner also looks at the region's mark there, so that a key of
- * a region that was freed is told likewise; of others the owner is asked, or the network's own keys refuse.
+ * A key says whose region it is, where it lies and how long it is, and carries a hash of that, so
+ * that what is no key is told before anything is touched. Whoever shares memory with the owner also
+ * looks at the region's mark there, so that a key of a region that was freed is told likewise; of
+ * others the owner is asked, or the network's own keys refuse.
  */
 #include <string.h>
 
@@ -14,8 +15,8 @@
 
 enum { LANES = 4 };
 
-/* Each step is one-to-one in the word and in what was before, so one word that differs never goes unnoticed. In lanes, which
- * do not wait for each other. */
+/* Each step is one-to-one in the word and in what was before, so one word that differs never goes
+ * unnoticed. In lanes, which do not wait for each other. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

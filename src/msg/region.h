@@ -7,8 +7,9 @@
 
 #include "msg/wired.h"
 
-/* A word in the owner's shared memory, which holds the region's id as long as it is registered. Used again for other regions
- * of the client and for nothing else, so an old key never finds its id there. */
+/* A word in the owner's shared memory, which holds the region's id as long as it is registered.
+ * Used again for other regions of the client and for nothing else, so an old key never finds its id
+ * there. */
 struct tt_mark {
     int64_t offset; /* in the segment */
     struct tt_mark *next;
@@ -37,8 +38,8 @@ struct tt_region_key {
 };
 _Static_assert(sizeof(struct tt_region_key) == TUTTI_KEY_BYTES, "the hash is of a whole key");
 
-/* What the key says, if it is one of this rank, of a region that is not known to have been freed, and [offset, offset + bytes)
- * is in it. Errors: ARG. */
+/* What the key says, if it is one of this rank, of a region that is not known to have been freed,
+ * and [offset, offset + bytes) is in it. Errors: ARG. */
 tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int rank,
                             int64_t offset, int64_t bytes, struct tt_region_key *opened);
 void tt_region_close(struct tt_msg *msg);

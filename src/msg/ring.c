@@ -180,8 +180,8 @@ static tutti_status make_wide(struct tt_fabric *f, struct tt_out *out)
     return status == TUTTI_OK ? status : tt_fail(status, "%s", before);
 }
 
-/* Whether n bytes find room at `at` of a bulk of so many bytes; or else the reader is so far behind, by more than it leaves
- * untold, that the writer waits for it in any case. */
+/* Whether n bytes find room at `at` of a bulk of so many bytes; or else the reader is so far
+ * behind, by more than it leaves untold, that the writer waits for it in any case. */
 static bool may_move(struct tt_out *out, uint64_t at, uint32_t bulk_bytes, size_t n)
 {
     tt_out_look(out);
@@ -237,8 +237,8 @@ const void *tt_in_body(const struct tt_in *in, size_t n)
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 
-/* A quarter of a lap is told at once: then a writer that writes less than half of the bulk at a time never waits for what is
- * read but not told. */
+/* A quarter of a lap is told at once: then a writer that writes less than half of the bulk at a
+ * time never waits for what is read but not told. */
 bool tt_in_next(struct tt_in *in, size_t n)
 {
     in->position++;

@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets from one context to another one through shared memory: a ring with one writer and one reader.
+ * Packets from one context to another one through shared memory: a ring with one writer and one
+ * reader.
  *
- *     cells   lines of 64 bytes, a packet each: the mark, and what follows it if that is at most 56 bytes
- *     bulk    what follows longer ones, in one piece, in the same order; another, wider one may take its place (fill.h)
+ *     cells   lines of 64 bytes, a packet each: the mark, and what follows it if that is at most 56
+ *             bytes
+ *     bulk    what follows longer ones, in one piece, in the same order; another, wider one may
+ *             take its place (fill.h)
  *
  *     writer's arena:  | who, how large | reader's positions | cell 0 | cell 1 | ... | bulk ... |
  *
- * So a short message is one line that goes from cache to cache. The reader looks at the mark of the cell that comes next; how far
- * it has read it tells a few times a lap, on a line that the writer looks at only when the ring seems full.
+ * So a short message is one line that goes from cache to cache. The reader looks at the mark of the
+ * cell that comes next; how far it has read it tells a few times a lap, on a line that the writer
+ * looks at only when the ring seems full.
  *
- * Why it is right. The low 16 bits of a mark are the lap in which it was written, so what an earlier lap left in a cell is not
- * taken for news: every lap writes every cell once, so the last lap is all that can be there. The writer stores the mark last
- * (release), the reader loads it first (acquire), so it finds the whole packet. The reader tells its positions (release)
- * after its last look at what lies before them, and the writer loads them (acquire) before it writes there again. Nobody
- * else writes any of it, and nothing is ever held: a process that dies has published its last packet or not.
+ * Why it is right. The low 16 bits of a mark are the lap in which it was written, so what an
+ * earlier lap left in a cell is not taken for news: every lap writes every cell once, so the last
+ * lap is all that can be there. The writer stores the mark last (release), the reader loads it
+ * first (acquire), so it finds the whole packet. The reader tells its positions (release) after its
+ * last look at what lies before them, and the writer loads them (acquire) before it writes there
+ * again. Nobody else writes any of it, and nothing is ever held: a process that dies has published
+ * its last packet or not.
  *
- * The reader believes no length that it finds: whoever wrote it is a program of the same user, but may be a broken one.
+ * The reader believes no length that it finds: whoever wrote it is a program of the same user, but
+ * may be a broken one.
  *
- * Beside the packets lie a few words by which both ends share out long messages; help.h argues about those.
+ * Beside the packets lie a few words by which both ends share out long messages; help.h argues
+ * about those.
  *
- * A ring is made by its writer in its own arena and announced by a push onto a list in the reader's post box (mail). A
- * post box is there as soon as its rank has opened its client, for contexts to come too.
+ * A ring is made by its writer in its own arena and announced by a push onto a list in the reader's
+ * post box (mail). A post box is there as soon as its rank has opened its client, for contexts to
+ * come too.
  */
 #ifndef TT_RING_H
 #define TT_RING_H
@@ -65,8 +74,9 @@ struct tt_mail {
 };
 #define TT_MAIL_IN_USE 1u
 
-/* The writer's end. Invariants: position <= limit, the first cell that may not be written; what is written to the bulk ends at
- * bulk_limit at most, which after a change of bulks may be too small until it is looked at. */
+/* The writer's end. Invariants: position <= limit, the first cell that may not be written; what is
+ * written to the bulk ends at bulk_limit at most, which after a change of bulks may be too small
+ * until it is looked at. */
 struct tt_out {
     struct tt_msg_ring *ring; /* NULL: none yet */
     struct tt_cell *cell;
@@ -93,7 +103,8 @@ tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail);
 /* That of another rank for the same client; NULL: it has none yet. */
 struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank);
 
-/* Tells where a context's port is, `bytes` bytes, TT_WIRE_ADDRESS at most. Errors: those of the arena. */
+/* Tells where a context's port is, `bytes` bytes, TT_WIRE_ADDRESS at most. Errors: those of the
+ * arena. */
 tutti_status tt_mail_tell_port(struct tt_fabric *f, struct tt_mail_context *mail,
                                const void *address, size_t bytes);
 /* What was told, into address[TT_WIRE_ADDRESS]. False: nothing. */
@@ -116,8 +127,8 @@ static inline size_t tt_ring_data_most(int64_t bulk_bytes)
     return (size_t)bulk_bytes / 8;
 }
 
-/* The most bytes that may follow a mark: less than half of the bulk, so that whatever its state they find room once
- * it is read. */
+/* The most bytes that may follow a mark: less than half of the bulk, so that whatever its state
+ * they find room once it is read. */
 static inline size_t tt_ring_most(int64_t bulk_bytes)
 {
     return tt_ring_data_most(bulk_bytes) + TT_ARGS * 8 + TUTTI_HEADER_BYTES;
@@ -125,13 +136,15 @@ static inline size_t tt_ring_most(int64_t bulk_bytes)
 
 /* Looks how far the reader is. */
 void tt_out_look(struct tt_out *out);
-/* Has the bulk of the next packets be the wide one, or the ring's own, and tells the reader, before a packet of n bytes. AGAIN: not
- * now, for want of room. Errors, nothing being changed: those of the arena, without a text. */
+/* Has the bulk of the next packets be the wide one, or the ring's own, and tells the reader, before
+ * a packet of n bytes. AGAIN: not now, for want of room. Errors, nothing being changed: those of
+ * the arena, without a text. */
 tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide, size_t n);
 /* Room in the bulk for n bytes, n > TT_CELL_BODY; NULL: not now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);
 
-/* Where n bytes are to be written that follow a mark; NULL: there is no room now. Nothing is claimed until tt_out_end. */
+/* Where n bytes are to be written that follow a mark; NULL: there is no room now. Nothing is
+ * claimed until tt_out_end. */
 static inline char *tt_out_begin(struct tt_out *out, size_t n)
 {
     if (tt_unlikely(out->position == out->limit)) {
@@ -167,11 +180,13 @@ static inline uint64_t tt_in_look(const struct tt_in *in)
     return (mark & 0xffff) == lap ? mark & ~(uint64_t)0xffff : 0;
 }
 
-/* The other end of tt_out_move, when its packet is there and before it is gone past. False: it is broken. */
+/* The other end of tt_out_move, when its packet is there and before it is gone past. False: it is
+ * broken. */
 bool tt_in_move(struct tt_fabric *f, struct tt_in *in, const struct tt_packet *p);
 /* What follows the mark, n bytes; NULL: so much cannot be. */
 const void *tt_in_body(const struct tt_in *in, size_t n);
-/* Goes past the packet of n bytes. True: the reader's positions were told, which somebody may wait for. */
+/* Goes past the packet of n bytes. True: the reader's positions were told, which somebody may wait
+ * for. */
 bool tt_in_next(struct tt_in *in, size_t n);
 
 #endif

@@ -95,7 +95,8 @@ static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const t
     return TUTTI_OK;
 }
 
-/* With an operation that tells what becomes of it; `packed`, if any, is its data and freed with it. */
+/* With an operation that tells what becomes of it; `packed`, if any, is its data and freed with
+ * it. */
 static tutti_status send_told(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                               int64_t bytes, char *packed)
 {
@@ -195,7 +196,8 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     return status;
 }
 
-/* What a network has not taken yet is memory of ours: so many packets to a peer, and then whoever asks has to wait. */
+/* What a network has not taken yet is memory of ours: so many packets to a peer, and then whoever
+ * asks has to wait. */
 enum { IMMEDIATES_MOST = 128 };
 
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)

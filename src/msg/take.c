@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What comes, by its kind. Every number in a packet is checked here, or where it is used: ids by the table of operations,
- * offsets and lengths against what was asked for.
+ * What comes, by its kind. Every number in a packet is checked here, or where it is used: ids by
+ * the table of operations, offsets and lengths against what was asked for.
  */
 #include <stdio.h>
 #include <string.h>

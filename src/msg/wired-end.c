@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How links between machines end. Those of ranks that are known to be gone are made to fail, which ends what is under way with
- * PEER when nobody reads it any more. But the link of a rank that has left, or that cannot go on, is closed in order once
- * nothing is under way, as that rank does too: each needs the other for it. UCX does not tell a process that lives of a
- * link that was made to fail, and stops this process at an assertion (1.13, ucp_ep_update_remote_id) if it still
- * sets up its side of that link.
+ * How links between machines end. Those of ranks that are known to be gone are made to fail, which
+ * ends what is under way with PEER when nobody reads it any more. But the link of a rank that has
+ * left, or that cannot go on, is closed in order once nothing is under way, as that rank does too:
+ * each needs the other for it. UCX does not tell a process that lives of a link that was made to
+ * fail, and stops this process at an assertion (1.13, ucp_ep_update_remote_id) if it still sets up
+ * its side of that link.
  */
 #include <sched.h>
 
@@ -21,8 +22,9 @@ static void close_link(tutti_context *c, struct tt_peer *peer)
     if (link) c->msg->ops->link_close(link);
 }
 
-/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what comes is to be read. But it
- * fails where memory is lent to it whose owner has been told that its message is lost. */
+/* Whoever has left goes on answering for a while. Before its last word a link is not closed: what
+ * comes is to be read. But it fails where memory is lent to it whose owner has been told that its
+ * message is lost. */
 static void part_from(tutti_context *c, struct tt_peer *peer)
 {
     int64_t now = tt_clock_ns();

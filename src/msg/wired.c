@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between machines: a port of the wire for each context, and links from it to the ports that it writes to.
+ * Messages between machines: a port of the wire for each context, and links from it to the ports
+ * that it writes to.
  *
- * A link is opened when the first packet goes. Where the contexts of a rank are, it has told boot. That may be slow to tell of one
- * that is made later, so then context 0 is asked too, which answers at once, when it is advanced:
+ * A link is opened when the first packet goes. Where the contexts of a rank are, it has told boot.
+ * That may be slow to tell of one that is made later, so then context 0 is asked too, which answers
+ * at once, when it is advanced:
  *
  *     context 2 here                              rank r
  *     CARD(1, my address)   -- link to 0 -->      context 0: opens a link back
  *     opens a link to 1     <-- CARD_IS(1, address) --   when there is a context 1
  *
- * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last piece. How links end is
- * in wired-end.c.
+ * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last
+ * piece. How links end is in wired-end.c.
  */
 #include "msg/wired.h"
 
@@ -31,9 +33,10 @@ static bool is_far(const struct tt_msg *msg, int rank)
     return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
 }
 
-/* Whether a key holds more than the frame (8 bytes), the library's own (9), and a byte for each of a few transports
- * that need none. Without, the library at the other end does gets and puts in software, with a way there and back for every few
- * kilobytes; by messages the same takes half the time of the processors. */
+/* Whether a key holds more than the frame (8 bytes), the library's own (9), and a byte for each of
+ * a few transports that need none. Without, the library at the other end does gets and puts in
+ * software, with a way there and back for every few kilobytes; by messages the same takes half the
+ * time of the processors. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -214,8 +217,9 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Where another one is: once, and only if the job's server does not know for a while (of later clients than the first it
- * never does). A connection that is set up for nothing else is one more that may be cut off in the middle of it. */
+/* Where another one is: once, and only if the job's server does not know for a while (of later
+ * clients than the first it never does). A connection that is set up for nothing else is one more
+ * that may be cut off in the middle of it. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -314,7 +318,8 @@ static void sent(void *arg, tutti_status status)
     if (--parcel->on_wire == 0 && parcel->sent) tt_post_finish(parcel->context, parcel);
 }
 
-/* Why there is no way to the rank is found out first: until then its packets wait, and are dropped when it counts as failed. */
+/* Why there is no way to the rank is found out first: until then its packets wait, and are dropped
+ * when it counts as failed. */
 static tutti_status no_way(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;

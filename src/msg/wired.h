@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between machines: a port of the wire for each context, and links to those that are written to.
+ * Messages between machines: a port of the wire for each context, and links to those that are
+ * written to.
  */
 #ifndef TT_WIRED_H
 #define TT_WIRED_H
@@ -22,11 +23,13 @@ void tt_wired_tell(const tutti_context *context);
 /* Tells the others that this end is no failure; whether some of that still waits to be sent. */
 void tt_wired_goodbye(struct tt_msg *msg);
 bool tt_wired_is_unsaid(const struct tt_msg *msg);
-/* Closes all links, in up to a second if others do not take what was sent to them. Then contexts are closed, at once. */
+/* Closes all links, in up to a second if others do not take what was sent to them. Then contexts
+ * are closed, at once. */
 void tt_wired_part(struct tt_msg *msg);
 void tt_wired_context_close(tutti_context *context);
-/* Of one that counts as gone: its link may be cut. False for half a second after the link was opened if data are lent to it
- * and the rank's process may go on, since both ends may still be setting the link up. */
+/* Of one that counts as gone: its link may be cut. False for half a second after the link was
+ * opened if data are lent to it and the rank's process may go on, since both ends may still be
+ * setting the link up. */
 bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer);
 /* The link to one that is gone, if there is one. */
 void tt_wired_end_lost(tutti_context *context, struct tt_peer *peer);
@@ -42,10 +45,11 @@ void tt_wired_bye(tutti_context *context, struct tt_peer *peer);
 
 /* Makes it reachable by the network, where that can be. */
 void tt_wired_map(struct tt_msg *msg, tutti_region *region);
-/* The same of the data of a long message; into key[TT_WIRE_KEY]; returns its bytes, 0: it cannot be. */
+/* The same of the data of a long message; into key[TT_WIRE_KEY]; returns its bytes, 0: it cannot
+ * be. */
 size_t tt_wired_offer(tutti_context *context, struct tt_op *op, void *key);
-/* Gets or puts (op->kind) op->bytes between `here` and `there` in the memory of the key. AGAIN: the operation will be answered.
- * UNSUPPORTED: it cannot be reached so. */
+/* Gets or puts (op->kind) op->bytes between `here` and `there` in the memory of the key. AGAIN: the
+ * operation will be answered. UNSUPPORTED: it cannot be reached so. */
 tutti_status tt_wired_move(tutti_context *context, struct tt_op *op, const void *key,
                            size_t key_bytes, uint64_t there, char *here);
 

@@ -4,14 +4,17 @@
  *
  * A push onto a list is one compare-and-swap, and the list is taken whole, by one exchange.
  *
- * Why nothing is lost or done twice: the list is `posted` and what hangs behind it by `next`. A push that succeeds puts a node
- * before just what `posted` was at that moment; the exchange empties it at one moment and is the only taking. So each node is
- * in one list that is taken, once. A pusher looks at no node but its own, so it does not matter whether the one it saw
- * in `posted` was done, freed and made anew meanwhile: if the same address stands there again, its next is right again.
- * Why in order: a thread's second push comes after its first, so it is nearer the head of the same list, or in a list that is
- * taken later; lists are done from their ends to their heads, one after the other. What was written before a push is seen by
- * the work: release there, acquire at the exchange, and the compare-and-swaps between them carry it on.
- * Lock-free: a compare-and-swap fails only because another push or the taking succeeded. The memory of a node is the heap's.
+ * Why nothing is lost or done twice: the list is `posted` and what hangs behind it by `next`. A
+ * push that succeeds puts a node before just what `posted` was at that moment; the exchange empties
+ * it at one moment and is the only taking. So each node is in one list that is taken, once. A
+ * pusher looks at no node but its own, so it does not matter whether the one it saw in `posted` was
+ * done, freed and made anew meanwhile: if the same address stands there again, its next is right
+ * again. Why in order: a thread's second push comes after its first, so it is nearer the head of
+ * the same list, or in a list that is taken later; lists are done from their ends to their heads,
+ * one after the other. What was written before a push is seen by the work: release there, acquire
+ * at the exchange, and the compare-and-swaps between them carry it on. Lock-free: a
+ * compare-and-swap fails only because another push or the taking succeeded. The memory of a node is
+ * the heap's.
  */
 #include "msg/inside.h"
 

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. A text may
- * have any numbers: what is too much for 64 bits is refused once the plan is looked at as a whole. */
+/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. A
+ * text may have any numbers: what is too much for 64 bits is refused once the plan is looked at as
+ * a whole. */
 static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
 {
     struct tt_shape s = shape_of(b, *r);

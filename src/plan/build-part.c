@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A part of the team, for which an algorithm builds as if it were all: only ranks, and where buffers begin, are changed
- * on the way into the plan.
+ * A part of the team, for which an algorithm builds as if it were all: only ranks, and where
+ * buffers begin, are changed on the way into the plan.
  */
 #include "plan/build-inside.h"
 

@@ -375,8 +375,8 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
     return r;
 }
 
-/* The steps of a loop often vary alike, in turns: if the last entry is one of those shortly before, it
- * is free again. Entry 0 means none. */
+/* The steps of a loop often vary alike, in turns: if the last entry is one of those shortly before,
+ * it is free again. Entry 0 means none. */
 static void fold_varies(struct tt_builder *b)
 {
     enum { BEFORE = 3 };

@@ -3,14 +3,15 @@
  * A collective as it was called, and what must come out of it.
  *
  * The same on all ranks: everything but the four count and displacement arrays (the counts of a
- * reduce_scatter are), and in_place of a reduce or gather. An algorithm may look at all of it to build; whether it applies, and which one is chosen,
- * depends on the common part only.
+ * reduce_scatter are), and in_place of a reduce or gather. An algorithm may look at all of it to
+ * build; whether it applies, and which one is chosen, depends on the common part only.
  *
  * Buffers: IN and OUT are the caller's. bcast has one buffer, OUT on every rank, which at the root
- * holds the input. In place, IN *is* OUT (for gather and allgather(v): the rank's own piece of it); a
- * plan may differ only in what its rank does in its own buffers, so an algorithm must be right both
- * ways or refuse in_place calls. reduce_scatter(_block) in place: all of the input, at the beginning of
- * which the rank's own block of the result replaces it; what is behind that block then is undefined.
+ * holds the input. In place, IN *is* OUT (for gather and allgather(v): the rank's own piece of it);
+ * a plan may differ only in what its rank does in its own buffers, so an algorithm must be right
+ * both ways or refuse in_place calls. reduce_scatter(_block) in place: all of the input, at the
+ * beginning of which the rank's own block of the result replaces it; what is behind that block then
+ * is undefined.
  */
 #ifndef TT_PLAN_CALL_H
 #define TT_PLAN_CALL_H
@@ -83,8 +84,8 @@ static inline bool tt_call_scatters(const struct tt_call *call)
     return call->coll == TT_COLL_reduce_scatter_block || call->coll == TT_COLL_reduce_scatter;
 }
 
-/* The block of rank r in the input of a reduce_scatter(_block): where it begins (p: where all end) and
- * how long it is, in bytes. */
+/* The block of rank r in the input of a reduce_scatter(_block): where it begins (p: where all end)
+ * and how long it is, in bytes. */
 int64_t tt_call_block_at(const struct tt_call *call, int r);
 static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
 {

@@ -19,8 +19,8 @@
 #define TT_NET_WORD(name) #name " "
 #define TT_NET_WORDS TT_NET_LIST(TT_NET_WORD)
 
-/* ARG with *error filled in (if not NULL): a network whose members cannot all reach each other is refused,
- * with two of them named; MEMORY. The caller frees the network of an OK. */
+/* ARG with *error filled in (if not NULL): a network whose members cannot all reach each other is
+ * refused, with two of them named; MEMORY. The caller frees the network of an OK. */
 tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error);
 /* How many members it has, without finding their routes: errors as above. */
 tutti_status tt_network_ranks(const char *text, int *ranks, struct tt_reader_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The statements within a lane: each reads its line and appends to the builder. A new kind of step is
- * a function and a row of the table.
+ * The statements within a lane: each reads its line and appends to the builder. A new kind of step
+ * is a function and a row of the table.
  */
 #include "plan/parse.h"
 #include "type/type.h"

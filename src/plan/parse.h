@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside the parser of plans: parse.c reads headers and lanes, parse-step.c the steps, parse-piece.c
- * what steps are made of. Everything is appended to the builder that algorithms use, so that a parsed
- * plan is stored just as a built one.
+ * Inside the parser of plans: parse.c reads headers and lanes, parse-step.c the steps,
+ * parse-piece.c what steps are made of. Everything is appended to the builder that algorithms use,
+ * so that a parsed plan is stored just as a built one.
  */
 #ifndef TT_PLAN_PARSE_H
 #define TT_PLAN_PARSE_H
@@ -50,7 +50,8 @@ void tt_parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH]);
 
 /* ---- parse-step.c ---- */
 
-/* One statement of a lane, with the end of its line. False, and nothing read, if none comes next. */
+/* One statement of a lane, with the end of its line. False, and nothing read, if none comes
+ * next. */
 bool tt_parse_step(struct tt_parser *to);
 
 #endif

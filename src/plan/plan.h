@@ -18,9 +18,9 @@
  * What the steps mean is in docs/plan.md; here is how they are stored:
  *
  *   steps[]   32 bytes each, the lanes one after the other
- *   ranges[]  16 bytes each, the operands: step.first, step.nops. All ranges of a step have the same
- *             length in bytes, step.len. copy, put, get: [0] = destination, [1] = source; reduce:
- *             [0] = destination, [1..] = operands in rank order; send, recv: [0].
+ *   ranges[]  16 bytes each, the operands: step.first, step.nops. All ranges of a step have the
+ *             same length in bytes, step.len. copy, put, get: [0] = destination, [1] = source;
+ *             reduce: [0] = destination, [1..] = operands in rank order; send, recv: [0].
  *   shapes[]  for the few ranges that are strided or move with a loop; shape 0 is "neither"
  *   varies[]  for the few steps whose flag value or length changes with the turn; 0 is "none"
  *   ranks[]   sets of ranks
@@ -67,8 +67,8 @@ enum {
 
 /* len bytes from off; buf of rank (TT_SELF: mine). IN@r, OUT@r and TMP@r of another rank r may be
  * touched only after an await of a signal of r, and if r's plan opens them. In a v-collective
- * (tt_call_segments) the offset in OUT@r (alltoallv: and IN@r) counts from the segment there that is
- * meant for me. */
+ * (tt_call_segments) the offset in OUT@r (alltoallv: and IN@r) counts from the segment there that
+ * is meant for me. */
 struct tt_range {
     int64_t off;
     int32_t rank;
@@ -85,9 +85,9 @@ struct tt_shape {
     int64_t block, stride;
 };
 
-/* In turn i, j: the flag value is value + i*inc[0] + j*inc[1]; the step vanishes while i < from; the
- * length is `tail` if tail >= 0 and this is the last turn of the innermost loop (tail_mod > 0: a
- * turn with (i + tail_phase) % tail_mod == tail_mod - 1). Vanished starts count as instances. */
+/* In turn i, j: the flag value is value + i*inc[0] + j*inc[1]; the step vanishes while i < from;
+ * the length is `tail` if tail >= 0 and this is the last turn of the innermost loop (tail_mod > 0:
+ * a turn with (i + tail_phase) % tail_mod == tail_mod - 1). Vanished starts count as instances. */
 struct tt_vary {
     int32_t inc[TT_DEPTH];
     uint32_t from;
@@ -121,9 +121,10 @@ struct tt_step {
 };
 
 /* The generator of total exchanges by put: in rounds over `n` entries, in an order drawn from
- * `seed` (TT_ORDER_RANDOM), starting after this rank (TT_ORDER_SHIFT) or with rank 0 (TT_ORDER_RANK), at most `chunk` bytes of
- * an entry a round, `window` puts under way; finished entries leave the list. It ends when all its
- * puts are complete. The data of entry e goes from `from`[e.mine] to OUT@peer[e.theirs]. */
+ * `seed` (TT_ORDER_RANDOM), starting after this rank (TT_ORDER_SHIFT) or with rank 0
+ * (TT_ORDER_RANK), at most `chunk` bytes of an entry a round, `window` puts under way; finished
+ * entries leave the list. It ends when all its puts are complete. The data of entry e goes from
+ * `from`[e.mine] to OUT@peer[e.theirs]. */
 enum tt_order { TT_ORDER_SHIFT, TT_ORDER_RANDOM, TT_ORDER_RANK };
 struct tt_entry {
     int64_t mine, theirs, len;
@@ -183,7 +184,8 @@ const char *tt_plan_invalid(const struct tt_plan *plan);
 
 struct tt_builder;
 struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, const char *algorithm);
-/* NULL when something failed (tutti_error tells). The builder can be used again after tt_builder_reset. */
+/* NULL when something failed (tutti_error tells). The builder can be used again after
+ * tt_builder_reset. */
 struct tt_plan *tt_builder_finish(struct tt_builder *b);
 void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
                       const char *algorithm);
@@ -193,16 +195,18 @@ void tt_builder_free(struct tt_builder *b);
 /* It cannot be built, by lack of what `why` (static text) says. */
 void tt_builder_fail(struct tt_builder *b, const char *why);
 
-/* A part of the team as a team of its own: rank r of it is member[r]; its IN, OUT and WIN begin at at[X] of the
- * team's buffers, the same on all members where others touch it, its TMP behind the scratch taken so far. */
+/* A part of the team as a team of its own: rank r of it is member[r]; its IN, OUT and WIN begin at
+ * at[X] of the team's buffers, the same on all members where others touch it, its TMP behind the
+ * scratch taken so far. */
 struct tt_subteam {
     int p, me;
     const int *member;
     struct tt_range at[TT_BUFFERS]; /* .buf and .off; of TMP the .buf is TMP */
 };
-/* Until tt_subteam_end whatever is appended is of the part: ranks, TT_ALL and buffers are the part's; so an algorithm builds
- * the same steps for a part as for a team. Flag values and TMP are the team's, so each part has phases of its own.
- * Without generators; `part` is lent till the end. */
+/* Until tt_subteam_end whatever is appended is of the part: ranks, TT_ALL and buffers are the
+ * part's; so an algorithm builds the same steps for a part as for a team. Flag values and TMP are
+ * the team's, so each part has phases of its own. Without generators; `part` is lent till the
+ * end. */
 void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part);
 void tt_subteam_end(struct tt_builder *b);
 
@@ -216,7 +220,8 @@ static inline struct tt_range tt_at(enum tt_buffer buf, int rank, int64_t off)
 {
     return (struct tt_range){.off = off, .rank = rank, .buf = (uint8_t)buf};
 }
-/* The range moved by `step` bytes each turn of the innermost loop, `outer` each turn of the next. */
+/* The range moved by `step` bytes each turn of the innermost loop, `outer` each turn of the
+ * next. */
 struct tt_range tt_moving(struct tt_builder *b, struct tt_range r, int64_t step, int64_t outer);
 /* At ((i + phase) mod mod) * step instead: a rotating buffer. */
 struct tt_range tt_rotating(struct tt_builder *b, struct tt_range r, int64_t step, int mod,
@@ -229,8 +234,8 @@ typedef uint32_t tt_started;
 /* The next lane begins; lane 0 has begun. Its TMP lies behind that of all before. */
 void tt_lane(struct tt_builder *b);
 /* From now on flag values are counted from phase * TT_PHASE_VALUES, so that the phases of an
- * algorithm, each built without knowing the others, never use a value twice; and TMP is given out anew, so nothing in
- * it lasts from one phase to the next. */
+ * algorithm, each built without knowing the others, never use a value twice; and TMP is given out
+ * anew, so nothing in it lasts from one phase to the next. */
 #define TT_PHASE_VALUES (1u << 24)
 void tt_phase(struct tt_builder *b, int phase);
 void tt_open(struct tt_builder *b, uint32_t buffers);
@@ -297,7 +302,8 @@ struct tt_iter {
     bool generating, unrolls;
 };
 
-/* Bytes (a multiple of 8) that tt_iter_begin wants at `memory` (aligned to 8) for a lane of this plan. */
+/* Bytes (a multiple of 8) that tt_iter_begin wants at `memory` (aligned to 8) for a lane of this
+ * plan. */
 size_t tt_iter_bytes(const struct tt_plan *plan, int lane);
 void tt_iter_begin_unrolled(struct tt_iter *iter, void *memory);
 static inline void tt_iter_begin(struct tt_iter *iter, const struct tt_plan *plan, int lane,

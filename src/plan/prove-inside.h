@@ -81,7 +81,8 @@ struct tt_extent {
     int64_t begin, end;
 };
 
-/* A buffer of `bytes` bytes; intervals cover it. spans: where it may be touched, if not all of it. */
+/* A buffer of `bytes` bytes; intervals cover it. spans: where it may be touched, if not all of
+ * it. */
 struct tt_memory {
     struct tt_interval *at;
     uint32_t n, room, hint;

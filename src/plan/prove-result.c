@@ -5,7 +5,8 @@
  */
 #include "plan/prove-inside.h"
 
-/* What a piece of OUT must be: rank's input from byte coord on; or (rank -1) all of them, reduced. */
+/* What a piece of OUT must be: rank's input from byte coord on; or (rank -1) all of them,
+ * reduced. */
 struct expected {
     int64_t off, len, coord;
     int rank;

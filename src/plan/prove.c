@@ -148,7 +148,8 @@ static bool start_part(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
-/* What the caller of execution k has waited for: its own k - in_flight, and everybody's k - held. */
+/* What the caller of execution k has waited for: its own k - in_flight, and everybody's k -
+ * held. */
 static bool may_start(const struct tt_prover *p, int rank, int k)
 {
     int own = k - p->slots_in_flight, others = k - p->held;

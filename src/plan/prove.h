@@ -67,8 +67,8 @@ struct tt_proof_execution {
 /* A sequence of executions on one team, from rank 0 .. p-1's point of view in the same order.
  * in_flight: a rank starts execution k when its own k - in_flight has ended: 1 is a sequence of
  * blocking calls (0 means 1). held: nobody starts k before all have ended k - held, which is what
- * makes window slots safe when held <= TT_PROOF_SLOTS (0 means that). map may be NULL: one node, all
- * of it readable. */
+ * makes window slots safe when held <= TT_PROOF_SLOTS (0 means that). map may be NULL: one node,
+ * all of it readable. */
 struct tt_proof_case {
     int p, executions, in_flight, held;
     const struct tt_proof_execution *execution;

@@ -47,8 +47,8 @@ static double harmonic_sum(const struct tt_problem *problem)
 }
 
 /* Elements from one rank to another; who contributes to an allgatherv goes to all alike: to 0; and
- * the blocks of a reduce_scatter are the same whoever contributes. Popular are an exchange's receivers,
- * and an allgatherv's contributors. */
+ * the blocks of a reduce_scatter are the same whoever contributes. Popular are an exchange's
+ * receivers, and an allgatherv's contributors. */
 static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
 {
     bool gather = problem->call.coll != TT_COLL_alltoallv;

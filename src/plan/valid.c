@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The structure of a plan: what every reader takes for granted. The first thing wrong is told; what the
- * plan means, and whether it is right, is the prover's business.
+ * The structure of a plan: what every reader takes for granted. The first thing wrong is told; what
+ * the plan means, and whether it is right, is the prover's business.
  */
 #include "plan/plan.h"
 

@@ -28,8 +28,8 @@ static tt_address told(const struct tt_exec *exec, enum tt_buffer which, int64_t
     return opened ? tt_fabric_tell(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
 }
 
-/* The pieces of IN and OUT meant for each peer. How long they are is told also where none is opened, to
- * be compared. */
+/* The pieces of IN and OUT meant for each peer. How long they are is told also where none is
+ * opened, to be compared. */
 static void open_segments(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;

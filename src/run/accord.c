@@ -63,8 +63,8 @@ static struct tt_say go_up(struct tt_accord *a)
     return say(TT_SAY_ALL, TT_ACCORD_END);
 }
 
-/* Goes as far as the others have. With somebody to hear it, what is said is the only thing to say: the answers are
- * still to come. */
+/* Goes as far as the others have. With somebody to hear it, what is said is the only thing to say:
+ * the answers are still to come. */
 static struct tt_say lead(struct tt_accord *a)
 {
     struct tt_say last = nothing;
@@ -157,8 +157,8 @@ static struct tt_say hear_end(struct tt_accord *a, int r)
     return nothing;
 }
 
-/* Where the detector is not what it should be (two halves of a cut network), some take others for gone that are not:
- * these must not go on as if they were still of the team, nor wait for ever. */
+/* Where the detector is not what it should be (two halves of a cut network), some take others for
+ * gone that are not: these must not go on as if they were still of the team, nor wait for ever. */
 static struct tt_say leave_out(struct tt_accord *a)
 {
     a->level = TT_ACCORD_ENDED;

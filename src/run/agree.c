@@ -22,7 +22,7 @@ struct meeting {
     uint32_t failures;
     bool probed;      /* the leader has asked after those that do not come */
     bool told;        /* what broke the team was reported before this agreement */
-    int64_t apart_ns; /* since when a letter is kept back whose sender made other calls; 0: none is */
+    int64_t apart_ns; /* since when a letter is kept whose sender made other calls; 0: none */
     int events;
     tutti_status status;
 };
@@ -58,7 +58,8 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
-/* Who knows the decision touches nothing of a broken team any more, and only then says that it knows. */
+/* Who knows the decision touches nothing of a broken team any more, and only then says that it
+ * knows. */
 static void carry_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
@@ -80,8 +81,8 @@ static void read_letter(struct meeting *m, const struct tt_letter *l)
     carry_out(m, tt_accord_hear(a, r, kind, m->word));
 }
 
-/* Before this agreement its sender and this rank did not call the same. Once the team is broken that is no mismatch:
- * a failure meets the members in different calls. */
+/* Before this agreement its sender and this rank did not call the same. Once the team is broken
+ * that is no mismatch: a failure meets the members in different calls. */
 static bool is_apart(const struct meeting *m, const struct tt_letter_head *head)
 {
     return head->print && m->head.print && head->print != m->head.print &&
@@ -153,8 +154,7 @@ static bool is_mismatch(const struct meeting *m)
 static void go_on(struct meeting *m)
 {
     if (is_failed(m)) {
-        m->status =
-            is_mismatch(m) ? tt_team_error(m->team) : counts_as_failed(m->team->fabric);
+        m->status = is_mismatch(m) ? tt_team_error(m->team) : counts_as_failed(m->team->fabric);
         return;
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
@@ -170,8 +170,8 @@ static bool is_done(const struct meeting *m)
     return m->status != TUTTI_OK || (m->accord->level == TT_ACCORD_ENDED && !m->agree->out);
 }
 
-/* Of a rank on another machine nobody may hear that it has left or died until something is sent to it. The others
- * have all sent something to who they wait for. */
+/* Of a rank on another machine nobody may hear that it has left or died until something is sent to
+ * it. The others have all sent something to who they wait for. */
 static void probe(struct meeting *m)
 {
     struct tt_accord *a = m->accord;
@@ -278,11 +278,10 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
                TT_AGREE_OWN * sizeof *own);
     count->number++;
     count->under_way = true;
-    m->head = (struct tt_letter_head){
-        .team = m->team->id,
-        .number = count->number,
-        .rank = (uint16_t)m->team->me,
-        .print = broken ? 0 : m->team->history | 1};
+    m->head = (struct tt_letter_head){.team = m->team->id,
+                                      .number = count->number,
+                                      .rank = (uint16_t)m->team->me,
+                                      .print = broken ? 0 : m->team->history | 1};
     return TUTTI_OK;
 }
 
@@ -297,8 +296,7 @@ static tutti_status note(struct tt_team *t, enum tt_agree_what what)
 {
     tt_team_check(t, false);
     if (t->broken != TUTTI_OK) return TUTTI_OK;
-    tutti_status status =
-        tt_exec_note(t, what == TT_AGREE_SHRINK ? TT_WHAT_SHRINK : TT_WHAT_AGREE);
+    tutti_status status = tt_exec_note(t, what == TT_AGREE_SHRINK ? TT_WHAT_SHRINK : TT_WHAT_AGREE);
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
 

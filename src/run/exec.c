@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An execution from its start to its end: the slot it needs, what is told to the others, and waiting.
- * The steps themselves are done in step.c.
+ * An execution from its start to its end: the slot it needs, what is told to the others, and
+ * waiting. The steps themselves are done in step.c.
  */
 #include "run/far.h"
 
@@ -37,9 +37,9 @@ static void place_lanes(struct tt_exec *exec)
     }
 }
 
-/* Scratch that others read lies in the segment, where they reach it by loads. So does that of threads, whose
- * messages are read where they lie: the segment lasts until all have ended, so who has failed and left takes nothing
- * away from a reader that has not noticed yet. */
+/* Scratch that others read lies in the segment, where they reach it by loads. So does that of
+ * threads, whose messages are read where they lie: the segment lasts until all have ended, so who
+ * has failed and left takes nothing away from a reader that has not noticed yet. */
 static bool is_shared(const struct tt_exec *exec)
 {
     return exec->plan->opens & 1 << TT_TMP || exec->team->fabric->job->threads;
@@ -133,7 +133,8 @@ tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what)
 
 /* ---- Starting and ending ---- */
 
-/* Looks how far the others on this node are: beside their last signal first, for that line is at hand. */
+/* Looks how far the others on this node are: beside their last signal first, for that line is at
+ * hand. */
 static bool all_have_ended(struct tt_team *t, uint64_t number)
 {
     uint64_t least = UINT64_MAX;
@@ -302,8 +303,8 @@ static void fail(struct tt_exec *exec, tutti_status status)
 
 /* ---- Progress ---- */
 
-/* Data or signals are not on their way to other nodes yet: once its caller has the result it may not advance anything for
- * long. */
+/* Data or signals are not on their way to other nodes yet: once its caller has the result it may
+ * not advance anything for long. */
 static inline bool is_moving(const struct tt_exec *exec)
 {
     return tt_unlikely(exec->abroad != NULL) && exec->abroad->moving;
@@ -404,9 +405,9 @@ struct progress {
     uint64_t place, events;
 };
 
-/* What comes over a network comes in parts: after one the next is looked for at once, instead of giving up the turn. And
- * one that got on waits for something else now, for which it has patience again; whether it did is asked before it
- * would sleep. */
+/* What comes over a network comes in parts: after one the next is looked for at once, instead of
+ * giving up the turn. And one that got on waits for something else now, for which it has patience
+ * again; whether it did is asked before it would sleep. */
 static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A plan being run: start, advance, complete. Blocking, nonblocking and persistent calls are all this.
+ * A plan being run: start, advance, complete. Blocking, nonblocking and persistent calls are all
+ * this.
  */
 #ifndef TT_EXEC_H
 #define TT_EXEC_H
@@ -12,8 +13,8 @@
 
 enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
 
-/* A lane under way. Of a plan with loops: the step it is at, if it has one; of a straight plan iter.at
- * is the step. */
+/* A lane under way. Of a plan with loops: the step it is at, if it has one; of a straight plan
+ * iter.at is the step. */
 struct tt_lane_run {
     struct tt_iter iter;
     struct tt_plain step;
@@ -25,7 +26,8 @@ struct tt_lane_run {
     int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
-/* Of an exec whose team has members on other nodes, or on this one whose memory the system forbids. */
+/* Of an exec whose team has members on other nodes, or on this one whose memory the system
+ * forbids. */
 struct tt_transfer;
 struct tt_abroad {
     struct tt_transfer *moving; /* under way */
@@ -73,17 +75,19 @@ struct tt_exec {
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan);
 void tt_exec_free(struct tt_exec *exec);
 
-/* Starts it, or queues it if its slot is taken, or ends it at once with the error of a broken team. */
+/* Starts it, or queues it if its slot is taken, or ends it at once with the error of a broken
+ * team. */
 void tt_exec_start(struct tt_exec *exec);
 /* Moves it on as far as it goes without waiting. */
 void tt_exec_advance(struct tt_exec *exec);
-/* Whether some lane waits for a flag or message of this member, or the slot for its end of an execution
- * before. */
+/* Whether some lane waits for a flag or message of this member, or the slot for its end of an
+ * execution before. */
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until it is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
-/* An execution without steps: this rank calls something here that is no collective with buffers, and members that
- * call another thing find that out as in any execution. Blocks until its slot is free. Errors: those of a broken team. */
+/* An execution without steps: this rank calls something here that is no collective with buffers,
+ * and members that call another thing find that out as in any execution. Blocks until its slot is
+ * free. Errors: those of a broken team. */
 tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what);
 
 /* At most `steps` steps of one lane, for schedulers that want every interleaving (tests). True if
@@ -92,7 +96,8 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 
 /* ---- Between exec.c and step.c ---- */
 
-/* The error that says what `rank` called where this one called something else, in execution `number` or before. */
+/* The error that says what `rank` called where this one called something else, in execution
+ * `number` or before. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
 /* The error that says that a rank sends, in an alltoallv, another number of bytes than its receiver
  * expects. */
@@ -104,8 +109,8 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
 /* MISMATCH if `rank` has started this execution as another call, else OK. */
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 
-/* Goes on with all messages under way; with all lanes; with a few steps of one lane, of which it returns
- * how many were done. A status above TUTTI_AGAIN ends the execution. */
+/* Goes on with all messages under way; with all lanes; with a few steps of one lane, of which it
+ * returns how many were done. A status above TUTTI_AGAIN ends the execution. */
 tutti_status tt_step_messages(struct tt_exec *exec);
 tutti_status tt_step_lanes(struct tt_exec *exec);
 int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status);
@@ -126,10 +131,12 @@ void tt_access_open(struct tt_exec *exec);
 /* What went wrong with memory of this rank's own, with the argument that it belongs to; other
  * errors are passed on. */
 tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status);
-/* Where a range in an opened buffer of another rank is, checked against what that rank opened. MISMATCH: outside. */
+/* Where a range in an opened buffer of another rank is, checked against what that rank opened.
+ * MISMATCH: outside. */
 tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
                            tt_address *address);
-/* Where byte `done` of a range lies in it, and how many of those that are left follow without a gap. */
+/* Where byte `done` of a range lies in it, and how many of those that are left follow without a
+ * gap. */
 int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
                       int64_t left, int64_t *run);
 /* Whether a range of another rank of this node can be got neither by loads nor by the system. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is known of members on other nodes: what they call, have opened, signalled and ended. It is stored in their mirrors
- * as they would store it themselves, so that those who wait look in the same places as for members of this node.
+ * What is known of members on other nodes: what they call, have opened, signalled and ended. It is
+ * stored in their mirrors as they would store it themselves, so that those who wait look in the
+ * same places as for members of this node.
  */
 #include <string.h>
 
@@ -48,7 +49,8 @@ static uint64_t base_of(const struct tt_team *t, uint64_t number)
     return ((number >> t->slots_log2) + 1) << 32;
 }
 
-/* What is called there, in an execution that has begun here. False: the slot belongs to a newer one already. */
+/* What is called there, in an execution that has begun here. False: the slot belongs to a newer one
+ * already. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet)
 {
     const struct tt_far_head *head = &packet->head;
@@ -73,8 +75,8 @@ bool tt_far_is_last(const struct tt_team *t, uint64_t number)
     return mark >> 32 == base_of(t, number) >> 32;
 }
 
-/* Whether both call the same; if not, the team breaks. An execution that has ended here is remembered by this rank's
- * own line. */
+/* Whether both call the same; if not, the team breaks. An execution that has ended here is
+ * remembered by this rank's own line. */
 static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
     int slot = tt_team_slot(t, number);

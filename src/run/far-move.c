@@ -30,8 +30,8 @@ static void count_piece(struct tt_message *m)
     if (--m->left == 0) m->complete = true;
 }
 
-/* A buffer is closed before all is moved when its owner has failed, or left, with this execution. Why comes apart, as to one that
- * waits for a signal; until then the step is not complete. */
+/* A buffer is closed before all is moved when its owner has failed, or left, with this execution.
+ * Why comes apart, as to one that waits for a signal; until then the step is not complete. */
 static bool is_closed(struct tt_transfer *x, tutti_status status)
 {
     x->closed = x->exec && x->opened && status == TUTTI_ERR_ARG;
@@ -52,7 +52,8 @@ void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
     tt_transfer_free(x);
 }
 
-/* What came of the attempt to start it. The error stays as it was told; that a rank is gone is told otherwise. */
+/* What came of the attempt to start it. The error stays as it was told; that a rank is gone is told
+ * otherwise. */
 tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;

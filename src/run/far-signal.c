@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What goes to members on other nodes besides data: signals, what is called and opened, how far this rank is, and that
- * it does not go on.
+ * What goes to members on other nodes besides data: signals, what is called and opened, how far
+ * this rank is, and that it does not go on.
  */
 #include <string.h>
 
@@ -212,7 +212,8 @@ tutti_status tt_far_settle(struct tt_team *t, int rank)
 
 /* ---- Opening ---- */
 
-/* The piece that one may touch; of v-collectives it is told also where it is not opened, to be compared. */
+/* The piece that one may touch; of v-collectives it is told also where it is not opened, to be
+ * compared. */
 static struct tt_opened piece_for(const struct tt_exec *exec, int rank, int b)
 {
     const struct tt_call *c = exec->call;
@@ -298,8 +299,8 @@ static void signal_sent(tutti_context *context, void *arg, tutti_status status)
     tt_transfer_free(x);
 }
 
-/* The execution is not over before it has gone: its caller may not advance anything for a long time then, and the other one
- * waits for it. `payload` is taken over. */
+/* The execution is not over before it has gone: its caller may not advance anything for a long time
+ * then, and the other one waits for it. `payload` is taken over. */
 static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send,
                                 void *payload)
 {

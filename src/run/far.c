@@ -372,7 +372,8 @@ void tt_far_depart(struct tt_team *t)
         if (m->done != TT_FAR_LEFT) (void)tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* Where somebody failed, others may take nothing any more: they are not waited for longer than this. */
+/* Where somebody failed, others may take nothing any more: they are not waited for longer than
+ * this. */
 #define FLUSH_NS 500000000
 
 void tt_far_leave(struct tt_far *far)

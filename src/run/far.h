@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams over several nodes: what is shared memory between members of one node is messages between those of two.
+ * Teams over several nodes: what is shared memory between members of one node is messages between
+ * those of two.
  *
- *   signal        one message to each member on another node. The handler stores it into the mirror of the one that gave
- *                 it, from which it is awaited like any other
- *   send, recv    a message each, matched in order by (execution, pair, lane); early ones are put off
- *   put, get      of msg, by the keys that come with the first signal of an execution whose plan opens buffers
+ *   signal        one message to each member on another node. The handler stores it into the mirror
+ *                 of the one that gave it, from which it is awaited like any other
+ *   send, recv    a message each, matched in order by (execution, pair, lane); early ones are put
+ *                 off
+ *   put, get      of msg, by the keys that come with the first signal of an execution whose plan
+ *                 opens buffers
  *   copy, reduce  with operands there: they are got first
  *
- * A member may send in execution k once it knows that the receiver has ended k - S; that it learns from the receiver's
- * `done`, which travels with everything that one sends. Who only receives tells it apart, every S / 2 executions or when
- * asked. So what waits at a receiver is bounded by what its team does in S executions.
+ * A member may send in execution k once it knows that the receiver has ended k - S; that it learns
+ * from the receiver's `done`, which travels with everything that one sends. Who only receives tells
+ * it apart, every S / 2 executions or when asked. So what waits at a receiver is bounded by what
+ * its team does in S executions.
  *
- * Why nobody waits for that forever: to end k - S nobody needs anything of k, for the sender has ended k - S itself
- * before it began k in the same slot; so by induction over k whoever advances ends it.
+ * Why nobody waits for that forever: to end k - S nobody needs anything of k, for the sender has
+ * ended k - S itself before it began k in the same slot; so by induction over k whoever advances
+ * ends it.
  *
- * A message for an execution that this rank has not begun waits until then: the slot may still be in use by an older
- * one. Messages for teams that are not made here yet wait likewise; those for teams that are gone are dropped, for a team
- * is left only when all that its plans need has come.
+ * A message for an execution that this rank has not begun waits until then: the slot may still be
+ * in use by an older one. Messages for teams that are not made here yet wait likewise; those for
+ * teams that are gone are dropped, for a team is left only when all that its plans need has come.
  *
  * All of it is done by the thread that uses context 0.
  */
@@ -38,8 +43,8 @@ void tt_far_leave(struct tt_far *far);
 /* After msg is closed. */
 void tt_far_close(struct tt_far *far);
 
-/* The team takes part from now on. All members give the same id, which none of them has given to another team:
- * the greatest of their tt_far_next_id. */
+/* The team takes part from now on. All members give the same id, which none of them has given to
+ * another team: the greatest of their tt_far_next_id. */
 void tt_far_add(struct tt_far *far, struct tt_team *t, uint32_t id);
 uint32_t tt_far_next_id(const struct tt_far *far); /* 0 of NULL */
 
@@ -58,15 +63,17 @@ tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end);
 
 /* ---- Of a team with members on other nodes (t->remote) ---- */
 
-/* A signal to these (a rank, TT_ALL, or the set); in two steps, so that it is given to all or none: AGAIN from the first
- * if some may not be sent to yet. */
+/* A signal to these (a rank, TT_ALL, or the set); in two steps, so that it is given to all or none:
+ * AGAIN from the first if some may not be sent to yet. */
 tutti_status tt_far_may_signal(struct tt_exec *exec, const struct tt_plain *s);
 tutti_status tt_far_signal(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s);
 
-/* Starts a send, recv, put or get with a far peer; m->complete is set when it is. AGAIN: not yet. */
+/* Starts a send, recv, put or get with a far peer; m->complete is set when it is. AGAIN: not
+ * yet. */
 tutti_status tt_far_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                           struct tt_message *m);
-/* For a step with operands of far ranks: gets them, and lets *s name them where they are then. AGAIN: not here yet. */
+/* For a step with operands of far ranks: gets them, and lets *s name them where they are then.
+ * AGAIN: not here yet. */
 tutti_status tt_far_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s);
 /* The step is done. */
 void tt_far_fetched(struct tt_exec *exec, uint32_t lane);
@@ -95,7 +102,8 @@ bool tt_far_has_pairs(const struct tt_team *t);
  * has left before it made as many. Errors are not told apart: what cannot be sent is not
  * compared. */
 tutti_status tt_far_settle(struct tt_team *t, int rank);
-/* This rank's last call so far is sent to this far rank, once, which compares it when it has made as many. */
+/* This rank's last call so far is sent to this far rank, once, which compares it when it has made
+ * as many. */
 void tt_far_compare(struct tt_team *t, int rank);
 /* The rank has told that it left. */
 bool tt_far_has_left(const struct tt_team *t, int rank);

@@ -2,8 +2,9 @@
  *
  * The messages of agreements on their way, between agree.c and msg.
  *
- * One that comes before the agreement it belongs to was asked for here is kept until it is; one of an agreement that has
- * ended here is dropped. To tell the two apart, how many agreements each team has had stays known when the team has gone.
+ * One that comes before the agreement it belongs to was asked for here is kept until it is; one of
+ * an agreement that has ended here is dropped. To tell the two apart, how many agreements each team
+ * has had stays known when the team has gone.
  */
 #ifndef TT_LETTER_H
 #define TT_LETTER_H
@@ -15,11 +16,11 @@ struct tt_letter_head {
     uint32_t number; /* of the agreement on that team, from 1 */
     uint16_t kind;   /* enum tt_accord_kind, or ... */
     uint16_t rank;   /* in the team, of the sender */
-    uint32_t print;  /* of the sender's calls on the team so far, this one the last; 0: the team is broken there */
+    uint32_t print;  /* of all calls of the sender on the team; 0: the team is broken there */
     uint32_t unused;
 };
-/* ... no part of an agreement, number being 0: the sender has revoked the team; or wants to know whether the receiver is
- * there, which it learns from msg alone. */
+/* ... no part of an agreement, number being 0: the sender has revoked the team; or wants to know
+ * whether the receiver is there, which it learns from msg alone. */
 enum { TT_LETTER_REVOKE = TT_ACCORD_KINDS, TT_LETTER_PROBE };
 
 /* On its way out, or come in and not looked at yet. */
@@ -59,7 +60,8 @@ void tt_letter_release(struct tt_letter *l);
 /* One that has come, read or not. */
 void tt_letter_drop(struct tt_letter *l);
 
-/* Those of a team; the first time it is asked for there are none. Stays where it is until the next call. Errors: MEMORY. */
+/* Those of a team; the first time it is asked for there are none. Stays where it is until the next
+ * call. Errors: MEMORY. */
 tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team,
                                struct tt_agree_count **count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mirrors, and what is kept with them: made when somebody is heard of or sent to, so that a rank has as many as it has
- * neighbours, and freed with the team.
+ * Mirrors, and what is kept with them: made when somebody is heard of or sent to, so that a rank
+ * has as many as it has neighbours, and freed with the team.
  */
 #include <string.h>
 

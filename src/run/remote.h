@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is kept of members on other nodes, and how what they send each other looks; between the files of far.h.
+ * What is kept of members on other nodes, and how what they send each other looks; between the
+ * files of far.h.
  */
 #ifndef TT_REMOTE_H
 #define TT_REMOTE_H
@@ -32,7 +33,8 @@ struct tt_far_packet {
 _Static_assert(sizeof(struct tt_far_head) == 32, "goes over the network");
 _Static_assert(sizeof(struct tt_far_packet) <= TUTTI_HEADER_BYTES, "goes before a message");
 
-/* The payload of a signal: what its giver opens for who gets it. Keys of those named in `keyed`, in order. */
+/* The payload of a signal: what its giver opens for who gets it. Keys of those named in `keyed`, in
+ * order. */
 struct tt_far_opening {
     int64_t offset[3], bytes[3]; /* IN OUT TMP: in the region of the key */
     uint32_t keyed, keys;
@@ -70,7 +72,8 @@ struct tt_arrivals {
     struct tt_arrival *first, **end;
 };
 
-/* Something started, with the memory that it moves. Listed in exec->abroad->moving while exec is not NULL. */
+/* Something started, with the memory that it moves. Listed in exec->abroad->moving while exec is
+ * not NULL. */
 struct tt_transfer {
     struct tt_far *far;
     struct tt_transfer *all, *next;     /* of the client's; of those spare, or posted */
@@ -183,12 +186,14 @@ void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
 
 /* ---- What is known of a member (far-known.c) ---- */
 
-/* Notes what is called there, in an execution that has begun here. False: that is of no use any more, since the slot belongs to
- * a newer one, or is not what this rank calls, and the team breaks. */
+/* Notes what is called there, in an execution that has begun here. False: that is of no use any
+ * more, since the slot belongs to a newer one, or is not what this rank calls, and the team
+ * breaks. */
 bool tt_far_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet);
 /* Whether this rank has begun the execution, and no later one in its slot. */
 bool tt_far_is_last(const struct tt_team *t, uint64_t number);
-/* Stores the signal where it is awaited, after the opening that it may bring, which is taken over. */
+/* Stores the signal where it is awaited, after the opening that it may bring, which is taken
+ * over. */
 void tt_far_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 bool tt_far_is_opening(const struct tt_far_opening *o, int64_t bytes);
 /* Executions below `done` have. */

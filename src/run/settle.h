@@ -22,8 +22,8 @@
  * one with calls in flight. `doing` is what the roll call says this rank does meanwhile. */
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
 
-/* Compares the calls that this rank has made so far with those of members that have made as many, and waits for nobody.
- * MISMATCH: of the team, which is broken now. */
+/* Compares the calls that this rank has made so far with those of members that have made as many,
+ * and waits for nobody. MISMATCH: of the team, which is broken now. */
 tutti_status tt_team_compare(struct tt_team *t);
 
 #endif

@@ -142,9 +142,9 @@ static bool differs(const struct tt_team *t, int peer, uint64_t k)
     return theirs && mine && theirs->print != mine->print;
 }
 
-/* Ranks that wait for nobody in a call may find out only in a later one: the first call that differs is
- * the one to name. Calls whose arguments are equal as far as their text goes differ in counts beyond
- * those that it shows. */
+/* Ranks that wait for nobody in a call may find out only in a later one: the first call that
+ * differs is the one to name. Calls whose arguments are equal as far as their text goes differ in
+ * counts beyond those that it shows. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
@@ -333,8 +333,8 @@ static tutti_status do_plain(struct tt_exec *exec, uint32_t lane, const struct t
     return tt_likely(!exec->traced) ? do_step(exec, lane, s) : do_step_traced(exec, lane, s);
 }
 
-/* Of a straight plan: the steps of small collectives are done from where they are stored, the others
- * through the common form. */
+/* Of a straight plan: the steps of small collectives are done from where they are stored, the
+ * others through the common form. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {

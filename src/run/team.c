@@ -343,7 +343,8 @@ static void look_at(struct tt_team *t, int r)
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
-/* How many things happened. What a team needs to go on may be lacking; what a user's message lacks does not concern it. */
+/* How many things happened. What a team needs to go on may be lacking; what a user's message lacks
+ * does not concern it. */
 static int advance_context(struct tt_team *t)
 {
     int events = 0;
@@ -355,8 +356,8 @@ static int advance_context(struct tt_team *t)
 }
 
 /* A rank that left is a failure only if it is waited for: what it gave before it left is there, so
- * another look after it left decides. Then it is one for everybody: others may wait for this rank, which
- * goes no further, instead of for that one. */
+ * another look after it left decides. Then it is one for everybody: others may wait for this rank,
+ * which goes no further, instead of for that one. */
 static bool has_left(const struct tt_team *t, int r)
 {
     return state_of(t, r) == TT_RANK_LEFT || (tt_team_is_far(t, r) && tt_far_has_left(t, r));

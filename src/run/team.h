@@ -30,9 +30,9 @@
 #include "run/what.h"
 #include "topo/map.h"
 
-/* A signal line. signal: (k / S + 1) << 32 | flag value. shape: likewise, with a fingerprint of this call
- * and all before it, stored when execution k starts, so that ranks whose calls do not match find out, at
- * the latest when they next wait for each other. */
+/* A signal line. signal: (k / S + 1) << 32 | flag value. shape: likewise, with a fingerprint of
+ * this call and all before it, stored when execution k starts, so that ranks whose calls do not
+ * match find out, at the latest when they next wait for each other. */
 struct tt_line {
     _Alignas(TT_LINE) _Atomic uint64_t signal; /* release; everything before it is seen with it */
     _Atomic uint64_t done;                     /* executions below this one have ended here */
@@ -68,8 +68,8 @@ struct tt_segment_opening {
     int64_t bytes[2];
 };
 
-/* Where things lie in a block, the same for all members; or in a mirror, without windows and rings, and with one
- * segment in each slot: that for this rank. */
+/* Where things lie in a block, the same for all members; or in a mirror, without windows and rings,
+ * and with one segment in each slot: that for this rank. */
 struct tt_block {
     int64_t line, line_stride; /* of slot 0; from slot to slot */
     int64_t opening;           /* S of them, each followed by a tt_what */
@@ -150,12 +150,14 @@ void tt_team_list(struct tt_team *t);
 void tt_team_unlist(struct tt_team *t);
 /* The team does not work any more, because this rank of the job says so. */
 void tt_team_revoke(struct tt_team *t, int by);
-/* A team that does not work any more at some member: it is broken, and this rank will not touch it again. What is in flight
- * ends with PEER. */
+/* A team that does not work any more at some member: it is broken, and this rank will not touch it
+ * again. What is in flight ends with PEER. */
 void tt_team_give_up(struct tt_team *t);
-/* Of the world, made before the ranks met: takes over what they settled then, and where their blocks are. */
+/* Of the world, made before the ranks met: takes over what they settled then, and where their
+ * blocks are. */
 void tt_team_met(struct tt_team *t);
-/* Tells the members that this rank will not touch their blocks any more; of a team given up it has told. */
+/* Tells the members that this rank will not touch their blocks any more; of a team given up it has
+ * told. */
 void tt_team_depart(struct tt_team *t);
 /* Collective: the same, and returns when no member touches this rank's block any more, or with the
  * error of a broken team (which may be deserted). */
@@ -169,7 +171,8 @@ void tt_team_leave_ring(struct tt_team *t);
 
 /* Moves on everything in flight. Errors end the executions concerned, not this call. */
 void tt_team_advance(struct tt_team *t);
-/* The same for all teams of the client: who waits on one must not keep the members of another waiting. */
+/* The same for all teams of the client: who waits on one must not keep the members of another
+ * waiting. */
 void tt_team_advance_all(struct tt_team *t);
 /* Called by who waits, each time it has looked in vain: looks for members that failed, or left and
  * are waited for, and now and then (`long_wait`: now) for some that call something else; sets

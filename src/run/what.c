@@ -72,8 +72,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *to, const cha
     to->room -= used;
 }
 
-/* A derived type has no name: what it consists of is what has to match, of which there is a hash where
- * it is of several basic types. */
+/* A derived type has no name: what it consists of is what has to match, of which there is a hash
+ * where it is of several basic types. */
 static void add_type(struct text *to, const struct tt_what *w)
 {
     bool basic = w->type >= 0 && w->type < TUTTI_TYPES;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simple model where a rank that sends and receives at once is slower at both: a byte takes tw_both there, else tw.
+ * The simple model where a rank that sends and receives at once is slower at both: a byte takes
+ * tw_both there, else tw.
  *
  *     sends      |--t_s--|====tw====|==tw_both==|
- *     receives                      |==tw_both==|====tw====|      start-up moves no bytes, and slows nothing down
+ *     receives                      |==tw_both==|====tw====|      start-up moves no bytes
  *
- * Each rank has two ports, which take one message after the other. Whenever bytes begin or cease to move at one, what is
- * left at both is reckoned up, and when they will be done is found anew. What is left is counted in parts of a byte
- * that are so small that a picosecond moves a whole number of them at either rate; so nothing is rounded but ends, to
- * whole picoseconds upwards.
+ * Each rank has two ports, which take one message after the other. Whenever bytes begin or cease to
+ * move at one, what is left at both is reckoned up, and when they will be done is found anew. What
+ * is left is counted in parts of a byte that are so small that a picosecond moves a whole number of
+ * them at either rate; so nothing is rounded but ends, to whole picoseconds upwards.
  *
- * As without this, a message takes its receiver's port when it has its sender's and the receiver's is free, and the two
- * go on apart; but it is received no sooner than it is sent.
+ * As without this, a message takes its receiver's port when it has its sender's and the receiver's
+ * is free, and the two go on apart; but it is received no sooner than it is sent.
  */
 #include "sim/sim-inside.h"
 

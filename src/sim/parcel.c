@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where parcels lie: in one growing array, those that are free in a list; and of each rank those that have come
- * and the receives that wait, each in a list, in their order.
+ * Where parcels lie: in one growing array, those that are free in a list; and of each rank those
+ * that have come and the receives that wait, each in a list, in their order.
  */
 #include "sim/sim-inside.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events in the order of their times: a radix heap (Ahuja et al. 1990). Nothing is put in before what was
- * taken out last, so events lie in buckets by the highest bit in which their time differs from that one's;
- * each is moved to a lower bucket a few times, and memory is passed over in order.
+ * Events in the order of their times: a radix heap (Ahuja et al. 1990). Nothing is put in before
+ * what was taken out last, so events lie in buckets by the highest bit in which their time differs
+ * from that one's; each is moved to a lower bucket a few times, and memory is passed over in order.
  */
 #ifndef TT_SIM_QUEUE_H
 #define TT_SIM_QUEUE_H
@@ -24,8 +24,8 @@ struct tt_queue {
     struct tt_bucket bucket[65];
     int64_t last;
     size_t n;
-    size_t
-        taken; /* of bucket 0, which is taken from its front: events of one time in the order they came */
+    /* Of bucket 0, which is taken from its front: events of one time in the order they came. */
+    size_t taken;
 };
 
 /* time >= that of the event taken last. False: no memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Between sim.c (ranks), step.c (their steps), parcel.c and flags.c (what is under way), and wire.c and both.c (how
- * long that takes).
+ * Between sim.c (ranks), step.c (their steps), parcel.c and flags.c (what is under way), and wire.c
+ * and both.c (how long that takes).
  */
 #ifndef TT_SIM_INSIDE_H
 #define TT_SIM_INSIDE_H
@@ -11,13 +11,14 @@
 
 enum tt_parcel_kind { TT_PARCEL_SEND, TT_PARCEL_PUT, TT_PARCEL_GET, TT_PARCEL_SIGNAL };
 
-/* A message under way. `from` and `to` are where its bytes go from and to; of a get, `to` started it. */
+/* A message under way. `from` and `to` are where its bytes go from and to; of a get, `to` started
+ * it. */
 struct tt_parcel {
     int from, to;
     uint8_t kind, lane, step; /* lane of who started it; step: how far it has come, see wire.c */
     uint32_t value; /* of a signal; else the start's id and instance: its place in the lane */
-    int64_t bytes,
-        since; /* since: when it was posted; once it has come and waits for its receive: since when */
+    int64_t bytes;
+    int64_t since; /* when it was posted; once it waits for its receive: when it came */
     struct tt_route route;
     uint32_t next; /* in the receiver's list, or the free list */
 };
@@ -85,7 +86,8 @@ uint32_t tt_parcels_take(struct tt_sim *sim, struct tt_sim_rank *rank, int which
 /* ---- wire.c ---- */
 
 tutti_status tt_wire_begin(struct tt_sim *sim);
-/* Puts a parcel on its way at sim->clock; when it has left is told by tt_sim_left, when it has come by tt_sim_came. */
+/* Puts a parcel on its way at sim->clock; when it has left is told by tt_sim_left, when it has come
+ * by tt_sim_came. */
 void tt_wire_send(struct tt_sim *sim, uint32_t place);
 /* Its event: goes on. */
 void tt_wire_step(struct tt_sim *sim, uint32_t place);
@@ -117,7 +119,8 @@ struct tt_flag {
     uint32_t value;
     uint32_t wanted; /* by a lane of the reader that sleeps: its number + 1, else 0 */
 };
-/* The flag of `lane` of `writer` as `reader` sees it; made when first asked for. NULL: no memory. */
+/* The flag of `lane` of `writer` as `reader` sees it; made when first asked for. NULL: no
+ * memory. */
 struct tt_flag *tt_flag(struct tt_sim *sim, int writer, int lane, int reader);
 void tt_flags_free(struct tt_sim *sim);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long messages take: the ports of the ranks and the links between them are taken for a time, one message
- * after the other, in the order in which their heads come.
+ * How long messages take: the ports of the ranks and the links between them are taken for a time,
+ * one message after the other, in the order in which their heads come.
  */
 #include "sim/sim-inside.h"
 
@@ -18,7 +18,8 @@ static int64_t take(int64_t *free, int64_t time, int64_t span)
     return begin;
 }
 
-/* Whose port a rank sends and receives through: its own, or that of its node, kept at the rank of the node's number. */
+/* Whose port a rank sends and receives through: its own, or that of its node, kept at the rank of
+ * the node's number. */
 static struct tt_sim_rank *port_of(const struct tt_sim *sim, int rank)
 {
     const int *node = sim->job->node;
@@ -78,7 +79,8 @@ static void loggp_send(struct tt_sim *sim, uint32_t place)
     later(sim, place, begin + stream + model->l_ps);
 }
 
-/* It has come to the port of the receiver (step 1), then to its processor, which puts do not engage. */
+/* It has come to the port of the receiver (step 1), then to its processor, which puts do not
+ * engage. */
 static void loggp_step(struct tt_sim *sim, uint32_t place)
 {
     struct tt_parcel *parcel = &sim->parcel[place];

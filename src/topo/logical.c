@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each node. Level by level,
- * large nodes first; or, in order, run by run.
+ * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each
+ * node. Level by level, large nodes first; or, in order, run by run.
  */
 #include "topo/logical.h"
 

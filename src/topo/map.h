@@ -21,7 +21,8 @@ struct tt_map {
     bool mapped;
     bool near; /* the nodes are containers of one machine: no cable limits what goes between them */
     bool rdma; /* direct access reaches other nodes too: puts and gets over the network */
-    int read_cost; /* of reading 64 KiB where the owner keeps it, in times of what it takes by shared memory */
+    /* Of reading 64 KiB where the owner keeps it, in times of what it takes by shared memory. */
+    int read_cost;
     int nodes;
     const int *node;
     const struct tt_net *net; /* what joins the ranks, each a node of it; NULL: not known */

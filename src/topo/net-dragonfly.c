@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dragonflies (Kim et al. 2008): groups of routers that are all joined within a group, and groups that are
- * all joined by one link.
+ * Dragonflies (Kim et al. 2008): groups of routers that are all joined within a group, and groups
+ * that are all joined by one link.
  *
  *     ports of a node:    0, to its router
  *     ports of a router:  its nodes; the other routers of the group; its links to other groups
  *
- * The group's links to others, counted from its first router's, lead to the next group, the one after it, and so on.
+ * The group's links to others, counted from its first router's, lead to the next group, the one
+ * after it, and so on.
  */
 #include "topo/net-inside.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches, whose vertices
- * of level l have m[l] children and w[l+1] parents.
+ * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches, whose
+ * vertices of level l have m[l] children and w[l+1] parents.
  *
- * The vertex (a, b) of level l stands above the nodes whose number divided by M = m[1] .. m[l] is a; b in
- * 0 .. W-1, W = w[1] .. w[l], tells those apart. Its parents are (a / m[l+1], b + c W), its children
- * (a m[l] + c, b mod W of the level below). Ports: the children, then the parents.
+ * The vertex (a, b) of level l stands above the nodes whose number divided by M = m[1] .. m[l] is
+ * a; b in 0 .. W-1, W = w[1] .. w[l], tells those apart. Its parents are (a / m[l+1], b + c W), its
+ * children (a m[l] + c, b mod W of the level below). Ports: the children, then the parents.
  *
- * The way up is chosen by the destination alone: c = (node / W) mod w (Zahavi 2012, D-mod-k): what goes to one node
- * comes down by one way, what goes to different nodes spreads.
+ * The way up is chosen by the destination alone: c = (node / W) mod w (Zahavi 2012, D-mod-k): what
+ * goes to one node comes down by one way, what goes to different nodes spreads.
  */
 #include "topo/net-inside.h"
 

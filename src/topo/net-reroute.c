@@ -2,19 +2,21 @@
  *
  * Routes of a network with missing nodes: up and down (Schroeder et al. 1991).
  *
- * All vertices that are left are put in an order by breadth-first search from one in the middle. A link to an
- * earlier vertex leads up, one to a later vertex down. A route goes up any number of times, then down any number
- * of times, both on channel 0, and then once more so on channel 1: so the channels have an order, and no circle of
- * them can wait. There always is such a route, by the root. The shortest are found backwards from each destination,
- * over pairs (vertex, state); a route's state is 0 while it goes up, 1 when it has gone down, 2 and 3 the same on
- * channel 1. On grids nearly all are as short as can be; which of those is taken is drawn.
+ * All vertices that are left are put in an order by breadth-first search from one in the middle. A
+ * link to an earlier vertex leads up, one to a later vertex down. A route goes up any number of
+ * times, then down any number of times, both on channel 0, and then once more so on channel 1: so
+ * the channels have an order, and no circle of them can wait. There always is such a route, by the
+ * root. The shortest are found backwards from each destination, over pairs (vertex, state); a
+ * route's state is 0 while it goes up, 1 when it has gone down, 2 and 3 the same on channel 1. On
+ * grids nearly all are as short as can be; which of those is taken is drawn.
  */
 #include "topo/net-inside.h"
 
 enum { MOST = 1 << 13 }; /* vertices: what is kept grows with the square */
 
-/* order: of each vertex, -1: not reached; list: those reached, in that order. The links of vertex v that are left
- * are to[first[v]] .. to[first[v + 1] - 1], by their ports; its coordinates are at coordinate[v * TT_NET_CUBE]. */
+/* order: of each vertex, -1: not reached; list: those reached, in that order. The links of vertex v
+ * that are left are to[first[v]] .. to[first[v + 1] - 1], by their ports; its coordinates are at
+ * coordinate[v * TT_NET_CUBE]. */
 struct search {
     const struct tt_net *net;
     int *order, *list, *distance, n;
@@ -78,8 +80,8 @@ static void reach(struct search *s, int *n, int pair, int distance)
     s->list[(*n)++] = pair;
 }
 
-/* Backwards from a destination: a link up leads to the states 0 and 2, one down to 1 and 3, from the same state or the
- * one before. */
+/* Backwards from a destination: a link up leads to the states 0 and 2, one down to 1 and 3, from
+ * the same state or the one before. */
 static void measure(struct search *s, int to)
 {
     const struct tt_net *net = s->net;
@@ -98,7 +100,8 @@ static void measure(struct search *s, int to)
     }
 }
 
-/* For each state at v the port that leads on by a shortest way; of several that with the least number drawn. */
+/* For each state at v the port that leads on by a shortest way; of several that with the least
+ * number drawn. */
 static void choose(const struct search *s, int v, int to, uint8_t way[STATES])
 {
     const int *here = s->coordinate + v * TT_NET_CUBE, *there = s->coordinate + to * TT_NET_CUBE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trees whose every vertex is a node, numbered in breadth-first order: port 0 leads to the parent, the
- * others to the children.
+ * Trees whose every vertex is a node, numbered in breadth-first order: port 0 leads to the parent,
+ * the others to the children.
  *
  *              0
  *          1       2          tree:2x6

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks of each node: nodes are numbered as their first ranks come, then the ranks of each are listed.
+ * The ranks of each node: nodes are numbered as their first ranks come, then the ranks of each are
+ * listed.
  */
 #include "topo/nodes.h"
 
@@ -22,7 +23,8 @@ static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *
     }
 }
 
-/* By counting: first[k + 1] is where the next rank of node k goes, and in the end where they end. */
+/* By counting: first[k + 1] is where the next rank of node k goes, and in the end where they
+ * end. */
 static void sort_ranks(struct tt_nodes *nodes, int p)
 {
     int *first = nodes->first, sum = 0;

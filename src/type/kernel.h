@@ -11,8 +11,8 @@
  *     acc = acc + in4 + in5 + in6     SWEEP - 1 more, for each further sweep
  *     out = acc + in7                 what is left; only the last one touches the result
  *
- * So an element is written after it was read from every input but, perhaps, those of the same turn of
- * the same loop: `out` may be any one of the inputs.
+ * So an element is written after it was read from every input but, perhaps, those of the same turn
+ * of the same loop: `out` may be any one of the inputs.
  */
 #include <string.h>
 
@@ -53,9 +53,9 @@ static inline const void *at(const void *input, size_t offset)
     return (const char *)input + offset;
 }
 
-/* out[0..n-1] = first op rest[0] op ... rest[k-2], the rest each at this byte offset; 2 <= k <= SWEEP.
- * Given so, operands of later blocks need not be gathered, which for a few elements would take longer
- * than folding them. */
+/* out[0..n-1] = first op rest[0] op ... rest[k-2], the rest each at this byte offset; 2 <= k <=
+ * SWEEP. Given so, operands of later blocks need not be gathered, which for a few elements would
+ * take longer than folding them. */
 typedef void sweep_fn(void *out, const void *first, const void *const *rest, int k, size_t offset,
                       size_t n);
 
@@ -95,8 +95,8 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
     } while (0)
 
 /* The kernel NAME, folding elements of type T by op(a, b) = VALUE: the operation; the fold of a few
- * elements one by one; of two operands, in a function of its own because it needs no saved registers;
- * the sweep; and the choice among them. */
+ * elements one by one; of two operands, in a function of its own because it needs no saved
+ * registers; the sweep; and the choice among them. */
 #define KERNEL(NAME, T, VALUE)                                                                     \
     static inline T NAME##_op(T a, T b)                                                            \
     {                                                                                              \
@@ -173,9 +173,10 @@ INTEGER_ORDER_KERNELS(u64)
 
 /* ---- Floats ---- */
 
-/* As in IEEE 754-2019, minimum and maximum: a NaN wins, and -0 is below +0, so that the order of the
- * operands never shows. The two selections below differ only for zeros of different sign, where | of
- * their bits is -0 and & is +0; and if there is a NaN, where they are both operands, and | is a NaN. */
+/* As in IEEE 754-2019, minimum and maximum: a NaN wins, and -0 is below +0, so that the order of
+ * the operands never shows. The two selections below differ only for zeros of different sign, where
+ * | of their bits is -0 and & is +0; and if there is a NaN, where they are both operands, and | is
+ * a NaN. */
 #define FLOAT_ORDER_OPS(T, BITS)                                                                   \
     static inline BITS bits_##T(T value)                                                           \
     {                                                                                              \
@@ -210,7 +211,8 @@ INTEGER_ORDER_KERNELS(u64)
 FLOAT_KERNELS(f32, uint32_t)
 FLOAT_KERNELS(f64, uint64_t)
 
-/* 16-bit floats are widened block by block into the cache, folded by the f32 kernel, and rounded once. */
+/* 16-bit floats are widened block by block into the cache, folded by the f32 kernel, and rounded
+ * once. */
 enum { HALF_BLOCK = 512, FEW_HALVES = 3 };
 typedef void widen_fn(float *to, const half_bits *from, size_t n);
 typedef void narrow_fn(half_bits *to, const float *from, size_t n);
@@ -272,8 +274,8 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 
 /* ---- Complex numbers: by the textbook, without the rescue of infinities of C's Annex G ---- */
 
-/* gcc 12 makes fused multiply-adds out of these products even under -ffp-contract=off; not so out of
- * operands that it may not associate. */
+/* gcc 12 makes fused multiply-adds out of these products even under -ffp-contract=off; not so out
+ * of operands that it may not associate. */
 #ifdef __clang__
 #define ROUNDED(product) (product)
 #else

@@ -22,10 +22,12 @@ tutti_op tt_op_parse(const char *text, size_t length);
 
 /* ---- Which go together (op.c) ---- */
 
-/* NULL if `op` can reduce elements of `type` (of a derived one: the basic elements in it); else the reason ("bxor is not defined for f64"), which
- * lasts until the thread's next call. User-defined operations that are live take any type. */
+/* NULL if `op` can reduce elements of `type` (of a derived one: the basic elements in it); else the
+ * reason ("bxor is not defined for f64"), which lasts until the thread's next call. User-defined
+ * operations that are live take any type. */
 const char *tt_op_refuse(tutti_op op, tutti_type type);
-/* Whether operands may be combined in any order: all built-in ones, and user-defined ones that say so. */
+/* Whether operands may be combined in any order: all built-in ones, and user-defined ones that say
+ * so. */
 bool tt_op_commutes(tutti_op op);
 
 /* ---- Reduction (reduce.c) ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * clients DEED: several clients in a process. Run by clients.sh as ranks that are processes, and by itself as threads.
+ * clients DEED: several clients in a process. Run by clients.sh as ranks that are processes, and by
+ * itself as threads.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -101,8 +102,8 @@ static void messages(tutti_client *client, int64_t salt, int times)
     free(post.got);
 }
 
-/* Collectives whose results depend on who takes part and on `salt`, so that clients that got into each other's way would
- * be seen. */
+/* Collectives whose results depend on who takes part and on `salt`, so that clients that got into
+ * each other's way would be seen. */
 static void work(tutti_client *client, int64_t salt, int times)
 {
     enum { N = 3000 };
@@ -203,10 +204,12 @@ static int descriptors(void)
     return n;
 }
 
-/* What the allocator keeps for later counts as used. A thousand clients that each left a line behind would take more. */
+/* What the allocator keeps for later counts as used. A thousand clients that each left a line
+ * behind would take more. */
 #define HEAP_SLACK (32 << 10)
 
-/* N: makes and ends N clients, beside one that stays. What that takes after ten it takes after all. */
+/* N: makes and ends N clients, beside one that stays. What that takes after ten it takes after
+ * all. */
 static int turns(int argc, char **argv)
 {
     int n = argc > 0 ? atoi(argv[0]) : 1000, open = 0;
@@ -289,7 +292,8 @@ static int uneven(int argc, char **argv)
 
 /* ---- What fails one ---- */
 
-/* The last rank calls something else on client 1, and leaves it: the others are told there, and client 0 works on. */
+/* The last rank calls something else on client 1, and leaves it: the others are told there, and
+ * client 0 works on. */
 static int one_fails(int argc, char **argv)
 {
     bool mismatch = argc > 0 && strcmp(argv[0], "mismatch") == 0;
@@ -317,8 +321,8 @@ static int one_fails(int argc, char **argv)
                : 8;
 }
 
-/* Each allocation of making a client fails once, on the last rank: it is told so, the others of it, and the next client is
- * made as if nothing had been; also the one that there is works on. */
+/* Each allocation of making a client fails once, on the last rank: it is told so, the others of it,
+ * and the next client is made as if nothing had been; also the one that there is works on. */
 static int starving(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -349,7 +353,8 @@ static void *until_it_fails(void *arg)
     return NULL;
 }
 
-/* The last rank is killed: both clients' worlds fail, in threads of their own, and a team without it works on. */
+/* The last rank is killed: both clients' worlds fail, in threads of their own, and a team without
+ * it works on. */
 static int killed(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -374,7 +379,8 @@ static int killed(int argc, char **argv)
     return 0;
 }
 
-/* Two helpers that have heard of each other and have nothing to do: they take no fifth of a processor. */
+/* Two helpers that have heard of each other and have nothing to do: they take no fifth of a
+ * processor. */
 static int idle(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -415,8 +421,8 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-/* Two jobs of threads at once, whose ranks make clients of the process' job each, beside one that there is. Which of them
- * on one rank meets which on another is as it comes. */
+/* Two jobs of threads at once, whose ranks make clients of the process' job each, beside one that
+ * there is. Which of them on one rank meets which on another is as it comes. */
 static int jobs(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -13,8 +13,8 @@ for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
 TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
 expect 0 go -n 2 "$clients" together 16 5
 
-# Also where messages go over the network library, if there is one; but not under the thread sanitizer, which UCX is not
-# built for: it ends where UCX takes memory.
+# Also where messages go over the network library, if there is one; but not under the thread
+# sanitizer, which UCX is not built for: it ends where UCX takes memory.
 if [ "$TUTTI_SANITIZE" = thread ]; then
     echo 'not over the network library under the thread sanitizer'
 elif TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
@@ -30,8 +30,8 @@ expect 0 go -n 2 "$clients" many
 says out '^a job has at most 16 clients that some rank has not finalized yet: finalize one first$'
 expect 0 go -n 2 "$clients" jobs
 
-# What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed. Unbound, since
-# beside dozens of busy processes ranks that are bound wait for each other's turn.
+# What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed. Unbound,
+# since beside dozens of busy processes ranks that are bound wait for each other's turn.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
 TUTTI_WINDOW=4K expect 0 go --timeout 300 --bind none -n 2 "$clients" turns $turns

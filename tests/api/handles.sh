@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Handles that are of no use any more, and children of ranks: alone, in jobs of processes, and as if on two nodes.
+# Handles that are of no use any more, and children of ranks: alone, in jobs of processes, and as if
+# on two nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 

@@ -55,7 +55,8 @@ static void *post_all(void *arg)
     return NULL;
 }
 
-/* Every work is done once, that of each poster in the order of posting. `advance` is called until all is. */
+/* Every work is done once, that of each poster in the order of posting. `advance` is called until
+ * all is. */
 static void post_from_many(tutti_context *context, void (*advance)(tutti_context *))
 {
     static struct posted all[POSTERS][POSTS];
@@ -125,7 +126,8 @@ static void raise_flag(tutti_context *context, void *arg)
     atomic_store((_Atomic int *)arg, 1);
 }
 
-/* Whether a post found somebody asleep on the context, and rang: he may just have looked by himself. */
+/* Whether a post found somebody asleep on the context, and rang: he may just have looked by
+ * himself. */
 static bool post_rings(tutti_context *context)
 {
     _Atomic int flag = 0;
@@ -218,7 +220,8 @@ static int64_t cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Three that have nothing to do take no tenth of a processor; spinning, they would take all there are. */
+/* Three that have nothing to do take no tenth of a processor; spinning, they would take all there
+ * are. */
 static void test_idle(void **state)
 {
     tutti_context *c[3];
@@ -286,7 +289,8 @@ static void send_one(tutti_context *context, void *arg)
     if (tutti_message_send(context, &send) != TUTTI_OK) atomic_fetch_add(&a->x->wrong, 1);
 }
 
-/* From one helped context to another and back, while nobody else is in the library; `me` is the peer too. */
+/* From one helped context to another and back, while nobody else is in the library; `me` is the
+ * peer too. */
 static void test_messages(void **state)
 {
     enum { N = 300 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Wrong arguments of the functions of message.h: each is told at the call, says what was wrong, starts nothing, and leaves
- * everything working.
+ * Wrong arguments of the functions of message.h: each is told at the call, says what was wrong,
+ * starts nothing, and leaves everything working.
  */
 #include <setjmp.h>
 #include <stdarg.h>

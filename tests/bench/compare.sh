@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The comparison without an MPI: Tutti with ordinary memory against Tutti with its own, two ranks, one
-# size. Its JSON has every field, its table and chart are there, its errors are clear.
+# The comparison without an MPI: Tutti with ordinary memory against Tutti with its own, two ranks,
+# one size. Its JSON has every field, its table and chart are there, its errors are clear.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

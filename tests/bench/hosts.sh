@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The bench between hosts: Tutti beside those that are installed, over links of a given rate, on two hosts; nothing of the
-# hosts is left; errors are clear. Skipped where no namespaces can be made, or Tutti cannot be started in them.
+# The bench between hosts: Tutti beside those that are installed, over links of a given rate, on two
+# hosts; nothing of the hosts is left; errors are clear. Skipped where no namespaces can be made, or
+# Tutti cannot be started in them.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The parts of `limits` that need no MPI give a number for each target; which are met is not asked here.
+# The parts of `limits` that need no MPI give a number for each target; which are met is not asked
+# here.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

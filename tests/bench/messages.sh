@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The messages' bench with Tutti alone, and beside a tool in UCX's place that says what UCX's would: each point, ratio and
-# target is there and follows from what was measured; who is missing is left out aloud; errors are clear.
+# The messages' bench with Tutti alone, and beside a tool in UCX's place that says what UCX's would:
+# each point, ratio and target is there and follows from what was measured; who is missing is left
+# out aloud; errors are clear.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -36,7 +37,8 @@ grep -q '^| 8 bytes, one way, us ' "$work/out"
 grep -q '^Rendezvous of 16M: ' "$work/out"
 [ "$(nproc)" -ge 4 ] || grep -q "not measured, $(nproc) cores of 4" "$work/out"
 
-# In UCX's place: a tenth of a second a message, and 1 MiB a second, by either kind of message; but by the default, twice as good.
+# In UCX's place: a tenth of a second a message, and 1 MiB a second, by either kind of message; but
+# by the default, twice as good.
 mkdir "$work/bin"
 cat >"$work/bin/ucx_perftest" <<'TOOL'
 #!/bin/sh

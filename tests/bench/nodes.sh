@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What minds nodes is worth it in simulations: a barrier and a small allreduce on any map, everything where ranks are dealt
-# out over nodes that share a port, a long bcast by the logical tree where each rank has a port of its own.
+# What minds nodes is worth it in simulations: a barrier and a small allreduce on any map,
+# everything where ranks are dealt out over nodes that share a port, a long bcast by the logical
+# tree where each rank has a port of its own.
 set -euo pipefail
 "$TUTTI_SOURCE/bench/nodes" | python3 -c '
 import sys

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# On a torus, whole segments in rank order end later than in random order, and chunks mend most of that; what the links
-# carry is the same however it is ordered.
+# On a torus, whole segments in rank order end later than in random order, and chunks mend most of
+# that; what the links carry is the same however it is ordered.
 set -euo pipefail
 "$TUTTI_SOURCE/bench/orders" --build "$TUTTI_BUILD" --ranks 64 torus:4x4x4 |
     python3 -c '

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A real run of two ranks is traced and drawn; what goes wrong is told in words, and nothing is drawn.
+# A real run of two ranks is traced and drawn; what goes wrong is told in words, and nothing is
+# drawn.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

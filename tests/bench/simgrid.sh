@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tutti's simulator and SimGrid say the same where no message waits for another, and differ as explained where
-# some do; a peer that is a little wrong is noticed.
+# Tutti's simulator and SimGrid say the same where no message waits for another, and differ as
+# explained where some do; a peer that is a little wrong is noticed.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

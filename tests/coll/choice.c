@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is chosen on several nodes: something that applies for every collective, map and size; composed or logical where
- * ranks share nodes and it is small, and never one that knows no nodes on ranks that are dealt out.
+ * What is chosen on several nodes: something that applies for every collective, map and size;
+ * composed or logical where ranks share nodes and it is small, and never one that knows no nodes on
+ * ranks that are dealt out.
  */
 #include "plans.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What each algorithm says it costs is what its plans are counted to cost, to the byte and the step;
- * and plans stay small.
+ * What each algorithm says it costs is what its plans are counted to cost, to the byte and the
+ * step; and plans stay small.
  */
 #include <string.h>
 
@@ -18,7 +18,8 @@ static void compare(const struct plans *all, const char *what, int64_t formula, 
                  (long long)formula, (long long)counted);
 }
 
-/* The formulas of alltoallv go by the largest block this rank knows of: exact when all are equal. */
+/* The formulas of alltoallv go by the largest block this rank knows of: exact when all are
+ * equal. */
 static struct tt_count formula(const struct tt_algorithm *a, const struct plans *all,
                                const struct tt_map *map, int root)
 {
@@ -116,7 +117,8 @@ static int check_nodes(const struct tt_algorithm *a, int p)
     return done;
 }
 
-/* Operations that do not commute: operands go on uncombined, and a root may get two runs of them. */
+/* Operations that do not commute: operands go on uncombined, and a root may get two runs of
+ * them. */
 static int check_in_order(const struct tt_algorithm *a, int p)
 {
     static const int64_t slices[] = {0, 8, 24};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The exchange by puts, with one put under way at a time: whatever the order that a seed gives, it is proven; a
- * rank's memory for it depends on the number of ranks, not on that of chunks; and an alltoallv all of whose
- * displacements are one is an allgather, wherever in the input the common segment lies.
+ * The exchange by puts, with one put under way at a time: whatever the order that a seed gives, it
+ * is proven; a rank's memory for it depends on the number of ranks, not on that of chunks; and an
+ * alltoallv all of whose displacements are one is an allgather, wherever in the input the common
+ * segment lies.
  */
 #include <string.h>
 
@@ -73,7 +74,8 @@ static void every_seed_is_proven(void **state)
     each_seed_is_proven(&tt_allgather_exchange);
 }
 
-/* A prover that accepts everything would accept the above too: an entry that goes astray is found. */
+/* A prover that accepts everything would accept the above too: an entry that goes astray is
+ * found. */
 static void a_wrong_place_is_found(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `forward` on networks with missing nodes: every message goes over one link between two members, what is sent goes
- * by shortest ways, and spreads over the links; where it cannot be it says why.
+ * `forward` on networks with missing nodes: every message goes over one link between two members,
+ * what is sent goes by shortest ways, and spreads over the links; where it cannot be it says why.
  */
 #include <string.h>
 

@@ -77,7 +77,8 @@ static void halving_meets_its_table(void **state)
         }
 }
 
-/* Each phase on its own costs what it costs in the whole; in rank order blocks change places, too. */
+/* Each phase on its own costs what it costs in the whole; in rank order blocks change places,
+ * too. */
 static void its_phases_meet_theirs(void **state)
 {
     (void)state;

@@ -2,7 +2,8 @@
  *
  * Every algorithm is proven: for all small p, all roots, lengths around p, slices of an element or
  * three, in place and not, commuting or not, with windows large and tiny, with direct access or
- * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from here.)
+ * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from
+ * here.)
  */
 #include <string.h>
 
@@ -160,7 +161,8 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
 
 /* ---- Operands in rank order, on the logical tree ---- */
 
-/* The cases that are hard: more than two levels of nodes; a root between nodes that is not on the identified one. */
+/* The cases that are hard: more than two levels of nodes; a root between nodes that is not on the
+ * identified one. */
 struct hard {
     int deep, cut;
 };

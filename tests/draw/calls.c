@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls of runs that are written by hand: who came late, who waited how long for whom, teams, clocks,
- * ranks that never came; and files that are cut, or anybody's.
+ * Calls of runs that are written by hand: who came late, who waited how long for whom, teams,
+ * clocks, ranks that never came; and files that are cut, or anybody's.
  */
 #include "drawn.h"
 
@@ -32,7 +32,8 @@ static void print_call(FILE *out, const struct call *c)
     fprintf(out, ",\"blocks\":%d}}", c->blocked < 0);
 }
 
-/* A rank's file: what it says of itself, its teams 0 (the world) and 1, its calls; freed by free. */
+/* A rank's file: what it says of itself, its teams 0 (the world) and 1, its calls; freed by
+ * free. */
 static __attribute__((noinline)) char *file_of(int rank, int ranks, const char *more,
                                                const struct call *call, int n)
 {
@@ -122,7 +123,8 @@ static void all_wait_for_the_last(void **state)
     (void)state;
 }
 
-/* Of a broadcast the root waits for nobody, and a leaf that was through is not kept by one that came after. */
+/* Of a broadcast the root waits for nobody, and a leaf that was through is not kept by one that
+ * came after. */
 static void nobody_waits_for_who_comes_afterwards(void **state)
 {
     static const struct call calls[] = {{0, 20, 22, -1, "bcast", 0, 0, 0},

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti draw`: each kind of file is what its ending says, of simulations and of real runs; what cannot be drawn or
-# read is told, and leaves no file.
+# `tutti draw`: each kind of file is what its ending says, of simulations and of real runs; what
+# cannot be drawn or read is told, and leaves no file.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -132,7 +132,8 @@ for x0, y0, x1, y1 in links:
         assert not 0 < at < 1 or gap > 0, f"a link lies across the node at {x} {y}"
 PYTHON
 
-# The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for each of 8 ranks.
+# The seven steps of Grama et al., figure 4.21: E-cube routes of 1, 1, 2, 1, 2, 2 and 3 links for
+# each of 8 ranks.
 expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what steps -o steps.svg
 svg_has steps.svg step=96 node=56
 expect 0 tutti draw alltoall/u8/1K/p6@ring:6 -a ring --what steps -o steps.svg
@@ -238,7 +239,8 @@ cmp run-all.json run-again.json || fail 'a run reads back to another picture'
 expect 0 tutti draw --trace traced/rank-0.json traced/rank-{1,2,3}.json -o run.json
 cmp run-all.json run.json || fail 'files are not what their folder is'
 
-# What is read from windows, by plain loads, is there too: each of the four loads the others' eight bytes.
+# What is read from windows, by plain loads, is there too: each of the four loads the others' eight
+# bytes.
 TUTTI_ALGORITHM=allreduce=flat TUTTI_TRACE=windows tutti run -n 4 hello >out
 expect 0 tutti draw --trace windows --execution 0 -o windows.json
 python3 - <<'PYTHON'
@@ -291,7 +293,7 @@ wrong 'pipe.json: not a file' --trace pipe.json
 rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
-wrong "there is no file and no folder 'nowhere'; as a problem" nowhere
+wrong 'there is no such file or folder; as a problem it is' nowhere
 wrong 'which problem'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'a trace is what it is' --trace traced -a ring

@@ -25,7 +25,8 @@ struct drawn {
     struct tt_sim_result result;
 };
 
-/* t_s 1 us, t_w 1 ns; link by link where there is a network. Fails the test where it cannot be run. */
+/* t_s 1 us, t_w 1 ns; link by link where there is a network. Fails the test where it cannot be
+ * run. */
 struct drawn *drawn(const char *problem, const char *algorithm);
 void drawn_free(struct drawn *drawn);
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The gallery is what scripts/gallery draws: the same pictures, of the same things in the same style, which say the same.
+# The gallery is what scripts/gallery draws: the same pictures, of the same things in the same
+# style, which say the same.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti draw machine`: the boxes of the machine in each other, and the ranks where they are bound; of
-# machines that are described, and of this one.
+# `tutti draw machine`: the boxes of the machine in each other, and the ranks where they are bound;
+# of machines that are described, and of this one.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is in the picture of a simulation: exactly what happened, and the tree along which the data went.
+ * What is in the picture of a simulation: exactly what happened, and the tree along which the data
+ * went.
  */
 #include "drawn.h"
 
@@ -51,7 +52,8 @@ static void binomial_broadcast(void **state)
     (void)state;
 }
 
-/* Trees hang at the root of the collective, whichever way the data goes; of an allreduce, where it turns. */
+/* Trees hang at the root of the collective, whichever way the data goes; of an allreduce, where it
+ * turns. */
 static void roots(void **state)
 {
     static const struct {

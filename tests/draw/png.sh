@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Pictures as PNG: what is in them is drawn, light or dark; where librsvg is missing that is said, and
-# nothing is written.
+# Pictures as PNG: what is in them is drawn, light or dark; where librsvg is missing that is said,
+# and nothing is written.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -12,7 +12,8 @@ if ! tutti draw barrier/p2 -o there.png 2>err; then
     exit 77
 fi
 
-# Size, the colour of the paper, and that something is drawn on it: bytes that are not as those beside them.
+# Size, the colour of the paper, and that something is drawn on it: bytes that are not as those
+# beside them.
 cat >look.py <<'PYTHON'
 import struct
 import sys

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Pictures of real runs: calls, who came late to them, teams apart, ranks that died, overlapping calls, files
-# that are cut or missing, in SVG, as text, as JSON and for Perfetto.
+# Pictures of real runs: calls, who came late to them, teams apart, ranks that died, overlapping
+# calls, files that are cut or missing, in SVG, as text, as JSON and for Perfetto.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 late=$TUTTI_BUILD/tests/draw-late

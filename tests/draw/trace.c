@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces that are as they should be: what is written reads back, and the messages of a real run are found.
+ * Traces that are as they should be: what is written reads back, and the messages of a real run are
+ * found.
  */
 #include "drawn.h"
 
@@ -100,7 +101,8 @@ static void trip_is(const struct tt_picture *p, int64_t i, struct tt_sim_deed wa
     assert_int_equal(trip->end_ps, wanted.end_ps);
 }
 
-/* The second send meets the second receive, whose wait comes first; a message ends with its wait. */
+/* The second send meets the second receive, whose wait comes first; a message ends with its
+ * wait. */
 static void messages(void **state)
 {
     static const struct event events[] = {
@@ -125,7 +127,8 @@ static void messages(void **state)
     (void)state;
 }
 
-/* An await of 2 is met by the signal of 3 that goes to it, not by that which goes to another, nor by that of 1. */
+/* An await of 2 is met by the signal of 3 that goes to it, not by that which goes to another, nor
+ * by that of 1. */
 static void flags(void **state)
 {
     static const struct event events[] = {
@@ -144,7 +147,8 @@ static void flags(void **state)
     (void)state;
 }
 
-/* A read within a get is how that is done; within a reduction it is a trip of its own; elsewhere it is none. */
+/* A read within a get is how that is done; within a reduction it is a trip of its own; elsewhere it
+ * is none. */
 static void one_sided(void **state)
 {
     static const struct event events[] = {
@@ -193,7 +197,8 @@ static void executions(void **state)
     (void)state;
 }
 
-/* A machine that has been up for years counts more microseconds than a double holds with all their decimals. */
+/* A machine that has been up for years counts more microseconds than a double holds with all their
+ * decimals. */
 static void long_uptime(void **state)
 {
     static const struct event events[] = {

@@ -33,7 +33,8 @@ status=0
 TUTTI_FAULT=kill,rank=1,after=1 tutti run -n 4 ./app >out 2>err || status=$?
 [ $status -eq 137 ]
 
-# An error that is no death ends all, whether one rank has it or each, though the launcher lets them live.
+# An error that is no death ends all, whether one rank has it or each, though the launcher lets them
+# live.
 refused='TUTTI_ALGORITHM: .*nonsense'
 for who in 2 '[0-3]'; do
     status=0

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Whatever goes wrong, on one rank or on all, all ranks end: exit status 2, one message, and it names
-# the cause.
+# Whatever goes wrong, on one rank or on all, all ranks end: exit status 2, one message, and it
+# names the cause.
 # shellcheck source=tests/examples/samplesort-util.sh
 source "$(dirname "$0")/samplesort-util.sh"
 
-# The message that samplesort's arguments after the number of ranks must end with: refused MESSAGE N ARG...
+# The message that samplesort's arguments after the number of ranks must end with: refused MESSAGE N
+# ARG...
 refused() {
     local status=0
     tutti run -n "$2" -- samplesort "${@:3}" >out 2>said </dev/null || status=$?
@@ -53,14 +54,16 @@ held 'cannot write standard output: No space left on device' $status 'a full dev
 } | head -c 10 >/dev/null
 held 'cannot write standard output: Broken pipe' "$(cat status)" 'a closed pipe'
 
-# More than there is memory, or addresses, for. (Where no file can be that long, there is nothing to see.)
+# More than there is memory, or addresses, for. (Where no file can be that long, there is nothing to
+# see.)
 if truncate -s 8T sparse 2>/dev/null; then
     limits() { (
         ulimit -v 100000000 2>/dev/null || true
         exec "$@"
     ); }
     if [ -n "$TUTTI_SANITIZE" ]; then
-        # Sanitizers reserve terabytes of addresses themselves, and end the program at such a request.
+        # Sanitizers reserve terabytes of addresses themselves, and end the program at such a
+        # request.
         limits() { "$@"; }
         export ASAN_OPTIONS=${ASAN_OPTIONS-}:allocator_may_return_null=1
         export TSAN_OPTIONS=${TSAN_OPTIONS-}:allocator_may_return_null=1

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What samplesort writes is what LC_ALL=C sort writes, byte for byte: for real text, and for every shape
-# of input that could be cut, sampled or compared wrongly, on fewer and on more ranks than it has lines.
+# What samplesort writes is what LC_ALL=C sort writes, byte for byte: for real text, and for every
+# shape of input that could be cut, sampled or compared wrongly, on fewer and on more ranks than it
+# has lines.
 # shellcheck source=tests/examples/samplesort-util.sh
 source "$(dirname "$0")/samplesort-util.sh"
 
@@ -22,7 +23,8 @@ make_files() {
     printf '\n\n\n\n\n' >newlines
     printf '' >empty
     printf 'b\0\na\0b\na\0a\na\n\0\n\n\0\0\nb' >nul
-    # A line and what it is a prefix of, zero bytes at its end included, around every multiple of 7 and 8.
+    # A line and what it is a prefix of, zero bytes at its end included, around every multiple of 7
+    # and 8.
     perl -e 'for $n (0 .. 40) { print "a" x $n, "\0" x $_, "\n" for (2, 0, 1) }' >prefixes
     perl -e 'srand 1; print map { chr int rand 256 } 1 .. 100_000' >any-bytes
     perl -e 'printf "%07d\n", $_ for reverse 1 .. 20000' >falling

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# train comes to the same model on any number of ranks, and with --resilient also when ranks are killed on the way: any one,
-# two, all but one, at any step, in the recovery from another death, from outside. Without, it ends and says why.
+# train comes to the same model on any number of ranks, and with --resilient also when ranks are
+# killed on the way: any one, two, all but one, at any step, in the recovery from another death,
+# from outside. Without, it ends and says why.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -22,9 +23,10 @@ die() {
 small=(-n 600 -s 60 -e 10)
 weights=490
 
-# How far two models may be apart. A step's gradient is a mean of terms below 1, whose sum has a rounding error below
-# n eps in whatever order; steps of this length down a convex loss do not move two models further apart; so after s
-# steps they differ by less than rate * s * n * eps = 0.5 * 60 * 600 * 2.3e-16 = 4.2e-12.
+# How far two models may be apart. A step's gradient is a mean of terms below 1, whose sum has a
+# rounding error below n eps in whatever order; steps of this length down a convex loss do not move
+# two models further apart; so after s steps they differ by less than rate * s * n * eps = 0.5 * 60
+# * 600 * 2.3e-16 = 4.2e-12.
 tolerance=1e-11
 
 same_model() {
@@ -52,7 +54,8 @@ same_model model 'no launcher'
 tutti run -n 2 -- train -q -s 2 -o other
 if cmp -s other reference; then die 'two steps make the model of 60'; fi
 
-# survive RANKS RANK:AFTER...: these ranks die at these operations; 3 in a line of `out` are the ranks that are left.
+# survive RANKS RANK:AFTER...: these ranks die at these operations; 3 in a line of `out` are the
+# ranks that are left.
 survive() {
     local n=$1 status=0
     shift
@@ -67,7 +70,8 @@ survive() {
     [ $status -eq 0 ] || die "exit status $status on $n ranks, deaths $*"
     if grep -vE 'killed by signal 9|(was|were) lost; ' err | grep -q .; then die "complaints on $n ranks, deaths $*"; fi
     same_model model "$n ranks, deaths $*"
-    # Who dies after the last agreement is not missed any more; if it is the one to tell, nobody does.
+    # Who dies after the last agreement is not missed any more; if it is the one to tell, nobody
+    # does.
     if ! grep -qE "^trained: 9[0-9.]* % of 2000 unseen digits right, [$((n - killed))-$n] ranks?\$" out; then
         if grep -q '^failed:.* 0 ' out || [[ "$*" != *0:* ]]; then die "the end is not told on $n ranks, deaths $*"; fi
     fi

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What transpose writes is the transposed table, for any number of ranks up to that of rows, and twice
-# is the table itself; whatever goes wrong, all ranks end with exit status 2 and one message that names
-# the cause, and no file is made or changed.
+# What transpose writes is the transposed table, for any number of ranks up to that of rows, and
+# twice is the table itself; whatever goes wrong, all ranks end with exit status 2 and one message
+# that names the cause, and no file is made or changed.
 set -euo pipefail
 
 rates=$TUTTI_SOURCE/examples/transpose/rates.txt
@@ -35,7 +35,8 @@ compare() {
     cmp twice "$2" || die "twice is not the table on $1 ranks: $2"
 }
 
-# The table in the source tree is what the conversion rates give (Regulation (EC) No 2866/98 and later).
+# The table in the source tree is what the conversion rates give (Regulation (EC) No 2866/98 and
+# later).
 rates_again() {
     awk 'BEGIN {
         n = split("ATS 13.7603 BEF 40.3399 DEM 1.95583 ESP 166.386 FIM 5.94573 FRF 6.55957 " \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is said where UCX is missing, too old, too new, not all there, not UCX, not started, or was not there when Tutti
-# was built.
+# What is said where UCX is missing, too old, too new, not all there, not UCX, not started, or was
+# not there when Tutti was built.
 set -euo pipefail
 
 tests=$TUTTI_BUILD/tests

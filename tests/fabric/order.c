@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets come in the order of their numbers whatever order they are taken in, and what is no packet is refused.
+ * Packets come in the order of their numbers whatever order they are taken in, and what is no
+ * packet is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

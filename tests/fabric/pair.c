@@ -13,8 +13,8 @@
 
 enum { PATIENCE_S = 600 }; /* sanitizers on a full machine; nothing here takes so long by itself */
 
-/* As `ip netns exec` does: /sys/class/net, where UCX looks for interfaces, tells those of the network in which it was
- * mounted. */
+/* As `ip netns exec` does: /sys/class/net, where UCX looks for interfaces, tells those of the
+ * network in which it was mounted. */
 static void enter_network(const char *name)
 {
     char path[200];

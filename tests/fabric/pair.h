@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two processes that share no memory and meet by a socket: what each test of the wire is played by. Each case has
- * fresh ones, so that the program itself never loads UCX.
+ * Two processes that share no memory and meet by a socket: what each test of the wire is played by.
+ * Each case has fresh ones, so that the program itself never loads UCX.
  */
 #ifndef TESTS_FABRIC_PAIR_H
 #define TESTS_FABRIC_PAIR_H
@@ -32,8 +32,9 @@ struct side {
     tutti_status why;
 };
 
-/* Runs `play` in two processes; both must end well, but one that is to be killed: it (0 or 1; else -1) must die of
- * SIGKILL. `names`: of two network namespaces to be in, or NULL. False if anything went otherwise. */
+/* Runs `play` in two processes; both must end well, but one that is to be killed: it (0 or 1; else
+ * -1) must die of SIGKILL. `names`: of two network namespaces to be in, or NULL. False if anything
+ * went otherwise. */
 typedef void pair_fn(struct side *side);
 bool pair_play(pair_fn *play, int killed, char *const *names);
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Two network namespaces joined by a cable, which is cut while nothing goes over it and while much does: both ends
-# notice. By itself it would take UCX a quarter of an hour. Nor is a peer given up that only does not advance.
+# Two network namespaces joined by a cable, which is cut while nothing goes over it and while much
+# does: both ends notice. By itself it would take UCX a quarter of an hour. Nor is a peer given up
+# that only does not advance.
 set -euo pipefail
 
 here=tutti-here-$$
@@ -13,8 +14,8 @@ skip() {
 }
 
 command -v ip >/dev/null || skip 'there is no ip command (iproute2)'
-# In namespaces of its own, so that the mounts by which ip keeps names of networks vanish with it, however it ends. In a chroot,
-# whose root is no mount, there can be none that are its own.
+# In namespaces of its own, so that the mounts by which ip keeps names of networks vanish with it,
+# however it ends. In a chroot, whose root is no mount, there can be none that are its own.
 if [ -z "${TUTTI_CUT_INSIDE-}" ]; then
     spaces=(unshare --net --mount --pid --fork --kill-child --mount-proc)
     "${spaces[@]}" true 2>/dev/null || skip 'namespaces are not allowed here'

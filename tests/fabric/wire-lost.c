@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What wire.h promises when a peer goes: everything under way ends, once, with PEER, the loss is told, once, and nothing
- * can be begun any more.
+ * What wire.h promises when a peer goes: everything under way ends, once, with PEER, the loss is
+ * told, once, and nothing can be begun any more.
  *
- *     fabric-wire-lost                   a peer is killed, never was, goes by itself; a link is closed in the midst
- *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side stops for a while;
- *                                      then `ip` cuts it in HERE, before, while nothing, and while all is under way
+ *     fabric-wire-lost                   a peer is killed, never was, goes by itself; a link is
+ *                                        closed in the midst
+ *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side
+ *                                        stops for a while;
+ *                                      then `ip` cuts it in HERE, before, while nothing, and while
+ *                                      all is under way
  */
 #include <poll.h>
 #include <sched.h>
@@ -68,8 +71,8 @@ static void work_part(struct side *side, struct work *work)
     pair_close(side);
 }
 
-/* Sends, gets and puts of a MiB; they are longer than what sockets hold, so that they stay under way while the other
- * does nothing. */
+/* Sends, gets and puts of a MiB; they are longer than what sockets hold, so that they stay under
+ * way while the other does nothing. */
 static void work_begin(struct side *side, struct work *work)
 {
     char *from = work->memory, *to = work->memory + MIB;
@@ -377,7 +380,8 @@ static void play_cut_busy(struct side *side)
     pair_wait(side);
 }
 
-/* What is sent to the other (wire-cut.sh gives it this address) goes nowhere, before anything was connected. */
+/* What is sent to the other (wire-cut.sh gives it this address) goes nowhere, before anything was
+ * connected. */
 #define NOWHERE "10.77.0.2 lladdr 02:00:00:00:00:99 dev cable"
 
 static void play_cut_before(struct side *side)
@@ -398,8 +402,8 @@ static void play_cut_before(struct side *side)
     if (side->me == 0) ip("neigh del " NOWHERE);
 }
 
-/* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent than sockets hold, is
- * not taken for one that is gone. */
+/* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent
+ * than sockets hold, is not taken for one that is gone. */
 static void play_stopped(struct side *side)
 {
     struct work work;

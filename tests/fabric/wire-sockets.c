@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of the same kind while
- * ports are opened and connected, and none of those is touched. Those of UCX queue little where the way is short. Nor
- * are all descriptors of the process looked through. And where descriptors run out that is told, and is nobody's end.
+ * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of
+ * the same kind while ports are opened and connected, and none of those is touched. Those of UCX
+ * queue little where the way is short. Nor are all descriptors of the process looked through. And
+ * where descriptors run out that is told, and is nobody's end.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -177,7 +178,8 @@ static void limit_descriptors(int left)
     must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
-/* Links are refused while too few are left, and nothing else happens: afterwards they can be opened. */
+/* Links are refused while too few are left, and nothing else happens: afterwards they can be
+ * opened. */
 static void play_limit(struct side *side)
 {
     struct side mine = {0};

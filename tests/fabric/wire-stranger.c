@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What keeps strangers out, as far as wire.h promises it: packets without a port's pass are dropped, and a wire that was
- * opened for packets only reaches into no memory.
+ * What keeps strangers out, as far as wire.h promises it: packets without a port's pass are
+ * dropped, and a wire that was opened for packets only reaches into no memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ static void heard(void *arg, const void *head, size_t head_bytes, const void *da
 
 enum { WORDS = 20 };
 
-/* Over the first link, which has another pass, a stranger says "s"; over the second, a friend "f". */
+/* Over the first link, which has another pass, a stranger says "s"; over the second, a friend
+ * "f". */
 static void play_stranger(struct side *side)
 {
     struct address mine = {0}, other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What wire.h promises of a network that works, held against UCX, over the transports that the environment names
- * (wire.sh).
+ * What wire.h promises of a network that works, held against UCX, over the transports that the
+ * environment names (wire.sh).
  */
 #include <poll.h>
 #include <pthread.h>
@@ -24,7 +24,8 @@ struct letter {
     size_t head_bytes, data_bytes;
 };
 
-/* The i-th packet of a sender, as both know it. Lengths around those where a transport changes its way. */
+/* The i-th packet of a sender, as both know it. Lengths around those where a transport changes its
+ * way. */
 static struct letter letter_at(uint64_t seed)
 {
     static const size_t edges[] = {0,    1,    8,     255,   256,   257,     1024,    8191,
@@ -45,7 +46,8 @@ struct post {
     int alike; /* those of them whose data lie as they did there */
 };
 
-/* Data lie so far into a line at the sender, and behind UCX's 13 bytes, the packet's head and a gap so far into the packet. */
+/* Data lie so far into a line at the sender, and behind UCX's 13 bytes, the packet's head and a gap
+ * so far into the packet. */
 static size_t offset_of(uint64_t seed)
 {
     return seed * 7 % TT_LINE;
@@ -205,7 +207,8 @@ static size_t piece_at(int i, size_t *bytes)
     return at;
 }
 
-/* The whole area of the other is read in pieces, all under way at once; then written the same way. */
+/* The whole area of the other is read in pieces, all under way at once; then written the same
+ * way. */
 static void get_all(struct side *side, struct area *area)
 {
     struct tally tally = {0};
@@ -244,9 +247,8 @@ static void put_all(struct side *side, struct area *area)
     }
     tally_wait(side, &tally);
     must(tally.over == PIECES && tally.failed == 0);
-    char
-        mine = 'd',
-        other; /* by the socket: it is not ordered with the network, and so proves that puts are in place */
+    /* By the socket: it is not ordered with the network, and so proves that puts are in place. */
+    char mine = 'd', other;
     pair_swap(side, &mine, &other, 1);
     pattern_fill(from, AREA, 20 + (uint64_t)!side->me);
     for (int i = 0; i < PIECES; i++) {

@@ -3,7 +3,7 @@
 #
 # wire.sh PROGRAM TRANSPORTS: a test of the wire over what UCX is told to use.
 #     tcp      sockets only
-#     sm       shared memory, which UCX offers to whoever wants to be told of peers' deaths only when asked
+#     sm       shared memory, which UCX does not choose by itself where deaths are to be told
 #     late     sockets, and each packet, get and put begins a little later
 #     choice   what UCX chooses by itself
 set -euo pipefail
@@ -17,9 +17,9 @@ choice) ;;
 *) exit 2 ;;
 esac
 
-# UCX 1.13 now and then stops at an assertion of its own when a peer dies (docs/open.md): then nothing is shown, and the
-# test is run again, aloud, at most twice. At that of messages of a set-up it stops also where a port is closed too early,
-# so it is no excuse where nobody dies.
+# UCX 1.13 now and then stops at an assertion of its own when a peer dies (docs/open.md): then
+# nothing is shown, and the test is run again, aloud, at most twice. At that of messages of a set-up
+# it stops also where a port is closed too early, so it is no excuse where nobody dies.
 assertions='wireup_ep\.c|uct_iface\.h'
 [ "$1" != fabric-wire-lost ] || assertions+='|ucp_request\.c'
 out=$(mktemp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ranks on other machines say of themselves when a job begins. What is accepted is written again as
- * the same bytes; what is refused leaves nothing.
+ * What ranks on other machines say of themselves when a job begins. What is accepted is written
+ * again as the same bytes; what is refused leaves nothing.
  */
 #include "boot/card.h"
 #include "fuzz.h"

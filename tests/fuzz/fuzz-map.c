@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks as text. Of what is refused the place is told. In what is accepted links lead both ways, and
- * the routes of some pairs of members end where they should, over links and members alone. What has a line's
- * end in it is given as a file too.
+ * Networks as text. Of what is refused the place is told. In what is accepted links lead both ways,
+ * and the routes of some pairs of members end where they should, over links and members alone. What
+ * has a line's end in it is given as a file too.
  */
 #include <sys/mman.h>
 #include <unistd.h>

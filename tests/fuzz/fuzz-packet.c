@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets of messages, as they come through shared memory and over a wire. What is accepted lies wholly in what came, and says the
- * same when it is written again. Then a context that has some things under way takes them, and goes on working.
+ * Packets of messages, as they come through shared memory and over a wire. What is accepted lies
+ * wholly in what came, and says the same when it is written again. Then a context that has some
+ * things under way takes them, and goes on working.
  *
  * An input is a list of packets: a byte, so many times 4 bytes of body, the mark, the body.
  */
@@ -114,7 +115,8 @@ static void receive_pending(struct taker *taker)
     }
 }
 
-/* A long message and a get to this rank's other context, which nobody advances: ids that packets may name. */
+/* A long message and a get to this rank's other context, which nobody advances: ids that packets
+ * may name. */
 static void start_some(tutti_client *client, tutti_context *context, const char *data, int *ended)
 {
     tutti_endpoint *to;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans as text. What is accepted is valid, prints as a text that parses to the same plans, and unrolls
- * to steps that readers may rely on. Where the plans are those of all ranks of a small team, the prover
- * comes to a verdict, and to the same one again.
+ * Plans as text. What is accepted is valid, prints as a text that parses to the same plans, and
+ * unrolls to steps that readers may rely on. Where the plans are those of all ranks of a small
+ * team, the prover comes to a verdict, and to the same one again.
  */
 #include "fuzz.h"
 #include "plan/prove.h"

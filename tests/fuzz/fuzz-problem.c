@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Problem strings. Whatever is accepted prints as a string that parses to the same problem and prints
- * the same; of what is refused the place is told. Of small problems the calls, the map and the network
- * are made.
+ * Problem strings. Whatever is accepted prints as a string that parses to the same problem and
+ * prints the same; of what is refused the place is told. Of small problems the calls, the map and
+ * the network are made.
  */
 #include "fuzz.h"
 #include "plan/problem.h"

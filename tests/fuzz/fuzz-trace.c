@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces. Of what is refused the place is told; of what is accepted the picture holds what it promises, is drawn,
- * is JSON, and is written as a trace that is read again and written the same.
+ * Traces. Of what is refused the place is told; of what is accepted the picture holds what it
+ * promises, is drawn, is JSON, and is written as a trace that is read again and written the same.
  */
 #include "draw/json-read.h"
 #include "draw/picture.h"

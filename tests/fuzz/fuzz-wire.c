@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets of the wire, while deliveries are allowed or not. Any bytes are taken or refused, with nothing read beyond
- * them; refused if the pass is not before them. Well-formed ones, in any order, are delivered whole, once, in the order of their link's numbers, as far as none
- * of them is missing.
+ * Packets of the wire, while deliveries are allowed or not. Any bytes are taken or refused, with
+ * nothing read beyond them; refused if the pass is not before them. Well-formed ones, in any order,
+ * are delivered whole, once, in the order of their link's numbers, as far as none of them is
+ * missing.
  */
 #include "fabric/ucx-order.h"
 #include "fuzz.h"

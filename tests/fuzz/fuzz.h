@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fuzzed parsers share. Each is one file with the function below, which is given any bytes: by
- * libFuzzer in the preset `fuzz`, elsewhere by replay.c, out of files.
+ * What the fuzzed parsers share. Each is one file with the function below, which is given any
+ * bytes: by libFuzzer in the preset `fuzz`, elsewhere by replay.c, out of files.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H

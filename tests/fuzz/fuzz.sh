@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Gives the parser $1 all that is kept in its corpus; where it is built with libFuzzer, then tries new inputs
-# for $2 seconds. An input at which it fails stays under the build, and how to see it again is told.
+# Gives the parser $1 all that is kept in its corpus; where it is built with libFuzzer, then tries
+# new inputs for $2 seconds. An input at which it fails stays under the build, and how to see it
+# again is told.
 set -euo pipefail
 
 name=$1 seconds=${2:-0}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gives a fuzzed parser what the files named hold, one after the other: where there is no libFuzzer.
+ * Gives a fuzzed parser what the files named hold, one after the other: where there is no
+ * libFuzzer.
  */
 #include "fuzz.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank that only boots, under a launcher with PMIx, and tells on stdout what it sees. What it is asked
- * for is its first argument:
+ * A rank that only boots, under a launcher with PMIx, and tells on stdout what it sees. What it is
+ * asked for is its first argument:
  *
- *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": who shares its memory, tried by writing there
+ *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": who shares its memory, tried by writing
+ *               there
  *   cards       the cards of all ranks elsewhere; each must be what that rank told
  *   ring        only the next one's
- *   watch WHOM  all others wait for rank WHOM, which says so and then sleeps for long: the test kills it, or
- *               cuts its machine off. "rank 0: after 8123 ms: rank 6 on h3 cannot be reached: ..."
+ *   watch WHOM  all others wait for rank WHOM, which says so and then sleeps for long: the test
+ *               kills it, or cuts its machine off. "rank 0: after 8123 ms: rank 6 on h3 cannot be
+ *               reached: ..."
  *   left WHOM   all others wait for rank WHOM, which leaves in order
  *   join        nothing else
  */

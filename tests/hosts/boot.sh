@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Booting alone, on four hosts with 4, 2, 1 and 1 ranks: who is where and shares memory with whom, whose cards
-# are asked for, and how soon a killed process and a host that is cut off are seen.
+# Booting alone, on four hosts with 4, 2, 1 and 1 ranks: who is where and shares memory with whom,
+# whose cards are asked for, and how soon a killed process and a host that is cut off are seen.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -59,7 +59,8 @@ until_lines 7 '^rank [0-6]: meet: ' 300 sh -c \
 
 # ---- Watching ----
 
-# That many ranks were told so, each within so many ms after it happened on an idle machine, before which the rank slept for 3 s.
+# That many ranks were told so, each within so many ms after it happened on an idle machine, before
+# which the rank slept for 3 s.
 told() {
     local whom=$1 n=$2 how=$3 most=$4 late
     wait_lines "$n" '^rank [0-7]: after ' $((SECONDS + 300))
@@ -75,8 +76,8 @@ watched() {
     pid=$(sed -nE "s/^rank $2: pid ([0-9]+) sleeps\$/\1/p" out)
 }
 
-# Killed: its connections are reset, which is seen at once; one second is given to what it may have sent. That takes
-# much less than the time after which a silent host would be given up.
+# Killed: its connections are reset, which is seen at once; one second is given to what it may have
+# sent. That takes much less than the time after which a silent host would be given up.
 watched 100 6
 in_host h3 kill -9 "$pid"
 told '[0-57]' 7 'rank 6 on h3 is gone: its process ended' 2500

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * clients N: makes N clients, one after the other, and ends each before the next. Each rank says how long the first and the
- * last ten took, for whoever wants to know; the test looks at what was put into PMIx (put-count.c).
+ * clients N: makes N clients, one after the other, and ends each before the next. Each rank says
+ * how long the first and the last ten took, for whoever wants to know; the test looks at what was
+ * put into PMIx (put-count.c).
  */
 #include <stdio.h>
 #include <stdlib.h>

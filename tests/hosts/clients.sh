@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A client between hosts costs as much however many there were before it: after many the process has put no more into PMIx
-# than after a few, which is what every commit and every fence carries.
+# A client between hosts costs as much however many there were before it: after many the process has
+# put no more into PMIx than after a few, which is what every commit and every fence carries.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"

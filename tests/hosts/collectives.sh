@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# All collectives by all algorithms, on four hosts with 4, 2, 1 and 1 ranks: shared memory within a host, TCP
-# between them. The programs are those that also run under `tutti run`, and compare each result.
+# All collectives by all algorithms, on four hosts with 4, 2, 1 and 1 ranks: shared memory within a
+# host, TCP between them. The programs are those that also run under `tutti run`, and compare each
+# result.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A host is cut off in mid-collective (its link set down), or a rank of it killed: every survivor gets
-# TUTTI_ERR_PEER within the configured time, and those on the host that is cut off too.
+# A host is cut off in mid-collective (its link set down), or a rank of it killed: every survivor
+# gets TUTTI_ERR_PEER within the configured time, and those on the host that is cut off too.
 #
-# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left for the next.
+# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left
+# for the next.
 #     cut.sh [COLLECTIVE BYTES [kill]]
 set -eu
 if [ $# -eq 0 ]; then

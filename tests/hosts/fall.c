@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fall COLLECTIVE VICTIM MANNER WHEN [first]: a rank that others wait for in a collective falls out, and the others go on.
+ * fall COLLECTIVE VICTIM MANNER WHEN [first]: a rank that others wait for in a collective falls
+ * out, and the others go on.
  *
  *   VICTIM   a rank, or the first and the last one of a host, as in 4-5
- *   MANNER   kill, exit (by _exit), finalize; or cut: the script cuts the host off, once FILE.waits says that all wait
+ *   MANNER   kill, exit (by _exit), finalize; or cut: the script cuts the host off, once FILE.waits
+ *            says that all wait
  *   WHEN     early: before the others call, or late: when they wait
- *   first    all have called the collective once, so that those that it brings together are connected
+ *   first    all have called the collective once, so that those that it brings together are
+ *            connected
  *
- * Every survivor must get PEER, which names the victim and the true cause. Then it agrees with the others on who failed, on a
- * smaller team, and on a sum in it. A survivor that is content ends with 0, after a line "rank 3: told after 120 ms: ...".
+ * Every survivor must get PEER, which names the victim and the true cause. Then it agrees with the
+ * others on who failed, on a smaller team, and on a sum in it. A survivor that is content ends with
+ * 0, after a line "rank 3: told after 120 ms: ...".
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Every collective with every victim on 4, 2, 1 and 1 ranks: one that is killed, exits or leaves while the others wait for it
-# or before they do, and each host cut off. Every survivor is told who and why, and goes on with the others (fall.c).
+# Every collective with every victim on 4, 2, 1 and 1 ranks: one that is killed, exits or leaves
+# while the others wait for it or before they do, and each host cut off. Every survivor is told who
+# and why, and goes on with the others (fall.c).
 #
 #     fall.sh           early or late, and with or without connections made before, in turn
 #     fall.sh all       all of these
@@ -19,7 +20,8 @@ collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter 
 manners=(kill exit finalize)
 whens=('late' 'early first' 'early' 'late first')
 
-# UCX 1.13 now and then stops a survivor at an assertion of its own (docs/open.md). Then nothing is shown by the job.
+# UCX 1.13 now and then stops a survivor at an assertion of its own (docs/open.md). Then nothing is
+# shown by the job.
 ucx_stopped() {
     grep -qhE '(wireup_ep\.c|uct_iface\.h|ucp_request\.c):[0-9]+ +Assertion' "$1"/out.*
 }
@@ -112,8 +114,8 @@ report() {
         }'
 }
 
-# A rank dies at some operation, and another one in the recovery from that: those that are left agree every time, as in
-# trouble/recover.sh, but nobody sees the deaths for them.
+# A rank dies at some operation, and another one in the recovery from that: those that are left
+# agree every time, as in trouble/recover.sh, but nobody sees the deaths for them.
 survive() {
     local at=$work/case.$1
     mkdir "$at"

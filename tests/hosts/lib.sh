@@ -1,19 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Several hosts on one machine. A script that sources this runs, from then on, in namespaces of its own
-# (network, mounts, names, processes): all that it makes there vanishes with it, however it ends.
+# Several hosts on one machine. A script that sources this runs, from then on, in namespaces of its
+# own (network, mounts, names, processes): all that it makes there vanishes with it, however it
+# ends.
 #
 #     hosts 4,2,1,1           makes h1 .. h4 with so many slots, each a network namespace with an
-#                             address, a name, processes and a /dev/shm of its own, joined by a bridge
-#     on_hosts PROGRAM...     runs 8 ranks there under mpirun; this script stands outside, on the bridge
+#                             address, a name, processes and a /dev/shm of its own, on a bridge
+#     on_hosts PROGRAM...     runs 8 ranks there under mpirun; this script stands outside
 #     in_host h3 COMMAND...   one command, as if by ssh
 #     cut h3, mend h3         sets its link down, and up again
 #
 # With launcher=srun set before, only the hosts are made, and no mpirun is asked for (slurm.sh).
 #
-# Nothing of the memory of one host can be reached from another: no segment, no process, no socket with
-# a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying so.
+# Nothing of the memory of one host can be reached from another: no segment, no process, no socket
+# with a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying
+# so.
 
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
@@ -125,16 +127,16 @@ END
     chmod +x "$work/enter"
 }
 
-# mpirun may wait for ever for ranks that have ended, so it has a limit of its own: the test that runs
-# into it shows what was said, and is not just cut off.
+# mpirun may wait for ever for ranks that have ended, so it has a limit of its own: the test that
+# runs into it shows what was said, and is not just cut off.
 on_hosts() {
     mpirun --timeout 600 --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
         --mca plm_rsh_agent "$work/enter" --mca oob_tcp_if_include 10.77.0.0/24 \
         --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
 }
 
-# The same, of ranks some of which fail or die: until n lines of out match, at most so many seconds. mpirun
-# itself does not notice that all have ended, so it is ended then.
+# The same, of ranks some of which fail or die: until n lines of out match, at most so many seconds.
+# mpirun itself does not notice that all have ended, so it is ended then.
 #     until_lines N PATTERN SECONDS COMMAND...
 until_lines() {
     local n=$1 pattern=$2 deadline=$((SECONDS + $3))

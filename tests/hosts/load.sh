@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A program that a launcher started, where PMIx's library is missing, too old, not all there, not PMIx's, or does not get
-# to its server, or was not there when Tutti was built: one line that says so and what to do, and what it says still works, does.
+# A program that a launcher started, where PMIx's library is missing, too old, not all there, not
+# PMIx's, or does not get to its server, or was not there when Tutti was built: one line that says
+# so and what to do, and what it says still works, does.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"

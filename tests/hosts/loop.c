@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * loop COLLECTIVE BYTES FILE: calls it until it fails, and tells of it in FILE.RANK, which the test can read though the
- * rank's machine is cut off: "runs", then "failed after 4123 ms: a member of the team failed: rank 7 on h4 ...", counted
- * from the last call that went well.
+ * loop COLLECTIVE BYTES FILE: calls it until it fails, and tells of it in FILE.RANK, which the test
+ * can read though the rank's machine is cut off: "runs", then "failed after 4123 ms: a member of
+ * the team failed: rank 7 on h4 ...", counted from the last call that went well.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * As much of PMIx as Tutti asks for, without a server: what is put stands in files of a folder, which MINI_PMIX names, and
- * fences count in one of them. So a job of a few ranks begins in a tenth of the time that mpirun takes (start.c), and hundreds of
- * jobs can be tried, each with ranks that die. What a real server does differently the tests under mpirun see.
+ * As much of PMIx as Tutti asks for, without a server: what is put stands in files of a folder,
+ * which MINI_PMIX names, and fences count in one of them. So a job of a few ranks begins in a tenth
+ * of the time that mpirun takes (start.c), and hundreds of jobs can be tried, each with ranks that
+ * die. What a real server does differently the tests under mpirun see.
  */
 #include <fcntl.h>
 #include <pmix.h>

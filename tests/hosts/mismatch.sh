@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One rank calls something else than the others, which are on several hosts: a few of all the cases of
-# tests/trouble/odds.c.
+# One rank calls something else than the others, which are on several hosts: a few of all the cases
+# of tests/trouble/odds.c.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0

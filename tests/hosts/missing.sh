@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# On several hosts: a forgotten call is told on each host by one rank there, tutti ps shows the ranks of its host; and
-# children of ranks neither disturb the job nor hide that a rank died.
+# On several hosts: a forgotten call is told on each host by one rank there, tutti ps shows the
+# ranks of its host; and children of ranks neither disturb the job nor hide that a rank died.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Any program of Tutti under Open MPI's mpirun on this machine: it joins by PMIx. And what is said where
-# that cannot be.
+# Any program of Tutti under Open MPI's mpirun on this machine: it joins by PMIx. And what is said
+# where that cannot be.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
@@ -42,8 +42,8 @@ expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^4 ranks: [0-9]+ cases$'
 TUTTI_CMA=0 expect 0 start -n 3 "$TUTTI_BUILD/tests/test-run-conform-threads"
 
-# Ranks that disagree are told as by `tutti run`. (Where mpirun ends no others when a rank fails, it exits
-# with 0.)
+# Ranks that disagree are told as by `tutti run`. (Where mpirun ends no others when a rank fails, it
+# exits with 0.)
 # shellcheck disable=SC2016
 expect 0 start -n 3 --mca orte_enable_recovery 1 sh -c \
     'if [ "$PMIX_RANK" = 1 ]; then export TUTTI_SLICE=2K; fi; exec "$1" join' sh "$boot"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Notices over the loopback: what was sent comes, what was not sent so is refused, and on any number of nodes every node that is
- * left is reached whichever fall out.
+ * Notices over the loopback: what was sent comes, what was not sent so is refused, and on any
+ * number of nodes every node that is left is reached whichever fall out.
  */
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -74,7 +74,8 @@ static void notices_come(void **state)
     close(fd);
 }
 
-/* Whoever does not know the token, or says too little or too much, is not believed; what comes behind it is. */
+/* Whoever does not know the token, or says too little or too much, is not believed; what comes
+ * behind it is. */
 static void strangers_are_refused(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The program in docs/recovery.md on two hosts, with 2 ranks and 1, each of which kills itself in turn: the other two say that
-# they have done the work.
+# The program in docs/recovery.md on two hosts, with 2 ranks and 1, each of which kills itself in
+# turn: the other two say that they have done the work.
 set -eu
 if [ -n "$TUTTI_SANITIZE" ]; then
     echo 'a program without the sanitizer cannot use a library with it'

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A Slurm of the test's own, on two hosts of 4 and 2 ranks: its controller stands outside, on the bridge, a slurmd and a
-# munged on each host. Programs of Tutti join by PMIx as under mpirun: on one host, on both, in a
-# batch job; a rank that is killed and a host that is cut off are told to the others.
+# A Slurm of the test's own, on two hosts of 4 and 2 ranks: its controller stands outside, on the
+# bridge, a slurmd and a munged on each host. Programs of Tutti join by PMIx as under mpirun: on one
+# host, on both, in a batch job; a rank that is killed and a host that is cut off are told to the
+# others.
 set -eu
-# In a namespace of a user's, where root is the only one, it may not set its groups, which slurmctld insists on.
+# In a namespace of a user's, where root is the only one, it may not set its groups, which slurmctld
+# insists on.
 if [ "$(id -u)" -ne 0 ]; then
     echo "SKIPPED: Slurm's daemons want to be started by root"
     exit 77
@@ -15,8 +17,8 @@ launcher=srun
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 export PATH=$PATH:/usr/sbin
-# Where Slurm is not installed, the packages that scripts/setup.sh has unpacked and not installed: none of their daemons is
-# started, and nothing outside of that folder is changed.
+# Where Slurm is not installed, the packages that scripts/setup.sh has unpacked and not installed:
+# none of their daemons is started, and nothing outside of that folder is changed.
 unpacked=$TUTTI_SOURCE/build/slurm
 plugins=''
 stepd=()
@@ -36,8 +38,8 @@ boot=$TUTTI_BUILD/tests/hosts-boot
 
 # ---- Slurm ----
 
-# Each host has a munged of its own, since one that has seen a credential refuses to see it again; its socket, and what
-# Slurm and PMIx make for a job, are in the host's own /dev/shm.
+# Each host has a munged of its own, since one that has seen a credential refuses to see it again;
+# its socket, and what Slurm and PMIx make for a job, are in the host's own /dev/shm.
 write_configuration() {
     cat >"$SLURM_CONF" <<END
 ClusterName=tutti
@@ -156,8 +158,8 @@ start -N 2 -n 4 --ntasks-per-node=2 -m cyclic "$boot" places
 for r in 0 2; do says out "^rank $r: node 0 of 2 on h1, 2 here: 0 2\$"; done
 for r in 1 3; do says out "^rank $r: node 1 of 2 on h2, 2 here: 1 3\$"; done
 
-# Cards: Slurm's second fence is no barrier of the hosts, so some are asked for before they are put. That is a matter of
-# a millisecond, hence some tries. Only those that are wanted are asked for.
+# Cards: Slurm's second fence is no barrier of the hosts, so some are asked for before they are put.
+# That is a matter of a millisecond, hence some tries. Only those that are wanted are asked for.
 for _ in 1 2 3 4 5 6 7 8; do
     start -N 2 -n 6 "$boot" cards
     [ "$(lines '^rank [0-5]: card of [0-5] good$')" -eq 16 ] || fail 'not all cards are good'
@@ -165,7 +167,8 @@ done
 TUTTI_LOG=boot start -N 2 -n 6 "$boot" join
 [ "$(grep -c 'asks for the card' err)" -eq 0 ] || fail 'cards that nobody wants are asked for'
 
-# A second client beside the first, and a third when all have left; all collectives by all algorithms.
+# A second client beside the first, and a third when all have left; all collectives by all
+# algorithms.
 start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-again
 for said in 'living: done' 'sum 6' 'left: done'; do
     [ "$(lines "^$said")" -eq 6 ] || fail "not all say: $said"
@@ -189,7 +192,8 @@ wait $other || fail 'the other of two jobs'
 mv other out
 sums 2
 
-# A batch job, whose script also starts ranks by itself, on its machine. A program that it starts bare is alone, and says nothing.
+# A batch job, whose script also starts ranks by itself, on its machine. A program that it starts
+# bare is alone, and says nothing.
 cat >job.sh <<END
 #!/bin/bash
 srun --mpi=pmix "$TUTTI_BUILD/bin/hello"
@@ -211,7 +215,8 @@ timeout 300 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'
 
 # ---- Trouble ----
 
-# In the background, each rank with a file of its own, since what is cut off cannot tell srun; and files are a shared disk.
+# In the background, each rank with a file of its own, since what is cut off cannot tell srun; and
+# files are a shared disk.
 begin() {
     rm -f said.*
     # shellcheck disable=SC2016
@@ -232,7 +237,8 @@ begin_watch() {
     TUTTI_PEER_TIMEOUT=$1 begin "$boot" watch "$2"
     wait_said 1 "^rank $2: pid [0-9]+ sleeps\$" 300
 }
-# That many ranks are told so, each within so many ms after it happened on an idle machine, before which the rank slept for 3 s.
+# That many ranks are told so, each within so many ms after it happened on an idle machine, before
+# which the rank slept for 3 s.
 told() {
     local n=$1 how=$2 most=$3
     wait_said "$n" '^rank [0-5]: after ' 300
@@ -250,7 +256,8 @@ wait_said 4 "^rank [0-3]: meet: TUTTI_RADIX is 0 here and 8 on h2: $must" 300
 wait_said 2 "^rank [45]: meet: TUTTI_RADIX is 8 here and 0 on h1: $must" 300
 wait $job && fail 'a job that could not begin ended well'
 
-# A rank is killed, of the other host for four, of the own for one: the others go on, and srun ends with them.
+# A rank is killed, of the other host for four, of the own for one: the others go on, and srun ends
+# with them.
 begin_watch 100 4
 in_host h2 kill -9 "$(sed -nE 's/^rank 4: pid ([0-9]+) sleeps$/\1/p' said.4)"
 told 5 'rank 4 on h2 is gone: its process ended' 2500
@@ -258,8 +265,9 @@ code=0
 wait $job || code=$?
 [ $code -eq 137 ] || fail "srun ended with $code"
 
-# A job that has left PMIx goes on without the ranks that are killed, on either host, and finishes: Slurm's server ends the
-# step of one that has not. srun waits for all that are left, and its exit code is that of the first rank that was killed.
+# A job that has left PMIx goes on without the ranks that are killed, on either host, and finishes:
+# Slurm's server ends the step of one that has not. srun waits for all that are left, and its exit
+# code is that of the first rank that was killed.
 train() {
     # shellcheck disable=SC2016
     TUTTI_DETACH=$1 begin sh -c 'echo $$ >"pid.$PMIX_RANK"; exec "$@" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' sh \
@@ -285,7 +293,8 @@ kill_rank h2 4
 code=0
 wait $job || code=$?
 grep -q 'CANCELLED' err || fail "Slurm does not end a step one of whose ranks it has lost ($code): docs/hosts.md says so"
-# Further contexts are found by messages then; further clients on several hosts are refused, and why.
+# Further contexts are found by messages then; further clients on several hosts are refused, and
+# why.
 export TUTTI_DETACH=1
 start -N 2 -n 3 "$TUTTI_BUILD/tests/test-msg-conform-threads"
 start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * start FOLDER SECONDS HOST:SLOTS,... PROGRAM...: starts ranks on hosts of lib.sh, without a launcher (mini-pmix.c). What rank r
- * says is in FOLDER/out.r. Ends when all ranks have, or after so many seconds, after which it ends those that are left. Its exit
- * code is 0 where every rank ended with 0, or was killed by itself.
+ * start FOLDER SECONDS HOST:SLOTS,... PROGRAM...: starts ranks on hosts of lib.sh, without a
+ * launcher (mini-pmix.c). What rank r says is in FOLDER/out.r. Ends when all ranks have, or after
+ * so many seconds, after which it ends those that are left. Its exit code is 0 where every rank
+ * ended with 0, or was killed by itself.
  *
- * Ranks are put into the network of their host, and have its name; memory is told apart by the names of the hosts alone, which
- * Tutti goes by.
+ * Ranks are put into the network of their host, and have its name; memory is told apart by the
+ * names of the hosts alone, which Tutti goes by.
  */
 #include <fcntl.h>
 #include <sched.h>

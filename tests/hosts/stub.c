@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A libpmix that has a version, with STUB_ALL the functions that Tutti wants, and nothing behind them: there is no server.
+ * A libpmix that has a version, with STUB_ALL the functions that Tutti wants, and nothing behind
+ * them: there is no server.
  */
 #include <stddef.h>
 

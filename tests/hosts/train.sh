@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one is killed (each in turn), or
-# one and then another, or a host is cut off. Who is left agrees on it, goes on as a smaller team, and comes to the model of an
-# undisturbed run; so do those on the wrong side of a cut, who take the others for dead.
+# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one
+# is killed (each in turn), or one and then another, or a host is cut off. Who is left agrees on it,
+# goes on as a smaller team, and comes to the model of an undisturbed run; so do those on the wrong
+# side of a cut, who take the others for dead.
 #
-# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left for the next.
+# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left
+# for the next.
 #     train.sh [kill|kill-RANK|cut-last|cut-first]
 set -eu
 if [ $# -eq 0 ]; then
@@ -20,8 +22,9 @@ train=$TUTTI_BUILD/bin/train
 size=(-n 300 -s 4000 -e 10)
 weights=490
 
-# As in the test of train on one machine: n terms below 1, added in another order in each of s steps, make two models
-# differ by less than rate * s * n * eps = 0.5 * 4000 * 300 * 2.3e-16 = 1.4e-10.
+# As in the test of train on one machine: n terms below 1, added in another order in each of s
+# steps, make two models differ by less than rate * s * n * eps = 0.5 * 4000 * 300 * 2.3e-16 =
+# 1.4e-10.
 tolerance=2e-10
 
 same_model() {
@@ -53,7 +56,8 @@ said() {
     done
 }
 
-# By the lowest rank that is left, which writes the model on its host: who of so many failed, how many go on, to the end.
+# By the lowest rank that is left, which writes the model on its host: who of so many failed, how
+# many go on, to the end.
 ended() {
     local lowest=$1 host=$2 failed=$3 left=$4
     said "$lowest" "^trained: 9[0-9.]* % of 2000 unseen digits right, $left ranks?\$"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Says the version of PMIx's library, or why there is none. Linked with a pmix.c of its own, that was compiled as where there is no
- * libpmix-dev.
+ * Says the version of PMIx's library, or why there is none. Linked with a pmix.c of its own, that
+ * was compiled as where there is no libpmix-dev.
  */
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A context of rank 0 is reached by all others though it alone is advanced there, by a thread, while that of the others waits
- * without a call: one that was made before they send, and one that is made after (run among hosts, and by wire.sh).
+ * A context of rank 0 is reached by all others though it alone is advanced there, by a thread,
+ * while that of the others waits without a call: one that was made before they send, and one that
+ * is made after (run among hosts, and by wire.sh).
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages do what their contract says: from every rank to every rank, itself included, and from context to context.
+ * Messages do what their contract says: from every rank to every rank, itself included, and from
+ * context to context.
  */
 #include "lib.h"
 
@@ -308,7 +309,8 @@ static void test_truncated(struct rank *r, int64_t bytes)
     free(data);
 }
 
-/* The target is told when it advances, the origin by its completion; what comes next is not disturbed. */
+/* The target is told when it advances, the origin by its completion; what comes next is not
+ * disturbed. */
 static void test_nobodys(struct rank *r, int64_t bytes)
 {
     char *data = calloc(1, (size_t)bytes);

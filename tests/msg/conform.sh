@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program on processes: with direct access to each other's memory, without, with the smallest
-# rings, and with random delays.
+# The conformance program on processes: with direct access to each other's memory, without, with the
+# smallest rings, and with random delays.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 tutti run --timeout 600 -n 4 "$conform"

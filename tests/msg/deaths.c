@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank dies in the middle of messages (run by deaths.sh): whatever the others have under way with it ends with PEER, what they
- * send to it later is refused with PEER, and they go on with each other.
+ * A rank dies in the middle of messages (run by deaths.sh): whatever the others have under way with
+ * it ends with PEER, what they send to it later is refused with PEER, and they go on with each
+ * other.
  *
- *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message comes; most are LENGTH bytes long
+ *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message comes; most are LENGTH
+ *                             bytes long
  */
 #include <signal.h>
 #include <unistd.h>

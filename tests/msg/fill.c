@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How rings are filled (src/msg/fill.h): what comes is what was sent, whichever way each packet went and however often the bulk
- * changes; and which way is gone follows from what the ways take.
+ * How rings are filled (src/msg/fill.h): what comes is what was sent, whichever way each packet
+ * went and however often the bulk changes; and which way is gone follows from what the ways take.
  */
 #include "lib.h"
 #include "msg/inside.h"
@@ -138,7 +138,8 @@ static void wander(struct rank *r, struct come *come)
 
 enum { SPANS = 1000 };
 
-/* What a span takes by each way is put in the clock's place. Returns how many of them were trials. */
+/* What a span takes by each way is put in the clock's place. Returns how many of them were
+ * trials. */
 static int go_by(struct rank *r, int64_t plain, int64_t streaming, int64_t wide)
 {
     const int64_t price[TT_WAYS] = {plain, streaming, wide};

@@ -2,14 +2,18 @@
  *
  * Long messages whose origin helps to move them (run by help.sh):
  *
- *     help CONTEXTS FOLDER   of each rank; a rank makes files in it for others to see, which do not advance meanwhile
- *     help CONTEXTS          the target finalizes while the origin writes: nothing is written when it is back
+ *     help CONTEXTS FOLDER   of each rank; a rank makes files in it for others to see, which do not
+ *                            advance meanwhile
+ *     help CONTEXTS          the target finalizes while the origin writes: nothing is written when
+ *                            it is back
  *
- *   the target stops advancing after its first pieces: the origin writes the others (of the last portion, where
+ *   the target stops advancing after its first pieces: the origin writes the others (of the last
+ *   portion, where
  *     several contexts pull), unless TUTTI_HELP=0
  *   the origin does not advance: the target reads all
  *   a target neither advances nor has room in its ring: its origin helps another one
- *   many messages to and fro, of all lengths and places, several under way: each byte is where it belongs, and none beside; and
+ *   many messages to and fro, of all lengths and places, several under way: each byte is where it
+ *   belongs, and none beside; and
  *     again while every third piece that an origin writes fails
  *   memory that there is not is told to both, by ARG
  */
@@ -94,8 +98,8 @@ static void send_one(struct rank *r, int to, const char *data, struct told *told
     must(tutti_message_send(r->context[0], &send));
 }
 
-/* Whether the origin did all that it can do without the target's advancing: with several contexts the last portion, where
- * one of them has read the first piece. */
+/* Whether the origin did all that it can do without the target's advancing: with several contexts
+ * the last portion, where one of them has read the first piece. */
 static bool is_helped(const struct rank *r, const struct receiver *to)
 {
     if (r->contexts == 1) return is_filled(to->memory, LONG, 1);

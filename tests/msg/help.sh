@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Long messages that both ends move: see help.c. Skipped where the system does not let processes reach into each other.
+# Long messages that both ends move: see help.c. Skipped where the system does not let processes
+# reach into each other.
 set -eu
 help=$TUTTI_BUILD/tests/msg-help
 work=$(mktemp -d)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts that nobody advances, or nobody any more, hold up no long message of another one, whatever way it goes, and
- * keep nothing of it but one receipt each.
+ * Contexts that nobody advances, or nobody any more, hold up no long message of another one,
+ * whatever way it goes, and keep nothing of it but one receipt each.
  *
  *     idle            as ranks are
- *     idle refused    the network, which is asked first, takes no key: what others claimed goes back to the owner
+ *     idle refused    the network, which is asked first, takes no key: what others claimed goes
+ *                     back to the owner
  */
 #include "lib.h"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Contexts that stop being advanced, between processes: by every way that a piece of a long message may go.
+# Contexts that stop being advanced, between processes: by every way that a piece of a long message
+# may go.
 set -eu
 idle=$TUTTI_BUILD/tests/test-msg-idle-threads
 tutti run --timeout 600 -n 2 "$idle"

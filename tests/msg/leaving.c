@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was accepted arrives though its sender finalizes at once; what its target does not take any more is told with PEER; and
- * ranks that finalize together, with more under way than there is room for, do not wait for each other. A fence tells what a rank
- * that left may not have got, once, and nothing else.
+ * What was accepted arrives though its sender finalizes at once; what its target does not take any
+ * more is told with PEER; and ranks that finalize together, with more under way than there is room
+ * for, do not wait for each other. A fence tells what a rank that left may not have got, once, and
+ * nothing else.
  */
 #include <time.h>
 
@@ -94,7 +95,7 @@ static void leave_at_once(struct rank *r)
     free(side.memory);
 }
 
-/* ---- One leaves before a connection is set up; the other one looks later than answers are waited for ---- */
+/* ---- One leaves before a connection is set up; the other one looks too late for an answer ---- */
 
 static void leave_unconnected(struct rank *r)
 {
@@ -193,7 +194,8 @@ static void fence_after_unmade(struct rank *r)
     fence_after(r, NEVER_MADE);
 }
 
-/* What comes to one that is leaving is dropped: it waits meanwhile for the other one to take its long message. */
+/* What comes to one that is leaving is dropped: it waits meanwhile for the other one to take its
+ * long message. */
 static void fence_leaving(struct rank *r)
 {
     struct side side = {.r = r, .memory = malloc(BYTES)};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tests of messages share: ranks that are threads of one process (`program threads N`) or processes (`tutti run -n N
- * program`), payloads that tell whose they are, and waiting that goes on advancing.
+ * What the tests of messages share: ranks that are threads of one process (`program threads N`) or
+ * processes (`tutti run -n N program`), payloads that tell whose they are, and waiting that goes on
+ * advancing.
  */
 #ifndef TESTS_MSG_LIB_H
 #define TESTS_MSG_LIB_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two contexts of a process, each with messages to and from its own counterpart, write no common cache line: all memory
- * that a context writes for them is listed, and compared with the other's.
+ * Two contexts of a process, each with messages to and from its own counterpart, write no common
+ * cache line: all memory that a context writes for them is listed, and compared with the other's.
  */
 #include "lib.h"
 #include "msg/pull.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each allocation fails in its turn: the call that needs it says so, or what came waits for memory, and then
- * all goes on.
+ * Each allocation fails in its turn: the call that needs it says so, or what came waits for memory,
+ * and then all goes on.
  */
 #include "lib.h"
 
@@ -72,7 +72,8 @@ static void advance_both(struct scene *s)
     for (int i = 0; i < 2; i++) persist(s, tutti_advance(s->context[i], NULL));
 }
 
-/* Short ones that have to wait for room, a long one, one of a derived type, one that is put off; then a fence. */
+/* Short ones that have to wait for room, a long one, one of a derived type, one that is put off;
+ * then a fence. */
 static void play(struct scene *s, tutti_type pairs)
 {
     persist(s, tutti_contexts(s->client, 1, &s->context[1]));

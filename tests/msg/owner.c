@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where there are assertions, a context that two threads use at the same time ends the process, which says why; and so does what
- * advances or waits inside what a context calls. Elsewhere there is nothing to test.
+ * Where there are assertions, a context that two threads use at the same time ends the process,
+ * which says why; and so does what advances or waits inside what a context calls. Elsewhere there
+ * is nothing to test.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts that have just been connected over the network (TUTTI_WIRE=1), some by others only, part in good order, and soon.
+ * Contexts that have just been connected over the network (TUTTI_WIRE=1), some by others only, part
+ * in good order, and soon.
  */
 #include "lib.h"
 

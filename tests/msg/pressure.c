@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Immediate messages over the network (TUTTI_WIRE=1): who sends more than it takes is told AGAIN, before much of the sender's
- * memory is filled, and loses nothing.
+ * Immediate messages over the network (TUTTI_WIRE=1): who sends more than it takes is told AGAIN,
+ * before much of the sender's memory is filled, and loses nothing.
  */
 #include "lib.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keys of regions that are no more, and of none: each is refused, and what lies there now stays as it is.
+ * Keys of regions that are no more, and of none: each is refused, and what lies there now stays as
+ * it is.
  *
- *     regions             as ranks are: the key's bytes, a region that was freed, another one in its place
+ *     regions             as ranks are: the key's bytes, a region that was freed, another one in
+ *                         its place
  *     regions unmapped    where the kernel copies: memory that was unmapped while it was registered
  */
 #include <sys/mman.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random messages of all lengths between all contexts of all ranks, each context advanced by a thread of its own, some looking
- * all the time and some asleep. Every message arrives once, whole, and in order. The last context of each rank is advanced by nobody
- * while the storm lasts, so its portions of long messages are pulled by others; what is sent to it comes when it is
- * advanced at last.
+ * Random messages of all lengths between all contexts of all ranks, each context advanced by a
+ * thread of its own, some looking all the time and some asleep. Every message arrives once, whole,
+ * and in order. The last context of each rank is advanced by nobody while the storm lasts, so its
+ * portions of long messages are pulled by others; what is sent to it comes when it is advanced at
+ * last.
  */
 #include <pthread.h>
 #include <time.h>

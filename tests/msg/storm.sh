@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Storms between processes: with direct access to each other's memory, without, with the smallest rings, with one rank that is
-# slow.
+# Storms between processes: with direct access to each other's memory, without, with the smallest
+# rings, with one rank that is slow.
 set -eu
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
 tutti run --timeout 600 -n 3 "$storm"

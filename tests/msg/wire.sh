@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program, storms and floods with TUTTI_WIRE=1: processes of one machine that send each other everything over the
-# network library, as between machines, by whatever it picks and by TCP.
+# The conformance program, storms and floods with TUTTI_WIRE=1: processes of one machine that send
+# each other everything over the network library, as between machines, by whatever it picks and by
+# TCP.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads

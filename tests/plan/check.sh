@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti check` proves everything there is (a part of it where tests are brief), one problem, and tells
-# what it cannot do.
+# `tutti check` proves everything there is (a part of it where tests are brief), one problem, and
+# tells what it cannot do.
 set -eu
 
 fail() {

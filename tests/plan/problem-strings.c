@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Problem strings: good ones say what they mean and print back in one form; of bad ones the place and
- * the reason are told.
+ * Problem strings: good ones say what they mean and print back in one form; of bad ones the place
+ * and the reason are told.
  */
 #include <setjmp.h>
 #include <stdarg.h>

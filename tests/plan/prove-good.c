@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Good plans, written by hand so that every kind of step, buffer and order occurs, are proven: alone,
- * one after the other, and several in flight.
+ * Good plans, written by hand so that every kind of step, buffer and order occurs, are proven:
+ * alone, one after the other, and several in flight.
  */
 #include "plan/prove-util.h"
 

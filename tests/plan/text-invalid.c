@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rule about a plan's structure, broken alone in a plan that keeps them all, is the one that is
- * told.
+ * Each rule about a plan's structure, broken alone in a plan that keeps them all, is the one that
+ * is told.
  */
 #include "plan/text-util.h"
 

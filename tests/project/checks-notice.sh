@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests the checks themselves: each passes a small clean tree, and each reports, by file and line, the
-# fault it is there for once that is put into the tree.
+# Tests the checks themselves: each passes a small clean tree, and each reports, by file and line,
+# the fault it is there for once that is put into the tree.
 # shellcheck disable=SC2016 # the scripts that are written here expand their own variables
 set -euo pipefail
 
@@ -47,7 +47,7 @@ lines() { for _ in $(seq "$1"); do echo '    f();'; done; }
 function_of() { printf 'void f(void)\n{\n%s\n}\n' "$(lines "$1")"; }
 
 clean
-for check in includes sizes words links shell symbols; do passes "$check"; done
+for check in includes sizes width words links shell symbols; do passes "$check"; done
 if clang-format --version | grep -q 'version 14\.'; then
     passes format
     echo 'int  x;' >"$tree/src/base/base.h"
@@ -71,8 +71,17 @@ notices includes '^src/run/run.h:2: a source file is compiled'
 clean && mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/new.c"
 notices includes '^src/new/new.c:1: the table .* has no part src/new'
 
-clean && lines 501 >"$tree/src/run/long.h"
-notices sizes '^src/run/long.h:500: the file has 501 lines'
+clean && lines 901 >"$tree/src/run/long.h"
+notices sizes '^src/run/long.h:900: the file has 901 lines'
+wide=$(printf '%0101d' 0)
+for name in src/run/wide.c docs/wide.md; do
+    clean && printf '/* a comment\n%s %s\n' "${wide:50}" "${wide:49}" >"$tree/$name"
+    notices width "^$name:2: has 104 columns, 100 at most"
+done
+clean && printf '# a comment %s\n: %s x\n' "$wide" "$wide" >"$tree/scripts/wide.sh"
+notices width '^scripts/wide.sh:1: has 113 columns, 100 at most'
+clean && printf '%s\n| %s | a table |\n' "$wide" "$wide" >"$tree/docs/wide.md"
+passes width
 clean && function_of 101 >"$tree/tests/long.c"
 notices sizes '^tests/long.c:2: the function has 101 lines'
 clean && for n in 1 2 3 4 5 6 7 8 36; do function_of $n; done >"$tree/src/run/nine.c"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs, moves the result elsewhere, and there builds and runs a small program in C and in C++, by
-# pkg-config and by find_package, with the shared and with the static library.
+# Installs, moves the result elsewhere, and there builds and runs a small program in C and in C++,
+# by pkg-config and by find_package, with the shared and with the static library.
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Members of an agreement, what is under way between them, and what may happen next: any message arrives, in any order;
- * a member dies, at any time; another one learns of it. What a dead member sent may still arrive, until its death is known,
- * so that a member which dies in the middle of telling all is among what is tried.
+ * Members of an agreement, what is under way between them, and what may happen next: any message
+ * arrives, in any order; a member dies, at any time; another one learns of it. What a dead member
+ * sent may still arrive, until its death is known, so that a member which dies in the middle of
+ * telling all is among what is tried.
  */
 #ifndef TESTS_RUN_ACCORD_WORLD_H
 #define TESTS_RUN_ACCORD_WORLD_H
@@ -47,7 +48,8 @@ size_t world_bytes(int p, int words);
 /* Nobody has begun. own: each member adds a word of its own. */
 void world_init(struct world *w, int p, bool own, int deaths);
 struct tt_accord *world_member(struct world *w, int m);
-/* What may happen, into events; how many. Deaths come last, *living is how many come before them. */
+/* What may happen, into events; how many. Deaths come last, *living is how many come before
+ * them. */
 int world_events(struct world *w, enum mutant mutant, struct event *events, int *living);
 /* NULL, or what is wrong with it. */
 const char *world_do(struct world *w, enum mutant mutant, struct event event);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The agreement of run/accord.h under all that can happen to 2, 3 and 4 members (every order of messages, of deaths and of
- * learning of them), and under much of what can happen to more: all that end do so alike, nobody living waits for
- * ever, and what they agree on is right. Then the same with a world that breaks its promises: it is noticed.
+ * The agreement of run/accord.h under all that can happen to 2, 3 and 4 members (every order of
+ * messages, of deaths and of learning of them), and under much of what can happen to more: all that
+ * end do so alike, nobody living waits for ever, and what they agree on is right. Then the same
+ * with a world that breaks its promises: it is noticed.
  */
 #include "accord-world.h"
 
@@ -102,8 +103,8 @@ static void explore(struct search *s, int depth)
     }
 }
 
-/* late: members begin one after the other too, which for four is more than there is time for. (Messages that arrive
- * late and deaths before the first one are the same to the others.) */
+/* late: members begin one after the other too, which for four is more than there is time for.
+ * (Messages that arrive late and deaths before the first one are the same to the others.) */
 static const char *search(int p, int deaths, bool late, enum mutant mutant)
 {
     struct search s = {.mutant = mutant, .bytes = world_bytes(p, tt_accord_words(p, 0))};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks on several nodes that run ahead of each other, on several teams (`apart just N` on threads; or launched): thousands
- * of small calls with nothing between them, in which data go one way only or any way; parts of the job, and parts of
- * those, made and freed while others are used. What waits at a receiver stays bounded.
+ * Ranks on several nodes that run ahead of each other, on several teams (`apart just N` on threads;
+ * or launched): thousands of small calls with nothing between them, in which data go one way only
+ * or any way; parts of the job, and parts of those, made and freed while others are used. What
+ * waits at a receiver stays bounded.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ static void must(tutti_status status, const tutti_team *team, const char *what)
     check(status == TUTTI_OK, team, what);
 }
 
-/* Whoever is slow has not more waiting than its team does in the executions that may be under way. */
+/* Whoever is slow has not more waiting than its team does in the executions that may be under
+ * way. */
 static void look(const tutti_team *team, int a_call)
 {
     const struct tt_team *t = &team->run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An alltoallv all of whose displacements are equal is an allgather (or allgatherv), from whichever segment of the
- * input: bit for bit what those give.
+ * An alltoallv all of whose displacements are equal is an allgather (or allgatherv), from whichever
+ * segment of the input: bit for bit what those give.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# An allgather from any common segment by the one engine, against the direct one; and by what is chosen.
+# An allgather from any common segment by the one engine, against the direct one; and by what is
+# chosen.
 set -eu
 common=$TUTTI_BUILD/tests/test-run-common
 direct=allgather=direct,allgatherv=direct

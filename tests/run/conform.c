@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every algorithm, really run: the same program on threads of one process (`conform threads N` for 1 to N, `conform just N`) and
- * on processes (`tutti run -n N conform`). Each result is compared with what the definition says,
- * computed by itself; inputs must stay as they are, and a canary behind every buffer too.
+ * Every algorithm, really run: the same program on threads of one process (`conform threads N` for
+ * 1 to N, `conform just N`) and on processes (`tutti run -n N conform`). Each result is compared
+ * with what the definition says, computed by itself; inputs must stay as they are, and a canary
+ * behind every buffer too.
  *
- * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or, to see the order
- * of operands, the composition of the maps x -> a x + b, which is associative and does not commute.
+ * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or, to see the
+ * order of operands, the composition of the maps x -> a x + b, which is associative and does not
+ * commute.
  */
 #include <stdio.h>
 #include <stdlib.h>

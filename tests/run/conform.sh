@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The conformance program on processes: with direct access to each other's memory, without, with a
-# small window (so that everything goes through in slices), with random delays, in a network, and with several
-# partners at a time.
+# small window (so that everything goes through in slices), with random delays, in a network, and
+# with several partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 tutti run --timeout 600 -n 4 "$conform"

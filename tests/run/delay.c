@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plain steps of a lane are listed, transfers among them get a new place, and what comes out is built
- * again by the builder.
+ * The plain steps of a lane are listed, transfers among them get a new place, and what comes out is
+ * built again by the builder.
  */
 #include "run/delay.h"
 

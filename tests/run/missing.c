@@ -132,7 +132,8 @@ static void free_team(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
-/* The root of a broadcast waits for nobody in it, but before it leaves for those that have not begun it. */
+/* The root of a broadcast waits for nobody in it, but before it leaves for those that have not
+ * begun it. */
 static void finalize(tutti_client *client, int me)
 {
     double value = 1;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who is missing: TUTTI_WATCHDOG calls the roll once for each call that is stuck, from one rank, and it says who is in
-# which call, who is outside the library, stopped, dead, or has left. Of processes, of threads, and as if on two nodes.
+# Who is missing: TUTTI_WATCHDOG calls the roll once for each call that is stuck, from one rank, and
+# it says who is in which call, who is outside the library, stopped, dead, or has left. Of
+# processes, of threads, and as if on two nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/../tools/lib.sh"
 

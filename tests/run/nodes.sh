@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program, every algorithm that does not refuse, where ranks are on several nodes: on threads and on
-# processes, with few and with many ranks on a node; and the one in which they run ahead (apart.c).
+# The conformance program, every algorithm that does not refuse, where ranks are on several nodes:
+# on threads and on processes, with few and with many ranks on a node; and the one in which they run
+# ahead (apart.c).
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 apart=$TUTTI_BUILD/tests/test-run-apart

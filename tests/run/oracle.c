@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The prover judged by something that knows nothing of it: plans that are good are mutated at random, one
- * change in one rank's plan, and run on the stage, whose schedules try to make them fail. Whatever
- * fails there, the prover must have rejected. What it rejected though it never failed is counted by
- * the kind of its report: those are right where another fabric, another caller or another timing could
- * make them fail (docs/proof.md explains thirty of them).
+ * The prover judged by something that knows nothing of it: plans that are good are mutated at
+ * random, one change in one rank's plan, and run on the stage, whose schedules try to make them
+ * fail. Whatever fails there, the prover must have rejected. What it rejected though it never
+ * failed is counted by the kind of its report: those are right where another fabric, another caller
+ * or another timing could make them fail (docs/proof.md explains thirty of them).
  *
  *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
  *                     [--radix K] [--algorithms N]
  *
- * Mutant i depends on (S, i, N) alone, of the first N algorithms (all) in turn; I, I + 1 ... are judged. M of those rejected that never failed are
- * printed; --fault prints only those with that report.
+ * Mutant i depends on (S, i, N) alone, of the first N algorithms (all) in turn; I, I + 1 ... are
+ * judged. M of those rejected that never failed are printed; --fault prints only those with that
+ * report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,8 @@ static int split(const struct tt_plan *plan, char **text, char *lines[LINES])
     return n;
 }
 
-/* The lines between what is the same at the beginning and at the end: of the good plan with -, of the
- * mutant with +, of both before with a blank. */
+/* The lines between what is the same at the beginning and at the end: of the good plan with -, of
+ * the mutant with +, of both before with a blank. */
 static void print_difference(const struct mutant *m)
 {
     char *text[2], *good[LINES], *bad[LINES];

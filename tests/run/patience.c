@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank that was let wait so long that it sleeps has patience again when it gets on: in an allreduce of five rounds
- * it sleeps until the others come, and not once more for each round. On a machine that has other things to do it may; so the
- * allreduce with the fewest sleeps counts, of twenty.
+ * A rank that was let wait so long that it sleeps has patience again when it gets on: in an
+ * allreduce of five rounds it sleeps until the others come, and not once more for each round. On a
+ * machine that has other things to do it may; so the allreduce with the fewest sleeps counts, of
+ * twenty.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The phases of an allreduce on their own, reduce_scatter(_block) and gather, as a program uses them: in
- * flight at once, completed backwards, started again, in place, with counts that are forgotten once the
- * plan is made; and one after the other they are a reduce.
+ * The phases of an allreduce on their own, reduce_scatter(_block) and gather, as a program uses
+ * them: in flight at once, completed backwards, started again, in place, with counts that are
+ * forgotten once the plan is made; and one after the other they are a reduce.
  */
 #include <stdio.h>
 #include <stdlib.h>

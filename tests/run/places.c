@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives on memory that lies anywhere in its pages: the results are right, and the bytes around them are left alone.
+ * Collectives on memory that lies anywhere in its pages: the results are right, and the bytes
+ * around them are left alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

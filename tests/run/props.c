@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums are exact and the operation that does not commute composes maps, so results are compared bit by
- * bit.
+ * Sums are exact and the operation that does not commute composes maps, so results are compared bit
+ * by bit.
  */
 #include "run/props.h"
 
@@ -10,7 +10,8 @@
 
 #include "type/type.h"
 
-/* What stands where nothing was put yet: other bytes on every rank, so that none passes for another's. */
+/* What stands where nothing was put yet: other bytes on every rank, so that none passes for
+ * another's. */
 enum { MARGIN_BYTE = 0xa0, EARLY_BYTE = 0x70, WIPED_BYTE = 0xe0, REUSED_BYTE = 0x50 };
 
 /* ---- Sizes ---- */

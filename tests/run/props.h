@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The props of a stage: the buffers of one rank in one execution, what is in them before, and what must be
- * in them after.
+ * The props of a stage: the buffers of one rank in one execution, what is in them before, and what
+ * must be in them after.
  */
 #ifndef TESTS_RUN_PROPS_H
 #define TESTS_RUN_PROPS_H
@@ -36,7 +36,8 @@ void props_free(struct props *x);
 void props_fill(struct props *x);
 /* What the call gives as IN. */
 unsigned char *props_in(const struct props *x);
-/* Whether IN is untouched and OUT is what the definition says; all[r] are the other ranks' props. */
+/* Whether IN is untouched and OUT is what the definition says; all[r] are the other ranks'
+ * props. */
 bool props_right(const struct props *x, const struct props *const *all);
 /* The caller uses its buffers for something else ... */
 void props_reuse(struct props *x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that leave at any point between and around agreements and shrinks, as threads: the others agree, all on the same,
- * and each new team works. Many times, with many numbers of ranks.
+ * Ranks that leave at any point between and around agreements and shrinks, as threads: the others
+ * agree, all on the same, and each new team works. Many times, with many numbers of ranks.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ struct result {
     int failed, who[MOST], size;
 };
 
-/* leaves[r]: the point at which rank r goes; POINTS: at the end. Each rank writes to its own results. */
+/* leaves[r]: the point at which rank r goes; POINTS: at the end. Each rank writes to its own
+ * results. */
 struct story {
     uint64_t seed;
     int p, leaves[MOST];
@@ -133,8 +134,9 @@ static void split_rank(tutti_client *client, void *arg)
 
 /* ---- Teams that lost nobody ---- */
 
-/* Four ranks as a square, of which the last leaves. In its row one rank learns of it, and leaves its column's collectives:
- * the other one there, which has to do with neither, waits for it until the column is revoked. */
+/* Four ranks as a square, of which the last leaves. In its row one rank learns of it, and leaves
+ * its column's collectives: the other one there, which has to do with neither, waits for it until
+ * the column is revoked. */
 static void square_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -213,7 +215,8 @@ static void wait_in_vain(struct story *s, tutti_client *client)
     check(status == TUTTI_AGAIN, s, "wait beside a broken team");
 }
 
-/* The last rank leaves. The world tells it itself; of the other team, on which nobody calls anything, tutti_advance does, once. */
+/* The last rank leaves. The world tells it itself; of the other team, on which nobody calls
+ * anything, tutti_advance does, once. */
 static void told_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -270,8 +273,9 @@ static int64_t held_bytes(const tutti_client *client)
     return bytes;
 }
 
-/* One after the other leaves, the highest first. What the others hold of the job's memory does not grow by a team's block,
- * though by ways to members that they had nothing to do with before: what a team took comes back when it is freed. */
+/* One after the other leaves, the highest first. What the others hold of the job's memory does not
+ * grow by a team's block, though by ways to members that they had nothing to do with before: what a
+ * team took comes back when it is freed. */
 static void peel_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;

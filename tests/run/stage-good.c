@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Good plans on the stage: every algorithm, many problems, many seeds, and nothing ever fails. With this,
- * a mutant that fails there (oracle.c) has failed because of what was changed in it.
+ * Good plans on the stage: every algorithm, many problems, many seeds, and nothing ever fails. With
+ * this, a mutant that fails there (oracle.c) has failed because of what was changed in it.
  *
  *     test-run-stage-good [CASTS SEEDS [FIRST]]
  */

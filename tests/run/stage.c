@@ -192,7 +192,7 @@ static void take_down(struct stage *s)
     tt_segment_close(&s->segment);
 }
 
-/* ---- What can be seen without running: a range far from its buffer would hit somebody else ---- */
+/* ---- Seen without running: a range far from its buffer would hit somebody else ---- */
 
 static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_t len)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A stage: all ranks of a job in one thread, each step done when the scheduler says so. It runs plans
- * by the real interpreter over the real thread fabric, in random orders drawn from a seed, so that a
- * run can be repeated and a deadlock is seen at once: nobody can take a step.
+ * A stage: all ranks of a job in one thread, each step done when the scheduler says so. It runs
+ * plans by the real interpreter over the real thread fabric, in random orders drawn from a seed, so
+ * that a run can be repeated and a deadlock is seen at once: nobody can take a step.
  *
  * What makes it hard on plans: ranks run ahead of each other as far as they may, several executions
- * in flight; strict priorities that change, so that one rank does everything that it can before another
- * does anything; sends that wait for their receives; puts and gets that are done late, up to their wait;
- * other data in every execution and on
- * every rank; and callers that use their buffers for something else as soon as their call is done.
+ * in flight; strict priorities that change, so that one rank does everything that it can before
+ * another does anything; sends that wait for their receives; puts and gets that are done late, up
+ * to their wait; other data in every execution and on every rank; and callers that use their
+ * buffers for something else as soon as their call is done.
  */
 #ifndef TT_TEST_STAGE_H
 #define TT_TEST_STAGE_H
@@ -34,8 +34,8 @@ const char *stage_result_name(enum stage_result result);
 /* Bytes of a window, which stage_open sets for the whole process; and ranks, at most. */
 enum { STAGE_WINDOW = 4096, STAGE_RANKS = 16 };
 
-/* plans[r], calls[r]: of rank r. `times` executions on one team, in flight 1 .. in_flight at once. Every
- * plan must be structurally valid. */
+/* plans[r], calls[r]: of rank r. `times` executions on one team, in flight 1 .. in_flight at once.
+ * Every plan must be structurally valid. */
 struct stage_case {
     int p, times, in_flight;
     const struct tt_plan *const *plans;
@@ -45,8 +45,8 @@ struct stage_case {
 
 /* Before anything else of the library is used. */
 void stage_open(void);
-/* Equal seeds, equal runs. With odd seeds transfers are late; with every fourth messages are eager, with
- * the others by rendezvous. */
+/* Equal seeds, equal runs. With odd seeds transfers are late; with every fourth messages are eager,
+ * with the others by rendezvous. */
 enum stage_result stage_run(const struct stage_case *c, uint64_t seed);
 
 /* The operation that plans of calls with commutes == false are run with; created once. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One collective of a derived type: its buffers, the call in its three forms, and what must have come
- * out, byte for byte, the gaps included.
+ * One collective of a derived type: its buffers, the call in its three forms, and what must have
+ * come out, byte for byte, the gaps included.
  */
 #ifndef TYPES_CASE_H
 #define TYPES_CASE_H

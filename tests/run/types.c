@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derived types, really run: every algorithm with columns of a matrix and with structs, in place and
- * not, between ranks whose layouts differ; many at once; over and over. On threads of one process
- * (`types threads N`) and on processes (`tutti run -n N types`).
+ * Derived types, really run: every algorithm with columns of a matrix and with structs, in place
+ * and not, between ranks whose layouts differ; many at once; over and over. On threads of one
+ * process (`types threads N`) and on processes (`tutti run -n N types`).
  */
 #include <stdio.h>
 #include <stdlib.h>

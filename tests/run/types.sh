@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Derived types on processes: with direct access to each other's memory, without, on several nodes, and with a
-# small window.
+# Derived types on processes: with direct access to each other's memory, without, on several nodes,
+# and with a small window.
 set -eu
 types=$TUTTI_BUILD/tests/test-run-types-threads
 tutti run --timeout 600 -n 3 "$types"

@@ -120,9 +120,8 @@ static void anything(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_calls), cmocka_unit_test(other_calls),
-                                       cmocka_unit_test(flags),
-                                       cmocka_unit_test(counts), cmocka_unit_test(derived_types),
-                                       cmocka_unit_test(anything)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_calls), cmocka_unit_test(other_calls),   cmocka_unit_test(flags),
+        cmocka_unit_test(counts),      cmocka_unit_test(derived_types), cmocka_unit_test(anything)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

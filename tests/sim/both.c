@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a byte costs where a rank sends and receives at once, in cases small enough to be worked out by hand.
+ * What a byte costs where a rank sends and receives at once, in cases small enough to be worked out
+ * by hand.
  */
 #include <stdio.h>
 
@@ -78,8 +79,8 @@ static void parts_of_bytes_are_reckoned(void **state)
     (void)state;
     /* 3.333 bytes alone, 5 both ways, 1.667 alone. */
     assert_int_equal(two(10, 5, 3333, 0, 1501), 3333 + 5 * 1501 + 1667);
-    /* 3.333 alone; the other 6.667 both ways in 10007.2 ps, which are over at the next whole one; then of the 20 are
-     * 20 - 10008 / 1501 = 13.3324 left. */
+    /* 3.333 alone; the other 6.667 both ways in 10007.2 ps, which are over at the next whole one;
+     * then of the 20 are 20 - 10008 / 1501 = 13.3324 left. */
     assert_int_equal(two(10, 20, 3333, 0, 1501), 3333 + 10008 + 13333);
 }
 
@@ -90,7 +91,8 @@ static void start_up_slows_nothing_down(void **state)
     assert_int_equal(two(1000, 1000, 1000 * TW, TS, 2000), 1000 * TW + TS + 1000 * TW);
 }
 
-/* 1 sends to 2 while it receives from 0; 2, which does nothing else, gets the last byte when 1 has sent it. */
+/* 1 sends to 2 while it receives from 0; 2, which does nothing else, gets the last byte when 1 has
+ * sent it. */
 static void what_is_sent_slowly_comes_slowly(void **state)
 {
     (void)state;
@@ -101,7 +103,8 @@ static void what_is_sent_slowly_comes_slowly(void **state)
 
 /* ---- Algorithms ---- */
 
-/* Where nobody sends and receives at once nothing changes; where all do, everything takes tw_both. */
+/* Where nobody sends and receives at once nothing changes; where all do, everything takes
+ * tw_both. */
 static void trees_and_exchanges(void **state)
 {
     (void)state;
@@ -119,7 +122,8 @@ static void trees_and_exchanges(void **state)
                          paper("alltoall/u8/1000/p12", exchanges[i], &slow).time_ps);
 }
 
-/* Many messages that begin and end in the same picosecond: each has to come, and a port carries one at a time. */
+/* Many messages that begin and end in the same picosecond: each has to come, and a port carries one
+ * at a time. */
 static void what_happens_at_once_is_not_lost(void **state)
 {
     (void)state;

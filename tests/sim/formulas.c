@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The formulas beside the algorithms come out exactly: under the textbook's model, and again link by link on networks that
- * suit them, with cut-through and no time for a hop, which only does where no two messages want a link at once.
+ * The formulas beside the algorithms come out exactly: under the textbook's model, and again link
+ * by link on networks that suit them, with cut-through and no time for a hop, which only does where
+ * no two messages want a link at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +105,8 @@ static void exchanges_of_any_number(void **state)
     }
 }
 
-/* By dimensions is faster below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)), pairwise above. */
+/* By dimensions is faster below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)), pairwise
+ * above. */
 static void small_blocks_go_by_dimensions(void **state)
 {
     (void)state;
@@ -286,8 +288,9 @@ static void what_has_none(void **state)
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
 }
 
-/* Link by link: on hypercubes trees and halvings go along edges, and if all send to the rank so many further on (the ring of
- * scatter-allgather, bruck, dissemination) no two E-cube routes share a link; on a ring all go to the neighbour. */
+/* Link by link: on hypercubes trees and halvings go along edges, and if all send to the rank so
+ * many further on (the ring of scatter-allgather, bruck, dissemination) no two E-cube routes share
+ * a link; on a ring all go to the neighbour. */
 static void on_networks(void **state)
 {
     (void)state;
@@ -358,7 +361,8 @@ static void trees_link_by_link(void **state)
                 }
 }
 
-/* Messages that want one link take longer than a formula says, which knows no links; none is quicker. */
+/* Messages that want one link take longer than a formula says, which knows no links; none is
+ * quicker. */
 static void is_no_quicker(const char *problem, const struct tt_algorithm *a)
 {
     for (int m = 0; m < LINKED; m++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What pipelined halving claims (CN101206588) against the pipelined tree, on 2 to 1024 ranks, with gamma on both sides
- * of beta' and links between full (beta' = beta) and half duplex (beta' = 2 beta).
+ * What pipelined halving claims (CN101206588) against the pipelined tree, on 2 to 1024 ranks, with
+ * gamma on both sides of beta' and links between full (beta' = beta) and half duplex (beta' = 2
+ * beta).
  */
 #include <stdio.h>
 
@@ -41,7 +42,8 @@ static int64_t claimed(int p, struct cost c, int64_t collection)
     return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);
 }
 
-/* One slice of a step, since messages and reductions of a step overlap with those of the next, of half the size. */
+/* One slice of a step, since messages and reductions of a step overlap with those of the next, of
+ * half the size. */
 static int64_t one_slice(int p, struct cost c, int64_t collection)
 {
     int64_t first = LENGTH / 2 / SLICES, last = LENGTH / p / SLICES;
@@ -49,7 +51,8 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
            tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
 }
 
-/* Without start-ups the claim and that slice, exactly; with them, no more than one for each turn on top. The time. */
+/* Without start-ups the claim and that slice, exactly; with them, no more than one for each turn on
+ * top. The time. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;
@@ -64,8 +67,9 @@ static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t c
 
 /* ---- The tree ---- */
 
-/* The busiest rank. From 8 ranks on there are ranks between with two children: 2 L in, L out, of which L both ways at once,
- * and 2 L reduced. Of 4 ranks only the root has two, which sends nothing up; of 2 it has one. */
+/* The busiest rank. From 8 ranks on there are ranks between with two children: 2 L in, L out, of
+ * which L both ways at once, and 2 L reduced. Of 4 ranks only the root has two, which sends nothing
+ * up; of 2 it has one. */
 static int64_t up(int p, struct cost c)
 {
     if (p == 2) return LENGTH * tt_max(c.gamma, BETA);

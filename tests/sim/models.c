@@ -34,8 +34,8 @@ static void loggp_adds_up(void **state)
     assert_int_equal(paper("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
-/* The processor works on one message at a time, whoever sends: a root with two children takes 2 o for them; a signal to
- * p - 1 ranks and as many back are 2 (p - 1) o for each. */
+/* The processor works on one message at a time, whoever sends: a root with two children takes 2 o
+ * for them; a signal to p - 1 ranks and as many back are 2 (p - 1) o for each. */
 static void loggp_engages_the_processor(void **state)
 {
     (void)state;
@@ -48,7 +48,8 @@ static void loggp_engages_the_processor(void **state)
     }
 }
 
-/* Where four routes of a line pass its middle, links are waited for; the textbook's model does not see that. */
+/* Where four routes of a line pass its middle, links are waited for; the textbook's model does not
+ * see that. */
 static void links_are_waited_for(void **state)
 {
     (void)state;
@@ -71,7 +72,8 @@ static void reducing_and_copying_take_their_time(void **state)
     assert_int_equal(paper(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
-/* Ranks 0 and 1 on one node, 2 and 3 on the other: a message within one does not know the network. */
+/* Ranks 0 and 1 on one node, 2 and 3 on the other: a message within one does not know the
+ * network. */
 static void messages_within_a_node_are_near(void **state)
 {
     (void)state;
@@ -98,8 +100,8 @@ static void ranks_of_a_node_may_share_its_port(void **state)
     assert_int_equal(paper(problem, "doubling", &model).time_ps, 2 * one);
 }
 
-/* A reduction along the links of a tree: each carries every byte once; with units in the adapters the processors' time
- * for it is gone. */
+/* A reduction along the links of a tree: each carries every byte once; with units in the adapters
+ * the processors' time for it is gone. */
 static void adapters_reduce(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events come out in the order of their times, those of one time in the order in which they went in.
+ * Events come out in the order of their times, those of one time in the order in which they went
+ * in.
  */
 #include <setjmp.h>
 #include <stdarg.h>

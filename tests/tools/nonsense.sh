@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Nonsense of every kind ends with exit code 2, nothing on the output, and a message: of a problem with a mark
-# under the place, of anything else with the word that is wrong.
+# Nonsense of every kind ends with exit code 2, nothing on the output, and a message: of a problem
+# with a mark under the place, of anything else with the word that is wrong.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -18,8 +18,8 @@ refused() {
     told=$((told + 1))
 }
 
-# problem AT SAYS TEXT: the mark is under the character AT of the text, counted from 0. Each of the commands
-# reads its share.
+# problem AT SAYS TEXT: the mark is under the character AT of the text, counted from 0. Each of the
+# commands reads its share.
 readers=(plan sim check bench draw)
 problem() {
     local at=$1 says=$2 text=$3

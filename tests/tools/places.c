@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where `tutti run` binds ranks, on machines that are only described: what is said of some of them, set
- * by set, and what holds for all.
+ * Where `tutti run` binds ranks, on machines that are only described: what is said of some of them,
+ * set by set, and what holds for all.
  */
 #include "boot/launch-places.h"
 
@@ -156,8 +156,8 @@ static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_b
     return n;
 }
 
-/* Every set is of what is allowed; each rank has another one while there are enough; by default none is
- * taken, and ranks are unbound only where something is. */
+/* Every set is of what is allowed; each rank has another one while there are enough; by default
+ * none is taken, and ranks are unbound only where something is. */
 static void check_any(hwloc_topology_t topology, const struct tt_places_wish *wish)
 {
     struct tt_places places;

@@ -23,7 +23,8 @@ end() {
     [ "$code" -eq 0 ] || fail "the job ended with $code"
 }
 
-# Processes: each rank's number, how it stands, and what it does; nobody is stopped, nothing is changed.
+# Processes: each rank's number, how it stands, and what it does; nobody is stopped, nothing is
+# changed.
 begin tutti run -n 4 "$missing" outside
 wait_for shows '^ +0 +[0-9]+ +(sleeping|running) +in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; waits for rank 2$'
 says out "^4 ranks of .*test-run-missing outside, started by tutti \(pid $job\), [0-9]+ s ago$"

@@ -214,8 +214,8 @@ static int sockets_with(int queue)
     return n;
 }
 
-/* Gets 256 KiB of rank 0 and gives each rank its part, and tells whether it sends by the short queues of containers of one
- * machine. */
+/* Gets 256 KiB of rank 0 and gives each rank its part, and tells whether it sends by the short
+ * queues of containers of one machine. */
 static int exchange(void)
 {
     enum { BYTES = 256 << 10 };
@@ -259,7 +259,8 @@ static int join_in_child(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* Joins a second time while the client lives, which goes on working, and once more after its end. */
+/* Joins a second time while the client lives, which goes on working, and once more after its
+ * end. */
 static int join_again(void)
 {
     tutti_client *client;

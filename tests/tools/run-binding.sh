@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Where `tutti run` binds ranks, on this machine: in turn, to what may be used, beside other jobs, or not
-# at all; and that what is reported is what is.
+# Where `tutti run` binds ranks, on this machine: in turn, to what may be used, beside other jobs,
+# or not at all; and that what is reported is what is.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
@@ -112,7 +112,8 @@ if [ "$n" -lt 2 ]; then
     exit 0
 fi
 
-# begin NAME COMMAND...: a job that holds its processors until `end NAME`; where they are is in NAME.
+# begin NAME COMMAND...: a job that holds its processors until `end NAME`; where they are is in
+# NAME.
 begin() {
     local name=$1
     shift

@@ -25,8 +25,8 @@ says err '^tutti: rank 2 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
 says err '^tutti: ending ranks 0-1,3, still running 1 s later$'
 expect 143 tutti run -n 1 sh -c 'kill -TERM $$'
 
-# continue: the others go on to their own ends, and the job ends well if they do; continue-fail: not even then.
-# In both, what was lost is said. `lost CODE HOW SCRIPT`
+# continue: the others go on to their own ends, and the job ends well if they do; continue-fail: not
+# even then. In both, what was lost is said. `lost CODE HOW SCRIPT`
 lost() { expect "$1" tutti run -n 3 --on-failure="$2" sh -c "$3"; }
 for how in continue:0 continue-fail:5; do
     lost "${how#*:}" "${how%:*}" '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
@@ -38,7 +38,8 @@ done
 lost 0 continue '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
 says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
 lost 137 continue-fail '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
-# A rank that goes on and then says that it failed decides, whether one is killed before or after it.
+# A rank that goes on and then says that it failed decides, whether one is killed before or after
+# it.
 lost 3 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job that failed ended well'
 lost 3 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
@@ -100,7 +101,8 @@ expect 125 tutti run
 says err 'which program'
 expect 125 tutti run --no-such-option true
 
-# Several machines are another launcher's: which, and how, with the program's words as a shell wants them.
+# Several machines are another launcher's: which, and how, with the program's words as a shell wants
+# them.
 mkdir launchers
 for name in mpirun prun srun; do printf '#!/bin/sh\n' >launchers/$name && chmod +x launchers/$name; done
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 -n 6 ./app 'a b' "it's"

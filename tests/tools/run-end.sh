@@ -10,8 +10,8 @@ source "$(dirname "$0")/lib.sh"
 belonging() { grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ | sed 's|/proc/||; s|/.*||' || true; }
 none_belong() { [ -z "$(belonging "$1")" ]; }
 
-# Starts a job of two ranks that leave processes behind, in the background, and waits for all of them;
-# their numbers are in the file `pids`, the launcher's in $launcher.
+# Starts a job of two ranks that leave processes behind, in the background, and waits for all of
+# them; their numbers are in the file `pids`, the launcher's in $launcher.
 begin() {
     local name=$1
     shift

@@ -38,7 +38,8 @@ says out '^2: 0$'
 # Also when it is closed.
 expect 0 bash -c 'exec tutti run -n 2 sh -c "wc -l" <&-'
 
-# Signals are as they were: none blocked, none ignored that was not, but QUIT, which asks for the roll call.
+# Signals are as they were: none blocked, none ignored that was not, but QUIT, which asks for the
+# roll call.
 expect 0 env --default-signal tutti run -n 2 grep -E '^Sig(Blk|Ign):' /proc/self/status
 [ "$(lines out 'Sig(Blk:.0000000000000000|Ign:.0000000000000004)$')" -eq 4 ] || fail 'signals are blocked or ignored'
 expect 0 env --ignore-signal=PIPE --default-signal=CHLD tutti run -n 1 grep SigIgn: /proc/self/status

@@ -62,7 +62,8 @@ expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
 
-# A job is joined again and again, beside a client that lives and after its end; but by one process a rank.
+# A job is joined again and again, beside a client that lives and after its end; but by one process
+# a rank.
 expect 0 tutti run -n 3 --timeout 600 "$rank" join-again
 [ "$(lines out '^living: done: $')" -eq 3 ] || fail 'no second client'
 [ "$(lines out '^left: done: $')" -eq 3 ] || fail 'not joined again'
@@ -103,7 +104,8 @@ for fault in x kill,rank=-1 kill,rank=x rank=9999999999999999999; do
     TUTTI_FAULT=$fault expect 1 "$rank" join
     says err "^init: TUTTI_FAULT: '${fault#kill,}' is none of kill fail rank=R after=N delay=US seed=N\$"
 done
-# It names a rank that there is, of this job or, where that is one of threads or of one, of a larger one of this process.
+# It names a rank that there is, of this job or, where that is one of threads or of one, of a larger
+# one of this process.
 for fault in kill,rank=9,after=3 delay=1,rank=2 fail,rank=4294967296; do
     TUTTI_FAULT=$fault expect 1 tutti run -n 2 --on-failure continue "$rank" join
     number=${fault##*rank=}

@@ -5,7 +5,8 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# A leak is looked for by a tracer, which a signal to all ranks as they end can leave waiting for ever.
+# A leak is looked for by a tracer, which a signal to all ranks as they end can leave waiting for
+# ever.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 tutti run -n 2 --tag "$rank" signals >out 2>err &

@@ -6,7 +6,8 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/lib.sh"
 
-# LeakSanitizer holds its process by ptrace at the exit, and waits for ever if that is just being continued.
+# LeakSanitizer holds its process by ptrace at the exit, and waits for ever if that is just being
+# continued.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 
 python3 - "$rank" <<'PYTHON'

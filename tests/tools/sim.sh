@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti sim`: rows are rows, figures are those of the formulas and the same every time; wrong wishes are told.
+# `tutti sim`: rows are rows, figures are those of the formulas and the same every time; wrong
+# wishes are told.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 

@@ -57,7 +57,8 @@ says err "there is no command 'benchmark'; did you mean 'bench'\?"
 expect 2 tutti --vershun
 says err "tutti: there is no option '--vershun'; did you mean '--version'\?"
 
-# Help by any of its names, and the nearest of what is misspelled, in each command but the launcher's.
+# Help by any of its names, and the nearest of what is misspelled, in each command but the
+# launcher's.
 for command in $commands; do
     expect 0 tutti help "$command"
     cp out help

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks with missing nodes: routes pass members only, never deadlock, and are refused where there is none.
+ * Networks with missing nodes: routes pass members only, never deadlock, and are refused where
+ * there is none.
  */
 #include <stdio.h>
 #include <string.h>

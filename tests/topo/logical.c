@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree of random maps: the document's three properties, the bound on children, that they are spread evenly,
- * and that every rank hangs on the top; in order, that what lies below a local root is a run.
+ * The logical tree of random maps: the document's three properties, the bound on children, that
+ * they are spread evenly, and that every rank hangs on the top; in order, that what lies below a
+ * local root is a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,8 +96,8 @@ static void second_property(const struct drawn *d, const struct tt_logical *tree
     for (int k = 0; k < d->map.nodes; k++) assert_int_equal(roots[k], size_of(d, k) > 0);
 }
 
-/* 3: local roots hang on the identified node's other ranks, as far as these may take them; none is on a rank that
- * has others of its node below it. */
+/* 3: local roots hang on the identified node's other ranks, as far as these may take them; none is
+ * on a rank that has others of its node below it. */
 static void third_property(const struct drawn *d, const struct tt_logical *tree)
 {
     int spare = tt_nodes_size(&tree->nodes, tree->identified) - 1;
@@ -150,7 +151,8 @@ static bool is_below(const struct tt_logical *tree, int k, int above)
     return k == above;
 }
 
-/* The nodes below each local root are a run, from `begin` on; of the global root's there may be two, beside the top's node. */
+/* The nodes below each local root are a run, from `begin` on; of the global root's there may be
+ * two, beside the top's node. */
 static void subtrees_are_runs(const struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], home = tree->identified;
@@ -172,7 +174,8 @@ static void subtrees_are_runs(const struct tt_logical *tree)
     }
 }
 
-/* A run of n nodes is cut into runs of a third of the rest, or shorter ones; the first, which may be three, of half of it. */
+/* A run of n nodes is cut into runs of a third of the rest, or shorter ones; the first, which may
+ * be three, of half of it. */
 static void runs_are_not_deep(const struct tt_logical *tree)
 {
     int levels = 1 + (tree->top != tree->global), n = (tree->nodes.n - levels + 1) / 2;

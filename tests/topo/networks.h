@@ -13,7 +13,8 @@
 
 #include "plan/network.h"
 
-/* Of all kinds, with odd, even and extreme numbers; ends with NULL. Whole ones, and some with missing nodes. */
+/* Of all kinds, with odd, even and extreme numbers; ends with NULL. Whole ones, and some with
+ * missing nodes. */
 extern const char *const networks_whole[], *const networks_holed[];
 
 /* Fails the test if the text is refused. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Routes of whole networks: they lead along links, by a shortest way, without deadlock; and what the kinds promise
- * of them.
+ * Routes of whole networks: they lead along links, by a shortest way, without deadlock; and what
+ * the kinds promise of them.
  */
 #include "networks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The distances from a vertex, by breadth-first search; through nodes only at the ends where nodes do not forward. */
+/* The distances from a vertex, by breadth-first search; through nodes only at the ends where nodes
+ * do not forward. */
 static void distances(const struct tt_net *net, int from, int *distance, int *list)
 {
     int n = 0;
@@ -49,7 +50,8 @@ static void leads_by_shortest_ways(const struct tt_net *net)
         distances(net, from, distance, list);
         for (int to = 0; to < net->nodes; to++) {
             int length = walk(net, from, to);
-            /* A dragonfly's detour by the one link between two groups may be longer than by a third group. */
+            /* A dragonfly's detour by the one link between two groups may be longer than by a third
+             * group. */
             if (net->kind == TT_NET_dragonfly)
                 assert_in_range(length, distance[to], 5);
             else
@@ -116,8 +118,8 @@ static void one_channel_round_a_ring_deadlocks(void **state)
     tt_net_free(&net);
 }
 
-/* Grama et al., section 4.5: in step j of a total exchange, where i exchanges with i XOR j, E-cube routes share no
- * link. */
+/* Grama et al., section 4.5: in step j of a total exchange, where i exchanges with i XOR j, E-cube
+ * routes share no link. */
 static void pairs_of_a_step_share_no_link(const struct tt_net *net, int j, char *taken)
 {
     struct tt_hop hop;

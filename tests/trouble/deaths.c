@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* PROBLEM: calls it until it fails, at most 100,000 times; a survivor exits with 0 when a peer failed. The
- * time is that of the call that failed. */
+/* PROBLEM: calls it until it fails, at most 100,000 times; a survivor exits with 0 when a peer
+ * failed. The time is that of the call that failed. */
 static int loop(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -37,8 +37,9 @@ static void depart(const char *how, tutti_client *client)
     if (strcmp(how, "finalize") == 0) tutti_finalize(client);
 }
 
-/* HOW PROBLEM CALLS: the last rank calls the problem CALLS times less than the others do, waits until they
- * sleep, notes the time and departs. The others tell how long after that they learnt of it. */
+/* HOW PROBLEM CALLS: the last rank calls the problem CALLS times less than the others do, waits
+ * until they sleep, notes the time and departs. The others tell how long after that they learnt of
+ * it. */
 static int late(int argc, char **argv)
 {
     if (argc < 3) return 7;
@@ -73,8 +74,8 @@ static int leave(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* PROBLEM: the last rank calls it once and finalizes; the others go on among themselves for a second, on a
- * team of their own made before. Nobody sees an error. */
+/* PROBLEM: the last rank calls it once and finalizes; the others go on among themselves for a
+ * second, on a team of their own made before. Nobody sees an error. */
 static int part(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -97,7 +98,8 @@ static int part(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* The last rank finalizes, and with it frees its team; the others free theirs, which waits for all. */
+/* The last rank finalizes, and with it frees its team; the others free theirs, which waits for
+ * all. */
 static int free_late(int argc, char **argv)
 {
     (void)argc;
@@ -157,8 +159,8 @@ static int absent(int argc, char **argv)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Nonblocking calls of several teams in flight when the last rank is killed: each is told, by test and
- * by wait. */
+/* Nonblocking calls of several teams in flight when the last rank is killed: each is told, by test
+ * and by wait. */
 static int in_flight(int argc, char **argv)
 {
     enum { CALLS = 7 };

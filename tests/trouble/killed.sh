@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# In every algorithm, with short and long messages, a rank kills itself at its first operation, or some
-# later one: all others are told who died of what (with the argument nodes, also on other nodes). And a rank whose operation fails tells the others.
-# Brief: at the third alone.
+# In every algorithm, with short and long messages, a rank kills itself at its first operation, or
+# some later one: all others are told who died of what (with the argument nodes, also on other
+# nodes). And a rank whose operation fails tells the others. Brief: at the third alone.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank that dies, exits or leaves while others wait for it, most of them asleep, and one that leaves
-# when it may.
+# A rank that dies, exits or leaves while others wait for it, most of them asleep, and one that
+# leaves when it may.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -65,7 +65,8 @@ leave() {
 ran=0
 turns=(1 2)
 [ -z "$TUTTI_TEST_BRIEF" ] || turns=(1)
-# Nor does it matter how what they needed came: some has come, and is not waited for, when its sender has left.
+# Nor does it matter how what they needed came: some has come, and is not waited for, when its
+# sender has left.
 while read -r coll algorithm; do
     case $coll in
     barrier) problem=barrier/p4 ;;

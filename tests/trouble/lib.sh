@@ -15,8 +15,8 @@ on_nodes() {
     case $1 in 3) export TUTTI_NODES=2,1 ;; 4) export TUTTI_NODES=1,2,1 ;; *) export TUTTI_NODES="1*$1" ;; esac
 }
 
-# Expects that N lines of out say that a peer failed (and how: a pattern), each soon after it did: a second
-# is promised, where nothing else runs.
+# Expects that N lines of out say that a peer failed (and how: a pattern), each soon after it did: a
+# second is promised, where nothing else runs.
 told() {
     local n=$1 how=$2 slow
     [ "$(lines out "^rank [0-9]+: a member of the team failed \([0-9]+ ms\): $how\$")" -eq "$n" ] ||
@@ -25,13 +25,15 @@ told() {
     [ "$slow" -eq 0 ] || fail 'told late'
 }
 
-# Nothing of a job is left: no process whose environment has this word, no file where temporary files go.
+# Nothing of a job is left: no process whose environment has this word, no file where temporary
+# files go.
 nothing_left() {
     [ -z "$(grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ || true)" ] || fail "$1: processes are left"
     [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: files are left"
 }
 
-# beside N COMMAND...: runs it in the background, in a folder of its own, when fewer than N of these are running.
+# beside N COMMAND...: runs it in the background, in a folder of its own, when fewer than N of these
+# are running.
 sides=() places=0
 in_folder() {
     local work=$1

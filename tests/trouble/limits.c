@@ -125,9 +125,9 @@ static int without(int argc, char **argv)
 
 /* ---- No memory ---- */
 
-/* Rank 1's i-th allocation fails, for one i after the other, in calls of new shapes; the program ends
- * when rank 1 got through without. Jobs of processes made by fork would be no job, so each i is a
- * job of threads. */
+/* Rank 1's i-th allocation fails, for one i after the other, in calls of new shapes; the program
+ * ends when rank 1 got through without. Jobs of processes made by fork would be no job, so each i
+ * is a job of threads. */
 struct starved {
     int64_t i;
     tutti_status status[3];
@@ -159,7 +159,8 @@ static void starve(tutti_client *client, void *arg)
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
-/* The allocator is one for all threads, so it may be another rank that is refused: one is, and all end. */
+/* The allocator is one for all threads, so it may be another rank that is refused: one is, and all
+ * end. */
 static int starving(int argc, char **argv)
 {
     (void)argc;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is forbidden or used up: it is told and named, or done without; nothing grows and nothing is left.
+# What is forbidden or used up: it is told and named, or done without; nothing grows and nothing is
+# left.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that do not call the same (on several nodes, with the argument nodes): one at least is told both calls, all get an error, none hangs.
+# Ranks that do not call the same (on several nodes, with the argument nodes): one at least is told
+# both calls, all get an error, none hangs.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -77,8 +78,8 @@ for more in 3000 -3000 -4999; do
     done
 done
 
-# A pointer to nothing, in a call whose data go by single copy: its owner is named on every rank, with the
-# argument where it is the owner that finds out.
+# A pointer to nothing, in a call whose data go by single copy: its owner is named on every rank,
+# with the argument where it is the owner that finds out.
 pointer() {
     local told
     TUTTI_ALGORITHM=bcast=direct expect 0 go pointer "$1"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rank r calls the r-th problem (those behind, the last), then, if that went well, a barrier: by then at
- * the latest everyone must have an error. */
+/* Rank r calls the r-th problem (those behind, the last), then, if that went well, a barrier: by
+ * then at the latest everyone must have an error. */
 static struct call *call_mine(tutti_team *world, int argc, char **argv, tutti_status *status)
 {
     int mine = tutti_rank(world) < argc ? tutti_rank(world) : argc - 1;
@@ -59,8 +59,8 @@ static int each_thread(int argc, char **argv)
     return all.told == P && all.mismatches > 0 ? 0 : 8;
 }
 
-/* MORE: in an alltoallv the last rank gives rank 0 MORE elements (negative: less) than that expects; in an
- * allgatherv it believes its own count to be so. */
+/* MORE: in an alltoallv the last rank gives rank 0 MORE elements (negative: less) than that
+ * expects; in an allgatherv it believes its own count to be so. */
 static int uneven(int argc, char **argv)
 {
     enum { MOST = 16, N = 5000 };

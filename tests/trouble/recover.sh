@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks are killed at any operation, of collectives and of the recovery from a death before: one, several, the lowest ones, all
-# but one. The others agree every time, all on the same, and go on.
+# Ranks are killed at any operation, of collectives and of the recovery from a death before: one,
+# several, the lowest ones, all but one. The others agree every time, all on the same, and go on.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 times=${1:-1}
 
-# survive RANKS RANK:AFTER...: these ranks die at these operations, if they come to so many. Every rank that lives ends
-# with 0, and what they print is the same, line by line.
+# survive RANKS RANK:AFTER...: these ranks die at these operations, if they come to so many. Every
+# rank that lives ends with 0, and what they print is the same, line by line.
 survive() {
     local n=$1 got=0 fault
     shift
@@ -30,7 +30,8 @@ survive() {
     [ "$killed" -lt $# ] || all_killed=$((all_killed + 1))
 }
 
-# Of each round one line, written by all that lived then: never by fewer than are left, and never two.
+# Of each round one line, written by all that lived then: never by fewer than are left, and never
+# two.
 check_rounds() {
     local n=$1 killed=$2 round
     for round in 0 1 2 3; do
@@ -72,7 +73,8 @@ TUTTI_NODES=1,3,1
 for ((i = 0; i < 10 * times; i++)); do
     survive 5 "$((RANDOM % 3)):$((1 + RANDOM % 40))" "$((3 + RANDOM % 2)):$((1 + RANDOM % 40))"
 done
-# And over a real network, where the library for it is there. Then fewer messages count as operations.
+# And over a real network, where the library for it is there. Then fewer messages count as
+# operations.
 export TUTTI_NODES=2,2
 if TUTTI_WIRE=1 tutti run -n 4 "$trouble" survive 1 >out 2>err; then
     export TUTTI_WIRE=1
@@ -86,7 +88,8 @@ unset TUTTI_NODES
 [ "$all_killed" -gt $((jobs / 2)) ] || fail "only in $all_killed of $jobs jobs did all die that were to"
 echo "$jobs jobs, in $all_killed of which all died that were to"
 
-# Without memory on one rank all end: with a team of the others (or one that learns that it failed), or nobody with any.
+# Without memory on one rank all end: with a team of the others (or one that learns that it failed),
+# or nobody with any.
 hurt=0
 for n in $(seq 0 15); do
     expect 0 tutti run -n 3 --timeout 600 --on-failure=continue "$trouble" no-memory "$n"
@@ -101,7 +104,8 @@ for n in $(seq 0 15); do
 done
 if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
 
-# Who calls nothing holds nobody up in what has failed, and takes part in the agreement when it comes.
+# Who calls nothing holds nobody up in what has failed, and takes part in the agreement when it
+# comes.
 expect 0 tutti run -n 4 --timeout 600 --on-failure=continue "$trouble" idle
 [ "$(lines out '^rank [013]: done')" -eq 3 ] || fail 'an idle rank'
 # Where the launcher ends the others, it does so here too.

@@ -44,8 +44,8 @@ static tutti_team *shrink(tutti_client *client, tutti_team *team)
     return rest;
 }
 
-/* ROUNDS: each is some collectives and an agreement on whether they went well, from which all that are left go on as
- * a smaller team. Whoever is killed, and when, is TUTTI_FAULT's affair. */
+/* ROUNDS: each is some collectives and an agreement on whether they went well, from which all that
+ * are left go on as a smaller team. Whoever is killed, and when, is TUTTI_FAULT's affair. */
 static int survive(int argc, char **argv)
 {
     int rounds = argc > 0 ? atoi(argv[0]) : 5;
@@ -65,8 +65,8 @@ static int survive(int argc, char **argv)
     return 0;
 }
 
-/* N: the N-th allocation of rank 1 in shrinking fails. Either nobody gets a team, or all but that rank do, and
- * learn from it that it failed. */
+/* N: the N-th allocation of rank 1 in shrinking fails. Either nobody gets a team, or all but that
+ * rank do, and learn from it that it failed. */
 static int no_memory(int argc, char **argv)
 {
     int64_t begin = tt_clock_ns(), one = 1, sum;
@@ -82,8 +82,8 @@ static int no_memory(int argc, char **argv)
     return 0;
 }
 
-/* A member calls nothing while another one is killed: it learns of it when it next calls, and what the others do
- * meanwhile waits for it. */
+/* A member calls nothing while another one is killed: it learns of it when it next calls, and what
+ * the others do meanwhile waits for it. */
 static int idle(int argc, char **argv)
 {
     (void)argc;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Another user of the machine, who tries to get at a job. Started as root; what is tried is tried as nobody.
+ * Another user of the machine, who tries to get at a job. Started as root; what is tried is tried
+ * as nobody.
  *
  *     stranger job FILE      a rank of the job: sums go well until FILE is there
  *     stranger files PATH... opens them
  *     stranger pids PID...   looks into these processes, and wants something of them
  *     stranger door          asks for the memory of each job that is beginning
  *     stranger offer         offers a rank memory of its own
- *     stranger ports A:P ... sends rubbish to these ports, which know no users: the job has to bear it
+ *     stranger ports A:P ... sends rubbish to these ports, which know no users: the job has to bear
+ *     it
  *
  * It tells how many attempts there were, and of each that was not refused; then it exits with 1.
  */
@@ -117,7 +119,8 @@ static void try_process(const char *text)
 
 /* ---- The door ---- */
 
-/* As tt_share_take asks, but for the look at who is there; what comes instead of a descriptor is the end. */
+/* As tt_share_take asks, but for the look at who is there; what comes instead of a descriptor is
+ * the end. */
 static bool is_turned_away(int door)
 {
     struct {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Another user of the machine gets at nothing of a job: its memory, descriptors, processes, sockets and traces are refused, and the job
-# goes on as if nobody had come. Needs root, to be somebody else.
+# Another user of the machine gets at nothing of a job: its memory, descriptors, processes, sockets
+# and traces are refused, and the job goes on as if nobody had come. Needs root, to be somebody
+# else.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 skip() {
@@ -28,7 +29,8 @@ refused() {
     [ "$(sed -nE 's/^([0-9]+) attempts, 0 not refused$/\1/p' out)" -ge "$least" ] || fail "too little was tried: $*"
 }
 
-# job N ENVIRONMENT... LAUNCHER...: ranks that run until they are told to stop; their numbers, and the launcher's.
+# job N ENVIRONMENT... LAUNCHER...: ranks that run until they are told to stop; their numbers, and
+# the launcher's.
 begin() {
     local n=$1
     shift
@@ -46,7 +48,8 @@ end() {
     [ "$(lines said '^rank [0-9]+: all sums are right$')" -eq "$1" ] || fail 'not all ranks ended well'
 }
 
-# No file or memory that a rank has open or mapped, and that is not from before it, is open to others.
+# No file or memory that a rank has open or mapped, and that is not from before it, is open to
+# others.
 closed() {
     local pid at kind
     for pid; do

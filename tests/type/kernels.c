@@ -62,7 +62,8 @@ static void put_half(void *to, struct tt_random *random, bool f16)
     memcpy(to, &bits, 2);
 }
 
-/* Small numbers, so that logical and comparing operations meet equal ones and zeros, or any bits. */
+/* Small numbers, so that logical and comparing operations meet equal ones and zeros, or any
+ * bits. */
 static void put_integer(void *to, struct tt_random *random, size_t sz)
 {
     uint64_t value = tt_random_next(random);

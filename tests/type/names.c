@@ -31,7 +31,8 @@ static void types_have_names_and_sizes(void **state)
     assert_string_equal(tt_type_name(TUTTI_TYPES), "?");
 }
 
-/* The alias of a C type has its size; integers keep what a signed type of their size keeps, or an unsigned one. */
+/* The alias of a C type has its size; integers keep what a signed type of their size keeps, or an
+ * unsigned one. */
 #define CHECK_INTEGER(name, type)                                                                  \
     do {                                                                                           \
         _Static_assert((TUTTI_##name) < TUTTI_TYPES, "a constant");                                \

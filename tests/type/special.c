@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers that need a rule: NaN, infinities, the two zeros, overflow, ties. Told as a table of small
- * cases rather than by the reference, so that the rules themselves can be read here.
+ * Numbers that need a rule: NaN, infinities, the two zeros, overflow, ties. Told as a table of
+ * small cases rather than by the reference, so that the rules themselves can be read here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
