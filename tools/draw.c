@@ -223,12 +223,13 @@ static int draw_case(struct arguments *a, struct tt_case *c)
     return write_it(draw);
 }
 
-/* Who misspells the name of a trace is told of it, and not only that it is no problem. */
+/* Whoever misspells what can only be the name of a file is told that, too. */
 static void tell_of_file(const char *word)
 {
-    if (strpbrk(word, "/@") && word[0] != '/' && word[0] != '.') return;
-    for (int coll = 0; coll < TT_COLLS; coll++)
-        if (strcmp(tt_coll_name((enum tt_coll)coll), word) == 0) return;
+    const char *end = strrchr(word, '.');
+    bool is_path = word[0] == '/' || word[0] == '.';
+    bool is_file = end && (strcmp(end, ".json") == 0 || strcmp(end, ".part") == 0);
+    if (!is_path && !is_file) return;
     fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
 }
 

@@ -182,7 +182,7 @@ static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, t
     uint64_t own[TT_AGREE_OWN] = {mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,
                                   tt_far_next_id(team->client->far)};
     tutti_status status = agree(team, TT_AGREE_SHRINK, ~UINT64_C(0), own, &accord);
-    bool useless = status == TUTTI_ERR_MISMATCH;
+    bool useless = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         useless = worst_of(team, accord) != TUTTI_OK;
         status = make(team, accord, mine, why, part);

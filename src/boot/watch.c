@@ -383,17 +383,21 @@ bool tt_watch_seeks(const struct tt_fabric *f)
 static void send_notice(struct tt_fabric *f, int rank)
 {
     const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
-    const struct tt_finding *finding = tt_common_finding(f->common);
     struct tt_notice notice = {.client = (uint32_t)f->client,
                                .from = f->me,
                                .about = rank,
                                .cause = (int32_t)atomic_load(&fate->cause),
                                .code = atomic_load(&fate->code)};
-    if (finding) {
+    bool told = false;
+    for (int i = 0; i < TT_FINDINGS; i++) {
+        const struct tt_finding *finding = tt_common_finding(f->common, i);
+        if (!finding) continue;
         notice.team = finding->team;
         memcpy(notice.why, finding->text, sizeof notice.why);
+        tt_machines_tell(f, &notice);
+        told = true;
     }
-    tt_machines_tell(f, &notice);
+    if (!told) tt_machines_tell(f, &notice);
 }
 
 static bool is_unnoticed(const struct tt_fabric *f, int rank)

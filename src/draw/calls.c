@@ -285,6 +285,19 @@ static void name_team(struct tt_calls *c, int64_t team)
     memcpy(t->label, label, sizeof label);
 }
 
+/* Several teams of the same members are told apart, in the order in which the trace knows them. */
+static void number_alike(struct tt_calls *c, int64_t first)
+{
+    char label[sizeof c->team[0].label];
+    int n = 1;
+    memcpy(label, c->team[first].label, sizeof label);
+    for (int64_t t = first + 1; t < c->teams && label[0]; t++) {
+        if (strcmp(c->team[t].label, label) != 0) continue;
+        snprintf(c->team[t].label, sizeof label, "%.32s #%d", label, ++n);
+    }
+    if (n > 1) snprintf(c->team[first].label, sizeof label, "%.32s #1", label);
+}
+
 static void name_teams(struct tt_calls *c)
 {
     for (int64_t g = 0; g < c->groups; g++) {
@@ -293,6 +306,7 @@ static void name_teams(struct tt_calls *c)
         if (first || c->group[g].n > c->group[t->largest].n) t->largest = g;
     }
     for (int64_t t = 0; t < c->teams; t++) name_team(c, t);
+    for (int64_t t = 0; t < c->teams; t++) number_alike(c, t);
 }
 
 tutti_status tt_calls_end(struct tt_calls *calls)

@@ -15,8 +15,11 @@
 
 enum { LEFT = 176, WIDE = 960, RIGHT = 24, ROWS = 4, LEGEND = 60, END_TEXT = 14, TWO_LINES = 28 };
 
+enum { NONE = -1 };
+
 struct row {
-    int team;       /* -1: none yet */
+    int team;       /* of the last bar on it, or NONE */
+    bool several;   /* teams have bars on it */
     int64_t end_ps; /* of the last bar on it */
     double drawn;   /* right of here nothing is drawn yet */
 };
@@ -69,14 +72,15 @@ static int colour_of(const struct view *v, const struct tt_call_bar *bar)
 
 /* ---- Rows of a lane ---- */
 
-/* That of its team if it is free, else a new one, else that which is free first. */
-static int choose_row(struct row row[ROWS], const struct tt_call_bar *bar)
+/* That of its team if it is free, else a new one, else that which is free first. The world has the
+ * first row for itself, as long as no more than ROWS of its calls are under way at once. */
+static int choose_row(const struct row row[ROWS], const struct tt_call_bar *bar, bool world)
 {
-    int best = 0;
+    int best = world ? 0 : 1;
     for (int i = 0; i < ROWS; i++)
         if (row[i].team == bar->team && row[i].end_ps <= bar->begin_ps) return i;
-    for (int i = 0; i < ROWS; i++)
-        if (row[i].team < 0) return i;
+    for (int i = best; i < ROWS; i++)
+        if (row[i].team == NONE) return i;
     for (int i = 1; i < ROWS; i++)
         if (row[i].end_ps < row[best].end_ps) best = i;
     return best;
@@ -91,7 +95,8 @@ static void place_bars(struct view *v, struct row *row)
         const struct tt_call_bar *bar = &c->bar[i];
         if (!shown(v, bar->rank)) continue;
         struct row *rows = &row[(bar->rank - v->first) * ROWS];
-        int at = choose_row(rows, bar);
+        int at = choose_row(rows, bar, c->team[bar->team].id == 0);
+        rows[at].several |= rows[at].team != NONE && rows[at].team != bar->team;
         rows[at].team = bar->team;
         rows[at].end_ps = tt_max(rows[at].end_ps, bar->end_ps);
         v->row_of[i] = at;
@@ -133,8 +138,9 @@ static void name_rows(const struct view *v, int rank, const struct row *row)
 {
     for (int i = 0; i < v->rows && v->rows > 1 && v->row >= 9; i++) {
         char text[20];
-        if (row[i].team < 0) continue;
-        snprintf(text, sizeof text, "%.19s", v->calls->team[row[i].team].label);
+        if (row[i].team == NONE) continue;
+        snprintf(text, sizeof text, "%.19s",
+                 row[i].several ? "several teams" : v->calls->team[row[i].team].label);
         tt_svg_text(LEFT - 6, y_of(v, rank) + 4 + (i + 0.5) * v->row + 3.5, "small minor", "end",
                     text, v->out);
     }
@@ -394,7 +400,7 @@ void tt_svg_calls(const struct tt_picture *picture, int first, int last, char le
     struct row *row = tt_calloc((size_t)rows, sizeof *row);
     v.row_of = tt_calloc((size_t)picture->calls.bars + 1, sizeof *v.row_of);
     v.alone = one_host(&v);
-    for (int i = 0; row && i < rows; i++) row[i] = (struct row){-1, 0, -1};
+    for (int i = 0; row && i < rows; i++) row[i] = (struct row){.team = NONE, .drawn = -1};
     if (row && v.row_of) {
         place_bars(&v, row);
         draw(&v, row, left_out);

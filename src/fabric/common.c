@@ -177,28 +177,36 @@ static void await_reason(const struct tt_finding *finding)
  * its death for a cause. */
 void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
-    struct tt_finding *finding = &common->finding;
-    uint32_t none = TT_FINDING_NONE;
-    if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) {
-        await_reason(finding);
+    for (int i = 0; i < TT_FINDINGS; i++) {
+        struct tt_finding *finding = &common->finding[i];
+        uint32_t none = TT_FINDING_NONE;
+        if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) {
+            await_reason(finding);
+            const struct tt_finding *there = tt_common_finding(common, i);
+            if (there && there->team == team) return;
+            continue;
+        }
+        finding->team = team;
+        snprintf(finding->text, sizeof finding->text, "%s", text);
+        atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
         return;
     }
-    finding->team = team;
-    snprintf(finding->text, sizeof finding->text, "%s", text);
-    atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
 }
 
-const struct tt_finding *tt_common_finding(const struct tt_common *common)
+const struct tt_finding *tt_common_finding(const struct tt_common *common, int i)
 {
-    const struct tt_finding *finding = &common->finding;
+    const struct tt_finding *finding = &common->finding[i];
     bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;
     return there ? finding : NULL;
 }
 
 const char *tt_common_reason(const struct tt_common *common, uint64_t team)
 {
-    const struct tt_finding *finding = tt_common_finding(common);
-    return finding && finding->team == team ? finding->text : NULL;
+    for (int i = 0; i < TT_FINDINGS; i++) {
+        const struct tt_finding *finding = tt_common_finding(common, i);
+        if (finding && finding->team == team) return finding->text;
+    }
+    return NULL;
 }
 
 /* The process is looked at first: if it ended after it left the client, it is seen to have left. */

@@ -51,8 +51,8 @@ void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *
 /* What was said of this team; NULL: nothing. The text lasts as long as the rank has not left the
  * client. */
 const char *tt_common_reason(const struct tt_common *common, uint64_t team);
-/* The same of whichever team it was. */
-const struct tt_finding *tt_common_finding(const struct tt_common *common);
+/* The i-th thing that was said, of TT_FINDINGS at most; NULL: nothing was. */
+const struct tt_finding *tt_common_finding(const struct tt_common *common, int i);
 /* Another rank says that this one failed, and why. Processes end, and hosts fall silent, for all
  * clients. A rank that is taken for dead elsewhere is taken for dead here, too (boot/notice.h). */
 void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,

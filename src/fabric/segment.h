@@ -33,7 +33,8 @@
 #define TT_JOB_HOST 64   /* bytes of a machine's name, with the 0 at its end; cut off beyond */
 
 enum {
-    TT_FINDING_TEXT = 384
+    TT_FINDING_TEXT = 384,
+    TT_FINDINGS = 8       /* teams of a client of which is said why they do not work any more */
 };                        /* bytes of two calls as text (run/what.h), with what is between them */
 enum { TT_CLIENTS = 16 }; /* of a job at once; one counts until every rank has finalized it */
 
@@ -98,7 +99,7 @@ struct tt_member {
     _Atomic uint32_t noticed; /* this node has told all others that it failed (boot/notice.h) */
 };
 
-/* Why a team does not work any more, by the first rank that found out about any team of the client:
+/* Why a team does not work any more, by the first rank of this machine that found out:
  * `state` goes from NONE over WRITING to THERE, and then the rest does not change any more. */
 enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
 struct tt_finding {
@@ -120,7 +121,7 @@ struct tt_common {
     _Atomic int64_t called_ns; /* when a rank of this machine last called the roll; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* those that some rank may run on */
     _Atomic int64_t alike[TT_ALIKES]; /* 1 + what the first rank that came has set; 0: none came */
-    struct tt_finding finding;
+    struct tt_finding finding[TT_FINDINGS];
     struct tt_member rank[];
 };
 

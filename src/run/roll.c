@@ -67,6 +67,25 @@ static void pick_members(const struct tt_roll *roll, uint64_t id, bool *picked, 
 }
 
 /* By its members, where all of them are seen. */
+/* Which of several teams of the same members it is, by the list of the first of them. */
+static void add_number(struct text *t, const struct tt_roll *roll, uint64_t id, const bool *picked)
+{
+    int first = 0, n = 0, mine = 0, size, ranks = roll->job->size;
+    bool *other = tt_calloc((size_t)ranks, sizeof *other);
+    while (first < ranks - 1 && !picked[first]) first++;
+    const struct tt_roll_rank *r = &roll->rank[first];
+    for (int i = r->first; other && i < r->first + r->teams; i++) {
+        if (roll->team[i].id == 0) continue;
+        memset(other, 0, (size_t)ranks * sizeof *other);
+        pick_members(roll, roll->team[i].id, other, &size);
+        if (memcmp(other, picked, (size_t)ranks * sizeof *other) != 0) continue;
+        n++;
+        if (roll->team[i].id == id) mine = n;
+    }
+    if (n > 1 && mine > 0) add(t, " (no. %d of %d)", n - mine + 1, n); /* the last made is first */
+    tt_free(other);
+}
+
 static void add_team(struct text *t, const struct tt_roll *roll, uint64_t id)
 {
     int size, ranks = roll->job->size;
@@ -81,6 +100,7 @@ static void add_team(struct text *t, const struct tt_roll *roll, uint64_t id)
         add(t, "the team of %s", tt_roll_names(picked, ranks, names, sizeof names));
     else
         add(t, "a team of %d ranks", size);
+    if (picked) add_number(t, roll, id, picked);
     tt_free(picked);
 }
 

@@ -162,11 +162,27 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
+/* A member left and has not begun this rank's last call, as far as this rank can see. */
+static bool lacks_call(const struct tt_team *t, int r)
+{
+    const struct tt_fabric *f = t->fabric;
+    const int slot = tt_team_slot(t, t->next - 1);
+    const struct tt_fate *fate = tt_common_fate(f->job, f->common, t->job_rank[r]);
+    if (r == t->me || tt_team_is_far(t, r) || atomic_load(&fate->cause) != TT_CAUSE_LEFT)
+        return false;
+    return atomic_load(&tt_team_line(t, r, slot)->shape) >> 32 <
+           atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
+}
+
 /* What broke the team while nobody had called: of that a mismatch is for whoever gives the team
- * up. */
+ * up, and a member that left without a call that this rank has made. */
 static tutti_status tell_broken(struct tt_team *t)
 {
-    return t->broken == TUTTI_ERR_MISMATCH && !t->reported ? tt_team_error(t) : TUTTI_OK;
+    if (t->reported) return TUTTI_OK;
+    if (t->broken == TUTTI_ERR_MISMATCH) return tt_team_error(t);
+    for (int r = 0; r < t->map.p && t->next > 0; r++)
+        if (lacks_call(t, r)) return left_early(t, r);
+    return TUTTI_OK;
 }
 
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)

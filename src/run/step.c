@@ -5,7 +5,10 @@
  */
 #include "run/far.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "run/roll.h"
 
 /* ---- Messages ---- */
 
@@ -142,23 +145,45 @@ static bool differs(const struct tt_team *t, int peer, uint64_t k)
     return theirs && mine && theirs->print != mine->print;
 }
 
+enum { WHICH_TEXT = 128 };
+
+/* Ranks are told by their numbers in the job; a team that numbers them otherwise is told, too. */
+static char *which_team(const struct tt_team *t, char *text, size_t n)
+{
+    int other = 0;
+    char names[64];
+    bool *picked = tt_calloc((size_t)t->fabric->size, sizeof *picked);
+    for (int r = 0; r < t->map.p && picked; r++) {
+        picked[t->job_rank[r]] = true;
+        other += t->job_rank[r] != r;
+    }
+    text[0] = '\0';
+    if (other > 0)
+        snprintf(text, n, " (on the team of %s; a root is a rank of the team)",
+                 tt_roll_names(picked, t->fabric->size, names, sizeof names));
+    tt_free(picked);
+    return text;
+}
+
 /* Ranks that wait for nobody in a call may find out only in a later one: the first call that
  * differs is the one to name. Calls whose arguments are equal as far as their text goes differ in
  * counts beyond those that it shows. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
-    char theirs[TT_WHAT_TEXT], mine[TT_WHAT_TEXT];
+    char theirs[TT_WHAT_TEXT], mine[TT_WHAT_TEXT], team[WHICH_TEXT];
+    int one = t->job_rank[peer], me = t->job_rank[t->me];
     while (k < now && !differs(t, peer, k)) k++;
     int slot = tt_team_slot(t, k);
     tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
     tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
     if (strcmp(theirs, mine) != 0)
-        return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s", peer,
-                       theirs, t->me, mine);
+        return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
+                       theirs, me, mine, which_team(t, team, sizeof team));
     bool counts = differs(t, peer, k);
-    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s%s", peer, t->me, mine,
-                   counts ? ", but with different counts" : " after calls that did not match");
+    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s%s%s", one, me, mine,
+                   counts ? ", but with different counts" : " after calls that did not match",
+                   which_team(t, team, sizeof team));
 }
 
 /* Elements of the user's, which are those of a derived type, or of a basic one. */
@@ -174,13 +199,14 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                             int64_t sent, int64_t expected)
 {
     const struct tt_what *w = tt_team_what(t, t->me, tt_team_slot(t, number));
-    char type[TT_WHAT_TEXT];
+    char type[TT_WHAT_TEXT], team[WHICH_TEXT];
+    int giver = t->job_rank[from], taker = t->job_rank[to];
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "%s: rank %d sends rank %d n=%lld of %s (in_counts[%d]) where rank %d expects "
-                   "n=%lld (out_counts[%d])",
-                   w->coll == TT_COLL_alltoallv ? "alltoallv" : "an exchange", from, to,
-                   elements(w, sent), tt_what_type(w, type, sizeof type), to, to,
-                   elements(w, expected), from);
+                   "n=%lld (out_counts[%d])%s",
+                   w->coll == TT_COLL_alltoallv ? "alltoallv" : "an exchange", giver, taker,
+                   elements(w, sent), tt_what_type(w, type, sizeof type), to, taker,
+                   elements(w, expected), from, which_team(t, team, sizeof team));
 }
 
 /* What I give to rank r is what it expects, and the other way round, as both have said when they

@@ -293,7 +293,7 @@ wrong 'pipe.json: not a file' --trace pipe.json
 rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
-wrong 'there is no such file or folder; as a problem it is' nowhere
+wrong 'there is no such file or folder; as a problem it is' ./nowhere
 wrong 'which problem'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'a trace is what it is' --trace traced -a ring
