@@ -14,43 +14,45 @@
  *     send.sent(...): the buffer is free           the data go
  *     send.delivered(...): taken at the target     receive.done(...): they are there
  *
- * How a message travels depends on its length: in one packet (immediate, eager), in several, or by
- * rendezvous: then the target learns of it first, and its contexts pull the data, each a portion,
- * in parallel where they can reach it (where the origin has to send it, the handler's context does
- * it alone). On one machine the origin, when it is advanced, may write parts of it to where it
- * goes, about a mebibyte at a time.
+ * The length of a message decides how it travels: in one packet (immediate, eager), in several, or
+ * by rendezvous. In a rendezvous the origin first notifies the target, and the target's contexts
+ * pull the data in parallel, each a portion, if they can reach it; otherwise the origin sends the
+ * data to the handler's context. Within a node the origin may also write parts of the data to their
+ * destination while it is advanced, about a mebibyte at a time.
  *
- * Messages from one context to one endpoint reach their handlers in the order of sending. A message
- * is never lost: where there is no room it waits at its origin, which does not leave before.
- * Nothing arrives at a context that nobody advances.
+ * Messages from one context to one endpoint reach their handlers in the order of sending. The
+ * library never loses a message: if there is no room, the message waits at its origin, which does
+ * not leave before. A context receives nothing unless some thread advances it.
  *
- * Leaving: tutti_finalize advances all contexts of the client until every message and put that was
- * accepted has been taken by its target's context (a short one: lies where that one finds it; a
- * long one: is received there), so it may wait for a rank that goes on and does not advance that
- * context. It does not wait for ranks that are gone or in tutti_finalize too. No handler is called
- * and no posted work done in it; completion functions may be, and are not any more for what is
- * still under way when it returns. What comes to a rank in tutti_finalize, and what it has not
- * taken before, is dropped: the sender's completion functions get PEER.
+ * Leaving: tutti_finalize advances all contexts of the client until the target's context has
+ * received every message and put that the library accepted. (A short message counts as received
+ * when it lies where the target finds it.) The call may therefore wait for a rank that goes on and
+ * does not advance that context. It does not wait for ranks that have failed or are in
+ * tutti_finalize themselves. It calls no handler and runs no posted work. It may call completion
+ * functions, but not for operations that are still under way when it returns. A rank in
+ * tutti_finalize drops messages that arrive, and those that it has not received before; the
+ * completion functions of the senders get PEER.
  *
- * In all declarations: "local" concerns this process alone; none of these functions blocks but
- * where it says so; a context given to a function is in use by the calling thread for the length of
- * the call, so it may be given to one thread at a time (tutti_post alone takes it from any thread
- * at any time).
+ * In all declarations, "local" means that only this process is concerned, and a function blocks
+ * only if its comment says so. The calling thread uses a context for the length of a call, so only
+ * one thread at a time may pass it to a function; only tutti_post accepts it from any thread at any
+ * time.
  *
- * Handlers, completion functions and posted work are called while their context is advanced: in
- * tutti_advance and what waits by it, for context 0 in any call that waits for a collective or
- * tests one, completion functions also in the call that starts what completes at once, and in
- * tutti_finalize. In them, of the same client:
- *   may be called       tutti_message_send, _immediate, _receive, tutti_get, tutti_put,
- *                       tutti_fence, in the context that they were given; tutti_post to any;
- *                       tutti_endpoint_to, tutti_region_*, tutti_contexts, as far as their rules on
- *                       threads allow; whatever only tells something
- *   may not be called   whatever advances or waits: tutti_advance and its kin, of any context;
- *                       collectives, blocking or started, tutti_test and tutti_wait, and calls that
- *                       make, free, agree on or shrink teams; tutti_helper_stop; tutti_dispatch;
- *                       tutti_init; tutti_finalize
- * Builds with assertions end the process at the first advance or wait inside another one of the
- * client, and say so; elsewhere what happens is undefined.
+ * The library calls handlers, completion functions and posted work while their context is advanced:
+ * in tutti_advance and the functions that wait by it, for context 0 also in every call that waits
+ * for a collective or tests one. It calls completion functions also in tutti_finalize, and in the
+ * call that starts an operation if the operation completes at once. These functions may call, for
+ * the same client:
+ *   allowed       tutti_message_send, _immediate, _receive, tutti_get, tutti_put and tutti_fence in
+ *                 the context that they were given; tutti_post to any context; tutti_endpoint_to,
+ *                 tutti_region_* and tutti_contexts under their rules on threads; functions that
+ *                 only return information
+ *   not allowed   functions that advance or wait: tutti_advance and its kin of any context;
+ *                 collectives, blocking or started, tutti_test and tutti_wait, and functions that
+ *                 make, free, agree on or shrink teams; tutti_helper_stop; tutti_dispatch;
+ *                 tutti_init; tutti_finalize
+ * If a function advances or waits inside another one all the same, a build with assertions prints
+ * that and ends the process; in other builds the behaviour is undefined.
  */
 #ifndef TUTTI_MESSAGE_H
 #define TUTTI_MESSAGE_H
@@ -71,79 +73,81 @@ enum {
 
 /* ---- Contexts ------------------------------------------------------------------------------- */
 
-/* Makes n contexts of the client together, into contexts[0..n-1]. A client starts with one (index
- * 0), used by collectives; these are numbered after those that exist. They are freed with the
- * client. Errors: ARG, LIMIT (TUTTI_CONTEXTS per client), MEMORY. Local; not while another thread
- * creates. */
+/* Makes n contexts of the client and stores them in contexts[0..n-1]. A client starts with context
+ * 0, which collectives use; new contexts get the next numbers. tutti_finalize frees them. Errors:
+ * ARG, LIMIT (TUTTI_CONTEXTS per client), MEMORY. Local; one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int n,
                                                        tutti_context **contexts);
 
-/* Context `index` of the client; NULL if there is none. Local, any thread. */
+/* Returns context `index` of the client; NULL if there is none. Local, any thread. */
 TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 
-/* Moves on whatever the context has under way, without blocking: messages in and out, posted work,
- * and (context 0) what was started on the client's teams. *events, if not NULL, gets the number of
- * things that happened. Errors: that which broke a team, once a team and only if no call on that
- * team has told it (calls on it go on telling it); of messages the first that could not be handled
- * since the last call and that no completion function was there to be told of (a dispatch that
- * nobody registered: ARG). One thread per context at a time. */
+/* Advances everything that the context has under way, without blocking: incoming and outgoing
+ * messages, posted work, and, for context 0, collectives in flight on the client's teams. *events
+ * receives the number of events if events is not NULL. The function returns an error that broke a
+ * team once, and only if no call on that team has returned it before (calls on the team return it
+ * each time). It also returns the first error since the last call that concerns a message and for
+ * which there is no completion function, such as ARG for a dispatch id that has no handler. One
+ * thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
-/* The same for contexts[0..n-1] of one client, in turn: all of them, whatever becomes of one.
- * Errors: the first (what another has to tell it tells the next time); ARG. */
+/* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
+ * the first error; the other contexts return theirs at the next call. Errors: ARG, and as for
+ * tutti_advance. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
-/* Advances the context as tutti_advance does, and blocks until that found something to do, until
- * timeout_ms have passed (negative: never; then AGAIN), or until some rank died or left. A team
- * that was broken and told before does not end it. Spins, yields and sleeps as collectives do; what
- * is posted by another thread wakes it too. */
+/* Advances the context as tutti_advance does, and blocks until there was an event, until some rank
+ * has died or left, or until timeout_ms have passed (then AGAIN; a negative timeout_ms never ends
+ * the wait). A team whose error was returned before does not end the wait. The function spins,
+ * yields and sleeps as collectives do; tutti_post of another thread wakes it. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
-/* Hands `work` to a context from any thread: it is called with (context, arg) by whoever advances
- * the context next, in the order of posting. Lock-free but for the memory it takes. Errors: ARG,
- * MEMORY. */
+/* Posts `work` to a context from any thread. The thread that advances the context next calls it
+ * with (context, arg), in the order of posting. The function is lock-free except for the memory
+ * that it allocates. Errors: ARG, MEMORY. */
 typedef void tutti_work_fn(tutti_context *context, void *arg);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
                                                    void *arg);
 
-/* Has a thread of the library advance the context from now on, asleep while nothing comes: a
- * message or posted work wakes it. Handlers, completion functions and posted work of the context
- * are called in that thread, in which all signals are blocked. Nobody else may use the context
- * until tutti_helper_stop but by tutti_post. Not for context 0 (ARG). Errors: ARG (it has one
- * already), LIMIT (no more threads), MEMORY. Local. */
+/* Starts a thread of the library that advances the context from now on. The thread sleeps until a
+ * message or posted work wakes it, and blocks all signals. It calls the handlers, completion
+ * functions and posted work of the context. Until tutti_helper_stop other threads may use the
+ * context only by tutti_post. Errors: ARG (context 0, or the context has such a thread already),
+ * LIMIT (no more threads), MEMORY. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_helper_start(tutti_context *context);
-/* Blocks until that thread has ended, after what it is calling; what is posted and not done stays
- * posted. Returns the last error that tutti_advance gave it, or ARG (there is no helper; or it is
- * called in it). tutti_finalize does it too. Local. */
+/* Stops that thread when the function that it is calling returns, and blocks until it has ended.
+ * Work that was posted and has not run stays posted. Returns the last error that tutti_advance
+ * returned to the thread, or ARG (there is no such thread, or it calls this function itself).
+ * tutti_finalize stops it, too. Local. */
 TUTTI_API tutti_status tutti_helper_stop(tutti_context *context);
 
 /* ---- Endpoints ------------------------------------------------------------------------------ */
 
-/* The address (rank, context index) as seen from this client; belongs to the client. The target's
- * context need not exist yet: what is sent to it waits for it, on this side. Nothing is connected
- * before the first message. Errors: ARG (rank outside the job, index outside 0..63), MEMORY. Local,
- * one thread per client at a time. */
+/* Stores the endpoint of (rank, context index) in *endpoint; it belongs to the client. The target's
+ * context need not exist yet: messages to it wait at this rank. The library connects nothing before
+ * the first message. Errors: ARG (the rank is outside the job, or the index outside 0..63), MEMORY.
+ * Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_endpoint_to(tutti_client *client, int rank,
                                                           int context, tutti_endpoint **endpoint);
-/* Its parts. Local, any thread. */
+/* Return the rank and the context index of an endpoint. Local, any thread. */
 TUTTI_API int tutti_endpoint_rank(const tutti_endpoint *endpoint);
 TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* Tells that something is complete; called once, while the context it was started on is
+/* A completion function. The library calls it once, while the context of the operation is
  * advanced. */
 typedef void tutti_done_fn(tutti_context *context, void *arg, tutti_status status);
 
-/* A message whose handler has put it off. Belongs to the library; lasts until tutti_message_receive
- * returned OK for it, or else until tutti_finalize, also if its origin is gone meanwhile (then
- * `done` of a long one gets PEER). The pointer that a handler gets is good for nothing after it
- * returned without putting the message off. */
+/* A message that its handler has put off. It belongs to the library and lasts until
+ * tutti_message_receive has returned OK for it, or else until tutti_finalize, even if its origin
+ * has failed meanwhile (`done` of a long message then gets PEER). If a handler returns without
+ * putting the message off, the pointer that it got is not valid any more. */
 typedef struct tutti_pending tutti_pending;
 
-/* What a handler is told of a message. Lasts until the handler returns. */
+/* A message as its handler gets it. It lasts until the handler returns. */
 typedef struct tutti_message {
-    int rank, context; /* where it comes from */
+    int rank, context; /* of the origin */
     int dispatch;
     const void *header;
     size_t header_bytes;
@@ -152,32 +156,34 @@ typedef struct tutti_message {
     tutti_pending *pending;
 } tutti_message;
 
-/* Where the payload is to go: count elements of a type at `to`. Borrowed until `done`. */
+/* The destination of the payload: count elements of a type at `to`, which the library borrows until
+ * `done`. */
 typedef struct tutti_receive {
     void *to;
     int64_t count;
     tutti_type type;
-    tutti_done_fn
-        *done; /* NULL: nobody wants to know. TRUNCATED: more came than fits, the rest is dropped */
+    /* May be NULL. It gets TRUNCATED if the message was longer; the library drops the rest. */
+    tutti_done_fn *done;
     void *arg;
-    int put_off; /* non-zero: tutti_message_receive(message->pending, ...) will say so later */
+    int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
 } tutti_receive;
 
-/* Called once for each message. It may read message->data in place, if that is not NULL, and leave
- * *receive as it is (all zero); or say in *receive where the payload is to go; or put it off. Where
- * it does neither, a payload that has not come yet is dropped. */
+/* A handler. The library calls it once for each message. The handler may read message->data in
+ * place if that is not NULL, and leave *receive as it is (all zero); or set in *receive where the
+ * payload is to go; or put the message off. If it does none of these, the library drops a payload
+ * that has not arrived yet. */
 typedef void tutti_message_fn(tutti_context *context, const tutti_message *message,
                               tutti_receive *receive, void *arg);
 
-/* Registers the handler of messages with this id, in all contexts of the client; NULL: none from
- * now on. To be called before the first such message can come (a barrier after it sees to that).
+/* Registers the handler of messages with this id in all contexts of the client; NULL removes the
+ * handler. Call it before the first such message can arrive (a barrier afterwards ensures that).
  * Errors: ARG. Local; while no context is being advanced. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int id,
                                                        tutti_message_fn *fn, void *arg);
 
-/* Takes a message whose handler put it off, in the context of that handler. receive->put_off is not
- * looked at. The message is given up where `to` is NULL. Errors: ARG; then it is still pending.
- * Local. */
+/* Receives a message that its handler put off, in the context of that handler. The function ignores
+ * receive->put_off. If `to` is NULL, it drops the message. Errors: ARG; the message is still
+ * pending then. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *context,
                                                               tutti_pending *pending,
                                                               const tutti_receive *receive);
@@ -190,21 +196,22 @@ typedef struct tutti_send {
     const void *data; /* count elements of type; borrowed until `sent` */
     int64_t count;
     tutti_type type;
-    tutti_done_fn *sent; /* the buffer may be used again. NULL: nobody wants to know */
-    /* The target has taken the message: its receive is complete, its handler was called. NULL:
-     * nobody wants to know, and the target sends nothing back where it has nothing else to tell. */
+    tutti_done_fn *sent; /* the caller may use the buffer again; may be NULL */
+    /* The target has received the message: its handler was called, its receive is complete. May be
+     * NULL; then the target sends no acknowledgement if it needs none itself. */
     tutti_done_fn *delivered;
     void *arg; /* of both */
 } tutti_send;
 
-/* Sends. Errors, nothing being sent: ARG, TYPE, MEMORY, PEER (the rank is known to be gone). `sent`
- * and `delivered` get: OK; PEER; of `delivered` also ARG (nobody registered the dispatch there; a
- * buffer, here or there, is no memory) and TRUNCATED. They may be called before this returns. */
+/* Sends a message. If it returns ARG, TYPE, MEMORY or PEER (the rank is known to have failed or
+ * left), it has sent nothing. `sent` and `delivered` get OK or PEER; `delivered` may also get ARG
+ * (the target has no handler for the dispatch id, or a buffer at either end is not valid memory)
+ * and TRUNCATED. The library may call both before the function returns. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *context,
                                                            const tutti_send *send);
 
-/* Sends a header and a few bytes in one packet, copied before this returns. AGAIN: no room now;
- * nothing was sent; advance the context and try again. Errors: ARG, PEER. */
+/* Sends a header and a few bytes in one packet, which it copies before it returns. AGAIN: there is
+ * no room, and nothing was sent; advance the context and try again. Errors: ARG, PEER. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_immediate(tutti_context *context,
                                                                 tutti_endpoint *to, int dispatch,
                                                                 const void *header,
@@ -215,47 +222,49 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_immediate(tutti_context *c
 
 typedef struct tutti_region tutti_region; /* registered memory */
 
-/* What others need to reach a region: plain data, to be sent to them in any way. */
+/* A key with which other ranks reach a region: plain data that may be sent in any way. */
 typedef struct tutti_key {
     unsigned char bytes[TUTTI_KEY_BYTES];
 } tutti_key;
 
-/* Registers memory[0..bytes-1], which stays the caller's and must outlive the region. The region
- * belongs to the client and goes with it at the latest. Errors: ARG, MEMORY, LIMIT (of the job's
- * memory), SYSTEM. Does not block. Local, one thread per client at a time. */
+/* Registers memory[0..bytes-1], which belongs to the caller and must outlive the region. The region
+ * belongs to the client; tutti_finalize frees it at the latest. Errors: ARG, MEMORY, LIMIT (of the
+ * job's memory), SYSTEM. Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
                                                               size_t bytes, tutti_region **region);
-/* Ends the registration; the memory stays as it is. Not while somebody gets from it or puts to it:
- * that must have been told complete (done, or a fence) to whoever started it. Keys of it are of no
- * use any more: a get or put that starts later is refused with ARG, by the call on one machine,
- * else by its done. region may be NULL. Errors: ARG (it was freed already). Does not block. Local,
- * one thread per client at a time. */
+/* Ends the registration; the memory stays as it is. No get or put may use the region any more:
+ * their origins have seen them complete, by `done` or by a fence. Later gets and puts with keys of
+ * the region get ARG, from the call if the owner is on the same node, else by `done`. region may be
+ * NULL. Errors: ARG (the region was freed already). Does not block. Local, one thread per client at
+ * a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
-/* The region's key, into *key. It is good in this job, for the client of the same number, until the
- * region is freed, and may be kept and passed on at will. Errors: ARG (region or key is NULL),
- * SYSTEM (the network gives none). Does not block. Local, one thread per client at a time. */
+/* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
+ * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
+ * SYSTEM (the network provides no key). Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 
-/* Copies `bytes` from `offset` in the region of the key's owner, which is the endpoint's rank.
- * done: they are here. Errors, nothing being started: ARG (outside the region; a key that is none,
- * not of this rank, or, on one machine, of a region that was freed; memory that the kernel finds
- * unmapped), MEMORY, PEER. `done` gets: OK; PEER; ARG (elsewhere: it was freed). The owner must go
- * on advancing its context where neither the machine nor the network reaches into memory by
- * itself. */
+/* Copies `bytes` from `offset` in a region to `to`. The endpoint's rank owns the region. The
+ * library calls `done` when the bytes have arrived, with OK, PEER, or ARG (the region, on another
+ * node, was freed). If the function returns ARG, MEMORY or PEER, it has started nothing. ARG: the
+ * range lies outside the region, the key is invalid or belongs to another rank, the region was
+ * freed (on the same node), or the kernel finds the memory unmapped. If neither the node nor the
+ * network can access memory by itself, the owner must go on advancing its context. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);
-/* The other way. done: they are in place there, and `from` may be used again. */
+/* Copies `bytes` from `from` to `offset` in a region, with the errors of tutti_get. The library
+ * calls `done` when the bytes are in place; the caller may use `from` again then. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner,
                                                   const void *from, const tutti_key *key,
                                                   int64_t offset, int64_t bytes,
                                                   tutti_done_fn *done, void *arg);
 
-/* done: all that the context sent or put to the endpoint before (NULL: to any) is delivered or in
- * place. Errors: ARG, MEMORY, PEER (the endpoint's rank is known to be gone); `done` is not called
- * then. It gets: OK; PEER: a rank went, or goes, before it was known to have all of it. What was
- * told so is not told again by fences that begin later. */
+/* Calls `done` when all messages and puts that the context has sent to the endpoint before (NULL:
+ * to any endpoint) are delivered or in place. `done` gets PEER if a rank failed or left before it
+ * was known to have all of them; later fences do not report these again. If the function returns
+ * ARG, MEMORY or PEER (the endpoint's rank is known to have failed or left), it does not call
+ * `done`. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tutti: what calls return. Part of tutti.h, which includes it.
+ * Tutti: status codes. tutti.h includes this file.
  */
 #ifndef TUTTI_STATUS_H
 #define TUTTI_STATUS_H
@@ -17,21 +17,21 @@ extern "C" {
 #define TUTTI_MUST_CHECK
 #endif
 
-/* What a call returns, grouped by what is broken by it. X(name, text). */
+/* The status codes, grouped by what does not work any more afterwards. X(name, text). */
 #define TUTTI_STATUS_LIST(X)                                                                       \
     X(OK, "done")                                                                                  \
     X(AGAIN, "not complete yet: ask again")                                                        \
-    /* This call only; nothing was started, the next call works. */                                \
+    /* Only this call failed: it started nothing, and the next call works. */                      \
     X(ERR_ARG, "an argument is wrong")                                                             \
     X(ERR_TYPE, "the operation is not defined for this type")                                      \
     X(ERR_UNSUPPORTED, "not supported here")                                                       \
     X(ERR_MEMORY, "out of memory")                                                                 \
     X(ERR_LIMIT, "a limit of the system or of the library is reached")                             \
     X(ERR_TRUNCATED, "the message is longer than the memory it was to go to")                      \
-    /* The team: what was started on it ends so, and so does everything started later. */          \
+    /* The team is broken: collectives in flight and later ones return this status. */             \
     X(ERR_PEER, "a member of the team failed")                                                     \
     X(ERR_MISMATCH, "the calls of the ranks do not match")                                         \
-    /* The job: nothing works any more. */                                                         \
+    /* The job does not work any more. */                                                          \
     X(ERR_BOOT, "the ranks could not find each other")                                             \
     X(ERR_VERSION, "the ranks run different versions of the library")                              \
     X(ERR_SYSTEM, "the system refused")
@@ -42,13 +42,13 @@ typedef enum tutti_status {
 #undef TUTTI_STATUS_ENUM
 } tutti_status;
 
-/* The text of a status ("a member of the team failed"). Local, any thread; static text, never
- * NULL, also for numbers that are no status. */
+/* Returns the text of a status ("a member of the team failed"). The text is static, and never NULL,
+ * even if the number is no status. Local, any thread. */
 TUTTI_API const char *tutti_status_text(tutti_status status);
 
-/* What exactly went wrong in the calling thread's last call that returned an error, naming the
- * argument or the rank and the cause ("rank 3 died: signal 9 (Killed)"); "" if none did. Local; the
- * text belongs to the thread and lasts until its next failing call. */
+/* Returns a message about the calling thread's last call that failed, with the argument, or the
+ * rank and the cause ("rank 3 died: signal 9 (Killed)"); "" if no call has failed. The text belongs
+ * to the thread and lasts until its next call that fails. Local. */
 TUTTI_API const char *tutti_error(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tutti: types and operations, basic ones and the user's. Part of tutti.h, which includes it and
- * says what holds for all declarations.
+ * Tutti: types and reduction operations, basic and user-defined. tutti.h includes this file and
+ * states the rules for all declarations.
  */
 #ifndef TUTTI_TYPE_H
 #define TUTTI_TYPE_H
@@ -28,7 +28,7 @@ extern "C" {
     X(U32, u32, 4)                                                                                 \
     X(U64, u64, 8)                                                                                 \
     X(F16, f16, 2)   /* IEEE binary16; accumulates in f32, rounded once per reduction step */      \
-    X(BF16, bf16, 2) /* upper half of an f32; accumulates likewise */                              \
+    X(BF16, bf16, 2) /* upper half of an f32; accumulates in f32, too */                           \
     X(F32, f32, 4)                                                                                 \
     X(F64, f64, 8)                                                                                 \
     X(C64, c64, 8)    /* complex of two f32 */                                                     \
@@ -39,7 +39,7 @@ extern "C" {
     X(F32_I32, f32_i32, 8)                                                                         \
     X(F64_I64, f64_i64, 16)
 
-/* The integer of the size that a type of C has on this platform. */
+/* The integer type that has the size of a C type on this platform. */
 #define TUTTI_TYPE_SIGNED(type)                                                                    \
     (sizeof(type) == 2 ? TUTTI_I16 : sizeof(type) == 4 ? TUTTI_I32 : TUTTI_I64)
 #define TUTTI_TYPE_UNSIGNED(type)                                                                  \
@@ -50,12 +50,11 @@ typedef enum tutti_type {
     TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
 #undef TUTTI_TYPE_ENUM
         TUTTI_TYPES,               /* how many are basic; not a type */
-    TUTTI_TYPE_USER = 64,          /* derived ones are numbered from here ... */
+    TUTTI_TYPE_USER = 64,          /* derived types have numbers from here ... */
     TUTTI_TYPE_USER_END = 1 << 28, /* ... to below this */
 
-    /* Other names of these, for those who think in C's types: TUTTI_LONG is TUTTI_I64 where a long
-     * has 64 bits. Errors, plans and the command name the basic type. long double has none; _Bool
-     * is TUTTI_BOOL. */
+    /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, plans and the
+     * command print the basic type. long double has no type; _Bool is TUTTI_BOOL. */
     TUTTI_CHAR = CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8,
     TUTTI_SIGNED_CHAR = TUTTI_I8,
     TUTTI_UNSIGNED_CHAR = TUTTI_U8,
@@ -91,62 +90,64 @@ typedef enum tutti_type {
 #undef TUTTI_TYPE_SIGNED
 #undef TUTTI_TYPE_UNSIGNED
 
-/* Bytes of one element (of a derived one: of its basic elements, without gaps); 0 for a number that
- * is no type. Local, any thread. */
+/* Returns the bytes of one element, without gaps if the type is derived; 0 if the number is no
+ * type. Local, any thread. */
 TUTTI_API size_t tutti_type_size(tutti_type type);
 
-/* Bytes from one element to the next in a user's buffer, which for a basic type is its size; 0 for
- * a number that is no type. Local, any thread. */
+/* Returns the bytes from one element to the next in a buffer, which is the size if the type is
+ * basic; 0 if the number is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_extent(tutti_type type);
 
 /* ---- Derived types ----
  *
- * A derived type says where in the user's memory the basic elements of one of its elements lie. Any
- * collective takes it where it takes a basic type: counts and displacements are in elements of it,
- * and element i of a buffer begins i * extent bytes into it. Inputs are packed before the start
- * (the basic elements one behind the other, without gaps, in the order of the fields), and the
- * result is unpacked by the call that finds it complete: the blocking one, tutti_wait or
- * tutti_test. What lies between the fields is neither read nor written.
+ * A derived type describes where the basic elements of one element lie in the user's memory. Every
+ * collective accepts a derived type where it accepts a basic type: counts and displacements are in
+ * elements of the derived type, and element i of a buffer begins i * extent bytes into the buffer.
+ * The library packs inputs before the start: basic elements follow each other without gaps, in the
+ * order of the fields. The call that finds the collective complete (the blocking call, tutti_wait
+ * or tutti_test) unpacks the result. The library neither reads nor writes the gaps between the
+ * fields.
  *
- * Ranks may use different types in one call if they pack to the same sequence of basic types (a
- * basic type among them), and, for a user-defined operation, element by element. Where types differ
- * so from rank to rank is told as other calls that do not match are, but in alltoallv, whose ranks
- * do not know each other's counts, only if one rank's elements are all of one basic type.
+ * Ranks may pass different types in one call if these pack to the same sequence of basic types;
+ * with a user-defined operation each element must do so. If the packed sequences differ, the
+ * library reports calls that do not match. In an alltoallv, whose ranks do not know each other's
+ * counts, it reports this only if all elements of one rank have one basic type.
  *
- * A built-in operation wants basic elements of one type, and combines each of them. A user-defined
- * one sees n elements of the derived type packed, tutti_type_size bytes each, so that a value in
- * them may be unaligned (copy it out with memcpy), and the type that its own rank passed; an
- * element has at most 64 KiB then (else ARG).
+ * A built-in operation needs a derived type whose basic elements all have one type, and combines
+ * each of them. A user-defined operation gets n packed elements of tutti_type_size bytes each, and
+ * the type that its own rank passed. A value in a packed element may be unaligned (copy it out with
+ * memcpy). An element may have at most 64 KiB then; else the call returns ARG.
  *
- * A call takes memory for what it packs and unpacks. `in` and `out` of a derived type may
- * interleave. TUTTI_PLAN_SHARED asks nothing of buffers of derived types. */
+ * A call allocates memory to pack and unpack. `in` and `out` of a derived type may interleave.
+ * TUTTI_PLAN_SHARED does not restrict buffers of derived types. */
 
-/* `count` elements of `type` in a row, from `offset` bytes into the element. */
+/* `count` consecutive elements of `type`, which begin `offset` bytes into the element. */
 typedef struct tutti_field {
     int64_t offset, count;
     tutti_type type; /* basic, or derived */
 } tutti_field;
 
-/* Makes a type of fields[0..n-1], elements of which begin `extent` bytes after each other; the
- * fields may lie in any order and with gaps, but no two share a byte. An extent smaller than the
- * space that an element spans lets elements interleave: the columns of a row-major matrix are
- * elements { rows, 1, columns } of tutti_type_vector in a struct with the extent of one value.
- * Where elements of an output then share bytes, the later one's are left there. The fields are
- * copied; types in them may be freed afterwards. Errors: ARG (null, n < 1, no elements, negative,
- * overlapping or more than 2^40 bytes, no such type), LIMIT (4096 exist, or 32 nested), MEMORY.
- * Local, any thread. */
+/* Makes a type of fields[0..n-1], whose elements begin `extent` bytes after each other. The fields
+ * may lie in any order and with gaps, but must not overlap. Elements interleave if the extent is
+ * smaller than the space that an element spans: the columns of a row-major matrix are elements {
+ * rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. If elements of
+ * an output share bytes, the bytes of the later element remain. The function copies the fields; the
+ * caller may free their types afterwards. Errors: ARG (null, n < 1, no elements, negative,
+ * overlapping, more than 2^40 bytes, an unknown type), LIMIT (4096 types exist, or 32 are nested),
+ * MEMORY. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
                                                           int64_t extent, tutti_type *type);
 
-/* `count` blocks of `block` elements of `base`, each beginning `stride` elements after the one
- * before it; the extent is that of (count - 1) * stride + block elements. Errors: as above; ARG:
- * count or block < 1, stride < block. Local, any thread. */
+/* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
+ * after the block before it. The extent is that of (count - 1) * stride + block elements. Errors:
+ * as for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any
+ * thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
 
-/* Forgets a derived type, which no call in flight and no live plan may use. Errors: ARG (not a live
- * derived type). Local, any thread. */
+/* Frees a derived type, which no call in flight and no live plan may use. Errors: ARG (the number
+ * is no live derived type). Local, any thread. */
 TUTTI_API tutti_status tutti_type_free(tutti_type type);
 
 /* Reduction operations. Defined for:
@@ -175,25 +176,26 @@ typedef enum tutti_op {
     TUTTI_OP_LIST(TUTTI_OP_ENUM)
 #undef TUTTI_OP_ENUM
         TUTTI_OPS,          /* how many are built in; not an operation */
-    TUTTI_OP_USER = 64,     /* user-defined ones are numbered from here ... */
+    TUTTI_OP_USER = 64,     /* user-defined ones have numbers from here ... */
     TUTTI_OP_USER_END = 256 /* ... to below this */
 } tutti_op;
 
-/* A user-defined operation: out[i] = left[i] op right[i] for i < n. It must be associative.
- * `left` holds the operands of lower ranks. `out` is the same pointer as `left` or as `right`, or
- * overlaps neither. It is called in any thread that calls into the library for the team, several
- * threads at once, and must not call the library. `arg` is the one given at creation. */
+/* A user-defined operation computes out[i] = left[i] op right[i] for i < n. It must be associative.
+ * `left` holds the operands of lower ranks. `out` is equal to `left` or to `right`, or overlaps
+ * neither. The library calls the function in any thread that uses the team, and in several threads
+ * at the same time; the function must not call the library. `arg` is the argument of
+ * tutti_op_create. */
 typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
                          void *arg);
 
-/* Makes an operation out of `fn`. `commutes` non-zero promises a op b = b op a; otherwise operands
- * are combined in rank order. All ranks must create their operations in the same order if they
- * use them in one collective. Errors: ARG (null), LIMIT (192 exist). Local, any thread. */
+/* Makes an operation of `fn`. A non-zero `commutes` promises a op b = b op a; otherwise the library
+ * combines operands in rank order. Ranks that use their operations in one collective must create
+ * them in the same order. Errors: ARG (null), LIMIT (192 operations exist). Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
                                                         tutti_op *op);
 
-/* Forgets a user-defined operation, which no call in flight and no live plan may use. Errors: ARG
- * (not a live user-defined operation). Local, any thread. */
+/* Frees a user-defined operation, which no call in flight and no live plan may use. Errors: ARG
+ * (the number is no live user-defined operation). Local, any thread. */
 TUTTI_API tutti_status tutti_op_free(tutti_op op);
 
 #ifdef __cplusplus
