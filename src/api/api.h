@@ -77,7 +77,7 @@ struct tt_request {
 tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq);
 /* Both buffers lie where the other ranks map them. Errors: ARG. */
 tutti_status tt_request_shared(const tutti_team *team, const struct tt_request *rq);
-/* What the call's last buffer is named. */
+/* Returns the name of the call's last buffer, for error messages. */
 static inline const char *tt_request_out(const struct tt_request *rq)
 {
     return rq->call.coll == TT_COLL_bcast ? "buffer" : "out";

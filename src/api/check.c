@@ -144,7 +144,7 @@ static bool meet(struct piece *in, int ni, struct piece *out, int no)
     return false;
 }
 
-/* Of basic elements: those of derived types may interleave. */
+/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave. */
 static tutti_status check_in_out(const tutti_team *team, const struct tt_request *rq)
 {
     const struct tt_call *c = &rq->call;

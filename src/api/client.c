@@ -136,7 +136,7 @@ static bool in_flight(const tutti_client *client)
     return false;
 }
 
-/* What is still to be said of calls that do not match; the first such text is kept in text[n]. */
+/* Compares the calls on all teams of the client, and keeps the first error text in text[n]. */
 static tutti_status settle_all(const tutti_client *client, char *text, size_t n)
 {
     tutti_status first = TUTTI_OK;

@@ -33,7 +33,7 @@ static int64_t elements_known(const struct tt_call *c, int p)
     return c->coll == TT_COLL_allgatherv ? sum(c->out_counts, p) : c->n;
 }
 
-/* What the plan takes for an element. */
+/* Sets the elements in which the plan counts. */
 static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
 {
     if (has_user_op(c)) return;
@@ -68,7 +68,7 @@ static void set_call(struct tt_packed *k, int p)
 
 /* ---- Memory ---- */
 
-/* Of a reduce_scatter: all blocks, and one of them. */
+/* A reduce_scatter has all blocks as its input, and one of them as its output. */
 static int64_t all_blocks(const struct tt_call *c, int p)
 {
     return c->coll == TT_COLL_reduce_scatter ? c->n : c->n * p;
@@ -162,7 +162,8 @@ static tutti_status add_list(struct tt_packed *k, const struct side *side, const
     return TUTTI_OK;
 }
 
-/* What is in `out` before the start: in place, this rank's input; of a bcast, the root's. */
+/* Adds the input that lies in `out` before the start: this rank's if the call is in place, and the
+ * root's in a bcast. */
 static tutti_status add_input_in_out(struct tt_packed *k, const struct side *out,
                                      const struct tt_call *c, int p, int me)
 {

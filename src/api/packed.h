@@ -30,8 +30,8 @@ struct tt_packed {
     int64_t counts[]; /* and displacements, of the request */
 };
 
-/* Of a request that was checked. Errors: ARG (null, overflow), LIMIT (elements too large for a
- * user-defined operation), MEMORY. */
+/* Prepares packing for a request that was checked. Errors: ARG (null, overflow), LIMIT (elements
+ * too large for a user-defined operation), MEMORY. */
 tutti_status tt_packed_new(tutti_team *team, const struct tt_request *rq,
                            struct tt_packed **packed);
 void tt_packed_free(struct tt_packed *packed);

@@ -17,9 +17,9 @@
 
 /* ---- Without blocking ---- */
 
-/* What was started on the client's teams. Of those that are broken and have told nobody one tells
- * it, where `status`, of what was advanced before, leaves room for that. Broken for good, it is no
- * news after that: who waits for news would never sleep again, and a world team cannot be freed. */
+/* Advances the collectives in flight on the client's teams. If `status` is OK, the function returns
+ * the error of a broken team that no call has returned yet. It returns each error once: the team
+ * stays broken, and a caller that waits for events would never sleep again. */
 static tutti_status advance_teams(const tutti_client *client, tutti_status status, int *events)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {

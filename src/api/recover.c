@@ -53,7 +53,7 @@ tutti_status tutti_team_revoke(tutti_team *team)
 
 /* ---- Agreement ---- */
 
-/* What is noted of it stays with the old team. */
+/* Runs the agreement and records its set of failed members with the old team. */
 static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {
@@ -83,9 +83,9 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* What a member brings to a shrink: where its block of the new team is, which begins a page, or,
- * smaller than a page, why it has none; and the least id that the new team may have for messages
- * between nodes. */
+/* Each member contributes two words to a shrink: the offset of its block of the new team, or, if it
+ * has no block, the status that says why (a block begins at a page, so that its offset is larger
+ * than any status); and the least id that the new team may have for messages between nodes. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];

@@ -52,7 +52,8 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
 
 /* ---- The plan for a request ---- */
 
-/* Of a request that was checked. The use stays the cache's, but for v-forms. */
+/* Finds or makes the plan of a request that was checked. The cache keeps the use of the plan,
+ * except for v-collectives, whose caller gets it. */
 static tutti_status shape_of(tutti_team *team, const struct tt_request *rq,
                              struct tt_prepared **prepared)
 {
@@ -284,8 +285,8 @@ tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_pla
     return tutti_start(*plan);
 }
 
-/* Of a plan that is complete: unpacks what has come, if it has not yet been. It is not under way
- * any more, now that its owner knows. */
+/* Ends a plan that is complete: its owner knows that now, so the plan is not under way any more.
+ * Unpacks the output of a derived type if that was not done before. */
 static inline tutti_status finish(tutti_plan *plan)
 {
     plan->under_way = false;

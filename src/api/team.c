@@ -183,7 +183,7 @@ tutti_status tutti_team_free(tutti_team *team)
     if (team == team->client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
-    /* What these find has broken the team. */
+    /* Both functions break the team if they find an error; tt_team_leave then returns it. */
     if (team->run.broken == TUTTI_OK) (void)tt_exec_note(&team->run, TT_WHAT_FREE);
     (void)tt_team_settle(&team->run, TT_SETTLE_NS, TT_DOING_TEAM_FREE);
     tutti_status status = tt_team_leave(&team->run);

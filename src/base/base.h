@@ -54,7 +54,7 @@ static inline int64_t tt_round_up(int64_t a, int64_t unit)
  * an error comes into being, called once, where the cause is known. */
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status status,
                                                                  const char *format, ...);
-/* The same with ": " and the text of errno at the end. */
+/* Like tt_fail, with ": " and the text of errno at the end. */
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 
@@ -91,8 +91,9 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
 /* Seconds, with a fraction or not, in ns; 0 when unset, or 0. A wrong one is warned of once, and 0.
  */
 int64_t tt_setting_seconds(const char *name);
-/* Those that shape what the ranks share, so that all must have the same; see tt_boot_meet. X(name,
- * default, least, most); a default beyond these cannot be asked for. With most = 0 it is a text. */
+/* The settings that shape what the ranks share, so that they must be equal on all ranks (see
+ * tt_boot_meet). X(name, default, least, most); the user cannot ask for a default outside of least
+ * and most. A setting with most = 0 is a text. */
 #define TT_ALIKE_LIST(X)                                                                           \
     X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
     X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \

@@ -58,7 +58,7 @@ static void begin(struct tt_handles *kind)
 
 /* ---- Handles ---- */
 
-/* What is freed is not to be touched but for its head, which sanitizers are told. */
+/* Returns what follows the head of a handle: sanitizers report any access to it after the free. */
 static void *body_of(struct tt_handle *h)
 {
     return h + 1;

@@ -28,7 +28,7 @@ struct tt_handle {
     struct tt_handle *next; /* in the queue */
 };
 
-/* Those of one kind. */
+/* All handles of one kind. */
 struct tt_handles {
     size_t sz; /* of one */
     int kept;

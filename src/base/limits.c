@@ -71,8 +71,8 @@ static int64_t limit_of(const char *folder)
     return most >= 0 ? most : number_in(folder, "memory.limit_in_bytes", "");
 }
 
-/* What the group and those below it use. Files in cache are given up before anything else, so they
- * do not count. */
+/* Returns the memory that the group and the groups below it use, without cached files: the kernel
+ * drops these before anything else. */
 static int64_t used_in(const char *folder)
 {
     int64_t used = number_in(folder, "memory.current", "");

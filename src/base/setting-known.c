@@ -25,8 +25,8 @@ const struct tt_known_setting tt_settings[] = {
 enum { SETTINGS = sizeof tt_settings / sizeof *tt_settings };
 const int tt_settings_n = SETTINGS;
 
-/* What environment modules, package managers and build systems call the parts of an installation,
- * and what the tests of Tutti are told of its build. */
+/* The names that environment modules, package managers and build systems give to the parts of an
+ * installation, and those by which the tests of Tutti find its build. */
 static const char *const places[] = {"BIN",     "BUILD",    "DIR",     "HOME",   "INC",
                                      "INCLUDE", "LIB",      "LIBRARY", "PATH",   "PREFIX",
                                      "ROOT",    "SANITIZE", "SOURCE",  "VERSION"};

@@ -15,8 +15,9 @@
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
-/* What was read so far; there are fewer variables than places (past that, the last place is
- * reused). The environment's own strings are kept, which the C library never frees. */
+/* The variables that were read so far. There are more places than variables; if there were not, the
+ * last place would be used again. The table keeps pointers into the environment, which the C
+ * library never frees. */
 static struct {
     pthread_mutex_t lock;
     int n;

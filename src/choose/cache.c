@@ -16,9 +16,9 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* Of the words that must be equal everywhere. Those who do it in place and those who do not, or in
- * shared memory, may run the same plan. The lower half is what is compared, and is never what
- * zeroed memory holds. */
+/* Computes the fingerprint of all that must match on all ranks. Ranks that call in place, or with
+ * buffers in shared memory, may run the same plan as others. Ranks compare the lower half, which is
+ * never 0, as unused memory is. */
 static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm)
 {
     struct tt_call common = *c;
@@ -41,7 +41,7 @@ static void log_choice(const struct tt_prepared *p, const struct tt_team *team, 
            forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
 }
 
-/* What the first plan needs. */
+/* Makes what the first plan needs. */
 static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
                           const struct tt_call *call)
 {
@@ -65,7 +65,7 @@ static void set_scattered(struct tt_prepared *p, const struct tt_call *c,
     p->out_bytes = c->in_place ? p->in_bytes : tt_call_block_bytes(c, team->me);
 }
 
-/* What this rank's buffers must have; see call.h. */
+/* Sets the sizes that this rank's buffers must have; see call.h. */
 static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const struct tt_team *team)
 {
     int64_t bytes = tt_call_bytes(c), all = bytes * team->map.p;

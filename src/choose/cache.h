@@ -20,7 +20,7 @@ struct tt_prepared {
     struct tt_what what;
 };
 
-/* What a plan is kept under. */
+/* The key under which the cache keeps a plan. */
 struct tt_shape_key {
     uint64_t word[3];
 };
@@ -51,7 +51,7 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
                            struct tt_prepared **prepared);
 void tt_cache_release(struct tt_cache *cache);
 
-/* Of values that nobody has checked yet: wrong ones make keys that no plan is kept under. */
+/* Nobody has checked the values of the call yet: wrong ones make a key that no plan has. */
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
     uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |

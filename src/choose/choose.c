@@ -77,11 +77,11 @@ static bool is_near(const struct tt_map *map)
     return map->near;
 }
 
-/* Of several nodes: in simulations, where a message between them costs ten times what it does
- * within, and the ranks of a node share a port; docs/hierarchy.md has the figures. Few nodes of few
- * ranks: as measured on 4,2,1,1 over TCP (docs/figures.md). There what counts is how often a rank
- * waits for another, and, where cables of 1 and 10 Gbit/s join the nodes, beyond some 64 KiB what
- * goes over the busiest one. */
+/* The rows for several nodes come from simulations in which a message between nodes costs ten times
+ * as much as one within a node, and the ranks of a node share a port (docs/hierarchy.md has the
+ * figures). The rows for few nodes of few ranks come from measurements on 4,2,1,1 over TCP
+ * (docs/figures.md): there the number of times that a rank waits for another one decides, and, over
+ * cables of 1 and 10 Gbit/s and from some 64 KiB on, the bytes on the busiest cable. */
 enum { FEW = 4 }; /* nodes, or ranks of each */
 struct spread_row {
     const struct tt_algorithm *algorithm;

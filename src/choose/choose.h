@@ -17,7 +17,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
  * have it); NULL: the environment again. Kept until the next call. Not while others choose. */
 void tt_choose_force(const char *text);
 
-/* What TUTTI_SLICE and TUTTI_RADIX say, where the call itself does not. */
+/* Applies TUTTI_SLICE and TUTTI_RADIX if the call itself says nothing. */
 static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
 {
     if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;

@@ -97,7 +97,7 @@ static int64_t messages_of(const struct tt_plain *s, int p)
     return 0;
 }
 
-/* Of all lanes; negative: no memory. */
+/* Counts the messages of all lanes; returns a negative number if there is no memory. */
 static int64_t messages_in(const struct tt_plan *plan)
 {
     int64_t sum = 0;

@@ -28,7 +28,7 @@ tutti_status tt_paper_run(const struct tt_paper *paper, struct tt_sim_result *re
 /* How many messages there will be, by the plans of some ranks; -1: no memory to tell. */
 int64_t tt_paper_messages(const struct tt_paper *paper);
 
-/* What the algorithm's formula says of it; -1: it has none. */
+/* Returns the time by the algorithm's formula; -1 if it has none. */
 int64_t tt_paper_formula_ps(const struct tt_paper *paper);
 
 #endif

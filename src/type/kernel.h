@@ -173,10 +173,11 @@ INTEGER_ORDER_KERNELS(u64)
 
 /* ---- Floats ---- */
 
-/* As in IEEE 754-2019, minimum and maximum: a NaN wins, and -0 is below +0, so that the order of
- * the operands never shows. The two selections below differ only for zeros of different sign, where
- * | of their bits is -0 and & is +0; and if there is a NaN, where they are both operands, and | is
- * a NaN. */
+/* min and max are minimum and maximum of IEEE 754-2019: the result is a NaN if an operand is one,
+ * and -0 is below +0, so that the result does not depend on the order of the operands. The two
+ * selections below differ in two cases only: for zeros of different sign, whose bits give -0 by |
+ * and +0 by &; and if one operand is a NaN, where the selections are the two operands, and | of
+ * these is a NaN. */
 #define FLOAT_ORDER_OPS(T, BITS)                                                                   \
     static inline BITS bits_##T(T value)                                                           \
     {                                                                                              \

@@ -17,7 +17,8 @@ struct tt_field {
     struct tt_layout *inner; /* held */
 };
 
-/* Of a sequence of basic types; equal ones have equal hashes however they are put together. */
+/* The hash of a sequence of basic types. Equal sequences have equal hashes, however they were
+ * built. */
 struct tt_signature {
     uint64_t hash, power;
 };
@@ -41,7 +42,7 @@ struct tt_layout {
 /* Errors: ARG (says which field and why), LIMIT (nested too deep), MEMORY. */
 tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
                            struct tt_layout **layout);
-/* Gives up one hold. */
+/* Releases a layout that tt_layout_hold returned. */
 void tt_layout_drop(struct tt_layout *layout);
 
 /* Copies n elements between the user's memory and their packed form, gaps untouched. */
@@ -50,16 +51,18 @@ void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *
 
 /* ---- By type (type-user.c) ---- */
 
-/* NULL if it is no type. The answer holds until the type is freed, which whoever uses it must not
- * let happen meanwhile; takes no lock. */
+/* Returns the layout of a type; NULL if it is no type. The layout lasts until the type is freed, so
+ * the caller must not let that happen meanwhile. Takes no lock. */
 struct tt_layout *tt_layout_find(tutti_type type);
-/* The same, held: lasts until it is dropped. */
+/* Like tt_layout_find, but the layout lasts until the caller drops it. */
 struct tt_layout *tt_layout_hold(tutti_type type);
 
-/* What stands in a call for bytes whose n elements have this layout: a number that is no type, with
- * elements of one byte, equal for layouts that pack to the same sequence of basic types. */
+/* Returns the number that stands for the type in a call on packed bytes. It is no type, its
+ * elements have one byte, and it is equal for layouts that pack n elements to the same sequence of
+ * basic types. */
 tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
-/* The same number on all ranks whose types pack alike: for calls that are matched. */
+/* Returns a number that is equal on all ranks whose types pack alike, for the comparison of
+ * calls. */
 tutti_type tt_type_shape(tutti_type type);
 
 #endif

@@ -40,8 +40,8 @@ enum { TT_ELEMENT_MOST = 64 << 10 }; /* bytes of what a user-defined operation t
  * The pair must not be refused (above). */
 void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op);
 
-/* The same with type and operation resolved, to be kept by who reduces often. NULL for user-defined
- * operations and refused pairs. */
+/* A reduction whose type and operation are resolved, for callers that reduce often. NULL for
+ * user-defined operations and for pairs that are not defined. */
 typedef void tt_reduce_fn(void *out, const void *const *in, int k, size_t n);
 tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op);
 
