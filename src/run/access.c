@@ -98,7 +98,8 @@ struct place {
     int job_rank;
 };
 
-/* Of an own buffer or a window; NULL: of an opened buffer. */
+/* Returns the address of a range in an own buffer or a window; NULL if it lies in an opened
+ * buffer. */
 static inline char *near_address(const struct tt_exec *exec, const struct tt_range *r)
 {
     if (r->rank == TT_SELF) return tt_exec_own(exec, r);

@@ -115,7 +115,7 @@ static void add(struct tt_accord *a, const uint64_t *word)
     for (int i = 1; i < a->words; i++) a->word[i] |= word[i];
 }
 
-/* What a leader that holds a proposal already is brought is not added to it. */
+/* A leader that holds a proposal already adds nothing to it. */
 static struct tt_say hear_come(struct tt_accord *a, int r, const uint64_t *word)
 {
     unsigned char *told = tt_accord_told(a);

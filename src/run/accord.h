@@ -73,8 +73,8 @@ static inline bool tt_accord_carries(enum tt_accord_kind kind)
 
 enum tt_accord_level { TT_ACCORD_CALLED, TT_ACCORD_HOLDS, TT_ACCORD_KNOWS, TT_ACCORD_ENDED };
 
-/* What a member is known to have told this one as its leader; more than a level is what that level
- * waits for. */
+/* What this member, as the leader, knows to have received from another member. At each level the
+ * leader waits until all members have sent more than that level. */
 enum tt_accord_told { TT_TOLD_NOTHING, TT_TOLD_COME, TT_TOLD_HELD, TT_TOLD_KNOWN };
 
 /* Plain data of tt_accord_bytes(), to be copied as it is. Invariants: leader is the lowest member
@@ -89,16 +89,16 @@ struct tt_accord {
     uint64_t word[]; /* the accord; then a byte told and a byte gone for each member */
 };
 
-/* What is to be sent: the accord, if its kind carries one, to member `to` or to all that are not
- * gone. */
+/* A message to send: the accord, if the kind carries one, to member `to` or to all members that are
+ * not gone. */
 enum { TT_SAY_ALL = -1, TT_SAY_NOTHING = -2 };
 struct tt_say {
     int to;
     enum tt_accord_kind kind;
 };
 
-/* Of an accord in which each member has so many words of its own, one member's behind the
- * other's. */
+/* The size of an accord in which each member has so many words of its own, which follow each other
+ * in the order of members. */
 static inline int tt_accord_sets(int p)
 {
     return (int)tt_div_up(p, 64);

@@ -58,7 +58,7 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
-/* Who knows the decision touches nothing of a broken team any more, and only then says that it
+/* A member that knows the decision stops to touch a broken team, and only then sends that it
  * knows. */
 static void carry_out(struct meeting *m, struct tt_say say)
 {
@@ -158,20 +158,20 @@ static void go_on(struct meeting *m)
         return;
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-    /* What is wrong with other messages is not told here. */
+    /* Errors of other messages are returned elsewhere. */
     (void)tt_msg_advance(m->context, &m->events);
     read_letters(m);
     look_for_gone(m);
 }
 
-/* What this rank has said is gone before it goes: nobody can ask it again. */
+/* This rank stays until all its messages have left: afterwards nobody can ask it again. */
 static bool is_done(const struct meeting *m)
 {
     return m->status != TUTTI_OK || (m->accord->level == TT_ACCORD_ENDED && !m->agree->out);
 }
 
-/* Of a rank on another machine nobody may hear that it has left or died until something is sent to
- * it. The others have all sent something to who they wait for. */
+/* If a rank on another node has left or died, the leader may notice it only by sending a message to
+ * it. All other members have sent a message to the member that they wait for. */
 static void probe(struct meeting *m)
 {
     struct tt_accord *a = m->accord;
@@ -233,7 +233,7 @@ static void meet(struct meeting *m)
     tt_waiting_end(&waiting);
 }
 
-/* Who left without coming is missed: it failed, for everybody. */
+/* A member that left without taking part has failed, for all members. */
 static void miss_gone(const struct meeting *m)
 {
     const struct tt_fabric *f = m->team->fabric;
@@ -248,7 +248,7 @@ static tutti_status outcome(const struct meeting *m)
     if (m->status != TUTTI_OK) return m->status;
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: other members have lost it");
-    /* Who is gone may be so because the calls did not match. */
+    /* A member may be gone because the calls did not match. */
     (void)tt_team_check(m->team, false);
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);

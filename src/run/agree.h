@@ -20,8 +20,8 @@ struct tt_agree; /* of a client */
 tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree);
 void tt_agree_close(struct tt_agree *agree);
 
-/* What is called; or-ed over the members, so that all learn alike if it was not the same. BROKEN is
- * added where the team does not work any more. */
+/* The call of a member. The agreement combines them by OR, so that all members notice different
+ * calls alike. A member adds BROKEN if the team does not work any more. */
 enum tt_agree_what { TT_AGREE_VALUE = 1, TT_AGREE_SHRINK = 2, TT_AGREE_BROKEN = 4 };
 
 enum { TT_AGREE_OWN = 2 }; /* words that each member brings to a shrink */

@@ -188,7 +188,7 @@ static inline void prefetch_to_write(void *line)
 #endif
 }
 
-/* What `plain` ones do not need: one test on the way of those stands for all of it. */
+/* Plain executions need none of this, so that they pay for one test only. */
 static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 {
     if (exec->team->remote) tt_far_begin(exec);
@@ -327,7 +327,7 @@ static void settle(struct tt_exec *exec, tutti_status status)
         end(exec);
 }
 
-/* Of a queued one: runs it if it may. */
+/* Runs a queued execution if its slot is free. */
 static bool try_to_run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -364,7 +364,7 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps)
 
 /* ---- Waiting ---- */
 
-/* Whose flag the lane waits for; -1: nobody's. */
+/* Returns the member for whose flag the lane waits; -1: the lane waits for no flag. */
 static int lane_waits_for(const struct tt_exec *exec, const struct tt_lane_run *lane)
 {
     if (lane->ended) return -1;
@@ -405,9 +405,9 @@ struct progress {
     uint64_t place, events;
 };
 
-/* What comes over a network comes in parts: after one the next is looked for at once, instead of
- * giving up the turn. And one that got on waits for something else now, for which it has patience
- * again; whether it did is asked before it would sleep. */
+/* Data arrives over a network in parts: after one part the caller looks for the next at once,
+ * instead of yielding. An execution that made progress waits for something else now, so that the
+ * wait policy starts anew; the caller finds out before it would sleep. */
 static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};
@@ -420,7 +420,7 @@ static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
     *seen = now;
 }
 
-/* What an execution waits for, for the roll call. */
+/* Publishes for the roll call what the execution waits for. */
 static void fill_waiting(const void *arg, struct tt_activity *is)
 {
     const struct tt_exec *exec = arg;
@@ -441,7 +441,7 @@ static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_
     struct tt_team *t = exec->team;
     struct tt_waiting waiting = {
         .fabric = t->fabric, .doing = TT_DOING_COLLECTIVE, .fill = fill_waiting, .arg = exec};
-    /* What comes for others is no progress of this one, so only its steps count. */
+    /* Data for other executions is no progress of this one, so only its steps count. */
     uint64_t before = place(exec);
     while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
         uint64_t now = place(exec);

@@ -26,8 +26,8 @@ struct tt_lane_run {
     int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
 };
 
-/* Of an exec whose team has members on other nodes, or on this one whose memory the system
- * forbids. */
+/* An exec has this if its team has members on other nodes, or members on this node whose memory the
+ * system forbids to access. */
 struct tt_transfer;
 struct tt_abroad {
     struct tt_transfer *moving; /* under way */
@@ -128,8 +128,8 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
 void tt_access_open(struct tt_exec *exec);
-/* What went wrong with memory of this rank's own, with the argument that it belongs to; other
- * errors are passed on. */
+/* Names the argument if `status` concerns memory of this rank's own; returns other errors as they
+ * are. */
 tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status);
 /* Where a range in an opened buffer of another rank is, checked against what that rank opened.
  * MISMATCH: outside. */

@@ -49,8 +49,8 @@ static uint64_t base_of(const struct tt_team *t, uint64_t number)
     return ((number >> t->slots_log2) + 1) << 32;
 }
 
-/* What is called there, in an execution that has begun here. False: the slot belongs to a newer one
- * already. */
+/* Records what the member calls in an execution that has begun here. False: the slot already
+ * belongs to a newer execution. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet)
 {
     const struct tt_far_head *head = &packet->head;

@@ -52,8 +52,8 @@ void tt_far_moved(tutti_context *context, void *arg, tutti_status status)
     tt_transfer_free(x);
 }
 
-/* What came of the attempt to start it. The error stays as it was told; that a rank is gone is told
- * otherwise. */
+/* Handles the status of the attempt to start the transfer. It keeps the text of the error, but not
+ * PEER: other code reports ranks that are gone. */
 tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
@@ -116,7 +116,7 @@ void tt_far_leftover(struct tt_exec *exec)
             }
 }
 
-/* What was put off goes where it belongs. */
+/* Receives a message that was put off, at its destination. */
 static void receive(struct tt_transfer *x, struct tt_arrival *a)
 {
     struct tt_team *t = x->exec->team;
@@ -411,7 +411,8 @@ static void withdraw(struct tt_team *t, struct tt_transfer *x)
     tt_transfer_free(x);
 }
 
-/* What only reads the buffers goes on without the execution, as a reader in shared memory would. */
+/* Transfers that only read the buffers go on without the execution, as a reader in shared memory
+ * would. */
 bool tt_far_fail(struct tt_exec *exec)
 {
     bool writes = false;

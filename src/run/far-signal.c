@@ -199,8 +199,7 @@ tutti_status tt_far_settle(struct tt_team *t, int rank)
         return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
     if (state == TT_RANK_LEFT) return TUTTI_OK;
     if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
-    /* As for any execution: it may be sent to a member that has ended the one before in its
-     * slot. */
+    /* As in any execution, the member must have ended the execution before in the same slot. */
     if (t->next - 1 >= m->done + t->slots) {
         if (m->asked < t->next) (void)ask(t, m, t->next - 1);
         return TUTTI_AGAIN;
@@ -419,7 +418,7 @@ static void finding_sent(tutti_context *context, void *arg, tutti_status status)
     tt_free(finding);
 }
 
-/* The same with how the calls on the team do not match. */
+/* Sends the text about calls that do not match with it. */
 static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m,
                                  const struct tt_far_broken *broken)
 {

@@ -201,7 +201,7 @@ static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_far
 
 /* ---- Handlers ---- */
 
-/* What the message says of itself. False: it is none that this library sends. */
+/* Reads the header of a message. False: this library sends no such message. */
 static bool read_head(const tutti_message *message, struct tt_far_packet *packet)
 {
     size_t bytes = message->header_bytes;
@@ -329,7 +329,7 @@ static void came_early(struct tt_far *far, struct tt_team *t, struct tt_arrival 
     if (a->ready) tt_arrival_free(far, a);
 }
 
-/* What came for a team before it was made. */
+/* Takes the messages that arrived before the team was made. */
 static void take_early(struct tt_far *far, struct tt_team *t)
 {
     struct tt_arrival *a = far->early.first;

@@ -32,13 +32,13 @@
 #include "msg/msg.h"
 #include "run/exec.h"
 
-/* What the teams of a client share: handlers, and ways to other ranks. Of a job of processes.
- * Errors: MEMORY. */
+/* Opens what the teams of a client share: handlers, and endpoints of other ranks. Only in jobs of
+ * processes. Errors: MEMORY. */
 tutti_status tt_far_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_far **far);
 /* This rank gives up the team, or broke it: the far members that know it as a partner are notified,
  * so that none of them waits for an answer (settle.h). */
 void tt_far_depart(struct tt_team *t);
-/* The same for all teams of the client; returns when everything that was sent is on its way. */
+/* Does this for all teams of the client, and returns when all messages are on their way. */
 void tt_far_leave(struct tt_far *far);
 /* After msg is closed. */
 void tt_far_close(struct tt_far *far);
@@ -84,7 +84,7 @@ void tt_far_begin(struct tt_exec *exec);
 void tt_far_end(struct tt_exec *exec);
 /* It failed. True: something still writes to its buffers, so that it must go on being advanced. */
 bool tt_far_fail(struct tt_exec *exec);
-/* What it registered and fetched is let go of. */
+/* Releases the memory that the execution registered or fetched. */
 void tt_far_release(struct tt_exec *exec);
 /* It is going to be freed in whatever state. */
 void tt_far_forget(struct tt_exec *exec);
@@ -107,7 +107,7 @@ tutti_status tt_far_settle(struct tt_team *t, int rank);
 void tt_far_compare(struct tt_team *t, int rank);
 /* The rank has told that it left. */
 bool tt_far_has_left(const struct tt_team *t, int rank);
-/* What this rank gives to, and expects from, a far one was told for this execution. */
+/* Whether the far rank has sent which buffers it opens to this rank in this execution. */
 bool tt_far_has_opened(const struct tt_team *t, int rank, uint64_t number);
 /* The team broke, because of t->culprit: whoever has had to do with this rank in it learns that. */
 void tt_far_broke(struct tt_team *t);

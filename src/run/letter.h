@@ -60,8 +60,8 @@ void tt_letter_release(struct tt_letter *l);
 /* One that has come, read or not. */
 void tt_letter_drop(struct tt_letter *l);
 
-/* Those of a team; the first time it is asked for there are none. Stays where it is until the next
- * call. Errors: MEMORY. */
+/* Finds the count of a team's agreements, or makes one of 0. *count is valid until the next call.
+ * Errors: MEMORY. */
 tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team,
                                struct tt_agree_count **count);
 

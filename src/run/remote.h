@@ -172,16 +172,16 @@ struct tt_opened tt_far_opened(const struct tt_exec *exec, int buffer);
 
 /* AGAIN while this execution may not send to the rank; asks it. */
 tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
-/* What stands before a message of the execution to this member; returns its bytes. */
+/* Fills in the header of a message of the execution to this member; returns its bytes. */
 size_t tt_far_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_far_packet *packet);
 /* A message without payload, of which nobody wants to know more. */
 tutti_status tt_far_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
                          size_t bytes);
-/* What came of sending to a member: PEER is a failure, unless it has left. */
+/* Handles the status of sending to a member: PEER is a failure unless the member has left. */
 tutti_status tt_far_sent(struct tt_team *t, int rank, tutti_status status);
 void tt_far_lost(struct tt_team *t, int rank);
 void tt_far_credit(struct tt_team *t, struct tt_mirror *m);
-/* What is called in an execution under way, unless the member knows. */
+/* Sends to the member what this rank calls in an execution under way, unless it knows. */
 void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
 
 /* ---- What is known of a member (far-known.c) ---- */
@@ -212,7 +212,7 @@ bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes);
 /* One of `len` bytes at `at` with a member, listed. NULL: no memory. */
 struct tt_transfer *tt_transfer_begin(struct tt_exec *exec, struct tt_message *m, int peer,
                                       char *at, int64_t len);
-/* What came of the attempt to start it. */
+/* Handles the status of the attempt to start the transfer. */
 tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status);
 /* Completion of a transfer, which is `arg`. */
 void tt_far_moved(tutti_context *context, void *arg, tutti_status status);

@@ -63,7 +63,7 @@ char tt_roll_process(int pid)
 
 /* ---- The page ---- */
 
-/* Its texts end, whatever they hold. */
+/* Terminates all texts in the copy: another process may be writing them. */
 static void end_texts(struct tt_job_page *page)
 {
     page->version[sizeof page->version - 1] = '\0';
@@ -118,7 +118,7 @@ static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct 
     return (((word >> 32) - 1) << head->slots_log2) + (uint64_t)slot + 1;
 }
 
-/* What is called in execution k, while its slot says so before and after it was read. */
+/* Reads what the rank calls in execution k. The slot must name k before and after the read. */
 static bool fetch_what(const struct tt_source *s, int64_t block, const struct tt_head *head,
                        uint64_t k, struct tt_what *what)
 {
@@ -185,7 +185,7 @@ static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, 
     return TUTTI_OK;
 }
 
-/* As tt_activity_read does where the line itself is at hand. */
+/* Does what tt_activity_read does, in the memory of another process. */
 static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
 {
     for (int i = 0; i < TRIES; i++) {

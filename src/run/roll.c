@@ -113,7 +113,7 @@ static void add_call(struct text *t, const struct tt_roll *roll, const struct tt
     add(t, " (call %llu)", (unsigned long long)number + 1);
 }
 
-/* What it has started and not ended, but for what it waits in. */
+/* Adds the collectives that the rank has started and not ended, except the one that it waits in. */
 static void add_requests(struct text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -258,7 +258,7 @@ static void join(struct group *g, int rank)
     g->others = g->others || r->is.waits > TT_ACTIVITY_NAMED;
 }
 
-/* Those that wait for each other are not who is missing, unless there is nobody else. */
+/* Ranks that wait for each other are not the missing ones, unless there are no others. */
 static void leave_out_members(struct group *g)
 {
     int size = g->roll->job->size, outside = 0;

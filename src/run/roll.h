@@ -25,7 +25,7 @@ struct tt_source {
     int64_t bytes;
     int handle; /* ... and a descriptor, or that process */
 };
-/* Of this process' own mapping. */
+/* Reads from this process' own mapping. */
 struct tt_source tt_source_mapped(const struct tt_segment *segment);
 
 /* A team as one of its members has it. */
@@ -48,7 +48,7 @@ struct tt_roll_rank {
     int teams, first; /* in the roll's teams */
 };
 
-/* Of one client. */
+/* The roll of one client. */
 struct tt_roll {
     struct tt_job_page *job; /* a copy */
     struct tt_common *common;
@@ -79,7 +79,7 @@ char tt_roll_process(int pid);
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n);
 /* "rank 3", or "ranks 0-2,5", of those of `size` that are picked. */
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n);
-/* The same with since when, and for whom it waits. */
+/* Like tt_roll_doing, with the time that the rank has waited and the ranks that it waits for. */
 char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n);
 /* A line for all ranks that do the same, each after `before`. */
 void tt_roll_print(const struct tt_roll *roll, const char *before, FILE *out);

@@ -71,7 +71,7 @@ tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end)
 
 /* ---- Being asked ---- */
 
-/* What is asked for: bytes at an address of this process. */
+/* A request of another rank for bytes at an address of this process. */
 struct wanted {
     uint64_t address, bytes;
 };

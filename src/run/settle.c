@@ -145,7 +145,7 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     return status;
 }
 
-/* What is compared with far members breaks the team when their answer comes. */
+/* Far members answer later; a mismatch that they find breaks the team then. */
 tutti_status tt_team_compare(struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -174,8 +174,8 @@ static bool lacks_call(const struct tt_team *t, int r)
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
 }
 
-/* What broke the team while nobody had called: of that a mismatch is for whoever gives the team
- * up, and a member that left without a call that this rank has made. */
+/* Returns the error of a team that broke while this rank was in no call: a mismatch, or a member
+ * that left without making a call that this rank has made. */
 static tutti_status tell_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;

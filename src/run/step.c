@@ -30,7 +30,7 @@ static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const str
     return &exec->lane[lane].messages[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT];
 }
 
-/* Its own words for what an end finds wrong. */
+/* Advances the end of a ring, and words its errors in terms of the call. */
 static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
 {
     tutti_status status = tt_end_advance(exec->team->fabric, end);
@@ -209,8 +209,8 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    elements(w, expected), from, which_team(t, team, sizeof team));
 }
 
-/* What I give to rank r is what it expects, and the other way round, as both have said when they
- * began. The execution may have ended here. */
+/* Compares the counts of this rank and of rank r for each other, as both have published them when
+ * they began. The execution may have ended here. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -313,7 +313,7 @@ static const char *const step_names[] = {
     [TT_AWAIT] = "await", [TT_COPY] = "copy", [TT_REDUCE] = "reduce",
 };
 
-/* What a copy or reduction took from others, or gave them, by plain loads and stores: within it. */
+/* Traces the plain loads and stores of a copy or reduction, as events inside its own event. */
 static void tell_loads(const struct tt_exec *exec, const struct tt_plain *s,
                        const struct tt_deed *step)
 {
@@ -329,7 +329,7 @@ static void tell_loads(const struct tt_exec *exec, const struct tt_plain *s,
     }
 }
 
-/* The same, told to whoever traces. */
+/* Does the step and traces it. */
 static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     struct tt_team *t = exec->team;
@@ -359,8 +359,8 @@ static tutti_status do_plain(struct tt_exec *exec, uint32_t lane, const struct t
     return tt_likely(!exec->traced) ? do_step(exec, lane, s) : do_step_traced(exec, lane, s);
 }
 
-/* Of a straight plan: the steps of small collectives are done from where they are stored, the
- * others through the common form. */
+/* Does a step of a straight plan. Steps of small collectives run from where they are stored, others
+ * through the common form. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {
@@ -403,7 +403,7 @@ static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *sta
     return *status == TUTTI_OK;
 }
 
-/* What a plain step was refused is done otherwise; any other error stays. */
+/* If the system refused a plain step, members are asked to do it; other errors stay as they are. */
 static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)
 {
     bool refused = status == TUTTI_ERR_UNSUPPORTED && exec->plain;

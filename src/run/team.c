@@ -18,7 +18,8 @@ int64_t tt_team_window(void)
     return tt_setting_alike(TT_ALIKE_WINDOW);
 }
 
-/* Of many ranks, whose blocks would be large together, fewer executions advance at once. */
+/* The blocks of many ranks would be large together, so fewer executions advance at the same
+ * time. */
 static int64_t slots_for(int p)
 {
     int64_t slots = TT_SLOTS;
@@ -26,7 +27,7 @@ static int64_t slots_for(int p)
     return slots;
 }
 
-/* Of a team of p: the block of a member, or the mirror of one. */
+/* Returns the layout of a member's block in a team of p ranks, or of the mirror of a block. */
 static struct tt_block layout(int p, bool mirror)
 {
     struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = mirror ? 1 : p};
@@ -107,7 +108,7 @@ static void map_machine(struct tt_team *t)
     t->map.rdma = f->direct && t->map.node != NULL;
 }
 
-/* Of members on other nodes nothing is kept before something comes from them, or goes to them. */
+/* A member on another node gets a mirror when the first message comes from it or goes to it. */
 static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
 {
     struct tt_block mirror = layout(t->map.p, true);
@@ -160,7 +161,7 @@ static struct tt_head *head_at(const struct tt_team *t, int64_t offset)
     return tt_fabric_at(t->fabric, offset);
 }
 
-/* Of this rank's world; which may be this team. */
+/* Returns the head of this rank's block in the world, which may be this team. */
 static struct tt_head *first_head(const struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -267,7 +268,7 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     if (culprit >= 0) tt_watch_tell(t->fabric);
 }
 
-/* What is wrong may be another member's doing, which is to hear of it. */
+/* Another member may have caused the error, and gets its text. */
 static bool has_reason(tutti_status status)
 {
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM;
@@ -288,7 +289,7 @@ static bool hear_mismatch(struct tt_team *t, int culprit)
     return true;
 }
 
-/* What a member said that cannot go on, behind its cause. */
+/* Appends the text of a member that cannot go on to the cause of its failure. */
 static void add_reason(const struct tt_team *t, int culprit, char *text, size_t n)
 {
     const struct tt_fabric *f = t->fabric;
@@ -414,7 +415,8 @@ void tt_team_revoke(struct tt_team *t, int by)
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
-/* Those that are waited for; whoever waits long and runs nothing waits for all to leave. */
+/* Watches the members that this rank waits for. A rank that waits long and runs nothing waits until
+ * all members have left. */
 static void watch_others(struct tt_team *t)
 {
     bool any = t->queue != NULL;

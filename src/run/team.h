@@ -153,8 +153,8 @@ void tt_team_revoke(struct tt_team *t, int by);
 /* A team that does not work any more at some member: it is broken, and this rank will not touch it
  * again. What is in flight ends with PEER. */
 void tt_team_give_up(struct tt_team *t);
-/* Of the world, made before the ranks met: takes over what they settled then, and where their
- * blocks are. */
+/* Updates the world, which was made before the ranks met, with the settings that they agreed on and
+ * with the places of their blocks. */
 void tt_team_met(struct tt_team *t);
 /* Tells the members that this rank will not touch their blocks any more; of a team given up it has
  * told. */
@@ -171,8 +171,8 @@ void tt_team_leave_ring(struct tt_team *t);
 
 /* Moves on everything in flight. Errors end the executions concerned, not this call. */
 void tt_team_advance(struct tt_team *t);
-/* The same for all teams of the client: who waits on one must not keep the members of another
- * waiting. */
+/* Advances all teams of the client: a rank that waits in one team must not keep the members of
+ * another team waiting. */
 void tt_team_advance_all(struct tt_team *t);
 /* Called by who waits, each time it has looked in vain: looks for members that failed, or left and
  * are waited for, and now and then (`long_wait`: now) for some that call something else; sets

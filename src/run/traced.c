@@ -14,7 +14,7 @@ static const char *type_of(const struct tt_what *what)
     return basic ? tt_word(&tt_type_words, what->type) : "derived";
 }
 
-/* Of one element; 0: not known. */
+/* Returns the bytes of one element; 0: not known. */
 static int64_t size_of(const struct tt_what *what)
 {
     if (what->element > 0) return what->element;

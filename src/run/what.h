@@ -8,8 +8,8 @@
 
 #include "plan/call.h"
 
-/* What a call differs in from the plain one. TT_WHAT_IN_ORDER: operands are combined in rank order.
- * TT_WHAT_COUNTS: there is a count for each rank, and `counts` holds the first of them. */
+/* Flags of a call. TT_WHAT_IN_ORDER: operands are combined in rank order. TT_WHAT_COUNTS: there is
+ * a count for each rank, and `counts` holds the first of them. */
 enum tt_what_flag {
     TT_WHAT_IN_ORDER = 1,
     TT_WHAT_IN_PLACE = 2,
