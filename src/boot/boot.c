@@ -59,9 +59,9 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
 
 /* ---- This process in the job that it was launched into ---- */
 
-/* Its clients share the mapping, which is there while users > 0, and the book-keeping of the rank's
- * arena, which stays, as the descriptor does: peers may use what a client has left behind, and
- * there may be more clients. All under the lock. */
+/* The clients of a rank share the mapping, which exists while users > 0. They also share the
+ * book-keeping of the rank's arena and the descriptor, which stay: peers may use memory that a
+ * client has left behind, and the process may make more clients. The lock protects all fields. */
 static struct {
     pthread_mutex_t lock;
     struct tt_segment segment;
@@ -350,7 +350,8 @@ static void try_all(struct tt_fabric *f)
     atomic_fetch_or(&f->common->forbidden, (uint32_t)(TT_ACCESSES & ~works));
 }
 
-/* What some pair of ranks has not is used by none, so that all go the same ways. */
+/* If some pair of ranks lacks a kind of access, no rank uses it, so that all take the same
+ * paths. */
 static void settle_accesses(struct tt_fabric *f)
 {
     int forbidden = f->mapped ? 0 : (int)atomic_load(&f->common->forbidden);

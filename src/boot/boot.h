@@ -34,19 +34,20 @@ struct tt_asked {
     int64_t pause_ns; /* before, the last time */
     bool refused;
 };
-/* The same of another rank, into address[TT_WIRE_ADDRESS]: the first call asks the job's server,
- * and gives it a moment to answer; those after it look whether it has. AGAIN: it has not. Errors:
- * PEER (it does not know, or is silent for TUTTI_PEER_TIMEOUT: then the rank has failed). */
+/* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the job's
+ * server and gives it a moment to answer; later calls look for the answer. AGAIN: there is no
+ * answer yet. Errors: PEER (the server does not know the rank, or has not answered for
+ * TUTTI_PEER_TIMEOUT; the rank has failed then). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
 /* Tells where another context of this rank's client is; on one machine nothing. Errors: BOOT. */
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes);
-/* The same of another rank's, likewise. AGAIN: the server has not answered, or does not know of it,
- * so far. */
+/* Does the same for a further context of another rank. AGAIN: the server has not answered, or does
+ * not know the context yet. */
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
                                      struct tt_asked *asked, void *address, size_t *bytes);
-/* What was asked is not wanted any more. */
+/* Cancels a question to the server. */
 void tt_boot_address_end(struct tt_asked *asked);
 
 #endif

@@ -31,7 +31,7 @@ struct tt_card {
     uint8_t wire[TT_WIRE_ADDRESS]; /* the message layer's */
 };
 
-/* What a machine's ranks agreed on, to be compared with the others. */
+/* The terms that a machine's ranks agreed on; each machine compares them with its own. */
 struct tt_terms {
     char version[24];
     int32_t status; /* a tutti_status: why they cannot go on */
@@ -50,7 +50,7 @@ struct tt_terms {
     char why[TT_TERMS_WHY]; /* of status, in words */
 };
 
-/* What is said of a rank to other nodes (notice.h). */
+/* A notice about a rank to other nodes (notice.h). */
 struct tt_notice {
     uint32_t client;
     int32_t from;              /* the rank that says so */

@@ -54,7 +54,8 @@ static int threads_of(const char *text)
     return threads >= 1 && threads <= TT_LAUNCH_RANKS ? threads : 1;
 }
 
-/* Of this program's ranks, whose environment may be another one than ours. */
+/* Returns the threads of each rank of the program, by the environment that these ranks will
+ * have. */
 static int threads_of_program(const struct tt_launch_program *program)
 {
     static const char name[] = "OMP_NUM_THREADS=";

@@ -14,7 +14,8 @@
 #include "boot/launch.h"
 #include "fabric/segment.h"
 
-/* What the launcher changes for itself, and the ranks shall have as it found it. */
+/* Process state that the launcher changes for itself, and that ranks get as the launcher found
+ * it. */
 struct tt_launch_inherited {
     sigset_t mask;
     struct sigaction child;
@@ -32,11 +33,11 @@ struct tt_launch_rank {
     bool lost;     /* it failed, and the job may end well without it */
 };
 
-/* What the launcher writes to the guard: one byte a signal, with this bit if the ranks got it
- * too. */
+/* The launcher writes one byte for each signal to the guard, with this bit if the ranks got the
+ * signal, too. */
 enum { TT_LAUNCH_HEARD = 0x80 };
 
-/* What the guard is about; only downwards. */
+/* The phases of the guard, in their order. */
 enum tt_guard_phase {
     TT_GUARD_RUNNING,
     TT_GUARD_GRACE, /* a rank failed: the others may still see the error */
@@ -91,7 +92,8 @@ bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int lik
                      size_t n);
 /* Where each rank is bound, and which program it is, as far as the user wants to see that. */
 void tt_launch_say_places(const struct tt_guard *g);
-/* What was kept for the end, and which ranks the job ended well without. */
+/* Prints the messages that were kept for the end, and the ranks that were lost although the job
+ * succeeded. */
 void tt_launch_say_rest(struct tt_guard *g);
 
 /* ---- launch-tree.c ---- */
@@ -117,8 +119,8 @@ int tt_output_stop(struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 
-/* What the options ask for, with as many cores for a rank as it has threads, if nothing else is
- * said. */
+/* Returns the binding that the options ask for. By default a rank gets as many cores as it has
+ * threads. */
 struct tt_binding tt_cores_wish(const struct tt_launch_options *options);
 /* Where `ranks` ranks are bound, which may be nowhere. NULL: what the user asked for cannot be
  * done, and it was said why. */
@@ -128,7 +130,8 @@ int tt_cores_bind(const struct tt_cores *cores, int rank);
 /* "processor 1 (core 1)", or "not bound: ..." and why. */
 void tt_cores_print(const struct tt_cores *cores, int rank, char *text, size_t n);
 bool tt_cores_bound(const struct tt_cores *cores);
-/* What this process may use, and what of it other jobs have; false: nothing, or it is not known. */
+/* Prints the processors that this process may use, and those of them that other jobs have. False:
+ * there are none, or they are not known. */
 bool tt_cores_print_allowed(const struct tt_cores *cores, char *text, size_t n);
 bool tt_cores_print_taken(const struct tt_cores *cores, char *text, size_t n);
 /* Other jobs may look now which processors are taken: this process will start no more ranks. */

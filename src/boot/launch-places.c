@@ -129,7 +129,7 @@ static int by_turn(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* The same, but processors of a core together: for ranks with several threads. */
+/* Orders processors so that those of a core follow each other: for ranks with several threads. */
 static int by_place(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -166,7 +166,7 @@ static void deal_out(struct unit *list, int n, int domains, int each)
 
 /* ---- A rank's set ---- */
 
-/* What a rank may use for the sake of one of its units. */
+/* Adds the processors that a rank may use because one of its units lies there. */
 static void add_part(hwloc_topology_t topology, const struct tt_places_wish *wish,
                      hwloc_obj_t object, hwloc_bitmap_t set)
 {

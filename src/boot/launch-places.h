@@ -30,7 +30,7 @@ struct tt_places {
     char unbound[120];   /* why ranks are not bound, if n is 0 */
 };
 
-/* What is asked for. `taken` may be NULL; binding.cores: 0 is 1. */
+/* The request. `taken` may be NULL; binding.cores of 0 means 1. */
 struct tt_places_wish {
     hwloc_const_bitmap_t allowed, taken;
     struct tt_binding binding;

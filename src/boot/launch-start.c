@@ -17,7 +17,8 @@
 /* Descriptors below are what scripts use for themselves. */
 enum { JOB_DESCRIPTOR = 64 };
 
-/* What kept a rank from becoming its program; one write, so never in pieces. */
+/* The reason why a rank could not execute its program. The rank writes it in one write, so that it
+ * never arrives in pieces. */
 enum obstacle {
     OBSTACLE_EXEC,
     OBSTACLE_DESCRIPTORS,
@@ -73,7 +74,8 @@ static bool set_environment(const struct tt_guard *g, int rank)
            set_number("TUTTI_JOB", fd);
 }
 
-/* Its file in the folder of outputs in place of descriptor `to`; all names have as many digits. */
+/* Replaces descriptor `to` by the rank's file in the output folder. All names have the same number
+ * of digits. */
 static bool set_file(const struct tt_guard *g, int rank, int to, const char *ending)
 {
     char name[48], last[16];

@@ -28,7 +28,7 @@ struct processes {
     size_t n, room;
 };
 
-/* What one round found: processes killed, ended but not yet collected, and not ours to kill. */
+/* The processes that one round found: killed, ended but not collected yet, and not ours to kill. */
 struct round {
     size_t killed, ended, refused;
 };

@@ -19,7 +19,7 @@
 
 enum { TT_LAUNCH_RANKS = 4096 }; /* at most on one machine */
 
-/* What tt_launch returns besides the ranks' own codes; the numbers are those of timeout(1). */
+/* tt_launch returns these besides the ranks' own codes. The numbers are those of timeout(1). */
 enum {
     TT_LAUNCH_TIMED_OUT = 124,
     TT_LAUNCH_REFUSED = 125, /* the launcher itself could not */
@@ -28,15 +28,15 @@ enum {
     TT_LAUNCH_SIGNAL = 128 /* + number of the signal */
 };
 
-/* What becomes of the other ranks when one fails, and of the job's exit code. */
+/* The fate of the other ranks, and the job's exit code, when a rank fails. */
 enum tt_on_failure {
     TT_ON_FAILURE_END,          /* they are ended; the code is that of the first that failed */
     TT_ON_FAILURE_CONTINUE,     /* they go on; 0 if those that were not lost end with 0 */
     TT_ON_FAILURE_CONTINUE_FAIL /* they go on; the code is that of the first that failed */
 };
 
-/* What a rank is bound to. By default one core, or one processor of a core where there are more
- * ranks than cores; nothing where too few are free beside other jobs of this user
+/* The unit that a rank is bound to. The default is one core, or one processor of a core if there
+ * are more ranks than cores; ranks are not bound if other jobs of this user leave too few free
  * (launch-places.h). */
 enum tt_bind {
     TT_BIND_DEFAULT,

@@ -26,7 +26,8 @@ static struct {
     } of[TT_CARDS];
 } cards = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What the ranks of other nodes had put when this one left PMIx; until the process ends. */
+/* The cards of ranks on other nodes, as they were when this rank left PMIx. They stay until the
+ * process ends. */
 static struct {
     struct kept {
         uint8_t *bytes;

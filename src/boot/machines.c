@@ -77,7 +77,8 @@ static void set_stage(enum stage stage)
     atomic_store(&joined.stage, stage);
 }
 
-/* What that rank has told under the key, `room` bytes of it at most; waits for it. */
+/* Waits for the value that the rank has put under the key, and stores at most `room` bytes of
+ * it. */
 static tutti_status learn(int rank, const char *key, void *to, size_t room, size_t *n)
 {
     struct tt_pmix_reply *reply = tt_pmix_ask(rank, key);
@@ -138,7 +139,7 @@ static int locals_of(const struct member *m)
     return n;
 }
 
-/* What the ranks of a machine share: memory, and on several machines an inbox. */
+/* Returns what the ranks of a machine share: memory, and in a job on several machines an inbox. */
 static int shared_of(const struct member *m)
 {
     return m->nodes > 1 ? 2 : 1;
@@ -246,7 +247,7 @@ static tutti_status exchange(struct member *m, int client, const struct tt_terms
     return fence();
 }
 
-/* Of a rank that cannot go on: the other machines shall not wait for it. */
+/* Takes part although this rank cannot go on, so that the other machines do not wait for it. */
 static void come_in_vain(struct member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1};

@@ -15,7 +15,7 @@
 #include "boot/card.h"
 #include "fabric/fabric.h"
 
-/* As tt_boot_attach, of such a job. */
+/* Does the work of tt_boot_attach for such a job. */
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
 /* The last client of this process ends: the server is left. status: why it cannot go on, which
  * those machines are told that wait for it. In another job nothing. */

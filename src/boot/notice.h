@@ -74,7 +74,7 @@ bool tt_notice_goes(int from, int to, int nodes);
 void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s);
 /* Moves on the notices of this process that are not sent yet; whether some are left. */
 bool tt_notice_advance(void);
-/* The same until all are sent, or until then (tt_clock_ns). */
+/* Does this until all are sent, or until the given time (tt_clock_ns). */
 void tt_notice_flush(int64_t until_ns);
 
 /* Notes in the job's page what a notice says, unless a rank says it that counts as failed. */

@@ -119,7 +119,7 @@ struct tt_pmix_reply {
     pmix_status_t status;
     void *bytes;
     size_t n;
-    /* What the library may look at until it has answered. */
+    /* PMIx may read these until it has answered. */
     char key[TT_PMIX_KEY];
     pmix_proc_t who;
 };
@@ -191,7 +191,7 @@ static void fenced(pmix_status_t status, void *arg)
     answered(arg, status, NULL, 0);
 }
 
-/* What the library did not take, or did at once, it does not answer. */
+/* PMIx does not answer a request that it refused or completed at once. */
 static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status)
 {
     if (status == PMIX_SUCCESS) return r;

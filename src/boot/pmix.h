@@ -29,12 +29,12 @@ void tt_pmix_close(void);
  * thread waits for an answer. */
 bool tt_pmix_leave(void);
 
-/* Who can ask for what was put. */
+/* The ranks that can get a value that was put. */
 enum tt_pmix_scope { TT_PMIX_LOCAL, TT_PMIX_REMOTE, TT_PMIX_ALL };
 /* Tells the ranks in `scope` these bytes, which are copied. Errors: BOOT. */
 tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n);
 
-/* What was asked and not yet answered. */
+/* A request that PMIx has not answered yet. */
 struct tt_pmix_reply;
 /* Asks for what `rank` put, or what the server knows of it ("pmix.hname"). NULL: no memory, or the
  * server is gone. */

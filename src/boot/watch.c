@@ -200,7 +200,8 @@ static bool process_ended(const struct tt_fabric *f, const struct peer *p)
     return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
 }
 
-/* What a process of this machine gave is in memory: no time is given to it. */
+/* Data of a process of this machine are in shared memory when it ends: the watch allows no extra
+ * time. */
 static void look_at_process(struct tt_fabric *f, struct peer *p)
 {
     if (!process_ended(f, p)) return;
@@ -222,8 +223,8 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* What a rank sent before it left in order may still be under way by another connection than the
- * link that broke. */
+/* Data that a rank sent before it left in order may still be under way, over another connection
+ * than the link that broke. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;

@@ -39,9 +39,9 @@ bool tt_watch_lost(struct tt_fabric *f, int rank);
 /* Whether that is still to be found out of some rank: then tt_watch_look is to be called soon. */
 bool tt_watch_seeks(const struct tt_fabric *f);
 
-/* What this node knows of ranks that failed the ranks of other machines learn, too (notice.h).
- * Returns when all that can be reached have been told, which a broken network delays by a fifth of
- * a second. Any thread. */
+/* Notifies the ranks of other machines of all failures that this node knows (notice.h). Returns
+ * when all machines that can be reached have been notified; a broken network delays that by a fifth
+ * of a second. Any thread. */
 void tt_watch_tell(struct tt_fabric *f);
 /* This rank leaves the client in order, or failed: the same. */
 void tt_watch_leave(struct tt_fabric *f);
