@@ -137,7 +137,7 @@ static void free_piece(struct tt_arena *a, int i)
     give_back(a->store, x);
 }
 
-/* Those of clients that all ranks have left. */
+/* Frees the blocks of clients that all ranks have left. */
 static void free_forsaken(struct tt_arena *a)
 {
     for (int i = a->store->pieces.n - 1; i >= 0; i--)

@@ -41,7 +41,7 @@ struct tt_arena {
     int owner;
 };
 
-/* Of a rank that was granted nothing yet. Errors: MEMORY. */
+/* Makes the book-keeping of a rank that has no grant yet. Errors: MEMORY. */
 tutti_status tt_store_new(struct tt_store **store);
 void tt_store_free(struct tt_store *store);
 

@@ -48,8 +48,8 @@ void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
 /* Says to all ranks why a team does not work any more, before the rank that found out fails with a
  * status of which this is the text; only the first that says anything is heard. */
 void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text);
-/* What was said of this team; NULL: nothing. The text lasts as long as the rank has not left the
- * client. */
+/* Returns the reason that a rank gave for this team; NULL: there is none. The text lasts until the
+ * rank leaves the client. */
 const char *tt_common_reason(const struct tt_common *common, uint64_t team);
 /* The i-th thing that was said, of TT_FINDINGS at most; NULL: nothing was. */
 const struct tt_finding *tt_common_finding(const struct tt_common *common, int i);
@@ -61,7 +61,7 @@ void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int ra
 /* FAILED too where the rank's process has ended before it left. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank);
-/* Of a failed rank: with this client, or of its process, whichever came first. */
+/* Returns how a rank failed: with this client or with its process, whichever came first. */
 const struct tt_fate *tt_common_fate(const struct tt_job_page *job, const struct tt_common *common,
                                      int rank);
 /* The failed rank to name: the one that did first, since others fail because of it; -1: none. */

@@ -48,7 +48,7 @@ static int64_t time_copy(copy_fn *copy, char *to, const char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Of memory of this process, which stands for another one. 0: it cannot be read. */
+/* Times reading memory of this process by CMA, as if it were another process. 0: reading fails. */
 static int64_t time_reading(char *to, char *from, size_t n)
 {
     struct iovec mine = {to, n}, its = {from, n};
@@ -57,8 +57,8 @@ static int64_t time_reading(char *to, char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Of what can be done once only: by the second fastest of its parts, so that neither an interrupt
- * counts nor what was near. */
+/* Times a copy that can be done only once. It takes the second fastest of its parts, so that
+ * neither an interrupt nor a part that was in a near cache counts. */
 static int64_t time_once(copy_fn *copy, char *to, const char *from)
 {
     int64_t least = INT64_MAX, second = INT64_MAX;

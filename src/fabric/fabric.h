@@ -95,7 +95,8 @@ struct tt_fabric {
     bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
     int cores;          /* that the ranks may use together; until they have met, this one's */
     int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
-    /* Of each rank: what of TT_ACCESSES was found to be forbidden. NULL: where all is mapped. */
+    /* For each rank, the TT_ACCESSES that were found to be forbidden. NULL if all memory is
+     * mapped. */
     _Atomic unsigned char *forbidden;
     struct tt_patience patience;
     struct tt_arena arena;
@@ -111,8 +112,8 @@ struct tt_fabric {
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 
-/* What TUTTI_NODES says of a job of `size` ranks: *node is allocated, or NULL where there is one
- * node. Errors: ARG (it is malformed, or holds not just as many ranks), MEMORY. */
+/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
+ * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 
 /* Ways of reaching into another rank's memory by the system. */
@@ -168,7 +169,7 @@ static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, in
     if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
 }
 
-/* The same where it is for one context of a rank. */
+/* Does the same for one context of a rank. */
 static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
 {
     if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_bell_of(context));
@@ -190,13 +191,14 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 
-/* What it costs to read 64 KiB of another process, at least 1 each. */
+/* The cost of reading 64 KiB of another process; each field is at least 1. */
 struct tt_cost {
     int times;    /* what the same takes through shared memory by stores, rounded down */
     int percent;  /* of what it takes there by stores or by tt_stream, whichever is better ... */
     bool streams; /* ... which is the latter */
 };
-/* What another process took to copy 64 KiB that were stored, and streamed, ns; 0: it could not. */
+/* The ns that another process took to copy 64 KiB that were stored, and streamed; 0: it could
+ * not. */
 struct tt_taking {
     int64_t stored, streamed;
 };
@@ -208,12 +210,12 @@ enum { TT_COST_BYTES = 128 << 10 };
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
-/* Its times where there are no others: of a thread. */
+/* Returns the cost in a job without other processes, between threads. */
 int tt_cost_alone(void);
-/* What of TT_ACCESSES this process has to the memory of rank r of its job: tried on its probe
- * word. */
+/* Returns the TT_ACCESSES that this process has to the memory of a rank of its job; it tries them
+ * on the rank's probe word. */
 int tt_cma_works(const struct tt_job_page *job, int rank);
-/* What forbids this access on this machine in words, or NULL if nothing is known to. */
+/* Returns in words what forbids this access on this machine; NULL: nothing that is known. */
 const char *tt_cma_forbidden(enum tt_access access);
 
 extern const struct tt_fabric_ops tt_fabric_self, tt_fabric_thread, tt_fabric_shm;

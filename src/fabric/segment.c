@@ -15,7 +15,7 @@
 
 #include "fabric/wait.h"
 
-/* Of address space, for each rank of this machine. */
+/* The address space that each rank of this machine gets at most. */
 #define RANK_MOST (16ll << 30)
 #define RANK_LEAST (64ll << 20)
 
@@ -41,7 +41,8 @@ static int64_t grants_at(int size)
     return tt_round_up(page_bytes(size), TT_GRAIN);
 }
 
-/* What ranks share would be in the core dump of each of them, whole: it is left out. */
+/* Shared memory would be in the core dump of each rank, whole: the kernel is told to leave it
+ * out. */
 static void *map_shared(int fd, int64_t bytes)
 {
     void *base =
@@ -62,7 +63,7 @@ static void *map_private(int64_t bytes, int64_t page)
     return MAP_FAILED;
 }
 
-/* Who is where: node == NULL: all here. */
+/* The nodes of the ranks; node == NULL: all ranks are on this node. */
 struct places {
     const int *node;
     int nodes, me, arenas;
@@ -114,7 +115,8 @@ static bool exceeds_file_limit(int64_t bytes)
     return true;
 }
 
-/* As much as can ever be backed here, or as the limits on address space and file size allow. */
+/* Maps as much as this machine can ever back, or as the limits on address space and file size
+ * allow. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;

@@ -56,16 +56,16 @@ enum tt_cause {
     TT_CAUSE_SILENT /* nothing came from its machine in time */
 };
 
-/* What becomes of a rank. cause, code and order are set before state becomes FAILED; the first
- * cause stays. Of two that failed the one with the lower order did first. */
+/* The status of a rank. cause, code and order are set before state becomes FAILED; the first cause
+ * stays. If two ranks failed, the one with the lower order failed first. */
 struct tt_fate {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
     _Atomic int32_t code;          /* signal number, exit code, tutti_status, tt_alike, seconds */
     _Atomic uint32_t order;        /* from 1 */
 };
 
-/* What threads of a rank sleep on: `sleeping` counts those that do, or are about to; `rung` is
- * counted up by who wakes them. */
+/* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
+ * about to; a thread that wakes them increments `rung`. */
 struct tt_bell {
     _Atomic uint32_t sleeping, rung;
 };
@@ -108,7 +108,7 @@ struct tt_finding {
     char text[TT_FINDING_TEXT];
 };
 
-/* What the ranks share of one client (common.h), all 0 while `number` is. */
+/* The data of one client that its ranks share (common.h); all are 0 while `number` is. */
 struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's; 0: of none */
     _Atomic uint32_t gone; /* ranks of this machine that have left it for good */
@@ -170,7 +170,7 @@ enum { TT_GRAIN = 2 << 20 };
 /* Makes and maps the memory of a job of `size` ranks, its page filled in. Of processes: a memfd,
  * close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each saying what the system refused. */
 tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
-/* The same of a job on several machines, of which this one is node[me] and has memory for its own
+/* Does the same for a job on several machines. This machine is node[me] and has memory for its own
  * ranks only. node[r] < nodes. */
 tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
                                   int me);

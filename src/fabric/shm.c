@@ -129,7 +129,7 @@ static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabr
 const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
-/* What is written is what is there: so peers may do it at the same time. */
+/* The probe writes the value that is there already, so that peers may probe at the same time. */
 int tt_cma_works(const struct tt_job_page *job, int rank)
 {
     uint64_t word = 0;
@@ -143,7 +143,7 @@ int tt_cma_works(const struct tt_job_page *job, int rank)
     return (reads ? TT_READS : 0) | (writes ? TT_WRITES : 0);
 }
 
-/* Of Yama; 0: it allows. */
+/* Returns the scope of Yama that forbids the access; 0: Yama allows it. */
 static int forbidding_scope(void)
 {
     int scope = 0;

@@ -133,7 +133,8 @@ static void print_fate(const struct printing *p, const struct tt_part_entry *e)
     fprintf(p->out, "}}");
 }
 
-/* Who writes, in which run: so that files of several runs are told apart. */
+/* Prints which rank of which run writes the file, so that files of different runs can be told
+ * apart. */
 static void print_head(const struct printing *p)
 {
     const struct tt_part_head *h = p->head;

@@ -96,7 +96,7 @@ static void set_time(_Atomic int64_t *time, int64_t ns)
     atomic_store_explicit(time, ns, memory_order_relaxed);
 }
 
-/* What the ranks of several machines know of their job only once they have met. */
+/* Records what ranks of several machines know of their job only after they have met. */
 static void fill_run(const struct trace *trace, const struct tt_fabric *f)
 {
     trace->head->run = f->job->stamp;
@@ -131,8 +131,9 @@ static struct open_call *find_call(struct trace *trace, const void *key)
     return NULL;
 }
 
-/* Of each rank that failed, why; again only when more have. Not at the end: who has left the
- * client may not look at what its ranks share, which the last one clears. */
+/* Records why each failed rank failed, again only when more ranks have failed. It must not be
+ * called at the end: a rank that has left the client must not read the shared data, which the last
+ * rank clears. */
 static void tell_fates(struct trace *trace, const struct tt_fabric *f)
 {
     uint32_t failures = atomic_load_explicit(&f->job->failures, memory_order_acquire);
@@ -228,7 +229,7 @@ static uint8_t place_step(struct trace *trace, const struct tt_deed *deed, uint1
     return 0;
 }
 
-/* What was read and written just before, within the step, lies on its line. */
+/* The reads and writes within a step, which were recorded just before it, go to the step's row. */
 static void adopt(const struct trace *trace, const struct tt_part_entry *step)
 {
     int64_t begin = atomic_load_explicit(&step->time.begin_ns, memory_order_relaxed);
@@ -302,8 +303,8 @@ static void name_file(const struct trace *trace, const char *ending, char *path,
     snprintf(path, n, "%s%s", trace->path, ending);
 }
 
-/* What a job did is its user's affair: others do not read it unless they are let. The name is
- * taken from whoever had it: a file that another job maps must not become shorter under it. */
+/* Creates a file that only its owner can read. It unlinks a file of the same name first: another
+ * job may have mapped that file, which must not become shorter under it. */
 static int create_own(const char *path)
 {
     unlink(path);

@@ -13,8 +13,8 @@ struct early {
     size_t head_bytes, data_bytes;
 };
 
-/* What came over one link. Packets that wait are sorted by number, and almost always come in that
- * order. */
+/* The packets that arrived over one link. Those that wait are sorted by number; they almost always
+ * arrive in that order. */
 struct origin {
     uint64_t id;
     struct early *first, **last;

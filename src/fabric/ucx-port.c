@@ -15,7 +15,7 @@ static ucs_status_t packet_came(void *arg, const void *header, size_t header_len
                                 size_t length, const ucp_am_recv_param_t *param)
 {
     struct tt_port *port = arg;
-    /* Of what is not in one place, or not here yet, not a byte is looked at. */
+    /* A packet that is not contiguous, or has not arrived as a whole, is not looked at. */
     bool whole = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && !(header_length && length);
     const void *bytes = header_length ? header : data;
     size_t n = header_length ? header_length : length;
@@ -43,7 +43,7 @@ static tutti_status listen_for_packets(struct tt_port *port)
     return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "waiting for packets");
 }
 
-/* What was asked for is only a wish; this is what it became. */
+/* UCX may not have granted what was asked for: checks the worker that it made. */
 static tutti_status check_worker(struct tt_port *port)
 {
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE |

@@ -68,7 +68,7 @@ void tt_ucx_op_event(struct tt_ucx_op *op, ucs_status_t status)
     if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
 }
 
-/* Those that still await their request are UCX's, and no flush's any more. */
+/* Operations that still wait for their request belong to UCX, and not to a flush any more. */
 void tt_ucx_ops_event(struct tt_ring *ring, ucs_status_t status)
 {
     while (!tt_ring_empty(ring)) {
@@ -125,7 +125,7 @@ static tutti_status begin(struct tt_link *link, tt_wire_done_fn *done, void *arg
     return *op ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for what is under way");
 }
 
-/* What UCX answered to a request: over, under way, or refused. */
+/* Handles UCX's answer to a request: it is complete, under way, or refused. */
 static tutti_status begun(struct tt_link *link, struct tt_ucx_op *op, ucs_status_ptr_t request,
                           const char *doing)
 {
@@ -143,7 +143,7 @@ static tutti_status begun(struct tt_link *link, struct tt_ucx_op *op, ucs_status
 /* UCX's own bytes in front of ours, on TCP (1.13): 5 of its TCP's, 8 of UCP's. */
 enum { UCX_HEADS = 13 };
 
-/* What lies between a head of so many bytes and its data.
+/* Returns the gap between a header of so many bytes and its data.
  *
  * TCP copies what is sent into pages, the first byte of a packet mostly to a page's beginning, and
  * on some processors (AMD's Zen 4) a copy to less than 16 bytes behind its source, in their pages,

@@ -169,8 +169,8 @@ tutti_status tt_ucx_room(const char *doing)
                    doing, (long long)limit);
 }
 
-/* Those who connect to us take descriptors without asking. UCX hears nobody any more once there was
- * none for one. */
+/* Peers that connect to this process use up its descriptors. Once UCX has found no descriptor for a
+ * connection, it accepts no connection any more. */
 static void warn_if_few_are_left(void)
 {
     static atomic_bool told;

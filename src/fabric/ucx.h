@@ -188,8 +188,8 @@ struct tt_ucx_op {
     void *arg;
     int awaits; /* events: the request, and of a put the flush */
     tutti_status status;
-    /* Of a packet, which UCX borrows until it is sent: its head, with the gap behind; that and its
-     * data. */
+    /* UCX borrows a packet until it is sent: its header with the gap behind it, and the parts that
+     * it is sent from. */
     unsigned char head[TT_UCX_HEAD + TT_LINE];
     ucp_dt_iov_t part[2];
 };
@@ -206,11 +206,12 @@ void tt_ucx_unmap(struct tt_wire_region *region);
 /* UNSUPPORTED: the wire was opened for packets only. */
 __attribute__((cold)) tutti_status tt_ucx_no_reach(void);
 tutti_status tt_ucx_pack(struct tt_wire_region *region, void *key, size_t *bytes);
-/* What UCX packed, with its length and a check sum: UCX itself reads such bytes without asking how
- * many there are. */
+/* Frames bytes that UCX packed with their length and a check sum: UCX reads such bytes without
+ * knowing how many there are. */
 tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
                           size_t *bytes);
-/* Its inside, of `least` bytes or more, or NULL with the reason told (ARG). */
+/* Returns the bytes inside a frame, `least` or more; NULL: ARG, and tutti_error() has the
+ * reason. */
 const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least);
 
 /* How long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
@@ -236,8 +237,8 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 bool tt_ucx_port_drain(struct tt_port *port);
 void tt_ucx_port_close(struct tt_port *port);
 tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
-/* What such an address holds: UCX's own, or NULL with the reason told (ARG), and the port's
- * pass. */
+/* Returns UCX's address inside such an address, and the port's pass in *pass; NULL: ARG, and
+ * tutti_error() has the reason. */
 const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass);
 int tt_ucx_port_advance(struct tt_port *port);
 int tt_ucx_port_descriptor(struct tt_port *port);
@@ -254,10 +255,11 @@ tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes
 void tt_ucx_key_close(struct tt_wire_key *key);
 /* Nothing goes over it any more; the next advance tells. */
 void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why);
-/* Of advance: begins flushes, tells of failures, frees what is over. Returns how many things
- * happened. */
+/* A part of advance: begins flushes, reports failures, and frees links that have ended. Returns the
+ * number of events. */
 int tt_ucx_links_settle(struct tt_port *port);
-/* Their worker goes now: UCX insists that nobody waits for the closing of an endpoint then. */
+/* Prepares for the end of the worker: UCX insists that nobody waits for an endpoint to close
+ * then. */
 void tt_ucx_links_abandon(struct tt_port *port);
 /* Frees the links, whatever their state, once their worker is gone; their operations are completed
  * with PEER. */

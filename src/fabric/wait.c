@@ -21,7 +21,7 @@
 #define SLEEP_MOST_NS 50000000
 /* From one look at the clock to the next. */
 #define YIELDS_TO_CLOCK 64
-/* Of one look to the next, of who sleeps on a network's descriptor. */
+/* The ns from one look to the next of a thread that sleeps on a network's descriptor. */
 #define DOZE_LEAST_NS 20000
 #define DOZE_MOST_NS 1000000
 

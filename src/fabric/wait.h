@@ -31,8 +31,8 @@
 
 #include "fabric/segment.h"
 
-/* What wakes a waiter besides the bell: a network's descriptor, readable when something comes after
- * arm returned true. False: something came, look again. */
+/* A network's descriptor, which wakes a waiter besides the wake word. It becomes readable when data
+ * arrive after arm has returned true. False: data have arrived, look again. */
 struct tt_alarm {
     int descriptor; /* -1: there is none */
     bool (*arm)(void *arg);
@@ -53,9 +53,9 @@ struct tt_patience tt_patience_for(int ranks, int cores);
  * 1. */
 int tt_usable_cores(void);
 
-/* What the ranks of a client may use together, each perhaps bound to a processor of its own: each
- * tells its own, and when all have, the count is the same for every rank (but for cgroups that
- * differ). */
+/* Publishes the processors that this rank may use. When all ranks of a client have done so, each
+ * rank gets the same number of processors that they may use together, unless their cgroups
+ * differ. */
 void tt_common_tell_cores(struct tt_common *common);
 int tt_common_cores(const struct tt_common *common);
 
@@ -76,14 +76,14 @@ struct tt_wait {
     uint32_t rung;
 };
 
-/* Of rank `rank`, for what its context 0 is signalled. */
+/* Begins a wait of rank `rank` for signals to its context 0. */
 static inline void tt_wait_begin(struct tt_wait *w, const struct tt_patience *patience,
                                  struct tt_job_page *job, int rank)
 {
     *w = (struct tt_wait){
         .patience = patience, .job = job, .bell = job->rank[rank].bell, .until_ns = INT64_MAX};
 }
-/* The same for another context. */
+/* Changes the wait to another context. */
 static inline void tt_wait_at(struct tt_wait *w, int context)
 {
     w->bell += tt_bell_of(context);
@@ -115,7 +115,7 @@ static inline bool tt_wait_is_long(const struct tt_wait *w)
 void tt_wait_more(struct tt_wait *w);
 /* Called when it has what it waited for, or gives up. */
 void tt_wait_done(struct tt_wait *w);
-/* The same, and the next wait begins. */
+/* Ends the wait and begins the next. */
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);

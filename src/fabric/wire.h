@@ -40,8 +40,8 @@ enum {
     TT_WIRE_ADDRESS = 1024, /* bytes of a port's address, at most */
     TT_WIRE_KEY = 448,      /* of a packed key */
     TT_WIRE_HEAD = 256,     /* of a packet's head */
-    /* Of a packet's data, as a message layer should cut them: each packet costs both sides some
-     * calls of the system, and lies in a buffer of the receiver. */
+    /* The bytes of data in a packet at which a message layer should cut: each packet costs both
+     * sides some system calls, and lies in a buffer of the receiver. */
     TT_WIRE_DATA = 256 << 10
 };
 

@@ -21,7 +21,7 @@ struct tt_map {
     bool mapped;
     bool near; /* the nodes are containers of one machine: no cable limits what goes between them */
     bool rdma; /* direct access reaches other nodes too: puts and gets over the network */
-    /* Of reading 64 KiB where the owner keeps it, in times of what it takes by shared memory. */
+    /* The cost of reading 64 KiB in the owner's memory, in multiples of that by shared memory. */
     int read_cost;
     int nodes;
     const int *node;

@@ -91,7 +91,7 @@ tutti_status tt_net_remove(struct tt_net *net, int node);
  * other: cut holds two that cannot, or -1 if there is no member; LIMIT: more than 8192 nodes, or
  * 255 links of one, with some missing; MEMORY. */
 tutti_status tt_net_settle(struct tt_net *net, int cut[2]);
-/* The same in little time, without the ways: such a network has no routes. */
+/* Does the same quickly and without the paths: such a network has no routes. */
 tutti_status tt_net_join(struct tt_net *net, int cut[2]);
 void tt_net_free(struct tt_net *net);
 
