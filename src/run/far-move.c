@@ -456,6 +456,7 @@ bool tt_far_waits_for(const struct tt_exec *exec, int rank)
     for (const struct tt_transfer *x = exec->abroad->moving; x; x = x->after)
         if (x->peer == rank && !is_signal(x)) return true;
     const struct tt_mirror *m = t->remote ? t->remote->mirror[rank] : NULL;
+    if (m && tt_far_left_before(exec, m)) return true;
     return m && m->done != TT_FAR_LEFT && m->asked > exec->number &&
            exec->number >= m->done + t->slots;
 }

@@ -63,23 +63,15 @@ static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
     return tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* The member has left the client without making this call. If this rank waits for nobody in the
- * call, nothing else would report that. */
-static bool has_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
+/* The member has left the client without making this call. A rank that waits for nobody else in the
+ * call waits for this member then, so that the next look reports who left, or whose failure made it
+ * leave. */
+bool tt_far_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
     const struct tt_fabric *f = t->fabric;
-    return (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0 &&
+    return m->done == TT_FAR_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0 &&
            tt_common_state(f->job, f->common, t->job_rank[m->rank]) >= TT_RANK_LEFT;
-}
-
-static tutti_status miss(const struct tt_team *t, int rank)
-{
-    char text[160];
-    const struct tt_fabric *f = t->fabric;
-    tt_common_miss(f->job, f->common, t->job_rank[rank]);
-    tt_common_cause_text(f->job, f->common, t->job_rank[rank], text, sizeof text);
-    return tt_fail(TUTTI_ERR_PEER, "%s", text);
 }
 
 tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **found)
@@ -88,7 +80,7 @@ tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **
     struct tt_mirror *m = *found = tt_mirror_of(t, rank);
     if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
     if (tt_unlikely(m->done == TT_FAR_LEFT))
-        return has_left_before(exec, m) ? miss(t, rank) : TUTTI_OK;
+        return tt_far_left_before(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
     if (tt_likely(exec->number < m->done + t->slots)) return TUTTI_OK;
     if (m->asked <= exec->number) TT_TRY(ask(t, m, exec->number));
     return TUTTI_AGAIN;

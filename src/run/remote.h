@@ -181,6 +181,8 @@ tutti_status tt_far_post(struct tt_team *t, struct tt_mirror *m, int dispatch, c
 tutti_status tt_far_sent(struct tt_team *t, int rank, tutti_status status);
 void tt_far_lost(struct tt_team *t, int rank);
 void tt_far_credit(struct tt_team *t, struct tt_mirror *m);
+/* Whether the member has left the client without making the call of this execution. */
+bool tt_far_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
 /* Sends to the member what this rank calls in an execution under way, unless it knows. */
 void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
 
