@@ -63,14 +63,19 @@ static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
     return tt_far_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* The member has left the client without making this call. A rank that waits for nobody else in the
- * call waits for this member then, so that the next look reports who left, or whose failure made it
- * leave. */
+/* The member has left the team without making this call. */
+static bool lacks_call(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    return m->done == TT_FAR_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
+}
+
+/* A member that has left the client, too, is missed. One that has only broken the team is not: its
+ * notice, or that of a failure, ends the wait. */
 bool tt_far_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
     const struct tt_fabric *f = t->fabric;
-    return m->done == TT_FAR_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0 &&
+    return lacks_call(exec, m) &&
            tt_common_state(f->job, f->common, t->job_rank[m->rank]) >= TT_RANK_LEFT;
 }
 
@@ -79,8 +84,7 @@ tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **
     struct tt_team *t = exec->team;
     struct tt_mirror *m = *found = tt_mirror_of(t, rank);
     if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
-    if (tt_unlikely(m->done == TT_FAR_LEFT))
-        return tt_far_left_before(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
+    if (tt_unlikely(m->done == TT_FAR_LEFT)) return lacks_call(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
     if (tt_likely(exec->number < m->done + t->slots)) return TUTTI_OK;
     if (m->asked <= exec->number) TT_TRY(ask(t, m, exec->number));
     return TUTTI_AGAIN;
