@@ -2,9 +2,10 @@
  *
  *   copies [BYTES]
  *
- * What a copy of 64 KiB takes, by how far it lies behind its source in their pages (tt_memcpy,
- * src/base/base.h): by memcpy, by tt_memcpy, and by the kernel from the memory of a process (CMA).
- * Microseconds, medians, once in the caches and once through 64 MiB, or so many as are given.
+ * Measures how the time of a 64 KiB copy depends on the distance of the destination behind the
+ * source modulo the page size (see tt_memcpy in src/base/base.h). The copy is made by memcpy, by
+ * tt_memcpy, and by the kernel from the memory of a process (CMA). The output is in microseconds,
+ * medians: once with the data in the caches, and once walking through BYTES (64 MiB by default).
  */
 #include <sys/uio.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ static void by_tt_memcpy(void *to, const void *from, size_t n)
     tt_memcpy(to, from, n);
 }
 
-static bool forbidden; /* CMA */
+static bool forbidden; /* CMA is forbidden */
 
 static void by_kernel(void *to, const void *from, size_t n)
 {
@@ -34,7 +35,7 @@ static void by_kernel(void *to, const void *from, size_t n)
     if (process_vm_readv(getpid(), &mine, 1, &its, 1, 0) != (ssize_t)n) forbidden = true;
 }
 
-/* Microseconds a piece, when so many pieces are copied in turn. */
+/* Microseconds for each piece when this number of pieces is copied in turn. */
 static double time_pieces(copy_fn *copy, char *to, const char *from, int64_t pieces)
 {
     double took[ROUNDS];

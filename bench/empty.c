@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that does nothing and prints its Pss, to be subtracted from that of memory.c. As many
- * are started at once as there are ranks there, so that the C library's pages are shared alike.
+ * A program that does nothing and prints its Pss, which is subtracted from that of memory.c. As
+ * many copies of it are started at once as memory.c has ranks, so that the pages of the C library
+ * are shared by the same number of processes.
  */
 #include "measure.h"
 
@@ -9,9 +10,9 @@
 
 int main(void)
 {
-    usleep(300000); /* until the others run too */
+    usleep(300000); /* wait until the others run too */
     printf("{\"target\": \"empty\", \"pss_kib\": %ld}\n", pss_kib());
     fflush(stdout);
-    usleep(300000); /* until the others have looked */
+    usleep(300000); /* wait until the others have read theirs */
     return 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times collectives, the same way whichever library is under it (port.h).
+ * Times collectives, in the same way for each library (port.h).
  *
- * A rank's pool has two halves, written before anything is timed: inputs are taken from the first,
- * outputs go to the second, each call the next place, so that with a pool larger than the cache no
- * call finds its data there ("rotated"). A second figure always uses the first place. A batch is
- * calls one after the other without a barrier; it lasts until the slowest rank is done. Every
- * result is verified before it is timed. Rank 0 prints one line of JSON a figure.
+ * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
+ * the first half, outputs go to the second, and each call uses the next place. If the pool is
+ * larger than the cache, no call finds its data there ("rotated"). A second figure always uses the
+ * first place. A batch is a series of calls without a barrier between them; it lasts until the
+ * slowest rank is done. Each result is verified before the call is timed. Rank 0 prints one line of
+ * JSON for each figure.
  */
 #include "port.h"
 #include "measure.h"
@@ -16,16 +17,16 @@
 
 enum { MAX_SIZES = 64, MAX_BATCHES = 100, LEAST_CALLS = 2, MOST_CALLS = 1 << 20, SMALL = 1 << 16 };
 
-struct options {
+struct loop_options {
     int64_t pool;
-    double batch; /* seconds that a batch lasts, but for slow calls */
-    double limit; /* seconds after which no further figure is begun */
+    double batch; /* seconds that a batch lasts, unless calls are slow */
+    double limit; /* seconds after which no further figure is started */
     int batches;
     bool shared;
     char **points; /* "allreduce:8,4096" ... NULL */
 };
 
-/* The value at place i of a rank's half of the pool. Sums of 1,000 ranks' are exact. */
+/* The value at place i of a rank's half of the pool. Sums over 1,000 ranks are exact. */
 static double value(int rank, int64_t i)
 {
     return (double)(rank + 1) + (double)(i & 1023);
@@ -33,7 +34,7 @@ static double value(int rank, int64_t i)
 
 struct pool {
     double *in, *out;
-    int64_t half; /* bytes of each */
+    int64_t half; /* bytes of each half */
 };
 
 static int me, p;
@@ -41,9 +42,9 @@ static int me, p;
 struct collective {
     const char *name;
     void (*call)(const double *in, double *out, int64_t n);
-    /* What must be at out[i] when the inputs began at place `at`. */
+    /* The value that must be at out[i] if the inputs started at place `at`. */
     double (*expected)(int64_t at, int64_t i, int64_t n);
-    int64_t (*in_blocks)(void), (*out_blocks)(void); /* of n elements */
+    int64_t (*in_blocks)(void), (*out_blocks)(void); /* number of blocks of n elements */
 };
 
 static int64_t none(void)
@@ -79,7 +80,7 @@ static void call_barrier(const double *in, double *out, int64_t n)
     port_barrier();
 }
 
-/* The root's buffer is an input, the others' are outputs. */
+/* The root's buffer is an input; the buffers of the other ranks are outputs. */
 static void call_bcast(const double *in, double *out, int64_t n)
 {
     port_bcast(me == 0 ? (double *)in : out, n, 0);
@@ -122,17 +123,17 @@ static const struct collective collectives[] = {
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
-/* One figure to be: a collective, a size, and where the next call's data is. */
+/* A figure to measure: a collective, a size, and the place of the next call's data. */
 struct point {
     const struct collective *coll;
     const struct pool *pool;
-    int64_t n; /* elements of a block */
+    int64_t n; /* elements in a block */
     bool rotated;
     int64_t in_step, out_step, in_end, out_end; /* bytes */
     int64_t in_at, out_at;
 };
 
-/* Bytes that the places of one half take up when each is `step` bytes; all of them are used in
+/* The bytes that the places of one half occupy if each takes `step` bytes. All places are used in
  * turn. */
 static int64_t places_end(int64_t half, int64_t step, bool rotated)
 {
@@ -164,9 +165,9 @@ static inline void call_next(struct point *point)
     point->out_at = next_place(point->out_at, point->out_step, point->out_end);
 }
 
-/* Seconds a call, from the first rank's start to the slowest rank's end; the same on all ranks.
- * Were each rank's own start taken, ranks that share a processor would not be charged for their
- * turn to come. All ranks read the same clock: they are on one machine. */
+/* Seconds for each call, from the first rank's start to the slowest rank's end; the same on all
+ * ranks. If each rank used its own start, ranks that share a processor would not be charged for
+ * waiting until they run. All ranks are on one host and read the same clock. */
 static double time_batch(struct point *point, int64_t calls)
 {
     port_barrier();
@@ -176,9 +177,10 @@ static double time_batch(struct point *point, int64_t calls)
     return (port_max(end) + port_max(-begin)) / (double)calls;
 }
 
-/* Calls a batch needs to last that long; warms up the library and the caches meanwhile. While twice
- * the calls take clearly less time each, what was measured was not the calls but the ranks getting
- * to the start, which on shared processors varies much: small calls are looked at once more. */
+/* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
+ * library and the caches. If doubling the calls makes each call clearly faster, the measurement was
+ * dominated by the time that the ranks took to start, which varies much on shared processors. Small
+ * calls must therefore settle twice in a row. */
 static int64_t calls_for(struct point *point, double batch, double *each_call)
 {
     int64_t calls = 1;
@@ -196,8 +198,8 @@ static int64_t calls_for(struct point *point, double batch, double *each_call)
     return wanted < LEAST_CALLS ? LEAST_CALLS : wanted;
 }
 
-/* One call whose result is compared with what it must be. The input's place is the same on all
- * ranks: the first. */
+/* Makes one call and compares its result with the expected one. The input is at the same place on
+ * all ranks, the first. */
 static void verify(const struct point *point)
 {
     const struct collective *coll = point->coll;
@@ -229,8 +231,9 @@ static void print_figure(const struct point *point, int64_t calls, double median
     print_point(point->coll, point->n * 8, rest);
 }
 
-/* As many batches as wanted, but fewer where one lasts several times as long as it should. */
-static int batches_of(const struct options *options, double each_call, int64_t calls)
+/* The number of batches: as many as wanted, but fewer if a batch lasts much longer than it
+ * should. */
+static int batches_of(const struct loop_options *options, double each_call, int64_t calls)
 {
     double longer = each_call * (double)calls / options->batch;
     int n = (int)(options->batches / (longer > 1 ? longer : 1) + 0.5);
@@ -238,7 +241,7 @@ static int batches_of(const struct options *options, double each_call, int64_t c
 }
 
 static void measure(const struct collective *coll, const struct pool *pool, int64_t bytes,
-                    bool rotated, const struct options *options)
+                    bool rotated, const struct loop_options *options)
 {
     struct point point = point_make(coll, pool, bytes, rotated);
     double times[MAX_BATCHES], each_call;
@@ -250,7 +253,7 @@ static void measure(const struct collective *coll, const struct pool *pool, int6
     print_figure(&point, calls, middle, times[0]);
 }
 
-/* Whether every rank's part of a call fits in the halves of its pool; the same on all ranks. */
+/* Whether every rank's part of a call fits into the halves of its pool; the same on all ranks. */
 static bool fits(const struct collective *coll, const struct pool *pool, int64_t bytes)
 {
     int64_t blocks =
@@ -259,7 +262,7 @@ static bool fits(const struct collective *coll, const struct pool *pool, int64_t
 }
 
 static void measure_size(const struct collective *coll, const struct pool *pool, int64_t bytes,
-                         const struct options *options)
+                         const struct loop_options *options)
 {
     if (bytes % 8) die("%lld bytes are no f64s", (long long)bytes);
     if (!fits(coll, pool, bytes)) {
@@ -270,9 +273,9 @@ static void measure_size(const struct collective *coll, const struct pool *pool,
     measure(coll, pool, bytes, false, options);
 }
 
-/* "allreduce:8,4096" */
-static void measure_list(const char *list, const struct pool *pool, const struct options *options,
-                         double begin)
+/* Measures a list of points such as "allreduce:8,4096". */
+static void measure_list(const char *list, const struct pool *pool,
+                         const struct loop_options *options, double begin)
 {
     size_t length = strcspn(list, ":");
     int i = 0;
@@ -292,7 +295,7 @@ static void measure_list(const char *list, const struct pool *pool, const struct
     }
 }
 
-static struct pool pool_make(const struct options *options)
+static struct pool pool_make(const struct loop_options *options)
 {
     int64_t half = options->pool / 2 / 4096 * 4096;
     char *memory = options->shared ? port_shared_memory((size_t)(2 * half)) : pages(2 * half);
@@ -303,9 +306,9 @@ static struct pool pool_make(const struct options *options)
     return pool;
 }
 
-static struct options parse_options(int argc, char **argv)
+static struct loop_options parse_options(int argc, char **argv)
 {
-    struct options options = {.pool = 64 << 20, .batch = 0.02, .limit = 1e9, .batches = 3};
+    struct loop_options options = {.pool = 64 << 20, .batch = 0.02, .limit = 1e9, .batches = 3};
     int letter;
     while ((letter = getopt(argc, argv, "m:t:l:b:S")) != -1) {
         switch (letter) {
@@ -331,7 +334,7 @@ int main(int argc, char **argv)
 {
     double begin = seconds();
     port_init(&argc, &argv);
-    struct options options = parse_options(argc, argv);
+    struct loop_options options = parse_options(argc, argv);
     me = port_rank();
     p = port_size();
     struct pool pool = pool_make(&options);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the machine itself can do, as the floor under the figures of loop.c:
+ * Measures what the machine itself can do, as a lower bound for the figures of loop.c:
  *
- *   line    two processes on two cores, each writes its cache line and waits for the other's
- *   memcpy  one process copies so many bytes
- *   cma     one process reads so many bytes out of another with process_vm_readv
+ *   line    two processes on two cores: each writes its cache line and waits for the other's
+ *   memcpy  one process copies a number of bytes
+ *   cma     one process reads a number of bytes of another process with process_vm_readv
  *
- * memcpy and cma rotate through a pool as loop.c does, and are given without rotation too. The
- * other process sleeps meanwhile. One line of JSON a figure; null where the machine does not do it.
+ * The figures of memcpy and cma rotate through a pool as in loop.c, and are also given without
+ * rotation. The other process sleeps meanwhile. The output is one line of JSON for each figure,
+ * with null for what the machine does not support.
  */
 #include "measure.h"
 
@@ -23,16 +24,16 @@
 
 enum { MAX_SIZES = 64, BATCHES = 5, LINE_TURNS = 20000 };
 
-struct line {
+struct machine_line {
     _Alignas(64) _Atomic uint32_t turn;
 };
 
-struct pool {
+struct machine_pool {
     char *in, *out;
     int64_t half;
 };
 
-/* The i-th processor this process may run on, or -1. */
+/* The i-th processor that this process may use, or -1. */
 static int processor(int i)
 {
     cpu_set_t set;
@@ -51,7 +52,7 @@ static void pin(int cpu)
     if (sched_setaffinity(0, sizeof set, &set) != 0) die("cannot pin to processor %d", cpu);
 }
 
-static void exchange_lines(struct line *lines, int me)
+static void exchange_lines(struct machine_line *lines, int me)
 {
     for (uint32_t turn = 1; turn <= LINE_TURNS * (BATCHES + 1); turn++) {
         atomic_store_explicit(&lines[me].turn, turn, memory_order_release);
@@ -59,8 +60,8 @@ static void exchange_lines(struct line *lines, int me)
     }
 }
 
-/* The same loop, timed; the first batch warms up. */
-static double time_lines(struct line *lines)
+/* Runs the same loop as exchange_lines and times it; the first batch warms up. */
+static double time_lines(struct machine_line *lines)
 {
     double times[BATCHES];
     uint32_t turn = 0;
@@ -90,7 +91,7 @@ static bool by_memcpy(pid_t peer, char *to, char *from, int64_t bytes)
     return true;
 }
 
-/* The peer's pool has the same addresses. */
+/* The peer's pool is at the same addresses as this process' pool. */
 static bool by_cma(pid_t peer, char *to, char *from, int64_t bytes)
 {
     for (int64_t done = 0; done < bytes;) {
@@ -103,12 +104,12 @@ static bool by_cma(pid_t peer, char *to, char *from, int64_t bytes)
     return true;
 }
 
-struct walk {
-    const struct pool *pool;
+struct machine_walk {
+    const struct machine_pool *pool;
     int64_t step, end, at;
 };
 
-static bool time_batch(struct walk *walk, transfer_fn *transfer, pid_t peer, int64_t bytes,
+static bool time_batch(struct machine_walk *walk, transfer_fn *transfer, pid_t peer, int64_t bytes,
                        int64_t calls, double *took)
 {
     double begin = seconds();
@@ -121,12 +122,12 @@ static bool time_batch(struct walk *walk, transfer_fn *transfer, pid_t peer, int
     return true;
 }
 
-/* Seconds a transfer, or a negative number where it is refused. */
-static double time_transfer(const struct pool *pool, transfer_fn *transfer, pid_t peer,
+/* Seconds for each transfer; negative if the system refuses the transfer. */
+static double time_transfer(const struct machine_pool *pool, transfer_fn *transfer, pid_t peer,
                             int64_t bytes, bool rotated)
 {
     int64_t step = line_up(bytes);
-    struct walk walk = {pool, step, rotated ? pool->half / step * step : step, 0};
+    struct machine_walk walk = {pool, step, rotated ? pool->half / step * step : step, 0};
     double times[BATCHES], took;
     int64_t calls = 1;
     do {
@@ -140,7 +141,7 @@ static double time_transfer(const struct pool *pool, transfer_fn *transfer, pid_
     return median(times, BATCHES);
 }
 
-static void print_transfer(const char *name, const struct pool *pool, transfer_fn *transfer,
+static void print_transfer(const char *name, const struct machine_pool *pool, transfer_fn *transfer,
                            pid_t peer, int64_t bytes)
 {
     for (int rotated = 1; rotated >= 0; rotated--) {
@@ -155,8 +156,10 @@ static void print_transfer(const char *name, const struct pool *pool, transfer_f
     }
 }
 
-/* The child: fills its pool, plays its part of the line exchange, sleeps until it is ended. */
-static void be_peer(struct line *lines, const struct pool *pool, bool two, int ready)
+/* The child process: fills its pool, takes part in the line exchange, and sleeps until it is
+ * killed. */
+static void be_peer(struct machine_line *lines, const struct machine_pool *pool, bool two,
+                    int ready)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     memset(pool->in, 1, (size_t)pool->half);
@@ -168,7 +171,7 @@ static void be_peer(struct line *lines, const struct pool *pool, bool two, int r
     for (;;) pause();
 }
 
-static pid_t start_peer(struct line *lines, const struct pool *pool, bool two)
+static pid_t start_peer(struct machine_line *lines, const struct machine_pool *pool, bool two)
 {
     int ready[2];
     char byte;
@@ -188,8 +191,8 @@ int main(int argc, char **argv)
     int n = parse_list(argv[2], sizes, MAX_SIZES);
     int64_t half = atoll(argv[1]) / 2;
     char *memory = pages(2 * half);
-    struct pool pool = {memory, memory + half, half};
-    struct line *lines =
+    struct machine_pool pool = {memory, memory + half, half};
+    struct machine_line *lines =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (lines == MAP_FAILED) die("no shared memory");
 

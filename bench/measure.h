@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the measuring programs share: a clock, memory whose pages exist, lists of numbers, the
- * memory in use, and the end of a program that cannot go on.
+ * What the measuring programs share: a clock, memory, lists of numbers, the memory in use, the
+ * median, and an error exit.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -31,7 +31,8 @@ static inline double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Page-aligned, private to the process; its pages come when they are first written. */
+/* Page-aligned private memory, whose pages are mapped when they are first written. The caller frees
+ * it with munmap. */
 static inline void *pages(int64_t bytes)
 {
     void *memory =
@@ -45,7 +46,7 @@ static inline int64_t line_up(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* "8,64,4096" into numbers[0..most-1]; how many. */
+/* Reads "8,64,4096" into numbers[0..most-1]; returns how many there are. */
 static inline int parse_list(const char *text, int64_t *numbers, int most)
 {
     int n = 0;
@@ -61,7 +62,8 @@ static inline int parse_list(const char *text, int64_t *numbers, int most)
     return n;
 }
 
-/* The process' fair share of all pages it maps, as the kernel reckons it. */
+/* The Pss of the process in KiB: its private pages, and its share of the pages that others map
+ * too. */
 static inline long pss_kib(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
@@ -81,7 +83,7 @@ static inline int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts the values. */
+/* Sorts the values and returns their median. */
 static inline double median(double *values, int n)
 {
     qsort(values, (size_t)n, sizeof *values, ascending);

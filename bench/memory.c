@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank's memory is after one call of every collective at 1 MiB. The program's own buffers
- * are given back first; what is left is the library's. Each rank prints its Pss, its fair share of
- * all pages it maps; empty.c is what that of a program without the library is.
+ * Measures the memory of a rank after one call of every collective with 1 MiB. The program frees
+ * its own buffers first, so that what is left belongs to the library. Each rank prints its Pss, its
+ * share of all pages that it maps; empty.c prints the Pss of a program without the library.
  */
 #include "measure.h"
 
@@ -61,7 +61,7 @@ int main(void)
     call_all(world);
     check(tutti_barrier(world));
     print_pss(tutti_rank(world), tutti_size(world));
-    check(tutti_barrier(world)); /* nobody leaves before all have looked */
+    check(tutti_barrier(world)); /* no rank leaves before all have read their Pss */
     check(tutti_finalize(client));
     return 0;
 }

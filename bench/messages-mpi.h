@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messages of messages.c, by MPI. The same names as in messages-tutti.h.
+ * The messages of messages.c in MPI. The names are the same as in messages-tutti.h.
  */
 #ifndef BENCH_MESSAGES_MPI_H
 #define BENCH_MESSAGES_MPI_H
@@ -8,7 +8,7 @@
 #include "port-mpi.h"
 
 static struct {
-    char *memory; /* the places */
+    char *memory; /* memory of all places */
     int bytes, places;
 } messages;
 
@@ -44,7 +44,8 @@ static inline void messages_begin(int64_t i, MPI_Request *request)
     }
 }
 
-/* As soon as the oldest is done, another one is begun. */
+/* Rank 0 sends `count` messages to rank 1; a new message starts as soon as the oldest one is
+ * complete. */
 static inline void messages_stream(int64_t count)
 {
     MPI_Request window[MESSAGES_WINDOW];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messages of messages.c, of the library that port.h chooses.
+ * The messages of messages.c, for the library that port.h chooses.
  */
 #ifndef BENCH_MESSAGES_PORT_H
 #define BENCH_MESSAGES_PORT_H
 
-enum { MESSAGES_WINDOW = 16 }; /* of a stream under way at once */
+enum { MESSAGES_WINDOW = 16 }; /* messages of a stream in flight at once */
 
 #ifdef BENCH_MPI
 #include "messages-mpi.h"

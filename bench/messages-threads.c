@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What threads with contexts of their own bring.
+ * Measures what threads gain from contexts of their own.
  *
- *   rate BATCHES SECONDS   messages of 8 bytes a second, by one thread and by two, in turn. Each
- *                          thread sends from its context to the context of the same index of the
- *                          peer and takes there what comes. A job of one rank sends to itself; of
- *                          two, each to the other. Beside it, what the processors allow: the same
- *                          of threads that only calculate
+ *   rate BATCHES SECONDS   messages of 8 bytes for each second, by one thread and by two, in turn.
+ *                          Each thread sends from its context to the peer's context of the same
+ *                          index, and receives in its own context. In a job of one rank, the rank
+ *                          sends to itself; in a job of two, each sends to the other. The same
+ *                          figures of threads that only calculate show what the processors allow
  *   pull BATCHES BYTES CONTEXTS
- *                          rank 0 sends messages of so many bytes by rendezvous to rank 1, whose
- *                          CONTEXTS contexts each have a thread that advances it, and which pull
- *                          their portions in parallel
+ *                          rank 0 sends messages of BYTES bytes by rendezvous to rank 1. Each of
+ *                          the CONTEXTS contexts of rank 1 has a thread that advances it, and the
+ *                          threads pull their portions in parallel
  *
- * Each thread has a processor of its own, as long as there are. Rank 0 prints one line of JSON a
- * batch.
+ * Each thread is bound to a processor of its own as long as there are enough. Rank 0 prints one
+ * line of JSON for each batch.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +28,8 @@ enum { MOST_THREADS = 2, WINDOW = 64, ROUNDS = 32, BALL = 0, BULK, OVER };
 
 static int me, p;
 
-/* The i-th processor that this process may run on; none if there are fewer. */
+/* Binds the thread to the i-th processor that this process may use; does nothing if there are
+ * fewer. */
 static void pin(int i)
 {
     cpu_set_t all, one;
@@ -56,7 +57,7 @@ struct player {
 static struct player players[MOST_THREADS];
 static pthread_barrier_t start;
 
-/* Each thread has a dispatch of its own, whose argument is what it counts in. */
+/* Each thread has a dispatch handler of its own, whose argument is the thread's counter. */
 static void on_ball(tutti_context *context, const tutti_message *message, tutti_receive *receive,
                     void *arg)
 {
@@ -71,7 +72,7 @@ static void advance(struct player *player)
     port_check(tutti_advance(player->context, NULL));
 }
 
-/* Its part of a batch. */
+/* One thread's part of a batch. */
 static void play(struct player *player)
 {
     for (int64_t gone = 0; gone < player->all; gone++) {
@@ -86,8 +87,8 @@ static void play(struct player *player)
     while (player->come < player->all) advance(player);
 }
 
-/* A message's worth of work that touches no memory, but leaves a core nothing for another
- * thread. */
+/* The work that stands for one message: it touches no memory, but leaves no free units of the core
+ * to another thread. */
 static void calculate(struct player *player)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4;
@@ -114,7 +115,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The time until all threads of all ranks have done their parts. */
+/* Seconds until all threads of all ranks have done their parts. */
 static double time_batch(part_fn *fn, int threads, int64_t each)
 {
     part = fn;
@@ -232,7 +233,7 @@ static double send_batch(tutti_context *context, tutti_endpoint *to, int count)
         port_check(tutti_message_send(context, &send));
         while (delivered <= i) {
             port_check(tutti_advance(context, NULL));
-            sched_yield(); /* to those who pull */
+            sched_yield(); /* gives the processor to the threads that pull */
         }
     }
     return (seconds() - begin) / count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messages of messages.c, by Tutti: active messages, both ranks polling. The same names as in
- * messages-mpi.h.
+ * The messages of messages.c in Tutti: active messages, which both ranks poll for. The names are
+ * the same as in messages-mpi.h.
  */
 #ifndef BENCH_MESSAGES_TUTTI_H
 #define BENCH_MESSAGES_TUTTI_H
@@ -13,15 +13,15 @@
 
 enum { MESSAGES_BALL, MESSAGES_DATA }; /* dispatch ids */
 
-/* What has come and gone since the program began, and the place of the stream's messages. */
+/* Counters of messages, and the places of the stream's messages. */
 static struct {
     tutti_context *context;
     tutti_endpoint *peer;
-    uint64_t turn;             /* of the last ball that came */
-    uint64_t thrown;           /* of the last that went */
-    int64_t begun, gone;       /* messages of streams, of the sender */
-    int64_t met, come, wanted; /* of the receiver */
-    char *memory;              /* the places */
+    uint64_t turn;             /* number of the last ball received */
+    uint64_t thrown;           /* number of the last ball sent */
+    int64_t begun, gone;       /* sender: stream messages started, and complete */
+    int64_t met, come, wanted; /* receiver: seen, complete, and expected */
+    char *memory;              /* memory of all places */
     int64_t bytes, places;
 } messages;
 
@@ -34,7 +34,7 @@ static inline void messages_on_ball(tutti_context *context, const tutti_message 
     memcpy(&messages.turn, message->data, sizeof messages.turn);
 }
 
-/* Of the i-th message of all streams. */
+/* The place of the i-th message of all streams. */
 static inline char *messages_at(int64_t i)
 {
     return messages.memory + i % messages.places * messages.bytes;
@@ -76,7 +76,7 @@ static inline void messages_open(void)
     port_check(tutti_dispatch(port_client, MESSAGES_DATA, messages_on_data, NULL));
 }
 
-/* Before the other rank may send. */
+/* Sets the places of the next stream. Call it before the other rank may send. */
 static inline void messages_place(void *memory, int64_t bytes, int places)
 {
     messages.memory = memory;
@@ -128,7 +128,7 @@ static inline void messages_send(void)
     port_check(tutti_message_send(messages.context, &send));
 }
 
-/* The ball says that all is there. */
+/* Rank 0 sends `count` messages to rank 1, which sends a ball back when it has all of them. */
 static inline void messages_stream(int64_t count)
 {
     if (port_rank() == 0) {
@@ -136,7 +136,7 @@ static inline void messages_stream(int64_t count)
         while (messages.gone < messages.begun) messages_advance();
         messages_catch(++messages.thrown);
     } else {
-        messages.wanted += count; /* some may have come while this rank was in the barrier */
+        messages.wanted += count; /* some may have arrived while this rank was in the barrier */
         while (messages.come < messages.wanted) messages_advance();
         messages_throw();
     }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times messages between two ranks, the same way whichever library is under it (port.h,
- * messages-port.h).
+ * Times messages between two ranks, in the same way for each library (port.h, messages-port.h).
  *
- *   latency          one way, of a message of 8 bytes: half of a ping-pong
- *   bandwidth:BYTES  a stream of messages of so many bytes from rank 0 to rank 1, several under
- *                    way; it ends when rank 1 has told that all are there. Those that are under way
- *                    at once lie in places of their own and go to such, as a program's would
- *   one-place:BYTES  the same, but all lie in one place and go to one, as in the tools that come
- *                    with UCX and MPIs. Whoever moves several messages in turn then reads again and
- *                    again what is in the cache
+ *   latency          one-way time of a message of 8 bytes: half of a ping-pong
+ *   bandwidth:BYTES  a stream of messages of BYTES bytes from rank 0 to rank 1, several in flight.
+ *                    It ends when rank 1 has reported that it has all of them. Messages that are
+ *                    in flight together have separate sources and destinations, as in a real
+ *                    program
+ *   one-place:BYTES  the same stream, but all messages have the same source and the same
+ *                    destination, as in the tools that come with UCX and MPI libraries. A receiver
+ *                    that handles one message after the other then reads again and again from the
+ *                    cache
  *
- * What comes is compared with what was sent before it is timed. Rank 0 prints one line of JSON a
- * figure: the median of its batches.
+ * Received data is compared with what was sent before anything is timed. Rank 0 prints one line of
+ * JSON for each figure, the median of its batches.
  */
 #include "port.h"
 #include "measure.h"
@@ -23,8 +24,8 @@
 
 enum { MAX_BATCHES = 100, MOST_BYTES = 64 << 20, LEAST_TURNS = 4, MOST_TURNS = 1 << 24 };
 
-struct options {
-    double batch; /* seconds that a batch lasts at least, but for slow messages */
+struct messages_options {
+    double batch; /* seconds that a batch lasts at least */
     int batches;
 };
 
@@ -38,7 +39,8 @@ static double time_batch(exchange_fn *exchange, int64_t turns)
     return port_max(seconds() - begin);
 }
 
-/* How many turns last as long as a batch is to; the same on both ranks. They warm up meanwhile. */
+/* The number of turns that last as long as a batch should; the same on both ranks. Finding it also
+ * warms up. */
 static int64_t calibrate(exchange_fn *exchange, double batch)
 {
     int64_t turns = LEAST_TURNS;
@@ -50,7 +52,7 @@ static int64_t calibrate(exchange_fn *exchange, double batch)
     }
 }
 
-static double seconds_a_turn(exchange_fn *exchange, const struct options *options)
+static double seconds_a_turn(exchange_fn *exchange, const struct messages_options *options)
 {
     double times[MAX_BATCHES];
     int64_t turns = calibrate(exchange, options->batch);
@@ -76,7 +78,7 @@ static char pattern(int64_t i)
     return (char)(i * 31 + (i >> 12));
 }
 
-/* One message in each place, looked at byte by byte. */
+/* Sends one message to each place and compares every byte. */
 static void verify(char *memory, int64_t bytes, int places)
 {
     bool sends = port_rank() == 0;
@@ -91,7 +93,7 @@ static void verify(char *memory, int64_t bytes, int places)
 }
 
 static void measure_streams(const char *measure, const char *list, int places,
-                            const struct options *options)
+                            const struct messages_options *options)
 {
     int64_t sizes[32];
     int n = parse_list(list, sizes, 32);
@@ -105,14 +107,14 @@ static void measure_streams(const char *measure, const char *list, int places,
     }
 }
 
-/* What follows "name:"; NULL: the point is another one. */
+/* The text after "name:"; NULL if the point has another name. */
 static const char *list_of(const char *point, const char *name)
 {
     size_t n = strlen(name);
     return strncmp(point, name, n) == 0 && point[n] == ':' ? point + n + 1 : NULL;
 }
 
-static void measure_point(const char *point, const struct options *options)
+static void measure_point(const char *point, const struct messages_options *options)
 {
     const char *list;
     if (strcmp(point, "latency") == 0)
@@ -126,9 +128,9 @@ static void measure_point(const char *point, const struct options *options)
     fflush(stdout);
 }
 
-static struct options parse_options(int argc, char **argv)
+static struct messages_options parse_options(int argc, char **argv)
 {
-    struct options options = {.batch = 0.02, .batches = 5};
+    struct messages_options options = {.batch = 0.02, .batches = 5};
     int letter;
     while ((letter = getopt(argc, argv, "t:b:")) != -1) {
         switch (letter) {
@@ -147,7 +149,7 @@ static struct options parse_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     port_init(&argc, &argv);
-    struct options options = parse_options(argc, argv);
+    struct messages_options options = parse_options(argc, argv);
     if (port_size() != 2) die("messages go between 2 ranks, not %d", port_size());
     messages_open();
     port_barrier();

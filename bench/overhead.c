@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a call costs when there is nobody to talk to: a job of one rank.
+ * Measures the cost of a call if there is no other rank: a job of one rank.
  *
  *   call       a blocking allreduce of 8 bytes
- *   dispatch   a step of a plan: (a plan of 1,000 copies of 8 bytes - a C loop of the same) / 1,000
- *   cached     finding a plan that was made before: blocking calls - persistent ones, 64 shapes in
- *              turn
+ *   dispatch   a step of a plan: the time of a plan of 1,000 copies of 8 bytes, minus that of a C
+ *              loop of the same copies, divided by 1,000
+ *   cached     finding a plan that was made before: the time of blocking calls minus that of
+ *              persistent ones, with 64 shapes in turn
  *
- * One line of JSON a figure, the least of several batches: what is asked for is the cost of the
- * code.
+ * The output is one line of JSON for each figure, the least of several batches, because the figure
+ * should be the cost of the code alone.
  */
 #include "measure.h"
 
@@ -23,7 +24,7 @@ static void check(tutti_status status)
     if (status != TUTTI_OK) die("%s: %s", tutti_status_text(status), tutti_error());
 }
 
-/* Seconds that one turn of `work` takes. */
+/* Seconds for one turn of `work`, the least of the batches. */
 static double least(void (*work)(void *), void *arg, int turns)
 {
     double best = 1e9;
@@ -83,21 +84,21 @@ static void run_loop(void *arg)
     (void)arg;
     for (int i = 0; i < STEPS; i++) {
         memcpy(copy_out + i * STRIDE, copy_in + i * STRIDE, 8);
-        __asm__ volatile("" : : : "memory"); /* each copy by itself */
+        __asm__ volatile("" : : : "memory"); /* keeps the compiler from merging copies */
     }
 }
 
-static const struct tt_what copies_what = {.coll = -1}; /* no collective */
+static const struct tt_call_signature copies_signature = {.coll = -1}; /* not a collective */
 
 static void measure_dispatch(void)
 {
     struct tt_plan *plan = copies();
-    struct tt_exec *exec = tt_exec_new(&world->run, plan);
+    struct tt_exec *exec = tt_exec_new(&world->run, plan, TT_SHORT_WINDOWS);
     if (!exec) die("%s", tutti_error());
     exec->buffer[TT_IN] = copy_in;
     exec->buffer[TT_OUT] = copy_out;
     exec->bytes[TT_IN] = exec->bytes[TT_OUT] = sizeof copy_in;
-    exec->what = &copies_what;
+    exec->signature = &copies_signature;
     exec->shape = 1;
     memset(copy_in, 7, sizeof copy_in);
     double by_plan = least(run_plan, exec, 100), by_loop = least(run_loop, NULL, 100);
@@ -124,27 +125,27 @@ static void all_blocking(void *arg)
 
 static void all_persistent(void *arg)
 {
-    tutti_plan **plans = arg;
+    tutti_request **requests = arg;
     for (int i = 0; i < SHAPES; i++) {
-        check(tutti_start(plans[i]));
-        check(tutti_wait(plans[i]));
+        check(tutti_start(requests[i]));
+        check(tutti_wait(requests[i]));
     }
 }
 
 static void measure_cached(void)
 {
-    tutti_plan *plans[SHAPES];
+    tutti_request *requests[SHAPES];
     for (int i = 0; i < SHAPES; i++) {
-        check(tutti_plan_allreduce(world, shape_in, shape_out, i + 1, TUTTI_F64, TUTTI_SUM,
-                                   TUTTI_PLAN_DEFAULT, &plans[i]));
+        check(tutti_allreduce_init(world, shape_in, shape_out, i + 1, TUTTI_F64, TUTTI_SUM,
+                                   TUTTI_REQUEST_DEFAULT, &requests[i]));
     }
     double blocking = least(all_blocking, NULL, 200) / SHAPES;
-    double persistent = least(all_persistent, plans, 200) / SHAPES;
+    double persistent = least(all_persistent, requests, 200) / SHAPES;
     char more[100];
     snprintf(more, sizeof more, ", \"blocking_ns\": %.1f, \"persistent_ns\": %.1f", 1e9 * blocking,
              1e9 * persistent);
     print("cached", blocking - persistent, more);
-    for (int i = 0; i < SHAPES; i++) check(tutti_plan_free(plans[i]));
+    for (int i = 0; i < SHAPES; i++) check(tutti_request_free(requests[i]));
 }
 
 int main(void)

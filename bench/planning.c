@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a call of a shape that was never seen costs before anything is sent, and how large its plan
- * is. Started by `tutti run`: rank 0 measures, the others wait for it. Making a plan is local.
+ * Measures what a call of a new shape costs before it sends anything, and how large its plan is.
+ * `tutti run` starts it. Rank 0 measures and the other ranks wait for it; making a plan is local.
  *
- *   new     rank 0 prints, for each collective and size, the median time of making plans that all
- *           differ in their size
- *   bytes   the largest plan of an allreduce, up to 1 GiB, of any rank
+ *   new     for each collective and size, rank 0 prints the median time of making plans that all
+ *           differ in size
+ *   bytes   the size of the largest plan of any rank, for an allreduce of up to 1 GiB
  */
 #include "measure.h"
 
@@ -15,38 +15,40 @@ enum { TIMES = 101 };
 #define MOST ((int64_t)1 << 30)
 
 static tutti_team *world;
-static char *in, *out; /* never touched: plans name places, they do not go there */
+static char *in, *out; /* never accessed: plans are made for these addresses but not run */
 
 static void check(tutti_status status)
 {
     if (status != TUTTI_OK) die("%s: %s", tutti_status_text(status), tutti_error());
 }
 
-typedef tutti_status plan_fn(int64_t n, tutti_plan **plan);
+typedef tutti_status plan_fn(int64_t n, tutti_request **request);
 
-static tutti_status plan_allreduce(int64_t n, tutti_plan **plan)
+static tutti_status plan_allreduce(int64_t n, tutti_request **request)
 {
-    return tutti_plan_allreduce(world, in, out, n, TUTTI_F64, TUTTI_SUM, TUTTI_PLAN_DEFAULT, plan);
+    return tutti_allreduce_init(world, in, out, n, TUTTI_F64, TUTTI_SUM, TUTTI_REQUEST_DEFAULT,
+                                request);
 }
 
-static tutti_status plan_reduce(int64_t n, tutti_plan **plan)
+static tutti_status plan_reduce(int64_t n, tutti_request **request)
 {
-    return tutti_plan_reduce(world, in, out, n, TUTTI_F64, TUTTI_SUM, 0, TUTTI_PLAN_DEFAULT, plan);
+    return tutti_reduce_init(world, in, out, n, TUTTI_F64, TUTTI_SUM, 0, TUTTI_REQUEST_DEFAULT,
+                             request);
 }
 
-static tutti_status plan_alltoall(int64_t n, tutti_plan **plan)
+static tutti_status plan_alltoall(int64_t n, tutti_request **request)
 {
-    return tutti_plan_alltoall(world, in, out, n, TUTTI_F64, TUTTI_PLAN_DEFAULT, plan);
+    return tutti_alltoall_init(world, in, out, n, TUTTI_F64, TUTTI_REQUEST_DEFAULT, request);
 }
 
-static tutti_status plan_allgather(int64_t n, tutti_plan **plan)
+static tutti_status plan_allgather(int64_t n, tutti_request **request)
 {
-    return tutti_plan_allgather(world, in, out, n, TUTTI_F64, TUTTI_PLAN_DEFAULT, plan);
+    return tutti_allgather_init(world, in, out, n, TUTTI_F64, TUTTI_REQUEST_DEFAULT, request);
 }
 
-static tutti_status plan_bcast(int64_t n, tutti_plan **plan)
+static tutti_status plan_bcast(int64_t n, tutti_request **request)
 {
-    return tutti_plan_bcast(world, out, n, TUTTI_F64, 0, TUTTI_PLAN_DEFAULT, plan);
+    return tutti_bcast_init(world, out, n, TUTTI_F64, 0, TUTTI_REQUEST_DEFAULT, request);
 }
 
 static const struct {
@@ -62,11 +64,11 @@ static double time_new(plan_fn *make, int64_t n)
 {
     double times[TIMES];
     for (int i = 0; i < TIMES; i++) {
-        tutti_plan *plan;
+        tutti_request *request;
         double begin = seconds();
-        check(make(n + i, &plan));
+        check(make(n + i, &request));
         times[i] = seconds() - begin;
-        check(tutti_plan_free(plan));
+        check(tutti_request_free(request));
     }
     return median(times, TIMES);
 }
@@ -84,20 +86,21 @@ static void measure_new(void)
     }
 }
 
-/* The largest plan of this rank, of sizes around every power of two. */
+/* Returns the bytes of this rank's largest plan, for messages of sizes around every power of two,
+ * and sets *at to the size of that message. */
 static int64_t largest_plan(int64_t *at)
 {
     int64_t most = 0;
     for (int64_t bytes = 8; bytes <= MOST; bytes *= 2) {
         for (int64_t n = bytes / 8; n <= bytes / 8 + 1; n++) {
-            tutti_plan *plan;
+            tutti_request *request;
             if (n * 8 > MOST) continue;
-            check(plan_allreduce(n, &plan));
-            if (plan->prepared->plan->bytes > most) {
-                most = plan->prepared->plan->bytes;
+            check(plan_allreduce(n, &request));
+            if (request->prepared->plan->bytes > most) {
+                most = request->prepared->plan->bytes;
                 *at = n * 8;
             }
-            check(tutti_plan_free(plan));
+            check(tutti_request_free(request));
         }
     }
     return most;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls of the measuring programs, made with MPI. The same names as in port-tutti.h, so that
- * one source measures either library. MPI ends the job itself when one of its calls fails.
+ * The calls of the measuring programs in MPI. The names are the same as in port-tutti.h, so that
+ * one source measures either library. MPI itself ends the job when one of its calls fails.
  */
 #ifndef BENCH_PORT_MPI_H
 #define BENCH_PORT_MPI_H
@@ -36,7 +36,7 @@ static inline int port_size(void)
     return size;
 }
 
-/* There is no memory of the library's own that would speed up its collectives. */
+/* MPI has no memory of its own that would speed up its collectives. */
 static inline void *port_shared_memory(size_t bytes)
 {
     (void)bytes;

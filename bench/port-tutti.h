@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls of the measuring programs, made with Tutti. The same names as in port-mpi.h, so that
- * one source measures either library. A call that fails says why and ends the program.
+ * The calls of the measuring programs in Tutti. The names are the same as in port-mpi.h, so that
+ * one source measures either library. If a call fails, the program prints the error and ends.
  */
 #ifndef BENCH_PORT_TUTTI_H
 #define BENCH_PORT_TUTTI_H
@@ -16,7 +16,7 @@
 
 static tutti_client *port_client;
 static tutti_team *port_team;
-static bool port_shared; /* all memory is tutti_alloc's, which is said with each call */
+static bool port_shared; /* all buffers are from tutti_alloc, as a flag of each call says */
 
 static inline void port_check(tutti_status status)
 {
@@ -49,7 +49,7 @@ static inline int port_size(void)
     return tutti_size(port_team);
 }
 
-/* Memory that the other ranks map; it goes with the client. */
+/* Memory that the other ranks can map. It is freed with the client. */
 static inline void *port_shared_memory(size_t bytes)
 {
     void *memory;
@@ -58,18 +58,19 @@ static inline void *port_shared_memory(size_t bytes)
     return memory;
 }
 
-/* A collective on that memory: what blocks has no flags. */
-static inline void port_complete(tutti_plan *plan)
+/* Completes a collective on that memory. It is a persistent request, because blocking calls have no
+ * flags. */
+static inline void port_complete(tutti_request *request)
 {
-    port_check(tutti_start(plan));
-    port_check(tutti_wait(plan));
-    port_check(tutti_plan_free(plan));
+    port_check(tutti_start(request));
+    port_check(tutti_wait(request));
+    port_check(tutti_request_free(request));
 }
 #define PORT_SHARED(COLL, ...)                                                                     \
     if (port_shared) {                                                                             \
-        tutti_plan *plan;                                                                          \
-        port_check(tutti_plan_##COLL(port_team, __VA_ARGS__, TUTTI_PLAN_SHARED, &plan));           \
-        port_complete(plan);                                                                       \
+        tutti_request *request;                                                                    \
+        port_check(tutti_##COLL##_init(port_team, __VA_ARGS__, TUTTI_REQUEST_SHARED, &request));   \
+        port_complete(request);                                                                    \
         return;                                                                                    \
     }
 

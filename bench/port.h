@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which library a measuring program calls is chosen when it is compiled: with BENCH_MPI an MPI,
- * without it Tutti.
+ * Chooses the library that a measuring program calls, at compile time: MPI with BENCH_MPI,
+ * otherwise Tutti.
  */
 #ifndef BENCH_PORT_H
 #define BENCH_PORT_H

@@ -2,10 +2,10 @@
  *
  *   sockets SECONDS BATCHES BYTES,...
  *
- * What sockets allow an alltoall between hosts: each rank writes so many bytes to each rank of
- * another host and reads as many from it, all at the same time, without any protocol; whoever can
- * do nothing sleeps. Ranks of one host exchange nothing. Rank 0 prints one line of JSON a size, the
- * median of the batches.
+ * Measures what sockets allow for an alltoall between hosts. Each rank writes BYTES bytes to each
+ * rank of another host and reads as many from it, all at the same time and without any protocol. A
+ * rank that can neither read nor write sleeps in poll. Ranks of one host exchange nothing. Rank 0
+ * prints one line of JSON for each size, the median of the batches.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,8 +25,9 @@ enum { MOST_RANKS = 256, MOST_SIZES = 64, MOST_BATCHES = 100, QUEUE = 128 << 10 
 
 static int me, p;
 
-/* Of another rank: its socket, -1 on the same host; what is to be written to it, and read. */
-static struct peer {
+/* Another rank: its socket (-1 on the same host), and the bytes still to be written to it and read
+ * from it. */
+static struct sockets_peer {
     int socket;
     int64_t out, in;
 } peers[MOST_RANKS];
@@ -39,7 +40,7 @@ static void must(int result, const char *what)
     if (result < 0) die("%s: %s", what, strerror(errno));
 }
 
-/* This host's address, by which others reach it. */
+/* An address of this host that other hosts can reach. */
 static struct sockaddr_in own_address(void)
 {
     struct ifaddrs *all, *i;
@@ -79,7 +80,7 @@ static int connect_to(const double *address)
                              .sin_port = (in_port_t)address[1],
                              .sin_addr.s_addr = (in_addr_t)address[0]};
     must(connect(s, (struct sockaddr *)&to, sizeof to), "cannot connect");
-    if (send(s, &rank, sizeof rank, MSG_NOSIGNAL) != sizeof rank) die("cannot tell who connects");
+    if (send(s, &rank, sizeof rank, MSG_NOSIGNAL) != sizeof rank) die("cannot send who connects");
     return s;
 }
 
@@ -92,7 +93,7 @@ static void accept_one(int listening)
     peers[rank].socket = s;
 }
 
-/* Each connects to those above it. */
+/* Each rank connects to the remote ranks above it and accepts those below it. */
 static void connect_all(void)
 {
     struct sockaddr_in own = own_address();
@@ -110,7 +111,8 @@ static void connect_all(void)
 
 /* ---- The exchange ---- */
 
-/* Of send and recv; 0: not now. The other end is there until the barrier at the end. */
+/* Returns the result of send or recv, in bytes; 0: nothing can be moved now. A closed connection is
+ * an error, because every rank keeps its connections until the barrier at the end. */
 static ssize_t moved(ssize_t n)
 {
     if (n > 0) return n;
@@ -119,8 +121,8 @@ static ssize_t moved(ssize_t n)
     return 0;
 }
 
-/* What can be done without waiting; whether there was any. */
-static bool move(struct peer *peer, int64_t at, int64_t bytes)
+/* Moves what can be moved without waiting; whether anything was moved. */
+static bool move(struct sockets_peer *peer, int64_t at, int64_t bytes)
 {
     ssize_t out = 0, in = 0;
     if (peer->out > 0)
@@ -134,13 +136,13 @@ static bool move(struct peer *peer, int64_t at, int64_t bytes)
     return out > 0 || in > 0;
 }
 
-/* Until something can be moved; false: all has been. */
+/* Waits until something can be moved; false if everything has been moved. */
 static bool await(void)
 {
     struct pollfd what[MOST_RANKS];
     nfds_t n = 0;
     for (int r = 0; r < p; r++) {
-        const struct peer *peer = &peers[r];
+        const struct sockets_peer *peer = &peers[r];
         short events = (short)((peer->out > 0 ? POLLOUT : 0) | (peer->in > 0 ? POLLIN : 0));
         if (peer->socket >= 0 && events) what[n++] = (struct pollfd){peer->socket, events, 0};
     }
@@ -161,7 +163,7 @@ static void exchange(int64_t bytes)
     } while (some || await());
 }
 
-/* Seconds that the slowest rank took for so many. */
+/* Seconds that the slowest rank takes for this number of exchanges. */
 static double batch_of(int64_t calls, int64_t bytes)
 {
     port_barrier();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that only comes and goes: start-up to finalise, over either library (port.h).
+ * A program that only initialises and finalises the library that port.h chooses, to time that.
  */
 #include "port.h"
 

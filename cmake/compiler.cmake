@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How everything is compiled: the language, the warnings (all of them errors), the sanitizers.
+# The options for all compilations: the language, the warnings (all of them errors), the sanitizers.
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# Functions begin with a cache line: a call of 300 instructions shall not take 10 % more or less by what
-# was linked before it.
+# Functions start at a cache line. Otherwise the time of a call of 300 instructions varies by 10 %
+# with the code that is linked before it.
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG -falign-functions=64")
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g3")
 if(TUTTI_SANITIZE)
   set(CMAKE_C_FLAGS_DEBUG "-O1 -g") # they slow everything down enough
 endif()
 
-# Empty, so that a file that defines it itself does not define it differently.
+# The value is empty, so that a file that defines it itself does not define it differently.
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-D_GNU_SOURCE=>)
 add_compile_options(-Wall -Wextra -Wundef -Wshadow -Wvla
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>)
@@ -32,7 +32,8 @@ elseif(TUTTI_SANITIZE)
   message(FATAL_ERROR "TUTTI_SANITIZE is \"${TUTTI_SANITIZE}\": want address, fuzzer, thread, or nothing")
 endif()
 if(TUTTI_SANITIZE)
-  # The sanitizers change the optimiser's view; gcc documents that flow warning as unreliable then.
+  # Sanitizers change the code that the optimiser sees; gcc documents that this warning is
+  # unreliable then.
   add_compile_options(${sanitize} -fno-omit-frame-pointer)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What `cmake --install` gives: headers, both libraries, tutti.pc, the CMake package, manual pages,
-# bash completion. Everything is relocatable: the package files find the prefix from their own place.
+# The contents of `cmake --install`: headers, both libraries, tutti.pc, the CMake package, bash
+# completion; tools/CMakeLists.txt adds the manual pages. Everything is relocatable: the package
+# files find the prefix from their own location.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tutti)
@@ -20,11 +21,9 @@ file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/tutti.pc.in ${PROJECT_BINARY_DIR}/tutti.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-file(GLOB commands_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
-file(GLOB library_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.3)
-install(FILES ${commands_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${library_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
-
+if(TARGET tutti_lab_shared)
+  install(TARGETS tutti_lab_shared LIBRARY NAMELINK_SKIP)
+endif()
 if(TARGET tutti_command)
   install(TARGETS tutti_command)
 endif()

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between endpoints: every rank passes a large table on to the next one, whose contexts
- * pull it together while nobody there waits for it; then reads a number in the memory of the rank
- * after that; and reports to rank 0.
+ * Messages between endpoints. Every rank sends a large table to the next rank, whose contexts pull
+ * it together while no thread there waits for it. The rank then reads a number in the memory of the
+ * rank after that one, and reports to rank 0.
  *
  *     tutti run -n 4 endpoints
  *
- * Two clients live side by side: `tables` moves data, `reports` counts. Both use message id 1, each
- * for its own.
+ * Two clients exist side by side: `tables` moves data, `reports` counts. Both use message id 1,
+ * because each client has its own ids.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void set_flag(tutti_context *context, void *arg, tutti_status status)
     atomic_store((atomic_int *)arg, 1);
 }
 
-/* Advances a context until a flag is set there, asleep while nothing comes. */
+/* Advances a context until a flag is set, and sleeps while no message comes. */
 static void wait_for(tutti_context *context, atomic_int *flag)
 {
     while (!atomic_load(flag)) check(tutti_advance_wait(context, -1, NULL));
@@ -56,8 +56,8 @@ struct tables {
     int from;
 };
 
-/* Of a table only this has come so far: say where it is to go, and the contexts of this client go
- * and get it. Called by a helper thread. */
+/* Called by a helper thread when only the header of a table has arrived: says where the table
+ * should go. The contexts of this client then pull it. */
 static void take_table(tutti_context *context, const tutti_message *message, tutti_receive *receive,
                        void *arg)
 {
@@ -68,7 +68,7 @@ static void take_table(tutti_context *context, const tutti_message *message, tut
         .to = t->come, .count = NUMBERS, .type = TUTTI_I64, .done = set_flag, .arg = &t->has_come};
 }
 
-/* A client with helpers that receive, ready when every rank's is. */
+/* Opens a client with helpers that receive. Returns when the clients of all ranks are ready. */
 static void open_tables(struct tables *t)
 {
     tutti_context *context[HELPERS];
@@ -84,7 +84,7 @@ static void open_tables(struct tables *t)
     check(tutti_barrier(tutti_world(t->client)));
 }
 
-/* To context 1 of the next rank, a helper's. */
+/* Sends the table to context 1 of the next rank, which a helper advances. */
 static void pass_table_on(struct tables *t)
 {
     atomic_int taken = 0;
@@ -103,8 +103,8 @@ static void pass_table_on(struct tables *t)
     wait_for(tutti_context_at(t->client, 0), &taken);
 }
 
-/* What came is this rank's when a helper says so. This thread could compute meanwhile; it lends a
- * hand. */
+/* Waits until a helper says that the table has arrived. This thread could compute meanwhile; here
+ * it helps to pull. */
 static int64_t first_and_last(struct tables *t)
 {
     while (!atomic_load(&t->has_come)) {
@@ -114,7 +114,7 @@ static int64_t first_and_last(struct tables *t)
     return t->come[0] + t->come[NUMBERS - 1];
 }
 
-/* The last number of another rank's table, which does nothing for it. */
+/* Reads the last number of another rank's table. That rank does nothing for it. */
 static int64_t look_up(struct tables *t, int rank)
 {
     int64_t number = -1;
@@ -130,7 +130,7 @@ static int64_t look_up(struct tables *t, int rank)
     check(tutti_get(tutti_context_at(t->client, 0), owner, &number, &keys[rank],
                     (NUMBERS - 1) * sizeof number, sizeof number, set_flag, &here));
     wait_for(tutti_context_at(t->client, 0), &here);
-    check(tutti_barrier(world)); /* before it is freed, all have what they want */
+    check(tutti_barrier(world)); /* the region is freed when all ranks have read */
     check(tutti_region_free(region));
     free(keys);
     return number;
@@ -153,7 +153,7 @@ static void take_report(tutti_context *context, const tutti_message *message,
     ++*(int *)arg;
 }
 
-/* Rank 0 returns when everybody has. */
+/* Sends a report to rank 0, which returns when all ranks have reported. */
 static void report(tutti_client *client)
 {
     int reports = 0, p = tutti_size(tutti_world(client));
@@ -170,7 +170,7 @@ static void report(tutti_client *client)
         while (reports < p) check(tutti_advance_wait(context, -1, NULL));
         printf("%d reports\n", reports);
     }
-    check(tutti_barrier(tutti_world(client))); /* who leaves early may be missed */
+    check(tutti_barrier(tutti_world(client))); /* no rank leaves while another may still need it */
 }
 
 int main(void)

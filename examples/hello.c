@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The smallest program: every rank has a number, and one call adds them up for all.
+ * The smallest program: every rank has a number, and one call gives all ranks the sum of these
+ * numbers.
  *
  *     tutti run -n 4 hello
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tutti from C++: an owner for the client, statuses as exceptions, containers as buffers. Every rank
- * says a word; all ranks hear the whole sentence.
+ * Tutti from C++: an owner for the client, statuses as exceptions, containers as buffers. Every
+ * rank contributes a word, and all ranks receive the whole sentence.
  *
  *     tutti run -n 4 hello-cpp
  */
@@ -37,7 +37,7 @@ client_ptr join()
     return client_ptr(client);
 }
 
-/* The texts of all ranks, one after the other: their sizes first, then the texts. */
+/* Concatenates the texts of all ranks: first gathers their sizes, then the texts. */
 std::string concatenate(tutti_team *team, const std::string &mine)
 {
     const auto p = static_cast<std::size_t>(tutti_size(team));

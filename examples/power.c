@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans made once and started often, and two collectives in flight at once: the power method for
- * the largest eigenvalue of the matrix A[i][j] = min(i, j), i, j = 1 .. n, whose rows are divided
- * among the ranks. Each turn is y = A x by this rank's rows, then, at the same time, all ranks'
- * parts of y are gathered and the squares of their elements summed; x = y / |y|, and |y| tends to
- * the eigenvalue.
+ * Collectives that are prepared once and started often, and two of them in flight at once. The
+ * program is the power method for the largest eigenvalue of the matrix A[i][j] = min(i, j) with i
+ * and j from 1 to n. The rows are divided among the ranks. In each turn a rank computes its rows of
+ * y = A x. Two collectives then run at the same time: one gathers all ranks' parts of y, the other
+ * sums the squares of their elements. After that x = y / |y|, and |y| tends to the eigenvalue.
  *
  *     start gather ---------------------------- wait gather
  *     start sum of squares ---- wait sum ------ x = y / |y|
  *
- * How much x changed is summed by a nonblocking call while the next turn computes; its answer is
- * looked at one turn late. The eigenvalue is known: 1 / (4 sin^2(pi / (4n + 2))).
+ * A nonblocking call sums the changes of x while the next turn computes; its result is read one
+ * turn later. The eigenvalue is known: 1 / (4 sin^2(pi / (4n + 2))).
  *
  *     tutti run -n 4 power [N]
  */
@@ -21,17 +21,17 @@
 #include <tutti/tutti.h>
 
 enum { N = 1000, N_MAX = 100000, TURNS = 200 };
-static const double CLOSE = 1e-24; /* the square of a change too small to matter */
+static const double CLOSE = 1e-24; /* square of a change that is too small to matter */
 
 struct power {
     tutti_team *team;
     int64_t n, begin, end; /* this rank has rows begin .. end - 1 */
-    double *x, *y;         /* n each; of y this rank computes its own part */
+    double *x, *y;         /* n elements each; this rank computes its own part of y */
     int64_t *counts, *displs;
-    double squares, sum;      /* of this rank's y, of everybody's */
-    double change, changes;   /* likewise, of how much x changed */
-    tutti_plan *gather, *add; /* made once */
-    tutti_plan *looks;        /* under way, or NULL */
+    double squares, sum;         /* sum of squares of this rank's y, and of all ranks' y */
+    double change, changes;      /* square of the change of this rank's x, and of all x */
+    tutti_request *gather, *add; /* made once */
+    tutti_request *looks;        /* the sum of changes in flight, or NULL */
 };
 
 /* Row i of A is 1, 2, ..., i, i, ..., i. */
@@ -52,7 +52,7 @@ static void multiply(struct power *power)
     }
 }
 
-/* x = y / |y|; the change of this rank's part. */
+/* Sets x = y / |y|, and `change` for this rank's part. */
 static void normalise(struct power *power)
 {
     double norm = sqrt(power->sum);
@@ -64,13 +64,13 @@ static void normalise(struct power *power)
     }
 }
 
-/* The previous turn's change, if one is under way: true when it was small. */
+/* Waits for the previous turn's change if its sum is in flight; *small: it was small. */
 static tutti_status look(struct power *power, int *small)
 {
     *small = 0;
     if (!power->looks) return TUTTI_OK;
     tutti_status status = tutti_wait(power->looks);
-    tutti_plan_free(power->looks);
+    tutti_request_free(power->looks);
     power->looks = NULL;
     *small = status == TUTTI_OK && power->changes < CLOSE;
     return status;
@@ -90,15 +90,15 @@ static tutti_status turn(struct power *power, int *done)
                             &power->looks);
 }
 
-/* A rank's rows lie where they belong in y, so that the gathering is done in place. */
+/* A rank's rows are at their place in y, so that the gather works in place. */
 static tutti_status make_plans(struct power *power)
 {
     tutti_status status =
-        tutti_plan_allgatherv(power->team, TUTTI_IN_PLACE, power->y, power->counts, power->displs,
-                              TUTTI_F64, TUTTI_PLAN_DEFAULT, &power->gather);
+        tutti_allgatherv_init(power->team, TUTTI_IN_PLACE, power->y, power->counts, power->displs,
+                              TUTTI_F64, TUTTI_REQUEST_DEFAULT, &power->gather);
     if (status != TUTTI_OK) return status;
-    return tutti_plan_allreduce(power->team, &power->squares, &power->sum, 1, TUTTI_F64, TUTTI_SUM,
-                                TUTTI_PLAN_DEFAULT, &power->add);
+    return tutti_allreduce_init(power->team, &power->squares, &power->sum, 1, TUTTI_F64, TUTTI_SUM,
+                                TUTTI_REQUEST_DEFAULT, &power->add);
 }
 
 static int divide(struct power *power, int64_t n)
@@ -139,8 +139,8 @@ static tutti_status iterate(struct power *power)
 
 static void clear(struct power *power)
 {
-    tutti_plan_free(power->gather);
-    tutti_plan_free(power->add);
+    tutti_request_free(power->gather);
+    tutti_request_free(power->add);
     free(power->x);
     free(power->y);
     free(power->counts);

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Writes real text to sort into a folder, the same at each call: docs.txt, the documentation of
-# perl's own modules (some 4 MB of English prose; perl comes with git), and licences.txt, the texts
-# in /usr/share/common-licenses, which every Debian has. Both are free; nothing is fetched.
+# Writes real text for sorting into a folder, the same text at each call: docs.txt, the
+# documentation of perl's own modules (about 4 MB of English prose; perl comes with git), and
+# licences.txt, the texts in /usr/share/common-licenses, which every Debian has. Both are free.
+# Nothing is downloaded.
 set -euo pipefail
 
 stop() {
@@ -19,10 +20,10 @@ modules=$(perl -MConfig -e 'print $Config{privlib}')
 licences=/usr/share/common-licenses
 [ -d "$licences" ] || stop "there is no $licences (Debian package: base-files)"
 
-# Documentation lies between =word and =cut at the start of lines.
+# Documentation is between =word and =cut at the starts of lines.
 (cd -P "$modules" && find . -type f \( -name '*.pm' -o -name '*.pod' \) -print0 | LC_ALL=C sort -z |
     LC_ALL=C xargs -0 perl -ne 'print if /^=[a-zA-Z]/ .. (/^=cut/ || eof)') >"$folder/docs.txt"
 [ -s "$folder/docs.txt" ] || stop "found no documentation in $modules (Debian package: perl-modules)"
 
-# Some of the names there are links to others.
+# Some of the names in the folder are links to others.
 find "$licences" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat >"$folder/licences.txt"

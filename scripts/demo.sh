@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# From nothing to a parallel program at work: sets up, builds, and sorts real text on four processes
-# with examples/samplesort, then holds the result against sort(1), byte for byte.
-# TUTTI_BUILD names a finished build to use instead.
+# The complete demonstration: sets up, builds, and sorts real text with four processes of
+# examples/samplesort. Then compares the result with that of sort(1), byte for byte. TUTTI_BUILD
+# names a finished build to use instead.
 set -euo pipefail
 exec </dev/null
 cd "$(dirname "$0")/.."

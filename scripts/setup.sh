@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs what is missing for what is asked: to run the demo, to build Tutti with all that it can
-# do, or to test it. A thing is missing if it cannot be found where the build will look for it,
-# whatever put it there, so that only a system that lacks something needs apt, and root or sudo.
+# Installs the packages that are missing to run the demo, to build Tutti with all its features, or
+# to test it. A package is missing if the build would not find its contents, whatever installed
+# them. So only a system that lacks something needs apt, and root or sudo.
 #
-#     setup.sh [demo | build | test]      without a word: test
+#     setup.sh [demo | build | test]      default: test
 set -euo pipefail
 cd "${BASH_SOURCE[0]%/*}/.."
 
-# what first needs it (each needs also what those before it do), package, and the test that shows it
-# is there
+# Columns: the first purpose that needs the package (each purpose also needs the packages of the
+# purposes before it), the package, and the command that shows whether its contents are there.
 list() {
     cat <<'LIST'
 demo   cmake               command -v cmake
@@ -25,6 +25,7 @@ demo   perl                perl -MPod::Text -e 1
 build  g++                 command -v g++
 build  libucx-dev          pkg-config --exists ucx
 build  libpmix-dev         pkg-config --exists pmix
+build  libfftw3-dev        pkg-config --exists fftw3
 test   clang               command -v clang
 test   clang-format        command -v clang-format
 test   libclang-rt-14-dev  ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.asan-*.a
@@ -32,10 +33,12 @@ test   iproute2            command -v ip
 test   libcmocka-dev       pkg-config --exists cmocka
 test   shellcheck          command -v shellcheck
 test   git                 command -v git
+test   man-db              command -v man
 test   procps              command -v pgrep
 test   bsdutils            command -v script
 test   libsimgrid-dev      pkg-config --exists simgrid
 test   graphviz            command -v dot
+test   doxygen             command -v doxygen
 test   librsvg2-2          ls /usr/lib/*/librsvg-2.so.2
 test   chromium            command -v chromium
 test   chromium-driver     command -v chromedriver
@@ -87,9 +90,9 @@ install_missing() {
     if [ ${#missing[@]} -ne 0 ]; then stop 'installed, but still not found'; fi
 }
 
-# Slurm, for one test, which is skipped without it. Its packages start daemons where they are
-# installed, so they are unpacked into build/slurm instead, with those that they depend on and this
-# system lacks. If that folder is there, it is whole.
+# Slurm, for one test, which is skipped without it. The packages start daemons when they are
+# installed, so they are unpacked into build/slurm instead, together with their dependencies that
+# this system lacks. If that folder exists, it is complete.
 unpack_slurm() {
     local folder=$PWD/build/slurm-$$ packages daemon deb
     packages=$(apt-get install -s --no-install-recommends slurmctld slurmd slurm-client munge | sed -n 's/^Inst \([^ ]*\) .*/\1/p')

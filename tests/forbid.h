@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Forbidding a process system calls, as a sandbox or a container does; also in the middle of
- * something.
+ * Forbids system calls to a process, as a sandbox or a container does, at once or after some time.
  */
 #ifndef TESTS_FORBID_H
 #define TESTS_FORBID_H
@@ -19,7 +18,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* From now on the call is refused to this thread and what it starts. 0: so it is. */
+/* From now on the system call `number` fails with `error` for this thread and the threads and
+ * processes it starts. Returns 0 on success. */
 static inline int forbid(long number, int error)
 {
     struct sock_filter filter[] = {
@@ -32,8 +32,8 @@ static inline int forbid(long number, int error)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* The same by a name: memfd, membarrier, readv and writev (of other processes), cma (both), or
- * dumpable: this process' memory is closed to all but root. */
+/* Calls forbid() by name: memfd, membarrier, readv and writev (of other processes), cma (both), or
+ * dumpable (only root can access the memory of this process). Returns 0 on success. */
 static inline int forbid_named(const char *what)
 {
     if (strcmp(what, "memfd") == 0) return forbid(SYS_memfd_create, EPERM);
@@ -51,8 +51,8 @@ static inline void forbid_now(int signal)
     if (forbid_named(getenv("FORBID"))) _exit(77);
 }
 
-/* What FORBID names is forbidden to rank FORBID_RANK, or to all; in FORBID_MS milliseconds, in the
- * middle of whatever it does then, or at once. Without FORBID nothing is. */
+/* Forbids what the variable FORBID names to rank FORBID_RANK, or to all ranks: after FORBID_MS
+ * milliseconds, whatever the rank is doing then, or at once. Does nothing without FORBID. */
 static inline void forbid_later(void)
 {
     const char *what = getenv("FORBID"), *rank = getenv("FORBID_RANK"), *ms = getenv("FORBID_MS");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading arguments: a wrong one is told with what would be right.
+ * Reads numbers from the command line. An error message shows the wrong text and says what is
+ * allowed.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data for benchmarks: every element of every rank's input is a function of where it is, so what
- * must come out is computed here without any communication, and compared to the last bit.
+ * Data for benchmarks. Every element of every rank's input is a function of its position, so each
+ * rank computes the expected output without communication and compares it to the last bit.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 #include "type/type.h"
 
-enum { PIECE = 1024 }; /* elements compared at once */
+enum {
+    PIECE = 1024,                  /* elements to compare at once */
+    ELEMENT = sizeof(tutti_binned) /* the most bytes of an element */
+};
 
 /* ---- Elements ---- */
 
@@ -35,7 +39,8 @@ static void fill_bits(char *at, int from, int to, int64_t bytes)
     }
 }
 
-/* Whole numbers whose sum over all ranks bf16 still holds exactly, or whose product. */
+/* A whole number so small that bf16 still holds the sum over all ranks exactly, or the product if
+ * the operation is a product. */
 static double small(const struct tt_call *call, int rank, uint64_t random)
 {
     if (call->op == TUTTI_PROD)
@@ -49,13 +54,14 @@ static void put_f16(char *at, double value, bool brain)
     uint32_t bits;
     memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff;
-    uint16_t half = (uint16_t)(bits >> 16); /* bf16: exact for what `small` gives */
+    uint16_t half = (uint16_t)(bits >> 16); /* for bf16: exact for the values of `small` */
     if (!brain)
         half = (uint16_t)(value == 0 ? 0 : sign | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
     memcpy(at, &half, 2);
 }
 
-/* `sz` bytes, of which `value` is the first component and `second` the other, if there is one. */
+/* Writes a pair or a complex number: `value` is its first component, and `second` is the second
+ * component of a pair. The imaginary part of a complex number is 0. */
 static void put_pair(char *at, tutti_type type, double value, uint64_t second)
 {
     float f[2] = {(float)value, 0};
@@ -72,6 +78,13 @@ static void put_pair(char *at, tutti_type type, double value, uint64_t second)
     }
 }
 
+static void put_binned(char *at, double value)
+{
+    tutti_binned sum = {{0}};
+    (void)tutti_sum_local(&sum, 1, TUTTI_F64, &value, 1);
+    memcpy(at, &sum, sizeof sum);
+}
+
 static void put_number(char *at, const struct tt_call *call, int rank, uint64_t random)
 {
     double value = small(call, rank, random);
@@ -81,6 +94,7 @@ static void put_number(char *at, const struct tt_call *call, int rank, uint64_t 
     case TUTTI_BF16: put_f16(at, value, call->type == TUTTI_BF16); break;
     case TUTTI_F32: memcpy(at, &f, 4); break;
     case TUTTI_F64: memcpy(at, &value, 8); break;
+    case TUTTI_BINNED: put_binned(at, value + ldexp(value, (int)(random >> 40 & 127))); break;
     case TUTTI_BOOL: *at = (char)(random % 2); break;
     case TUTTI_C64:
     case TUTTI_C128:
@@ -88,13 +102,14 @@ static void put_number(char *at, const struct tt_call *call, int rank, uint64_t 
     case TUTTI_I64_I64:
     case TUTTI_F32_I32:
     case TUTTI_F64_I64: put_pair(at, call->type, value, random >> 32 & 0xffff); break;
-    default: /* integers wrap around, so any will do; but logical operations should see zeros */
+    default: /* integers wrap around, so any value will do; but logical operations should see
+              * zeros */
         if (call->op >= TUTTI_LAND && call->op <= TUTTI_LXOR) random *= random % 3 != 0;
         memcpy(at, &random, (size_t)call->sz);
     }
 }
 
-/* Elements first .. first+n-1 of what a rank contributes to a reduction. */
+/* Writes the elements first .. first+n-1 of the given rank's contribution to a reduction. */
 static void fill_numbers(char *at, const struct tt_call *call, int rank, int64_t first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -105,8 +120,8 @@ static void fill_numbers(char *at, const struct tt_call *call, int rank, int64_t
     }
 }
 
-/* ---- The operation `user`: (a, b) stands for x -> a x + b in the integers modulo 2^h, h bits
- * being half an element, and the operation for doing one after the other ---- */
+/* ---- The operation `user`: an element holds two halves (a, b) of h bits each, which stand for the
+ * function x -> a x + b on the integers modulo 2^h. The operation composes two functions. ---- */
 
 static uint64_t half_of(const unsigned char *element, size_t sz, bool second)
 {
@@ -147,26 +162,25 @@ static bool reduces(const struct tt_bench *b)
     return tt_coll_has_op(b->call.coll);
 }
 
-/* Elements that a rank contributes to a reduction; of the result, those this rank has, and the
- * first. */
+/* The number of elements that a rank contributes to a reduction. */
 static int64_t vector(const struct tt_bench *b)
 {
     return tt_call_scatters(&b->call) ? tt_call_block_at(&b->call, b->p) / b->call.sz : b->call.n;
 }
 
+/* The number of elements of the result that this rank gets; *first: the index of the first one. */
 static int64_t result(const struct tt_bench *b, int64_t *first)
 {
     bool scatters = tt_call_scatters(&b->call);
     *first = scatters ? tt_call_block_at(&b->call, b->me) / b->call.sz : 0;
-    if (scatters) return tt_call_block_bytes(&b->call, b->me) / b->call.sz;
-    return b->call.coll == TT_COLL_reduce && b->me != b->call.root ? 0 : b->call.n;
+    return tt_call_result_bytes(&b->call, b->p, b->me) / b->call.sz;
 }
 
 static void expect_reduced(const struct tt_bench *b, char *out, int64_t first, int64_t n)
 {
-    char next[PIECE * 16];
+    char next[PIECE * ELEMENT];
     fill_numbers(out, &b->call, 0, first, n);
-    for (int rank = 1; rank < b->p; rank++) {
+    for (int rank = 1; rank < tt_call_reduces(&b->call, b->p, b->me); rank++) {
         fill_numbers(next, &b->call, rank, first, n);
         if (b->call.op < TUTTI_OPS)
             tt_reduce(out, (const void *const[]){out, next}, 2, (size_t)n, b->call.type,
@@ -193,7 +207,7 @@ static bool same(const struct tt_bench *b, const char *what, int64_t at, const c
     return wrong(b, what, at + i);
 }
 
-/* Complex zeros may have either sign, by the order of combining: compared as numbers. */
+/* Compares complex numbers by value: the order of combining may change the sign of a zero. */
 static bool same_complex(const struct tt_bench *b, int64_t at, const char *found,
                          const char *expected, int64_t n)
 {
@@ -212,7 +226,7 @@ static bool same_complex(const struct tt_bench *b, int64_t at, const char *found
 
 static bool verify_reduced(const struct tt_bench *b, const char *out)
 {
-    char expected[PIECE * 16];
+    char expected[PIECE * ELEMENT];
     int64_t sz = b->call.sz;
     bool complex =
         (b->call.type == TUTTI_C64 || b->call.type == TUTTI_C128) && b->call.op < TUTTI_OPS;
@@ -228,7 +242,7 @@ static bool verify_reduced(const struct tt_bench *b, const char *out)
     return true;
 }
 
-/* `bytes` bytes that rank `from` made for rank `to`. */
+/* Whether `bytes` bytes at buffer + at are those that rank `from` made for rank `to`. */
 static bool verify_bits(const struct tt_bench *b, const char *what, const char *buffer, int64_t at,
                         int from, int to, int64_t bytes)
 {
@@ -241,13 +255,13 @@ static bool verify_bits(const struct tt_bench *b, const char *what, const char *
     return true;
 }
 
-/* A segment of a buffer: what `from` made for `to`. */
+/* A segment of a buffer: the bytes that rank `from` made for rank `to`. */
 struct segment {
     int64_t at, bytes;
     int from, to;
 };
 
-/* The segment of rank r in OUT, as it must be after the call. */
+/* The segment that rank r must have written to this rank's OUT after the call. */
 static struct segment out_segment(const struct tt_bench *b, int r)
 {
     const struct tt_call *c = &b->call;
@@ -259,13 +273,17 @@ static struct segment out_segment(const struct tt_bench *b, int r)
     case TT_COLL_allgatherv:
         return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, 0};
     case TT_COLL_alltoall: return (struct segment){r * bytes, bytes, r, b->me};
+    case TT_COLL_scatter:
+        return (struct segment){c->in_place && b->me == c->root ? b->me * bytes : 0,
+                                r == c->root ? bytes : 0, c->root, b->me};
     case TT_COLL_alltoallv:
         return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, b->me};
     default: return (struct segment){0};
     }
 }
 
-/* The segment for rank r in IN; collectives that give everybody the same have one, rank 0's. */
+/* The segment of this rank's IN that is for rank r. A collective that sends the same data to all
+ * ranks has one segment, under r = 0. */
 static struct segment in_segment(const struct tt_bench *b, int r)
 {
     const struct tt_call *c = &b->call;
@@ -276,6 +294,9 @@ static struct segment in_segment(const struct tt_bench *b, int r)
     case TT_COLL_allgatherv:
         return (struct segment){0, r == 0 ? c->out_counts[b->me] * c->sz : 0, b->me, 0};
     case TT_COLL_alltoall: return (struct segment){r * bytes, bytes, b->me, r};
+    case TT_COLL_scatter:
+        return b->me == c->root ? (struct segment){r * bytes, bytes, b->me, r}
+                                : (struct segment){0};
     case TT_COLL_alltoallv:
         return (struct segment){c->in_displs[r] * c->sz, c->in_counts[r] * c->sz, b->me, r};
     default: return (struct segment){0};
@@ -287,6 +308,7 @@ void tt_bench_sizes(struct tt_bench *b)
     int64_t in = 0, out = 0;
     if (reduces(b)) in = out = vector(b) * b->call.sz;
     if (tt_call_scatters(&b->call) && !b->call.in_place) out = tt_call_block_bytes(&b->call, b->me);
+    if (b->call.coll == TT_COLL_scatter) out = tt_call_out_bytes(&b->call, b->p, b->me);
     for (int r = 0; r < b->p; r++) {
         struct segment i = in_segment(b, r), o = out_segment(b, r);
         in = tt_max(in, i.at + i.bytes);
@@ -311,12 +333,13 @@ static bool verify_canaries(const struct tt_bench *b, const char *in, const char
     return true;
 }
 
-/* Where the input lies in OUT before the call: in place, and in a bcast. */
+/* Writes the input to OUT for the calls that read it there: the root of a bcast, and calls in
+ * place. */
 static void fill_in_place(const struct tt_bench *b, const char *in, char *out)
 {
     struct segment own = out_segment(b, b->me);
-    bool bcast = b->call.coll == TT_COLL_bcast;
-    if (bcast ? b->me == b->call.root : b->call.in_place && !reduces(b))
+    bool bcast = b->call.coll == TT_COLL_bcast, whole = b->call.coll == TT_COLL_scatter;
+    if (bcast ? b->me == b->call.root : b->call.in_place && !reduces(b) && !whole)
         fill_bits(out + own.at, b->me, 0, own.bytes);
     else if (b->call.in_place)
         memcpy(out, in, (size_t)b->in_bytes);
@@ -336,7 +359,7 @@ void tt_bench_fill(const struct tt_bench *b, char *in, char *out)
 
 static bool verify_input(const struct tt_bench *b, const char *in)
 {
-    char expected[PIECE * 16];
+    char expected[PIECE * ELEMENT];
     int64_t all = reduces(b) ? vector(b) : 0;
     for (int64_t first = 0; first < all; first += PIECE) {
         int64_t n = tt_min(PIECE, all - first), at = first * b->call.sz;

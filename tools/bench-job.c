@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A case as a job: of threads of this process, or of processes that run this command again as
- * `tutti bench-rank`, whose rank 0 leaves the result in memory inherited from here.
+ * Runs a case as a job: of threads in this process, or of processes that run this command again as
+ * `tutti bench-rank`. In the latter case rank 0 writes the result to a memory file that it inherits
+ * from this process.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +13,19 @@
 #include <unistd.h>
 
 #include "bench-job.h"
-#include "boot/launch.h"
+#include "launch.h"
 #include "run/roll.h"
 #include "choose/choose.h"
+#include "choose/plan-file.h"
 #include "command.h"
 #include "problem.h"
 
 bool tt_bench_begin(struct tt_bench_case *c)
 {
     struct tt_call *call = &c->problem.call;
-    static char force[64];
+    static char force[64 + PATH_MAX];
     tt_choose_force(NULL);
+    tt_lab_provide(tutti_lab_plan);
     if (c->algorithm) {
         snprintf(force, sizeof force, "%s=%s", tt_coll_name(call->coll), c->algorithm);
         tt_choose_force(force);

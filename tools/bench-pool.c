@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffers to rotate through. A benchmark that uses one buffer again and again measures the caches;
- * here all ranks' buffers together are twice what the last-level cache holds, as far as there is
- * memory.
+ * Buffers to rotate through. A benchmark that uses one buffer again and again measures the caches.
+ * Here the buffers of all ranks together are twice as large as the last-level cache, if memory
+ * allows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 enum { LEAST = 2, ALIGNMENT = 4096 };
 static const int64_t cache_unknown = 32 << 20, entries_most = 1 << 16;
 
-/* MemAvailable in bytes; a GiB if it is not told. */
+/* MemAvailable in bytes, or 1 GiB if the kernel does not report it. */
 static int64_t available_bytes(void)
 {
     char line[128];
@@ -38,7 +38,7 @@ static char *allocate(int64_t bytes)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, ALIGNMENT, (size_t)bytes) != 0) return NULL;
-    memset(memory, 0, (size_t)bytes); /* its pages shall be there before anything is timed */
+    memset(memory, 0, (size_t)bytes); /* maps the pages before anything is timed */
     return memory;
 }
 

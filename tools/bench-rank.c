@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One rank of a benchmark: verifies one call, then times batches of calls. Within a batch there is
- * no barrier, as in a program; each call has other buffers than the one before; and a batch took
- * as long as it took the slowest rank.
+ * One rank of a benchmark: verifies one call, then times batches of calls. There is no barrier
+ * within a batch, as in a real program. Each call uses other buffers than the call before it. The
+ * time of a batch is that of its slowest rank.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +37,8 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
     case TT_COLL_bcast: return tutti_bcast(b->team, out, c->n, c->type, c->root);
     case TT_COLL_reduce: return tutti_reduce(b->team, in, out, c->n, c->type, c->op, c->root);
     case TT_COLL_allreduce: return tutti_allreduce(b->team, in, out, c->n, c->type, c->op);
+    case TT_COLL_scan: return tutti_scan(b->team, in, out, c->n, c->type, c->op);
+    case TT_COLL_exscan: return tutti_exscan(b->team, in, out, c->n, c->type, c->op);
     case TT_COLL_reduce_scatter_block:
         return tutti_reduce_scatter_block(b->team, in, out, c->n, c->type, c->op);
     case TT_COLL_reduce_scatter:
@@ -44,44 +46,50 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
     case TT_COLL_gather: return tutti_gather(b->team, in, out, c->n, c->type, c->root);
     case TT_COLL_allgather: return tutti_allgather(b->team, in, out, c->n, c->type);
     case TT_COLL_alltoall: return tutti_alltoall(b->team, in, out, c->n, c->type);
+    case TT_COLL_scatter: return tutti_scatter(b->team, in, out, c->n, c->type, c->root);
     default: return call_v(b, in, out);
     }
 }
 
-/* ---- The same call as a plan, whose algorithm can be asked for ---- */
+/* ---- The same call, prepared: its plan names the algorithm that was chosen ---- */
 
 static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
-                                   tutti_plan **plan)
+                                   tutti_request **request)
 {
     const struct tt_call *c = &b->call;
     tutti_team *t = b->team;
     switch (c->coll) {
     case TT_COLL_reduce:
-        return tutti_plan_reduce(t, in, out, c->n, c->type, c->op, c->root, 0, plan);
-    case TT_COLL_allreduce: return tutti_plan_allreduce(t, in, out, c->n, c->type, c->op, 0, plan);
+        return tutti_reduce_init(t, in, out, c->n, c->type, c->op, c->root, 0, request);
+    case TT_COLL_allreduce:
+        return tutti_allreduce_init(t, in, out, c->n, c->type, c->op, 0, request);
+    case TT_COLL_scan: return tutti_scan_init(t, in, out, c->n, c->type, c->op, 0, request);
+    case TT_COLL_exscan: return tutti_exscan_init(t, in, out, c->n, c->type, c->op, 0, request);
     case TT_COLL_reduce_scatter_block:
-        return tutti_plan_reduce_scatter_block(t, in, out, c->n, c->type, c->op, 0, plan);
-    default: return tutti_plan_reduce_scatter(t, in, out, c->out_counts, c->type, c->op, 0, plan);
+        return tutti_reduce_scatter_block_init(t, in, out, c->n, c->type, c->op, 0, request);
+    default:
+        return tutti_reduce_scatter_init(t, in, out, c->out_counts, c->type, c->op, 0, request);
     }
 }
 
 static tutti_status plan_once(const struct tt_bench *b, const void *in, char *out,
-                              tutti_plan **plan)
+                              tutti_request **request)
 {
     const struct tt_call *c = &b->call;
     tutti_team *t = b->team;
     switch (c->coll) {
-    case TT_COLL_barrier: return tutti_plan_barrier(t, 0, plan);
-    case TT_COLL_bcast: return tutti_plan_bcast(t, out, c->n, c->type, c->root, 0, plan);
-    case TT_COLL_gather: return tutti_plan_gather(t, in, out, c->n, c->type, c->root, 0, plan);
-    case TT_COLL_allgather: return tutti_plan_allgather(t, in, out, c->n, c->type, 0, plan);
+    case TT_COLL_barrier: return tutti_barrier_init(t, 0, request);
+    case TT_COLL_bcast: return tutti_bcast_init(t, out, c->n, c->type, c->root, 0, request);
+    case TT_COLL_gather: return tutti_gather_init(t, in, out, c->n, c->type, c->root, 0, request);
+    case TT_COLL_allgather: return tutti_allgather_init(t, in, out, c->n, c->type, 0, request);
     case TT_COLL_allgatherv:
-        return tutti_plan_allgatherv(t, in, out, c->out_counts, c->out_displs, c->type, 0, plan);
-    case TT_COLL_alltoall: return tutti_plan_alltoall(t, in, out, c->n, c->type, 0, plan);
+        return tutti_allgatherv_init(t, in, out, c->out_counts, c->out_displs, c->type, 0, request);
+    case TT_COLL_alltoall: return tutti_alltoall_init(t, in, out, c->n, c->type, 0, request);
+    case TT_COLL_scatter: return tutti_scatter_init(t, in, out, c->n, c->type, c->root, 0, request);
     case TT_COLL_alltoallv:
-        return tutti_plan_alltoallv(t, in, c->in_counts, c->in_displs, out, c->out_counts,
-                                    c->out_displs, c->type, 0, plan);
-    default: return plan_reduction(b, in, out, plan);
+        return tutti_alltoallv_init(t, in, c->in_counts, c->in_displs, out, c->out_counts,
+                                    c->out_displs, c->type, 0, request);
+    default: return plan_reduction(b, in, out, request);
     }
 }
 
@@ -89,15 +97,15 @@ static tutti_status name_algorithm(const struct tt_bench *b, const char *in, cha
                                    size_t n)
 {
     const struct tt_call *c = &b->call;
-    tutti_plan *plan = NULL;
+    tutti_request *request = NULL;
     bool in_place = c->in_place && (!tt_coll_is_roots(c->coll) || b->me == c->root);
-    TT_TRY(plan_once(b, in_place ? TUTTI_IN_PLACE : (const void *)in, out, &plan));
-    snprintf(name, n, "%s", plan->prepared->plan->algorithm);
-    return tutti_plan_free(plan);
+    TT_TRY(plan_once(b, in_place ? TUTTI_IN_PLACE : (const void *)in, out, &request));
+    snprintf(name, n, "%s", request->prepared->plan->algorithm);
+    return tutti_request_free(request);
 }
 
-/* The greatest of all ranks' values, element by element, into values. By a collective that is not
- * the one measured, whose algorithm may be forced to one that is of no use for this. */
+/* Replaces each of the n values by its maximum over all ranks. Uses a collective other than the
+ * measured one, because the algorithm forced for the measured one may not apply to this call. */
 static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
 {
     if (b->call.coll != TT_COLL_allreduce)
@@ -115,10 +123,10 @@ static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
 
 struct timing {
     struct tt_pool pool;
-    int64_t next;  /* buffers */
-    int64_t calls; /* in a batch */
+    int64_t next;  /* index of the buffers for the next call */
+    int64_t calls; /* calls in a batch */
     int64_t batches;
-    double *ns; /* of a call, by batch */
+    double *ns; /* time of a call, one entry for each batch */
 };
 
 static tutti_status run_batch(const struct tt_bench *b, struct timing *t, int64_t calls, double *ns)
@@ -134,7 +142,9 @@ static tutti_status run_batch(const struct tt_bench *b, struct timing *t, int64_
     return TUTTI_OK;
 }
 
-/* The least of a few batches, the slowest rank of each: one may be held up by something else. */
+/* Sets *least to the shortest of up to TRIES batches, in ns for each call, with each batch timed by
+ * its slowest rank: a single batch may have been delayed by other work on the machine. Stops after
+ * a batch shorter than batch_ns, because the caller will then double the calls anyway. */
 static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double *least)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -147,7 +157,8 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
     return TUTTI_OK;
 }
 
-/* How many calls make a batch, alike on all ranks: found by doubling, which also warms up. */
+/* Finds the number of calls in a batch, the same on all ranks, by doubling it until a batch takes
+ * batch_ns. This also warms up. */
 static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
 {
     double ns = 0;
@@ -203,7 +214,7 @@ static bool failed(const struct tt_bench *b, const char *doing)
     return false;
 }
 
-/* One call, verified by every rank; *right: by all of them. */
+/* Makes one call, which every rank verifies; *right: all ranks found their results right. */
 static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool, bool *right)
 {
     tt_bench_fill(b, pool->in, pool->out);
@@ -229,8 +240,9 @@ static bool measure(const struct tt_bench *b, struct timing *t, struct tt_bench_
     return true;
 }
 
-/* Why the plan was refused, in terms of what was asked for: an algorithm named for this command is
- * forced in the way of TUTTI_ALGORITHM, which the library's own words would blame. */
+/* Why the plan was refused, in terms of the arguments of this command, or NULL. The command forces
+ * an algorithm in the same way as TUTTI_ALGORITHM does, so the library's own message would blame
+ * that variable. */
 static const char *reason(const struct tt_bench *b)
 {
     const struct tt_algorithm *a =
@@ -240,8 +252,10 @@ static const char *reason(const struct tt_bench *b)
 
 static void refuse(const struct tt_bench *b, struct tt_bench_result *result)
 {
-    const char *why = reason(b);
-    snprintf(result->why, sizeof result->why, "%s%s", why ? "it " : "", why ? why : tutti_error());
+    const char *why = reason(b), *error = tutti_error();
+    bool file = b->c->algorithm && b->c->algorithm[0] == '@';
+    if (file && strstr(error, ": ")) error = strstr(error, ": ") + 2; /* without TUTTI_ALGORITHM= */
+    snprintf(result->why, sizeof result->why, "%s%s", why ? "it " : "", why ? why : error);
     result->refused = true;
 }
 
@@ -263,7 +277,8 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
     return good;
 }
 
-/* What the public calls cannot say goes by the team's cache of plans, which is new. */
+/* Gives the settings that the public calls have no arguments for to the team's cache of plans,
+ * which is still empty. */
 static void tune(struct tt_cache *cache, const struct tt_call *call)
 {
     cache->slice = call->slice;
@@ -286,7 +301,7 @@ static bool set_up(struct tt_bench *b)
     return true;
 }
 
-/* Plans that were made for this network are not for the next problem's. */
+/* Plans made for this problem's network must not serve the next problem. */
 static void tear_down(struct tt_bench *b)
 {
     if (b->net.nodes > 0) tt_cache_release(&b->team->cache);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti bench`: every problem with every size and algorithm asked for, one case after the other.
+ * `tutti bench`: runs every problem with every size and algorithm asked for, one case after the
+ * other.
  */
 #include "bench.h"
 
@@ -8,47 +9,59 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench-job.h"
-#include "boot/launch.h"
+#include "launch.h"
 #include "coll/coll.h"
 #include "command.h"
 #include "json.h"
 #include "problem.h"
 
-enum { OPTION_SIZES = 256, OPTION_THREADS, OPTION_JSON, OPTION_ITERATIONS, OPTION_TIME };
+enum {
+    OPTION_SIZES = 256,
+    OPTION_THREADS,
+    OPTION_JSON,
+    OPTION_ITERATIONS,
+    OPTION_TIME,
+    OPTION_PLAN
+};
 
-struct arguments {
+struct bench_arguments {
     char **problem;
     int problems;
-    const char *algorithm, *json;
-    int64_t first_bytes, last_bytes; /* 0: as the problem says */
+    const char *algorithm, *json, *plan;
+    struct tt_plan_row row;          /* of the plan file */
+    int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
     int64_t time_ns, iterations;
     bool threads;
 };
 
-/* What the cases have come to. */
-struct outcome {
-    const struct arguments *a;
+/* What the cases have produced so far. */
+struct bench_outcome {
+    const struct bench_arguments *a;
     cJSON *rows;
-    bool table; /* printed; not when JSON goes to the same place */
+    bool table; /* print the table; false if JSON goes to stdout */
     bool failed;
-    int measured; /* rows of the problem under way */
+    int measured; /* rows measured of the current problem */
 };
 
 static const struct argp_option options[] = {
-    {"algorithm", 'a', "NAME|all", 0, "this algorithm, or each (default: the one that is chosen)",
-     0},
-    {"sizes", OPTION_SIZES, "FIRST:LAST", 0, "with these BYTES and each doubling between", 0},
-    {"threads", OPTION_THREADS, NULL, 0, "ranks are threads of one process", 0},
-    {"json", OPTION_JSON, "FILE|-", 0, "write the rows as a JSON array", 0},
-    {"iterations", OPTION_ITERATIONS, "N", 0, "how many calls are timed", 0},
-    {"time", OPTION_TIME, "S", 0, "or how long, in seconds, for each row (default: 0.3)", 0},
+    {"algorithm", 'a', "NAME|all", 0,
+     "time this algorithm, or each (default: the one that the library chooses)", 0},
+    {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
+    {"sizes", OPTION_SIZES, "FIRST:LAST", 0,
+     "time with BYTES from FIRST to LAST, doubled each time, as in 8:4M", 0},
+    {"threads", OPTION_THREADS, NULL, 0, "make the ranks threads of one process", 0},
+    {"json", OPTION_JSON, "FILE|-", 0,
+     "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
+    {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
+    {"time", OPTION_TIME, "S", 0, "or time each row for about S seconds (default: 0.3)", 0},
     {0},
 };
 
-static void read_sizes(const struct argp_state *state, struct arguments *a, const char *text)
+static void read_sizes(const struct argp_state *state, struct bench_arguments *a, const char *text)
 {
     const char *colon = strchr(text, ':');
     const char *end = text + strlen(text), *first_end = colon ? colon : end;
@@ -60,7 +73,7 @@ static void read_sizes(const struct argp_state *state, struct arguments *a, cons
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct bench_arguments *a = state->input;
     switch (key) {
     case 'a': a->algorithm = arg; return 0;
     case OPTION_SIZES: read_sizes(state, a, arg); return 0;
@@ -70,12 +83,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->iterations = tt_arg_number(state, "--iterations", arg, 1, 1 << 30);
         return 0;
     case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
+    case OPTION_PLAN: a->plan = arg; return 0;
     case ARGP_KEY_ARGS:
         a->problem = state->argv + state->next;
         a->problems = state->argc - state->next;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+    case ARGP_KEY_END:
+        if (!a->problems && !a->plan)
+            argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -83,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- One row ---- */
 
-static bool wants_all(const struct arguments *a)
+static bool wants_all(const struct bench_arguments *a)
 {
     return a->algorithm && strcmp(a->algorithm, "all") == 0;
 }
@@ -113,7 +128,7 @@ static void add_row(cJSON *rows, const char *problem, const struct tt_bench_case
     cJSON_AddItemToArray(rows, row);
 }
 
-/* The case under way, on a terminal only; erased again. */
+/* Shows the current case, only if stderr is a terminal, and erases it again when the case ends. */
 static void show_progress(const char *problem, const char *algorithm, bool begins)
 {
     if (!isatty(STDERR_FILENO)) return;
@@ -123,8 +138,9 @@ static void show_progress(const char *problem, const char *algorithm, bool begin
         fprintf(stderr, "\r\033[K");
 }
 
-/* Of all algorithms some need not apply; the one that was asked for by its name must. */
-static void take_refusal(struct outcome *o, const char *problem, struct tt_bench_result *r,
+/* An algorithm that does not apply is an error if the user named it, and a row of the table if the
+ * user asked for all algorithms. */
+static void take_refusal(struct bench_outcome *o, const char *problem, struct tt_bench_result *r,
                          const char *algorithm)
 {
     snprintf(r->algorithm, sizeof r->algorithm, "%s", algorithm ? algorithm : "-");
@@ -133,14 +149,15 @@ static void take_refusal(struct outcome *o, const char *problem, struct tt_bench
         return;
     }
     o->failed = true;
-    if (algorithm)
+    if (algorithm && *algorithm != '@')
         fprintf(stderr, "tutti bench: %s: --algorithm %s does not apply: %s\n", problem, algorithm,
                 r->why);
     else
         fprintf(stderr, "tutti bench: %s: %s\n", problem, r->why);
 }
 
-static void run_case(struct outcome *o, const struct tt_problem *problem, const char *algorithm)
+static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
+                     const char *algorithm)
 {
     char text[TT_PROBLEM_TEXT];
     struct tt_bench_result result = {0};
@@ -163,9 +180,9 @@ static void run_case(struct outcome *o, const struct tt_problem *problem, const 
     if (o->rows) add_row(o->rows, text, &c, &result);
 }
 
-/* ---- All of them ---- */
+/* ---- All rows ---- */
 
-static void run_algorithms(struct outcome *o, const struct tt_problem *problem)
+static void run_algorithms(struct bench_outcome *o, const struct tt_problem *problem)
 {
     if (!wants_all(o->a)) {
         run_case(o, problem, o->a->algorithm);
@@ -176,12 +193,12 @@ static void run_algorithms(struct outcome *o, const struct tt_problem *problem)
     }
 }
 
-static bool has_sizes(const struct arguments *a, const struct tt_problem *problem)
+static bool has_sizes(const struct bench_arguments *a, const struct tt_problem *problem)
 {
     return a->first_bytes > 0 && problem->call.coll != TT_COLL_barrier;
 }
 
-static void run_sizes(struct outcome *o, struct tt_problem problem)
+static void run_sizes(struct bench_outcome *o, struct tt_problem problem)
 {
     int64_t sz = problem.call.sz;
     if (!has_sizes(o->a, &problem)) {
@@ -196,7 +213,7 @@ static void run_sizes(struct outcome *o, struct tt_problem problem)
     }
 }
 
-/* What cannot be had here; NULL: nothing. */
+/* Names the part of a problem that cannot be timed on one host; NULL if there is none. */
 static const char *unfit(const struct tt_problem *problem)
 {
     if (problem->map[0] && !tt_network_is_one(problem->map))
@@ -207,8 +224,10 @@ static const char *unfit(const struct tt_problem *problem)
     return NULL;
 }
 
-/* Whether one of the sizes is a multiple of the problem's type; else says so. */
-static bool sizes_fit(const struct arguments *a, const char *text, const struct tt_problem *problem)
+/* Whether at least one of the sizes is a multiple of the size of the problem's type; otherwise
+ * prints an error. */
+static bool sizes_fit(const struct bench_arguments *a, const char *text,
+                      const struct tt_problem *problem)
 {
     if (!has_sizes(a, problem)) return true;
     for (int64_t bytes = a->first_bytes; bytes <= a->last_bytes; bytes *= 2) {
@@ -221,18 +240,30 @@ static bool sizes_fit(const struct arguments *a, const char *text, const struct 
     return false;
 }
 
-static bool open_problem(const struct arguments *a, const char *text, struct tt_problem *problem)
+/* Whether the plan file can be parsed for the problem; otherwise prints the error. */
+static bool plans_fit(const struct bench_arguments *a, const struct tt_problem *problem)
+{
+    struct tt_plan_row row = {.file = a->row.file};
+    bool good = tt_plan_row_make(&row, "tutti bench", problem);
+    row.file = (struct tt_plan_file){0}; /* it is that of `a` */
+    tt_plan_row_close(&row);
+    return good;
+}
+
+static bool open_problem(const struct bench_arguments *a, const char *text,
+                         struct tt_problem *problem)
 {
     if (!tt_problem_open(problem, text)) return false;
     const char *why = unfit(problem);
     if (why) fprintf(stderr, "tutti bench: %s: cannot be timed with %s\n", text, why);
     if (why || !sizes_fit(a, text, problem)) return false;
+    if (a->plan) return plans_fit(a, problem);
     if (!a->algorithm || wants_all(a)) return true;
     return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
 }
 
-/* All problems are looked at before the first is run. */
-static bool all_fit(const struct arguments *a)
+/* Checks all problems before the first one runs. */
+static bool all_fit(const struct bench_arguments *a)
 {
     struct tt_problem problem;
     for (int i = 0; i < a->problems; i++) {
@@ -241,8 +272,8 @@ static bool all_fit(const struct arguments *a)
     return true;
 }
 
-/* With all algorithms too, one at least must have been measured. */
-static void run_problem(struct outcome *o, const char *text)
+/* Runs one problem. Even with --algorithm all it is an error if no algorithm applies. */
+static void run_problem(struct bench_outcome *o, const char *text)
 {
     struct tt_problem problem;
     if (!open_problem(o->a, text, &problem)) return;
@@ -253,9 +284,9 @@ static void run_problem(struct outcome *o, const char *text)
     o->failed = true;
 }
 
-static int run_all(const struct arguments *a)
+static int run_all(const struct bench_arguments *a)
 {
-    struct outcome o = {.a = a, .table = !a->json || strcmp(a->json, "-") != 0};
+    struct bench_outcome o = {.a = a, .table = !a->json || strcmp(a->json, "-") != 0};
     if (a->json) o.rows = cJSON_CreateArray();
     if (o.table)
         printf("%-34s %-14s %12s %12s %12s %10s\n", "problem", "algorithm", "min us", "median us",
@@ -265,20 +296,66 @@ static int run_all(const struct arguments *a)
     return o.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
 }
 
+static int bench_problems(const struct bench_arguments *a)
+{
+    if (!all_fit(a)) return TT_EXIT_USAGE;
+    if (a->json && !tt_json_writable(a->json)) return TT_EXIT_FAILED;
+    return run_all(a);
+}
+
+/* ---- A plan file ---- */
+
+/* Returns the name by which the ranks open the plan file: @ and its path, or a copy in memory where
+ * the path cannot be opened again (standard input) or cannot be forced (a comma separates
+ * algorithms). Returns NULL after printing the error. */
+static char *name_of_plan(const struct bench_arguments *a)
+{
+    char *name = NULL;
+    const char *text = a->row.file.text;
+    if (strcmp(a->plan, "-") != 0 && !strchr(a->plan, ','))
+        return asprintf(&name, "@%s", a->plan) < 0 ? NULL : name;
+    int fd = memfd_create("tutti-plan", 0);
+    ssize_t n = (ssize_t)strlen(text);
+    if (fd >= 0 && write(fd, text, (size_t)n) == n && asprintf(&name, "@/proc/self/fd/%d", fd) >= 0)
+        return name;
+    perror("tutti bench: a copy of the plan file");
+    return NULL;
+}
+
+/* Opens the plan file, and takes its problem if the user gives none. */
+static int bench_plan(struct bench_arguments *a)
+{
+    const char *problem = a->problems ? a->problem[0] : NULL;
+    char *name = NULL;
+    int code = TT_EXIT_USAGE;
+    if (tt_plan_or_algorithm("tutti bench", a->plan, a->algorithm) &&
+        tt_plan_row_open(&a->row, "tutti bench", a->plan, &problem)) {
+        char *one[] = {(char *)problem};
+        if (a->problems == 0) {
+            a->problem = one;
+            a->problems = 1;
+        }
+        name = name_of_plan(a);
+        a->algorithm = name;
+        code = name ? bench_problems(a) : TT_EXIT_FAILED;
+    }
+    free(name);
+    tt_plan_row_close(&a->row);
+    return code;
+}
+
 int tt_bench_main(int argc, char **argv)
 {
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "PROBLEM...",
+        .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]",
         .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
                "without a "
                "barrier, each call with other buffers, each batch by its slowest "
                "rank.\v" TT_PROBLEM_HELP,
     };
-    struct arguments arguments = {.time_ns = 300000000};
+    struct bench_arguments arguments = {.time_ns = 300000000};
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
-    if (!all_fit(&arguments)) return TT_EXIT_USAGE;
-    if (arguments.json && !tt_json_writable(arguments.json)) return TT_EXIT_FAILED;
-    return run_all(&arguments);
+    return arguments.plan ? bench_plan(&arguments) : bench_problems(&arguments);
 }

@@ -1,77 +1,85 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What `tutti bench` and the ranks it starts share. Each case (a problem and an algorithm) is a job
- * of its own, so that one that fails takes no other with it.
+ * The types and functions that `tutti bench` shares with the ranks it starts. Each case (a problem
+ * and an algorithm) runs as a job of its own, so that a case that fails does not stop the others.
  */
 #ifndef TT_BENCH_H
 #define TT_BENCH_H
 
 #include "base/base.h"
-#include "plan/problem.h"
+#include "text/problem.h"
 
 struct tt_bench_case {
-    struct tt_problem problem; /* a user-defined operation being one of this process */
-    const char *algorithm;     /* to force; NULL: the library's choice */
+    struct tt_problem problem; /* a user-defined operation is a handle of this process */
+    const char *algorithm;     /* the algorithm to force, or @ and the path of a plan file; NULL:
+                                * the library chooses */
     int64_t time_ns;           /* about how long to measure */
-    int64_t iterations;        /* how many calls instead; 0: by the time */
+    int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
 };
 
-/* Written by rank 0. */
+/* The result of a case. Rank 0 writes it. */
 struct tt_bench_result {
     bool done;
-    bool refused; /* the algorithm does not apply: `why` */
+    bool refused; /* the algorithm does not apply; `why` says the reason */
     char algorithm[32];
     char why[TT_PROBLEM_TEXT];
-    double min_us, median_us, p99_us; /* of a call, by the slowest rank of each batch */
+    double min_us, median_us, p99_us; /* time of one call; each batch counts as its slowest rank */
     int64_t iterations;
 };
 
-/* Readies this process for a case: the operation and the algorithm. Before any rank begins. */
+/* Prepares this process for a case, before any of its ranks starts: creates the user-defined
+ * operation if the problem has one, and forces the algorithm. Returns false after printing the
+ * error. Each successful tt_bench_begin needs one tt_bench_end, which undoes it. */
 bool tt_bench_begin(struct tt_bench_case *c);
 void tt_bench_end(const struct tt_bench_case *c);
 
-/* What one rank does; collective over the client's job. False: it said what went wrong. */
+/* Runs one rank of a case: verifies the algorithm's result, then times it. Collective over the
+ * client's job. Only the result of rank 0 is used. Returns false after printing the error; returns
+ * true with result->refused if the algorithm does not apply. */
 bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
                    struct tt_bench_result *result);
 
-/* ---- bench-data.c: inputs that are known everywhere, so that each rank can tell what must come
- * out of it. Numbers are small and whole where they are added or multiplied, so that every order
- * of combining has the same bits. ---- */
+/* ---- bench-data.c: inputs that every rank can compute for every other rank, so that each rank can
+ * compute the expected output by itself. Numbers that are added or multiplied are small and whole,
+ * so that every order of combining gives the same bits. ---- */
 
-/* What a rank calls, its sizes, and the team to call on. */
+/* One rank's view of a case: the call, its sizes, and the team to call on. */
 struct tt_bench {
     const struct tt_bench_case *c;
     tutti_team *team;
-    struct tt_call call; /* of this rank, counts included */
+    struct tt_call call; /* the call of this rank, counts included */
     int64_t *room;
-    struct tt_net net;          /* of the problem, if it has one */
-    const struct tt_net *outer; /* of the job, meanwhile */
+    struct tt_net net;          /* the problem's network, if it has one */
+    const struct tt_net *outer; /* the job's own network, which `net` replaces during the case */
     int p, me;
     int64_t in_bytes, out_bytes;
 };
 
-/* Bytes after each buffer that must stay as they are. */
+/* Bytes after each buffer that a call must leave unchanged. */
 enum { TT_BENCH_CANARY = 64 };
 
-/* How many bytes this rank reads and writes. */
+/* Sets b->in_bytes and b->out_bytes, the bytes that this rank reads and writes, from b->call. */
 void tt_bench_sizes(struct tt_bench *b);
-/* Fills the buffers as they must be before a call, canaries included. */
+/* Fills the buffers for a call, including the TT_BENCH_CANARY bytes after each of them. */
 void tt_bench_fill(const struct tt_bench *b, char *in, char *out);
-/* Whether they are as they must be after it; false: it said what is wrong. */
+/* Whether input, output and canaries are right after the call. Returns false after printing the
+ * first wrong byte. */
 bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out);
 
-/* The user-defined operation of problems: associative, not commuting, and any bits are a value. */
+/* The user-defined operation of problems: associative but not commutative, and defined for any
+ * bits. */
 tutti_op_fn tt_bench_op;
 
-/* ---- bench-pool.c: buffers to rotate through, more than the caches hold ---- */
+/* ---- bench-pool.c: buffers to rotate through, together larger than the caches ---- */
 
 struct tt_pool {
     int64_t n;
-    int64_t in_stride, out_stride; /* from one to the next */
+    int64_t in_stride, out_stride; /* bytes from one buffer to the next */
     char *in, *out;
 };
 
-/* False: said why. */
+/* Allocates the buffers of one rank. Returns false if there is not enough memory; rank 0 prints
+ * that error. The caller ends with tt_pool_close. */
 bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b);
 void tt_pool_close(struct tt_pool *pool);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The numbering of cases: a mixed-radix number whose digits choose.
+ * The numbering of cases: the case number is a mixed-radix number, in which each digit selects the
+ * value of one parameter.
  */
 #include "check-cases.h"
 
@@ -11,7 +12,7 @@
 
 enum { ALL_ROOTS = 9, GENEROUS = 1 << 20 };
 
-/* ---- What can be chosen ---- */
+/* ---- The values that the digits select ---- */
 
 enum { NODE_MAPS = 12, WRITTEN = 10 };
 static const struct machine {
@@ -23,10 +24,8 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* The maps: one node; two halves; one rank apart; nodes of three; a grid; four uneven shapes, two
- * of them dealt out; each rank on its own; and ranks dealt out to two or three nodes that
- * --scattered says. */
-/* As many dimensions as p has factors 2, and one of what is left. */
+/* Prints a torus. It has a dimension of size 2 for each factor 2 of p, and one dimension for the
+ * remaining factor. */
 static void print_grid(char *map, size_t size, int p)
 {
     size_t used = (size_t)snprintf(map, size, "torus");
@@ -36,7 +35,7 @@ static void print_grid(char *map, size_t size, int p)
     if (p > 1 || *between == ':') snprintf(map + used, size - used, "%s%d", between, p);
 }
 
-/* The network that the algorithm is for. */
+/* A network of the kind that the algorithm is made for. */
 static void print_network(char *map, size_t size, const struct tt_algorithm *algorithm, int p)
 {
     if (strcmp(algorithm->name, "tree") == 0)
@@ -45,8 +44,8 @@ static void print_network(char *map, size_t size, const struct tt_algorithm *alg
         print_grid(map, size, p);
 }
 
-/* Each node has `share` of 12 of the ranks that are left, and one at least: 8, 4, 2, 1 with
- * half. */
+/* Each node takes share/12 of the ranks that are left, and at least one: with share = 6, 16 ranks
+ * make nodes of 8, 4, 2, 1 and 1. */
 static void print_uneven(char *map, size_t size, int p, int share, const char *dealt)
 {
     size_t used = (size_t)snprintf(map, size, "nodes");
@@ -58,6 +57,10 @@ static void print_uneven(char *map, size_t size, int p, int share, const char *d
     snprintf(map + used, size - used, "%s", dealt);
 }
 
+/* Maps 0 to 9 are: one node; two halves; one rank apart; nodes of three; a network of the
+ * algorithm's kind; four uneven shapes, two of them with the ranks dealt out in turn; each rank on
+ * a node of its own. The maps from WRITTEN on deal the ranks out to two or three nodes: the option
+ * --scattered names these maps, and the problem's text does not. */
 static void print_map(char *map, size_t size, const struct tt_algorithm *algorithm, int p,
                       int which)
 {
@@ -75,11 +78,11 @@ static void print_map(char *map, size_t size, const struct tt_algorithm *algorit
     if (which == 9) snprintf(map, size, "nodes:1*%d", p);
 }
 
-/* ---- Networks, for algorithms that need one: whole ones, and some with nodes missing ---- */
+/* ---- Networks for algorithms that need one: complete ones, and some with missing nodes ---- */
 
 enum { NETWORKS = 10 };
 
-/* Of at least n places, nearly a square. */
+/* The sides of a nearly square rectangle of at least n places. */
 static void sides(int n, int side[2])
 {
     side[0] = 1;
@@ -87,7 +90,7 @@ static void sides(int n, int side[2])
     side[1] = (n + side[0] - 1) / side[0];
 }
 
-/* The largest factor of p that is at most its root. */
+/* The largest factor of p that is not greater than its square root. */
 static int factor_of(int p)
 {
     int factor = 1;
@@ -104,7 +107,8 @@ static bool is_connected(const char *map)
     return connected;
 }
 
-/* A fifth of the nodes missing, in one way that leaves the others together. */
+/* A network with about a fifth of its nodes missing. Tries successive seeds until the remaining
+ * nodes are connected. */
 static void print_random(char *map, size_t size, int p, const char *kind, int depth, int seed)
 {
     int side[2], most = seed + 1000;
@@ -135,7 +139,7 @@ static void print_members(char *map, size_t size, int p, int which)
     }
 }
 
-/* Whether it refuses the most generous machine that has none. */
+/* Whether the algorithm refuses even the most generous machine if it has no network. */
 static bool needs_network(const struct tt_algorithm *algorithm)
 {
     const struct tt_call call = {
@@ -149,15 +153,16 @@ static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
 static const int32_t radices[] = {0, 3, 4, 8};
 enum { TYPES = 3, SLICES = 4, RADICES = 4 };
 
-/* Elements; for what each rank sends to each other a few are many. */
+/* The number of elements. Collectives in which the count is for each pair of ranks or each block
+ * get small counts. */
 static int64_t count_at(enum tt_coll coll, int p, int which)
 {
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
     const int64_t per_pair[] = {0, 1, 2, 3, 5, 7};
     bool pairs = coll == TT_COLL_alltoall || coll == TT_COLL_alltoallv ||
                  coll == TT_COLL_allgather || coll == TT_COLL_allgatherv ||
-                 coll == TT_COLL_gather || coll == TT_COLL_reduce_scatter_block ||
-                 coll == TT_COLL_reduce_scatter;
+                 coll == TT_COLL_gather || coll == TT_COLL_scatter ||
+                 coll == TT_COLL_reduce_scatter_block || coll == TT_COLL_reduce_scatter;
     return pairs ? per_pair[which] : per_rank[which];
 }
 enum { COUNTS = 6 };
@@ -215,7 +220,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Steps of the golden section visit each once, and any few in a row lie far apart. */
+/* Steps of the golden section modulo `all` visit each number once, and consecutive numbers lie far
+ * apart. */
 static uint64_t scattered(uint64_t i, uint64_t all)
 {
     uint64_t step = (uint64_t)((double)all * 0.6180339887) | 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a case to its proof: the plans of all ranks, built and given to the prover.
+ * Builds the plans of all ranks for a case and gives them to the prover.
  */
 #include "check-cases.h"
 
@@ -8,15 +8,15 @@
 
 enum { KINDS = 8, EXECUTIONS = 16 };
 
-/* What one case needs on p ranks. */
+/* What one case needs: the plans, calls and nodes of its p ranks. */
 struct ranks {
     int p;
-    size_t room_n; /* int64_t of a rank */
+    size_t room_n; /* length of one rank's part of `room` */
     struct tt_plan **plans;
     struct tt_call *calls;
     int *node;
     int64_t *room;
-    struct tt_net net; /* the problem's */
+    struct tt_net net; /* the problem's network */
 };
 
 struct tt_checker {
@@ -84,7 +84,7 @@ static bool make_ranks(struct ranks *ranks, const struct tt_check_case *c)
     return false;
 }
 
-/* One element more between a piece and the next, and before the first. */
+/* Inserts a gap of one element before each piece, the first one included. */
 static void spread(int64_t *displs, int p)
 {
     for (int r = 0; r < p; r++) displs[r] += r + 1;
@@ -97,7 +97,8 @@ static struct tt_call call_of(const struct ranks *ranks, const struct tt_check_c
     struct tt_call call = tt_problem_call(&c->problem, r, room);
     if (c->gaps && call.out_displs) spread(room + p, p);
     if (c->gaps && call.in_displs) spread(room + 3 * p, p);
-    if (tt_coll_is_roots(call.coll)) call.in_place &= r == call.root; /* the root's own affair */
+    /* Only the root decides whether it calls in place. */
+    if (tt_coll_is_roots(call.coll)) call.in_place &= r == call.root;
     return call;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The threads take units of work, an algorithm on one number of ranks, largest first, so that none
- * is left alone with a large one in the end. What is proven does not depend on the threads.
+ * Threads take units of work, largest first, so that no thread is left alone with a large unit at
+ * the end. A unit is one algorithm on one number of ranks, or the sequences on one number of ranks.
+ * The set of cases that are proven does not depend on the threads.
  */
 #include "check-run.h"
 
@@ -10,42 +11,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEQUENCE_P = 9, SEQUENCES = 60, PLANS = 5, TOLD = 20, CASE_TEXT = TT_PROBLEM_TEXT + 160 };
+enum { SEQUENCE_P = 9, SEQUENCES = 60, PLANS = 5, PRINTED = 20, CASE_TEXT = TT_PROBLEM_TEXT + 160 };
 
 struct work {
     const struct tt_check_job *job;
     struct tt_check_tally *tally;
     _Atomic int next;
     int units, sequence_units;
-    pthread_mutex_t lock; /* of what follows, and of the tally */
+    pthread_mutex_t lock; /* guards the members below and the tally */
     int done;
-    int64_t told_ns;
+    int64_t printed_ns;
     tutti_status status;
 };
 
-/* ---- What is told ---- */
+/* ---- Printing ---- */
 
 static void show_progress(struct work *w)
 {
     int64_t now = tt_clock_ns();
-    if (!w->job->progress || (now - w->told_ns < 100000000 && w->done < w->units)) return;
-    w->told_ns = now;
+    if (!w->job->progress || (now - w->printed_ns < 100000000 && w->done < w->units)) return;
+    w->printed_ns = now;
     fprintf(stderr, "\rtutti check: %3d %%, %lu cases proven, %lu refuted %s",
             (int)(100.0 * w->done / w->units), (unsigned long)w->tally->cases,
             (unsigned long)w->tally->refuted, w->done == w->units ? "\n" : "");
     fflush(stderr);
 }
 
-static void tell(struct work *w, enum tt_check_result result, const char *what,
-                 const struct tt_proof *proof)
+static void print_result(struct work *w, enum tt_check_result result, const char *what,
+                         const struct tt_proof *proof)
 {
-    uint64_t told = w->tally->refuted + w->tally->failed;
+    uint64_t printed = w->tally->refuted + w->tally->failed;
     if (w->job->progress) fprintf(stderr, "\r%60s\r", "");
-    if (told < TOLD && result == TT_CHECK_REFUTED)
+    if (printed < PRINTED && result == TT_CHECK_REFUTED)
         printf("refuted: %s\n    %s: %s\n", what, tt_fault_text(proof->fault), proof->text);
-    if (told < TOLD && result == TT_CHECK_FAILED)
+    if (printed < PRINTED && result == TT_CHECK_FAILED)
         printf("failed: %s\n    %s\n", what, tutti_error());
-    if (told == TOLD) printf("... and more, which are only counted\n");
+    if (printed == PRINTED) printf("... and more, which are only counted\n");
     fflush(stdout);
 }
 
@@ -56,7 +57,7 @@ static void enter(struct work *w, enum tt_check_result result, const char *what,
     if (result == TT_CHECK_PROVEN)
         w->tally->steps += proof->steps;
     else
-        tell(w, result, what, proof);
+        print_result(w, result, what, proof);
     w->tally->refuted += result == TT_CHECK_REFUTED;
     w->tally->failed += result == TT_CHECK_FAILED;
     pthread_mutex_unlock(&w->lock);
@@ -64,14 +65,16 @@ static void enter(struct work *w, enum tt_check_result result, const char *what,
 
 /* ---- One algorithm on p ranks ---- */
 
-/* Proofs cost about p², plans p. */
+/* How many cases to try of one algorithm on p ranks. A proof costs about p² and building a plan
+ * about p, so larger p get fewer cases. */
 static uint64_t enough(const struct tt_check_job *job, int p)
 {
     if (job->most > 0) return (uint64_t)job->most;
     return p <= 5 ? 1500 : p <= 9 ? 900 : p <= 17 ? 240 : p <= 33 ? 90 : 6;
 }
 
-/* Every second case twice in a row, every fourth with both under way at once. */
+/* Every second case is executed twice in a row, and every fourth has both executions in flight at
+ * once. */
 static enum tt_check_result prove_one(struct tt_checker *checker, const struct tt_check_case *c,
                                       uint64_t i, struct tt_proof *proof)
 {
@@ -99,7 +102,8 @@ static uint64_t prove_algorithm(struct work *w, struct tt_checker *checker,
 
 /* ---- Sequences of different plans ---- */
 
-/* A case of any algorithm on the machine of `first` (NULL: any machine). */
+/* Draws a case of any algorithm that applies on the machine of `first` (NULL: on any machine).
+ * Returns false if 200 tries find none. */
 static bool draw_case(struct work *w, struct tt_checker *checker, struct tt_random *random, int p,
                       const struct tt_check_case *first, struct tt_check_case *c)
 {
@@ -162,7 +166,7 @@ static uint64_t prove_sequences(struct work *w, struct tt_checker *checker, int 
 
 /* ---- The threads ---- */
 
-/* Units: first the algorithms on p from the largest, then the sequences. */
+/* Units are numbered so that the algorithms on the largest p come first and the sequences last. */
 static void do_unit(struct work *w, struct tt_checker *checker, int unit)
 {
     int singles = w->units - w->sequence_units, n = w->job->n;

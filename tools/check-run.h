@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Proving many cases: every algorithm on every number of ranks, shared out among threads.
+ * Proves many cases: every algorithm on every number of ranks, distributed over threads.
  */
 #ifndef TT_CHECK_RUN_H
 #define TT_CHECK_RUN_H
@@ -8,20 +8,21 @@
 #include "check-cases.h"
 
 struct tt_check_job {
-    const struct tt_algorithm *const *algorithms; /* n of them */
+    const struct tt_algorithm *const *algorithms; /* array of n algorithms */
     int n, first_p, last_p;
-    int64_t most; /* cases of an algorithm on one p; 0: fewer the larger p is */
+    int64_t most; /* cases of an algorithm on one p; 0: fewer for larger p */
     int threads;
-    bool progress; /* on stderr */
+    bool progress; /* show progress on stderr */
 };
 
 struct tt_check_tally {
     uint64_t cases, sequences, refuted, failed; /* failed: could not be built or proven */
     uint64_t steps;
-    uint64_t *by_algorithm; /* cases proven of each, n of them */
+    uint64_t *by_algorithm; /* proven cases of each of the n algorithms */
 };
 
-/* Prints what is refuted on stdout. OK, ERR_MEMORY. tally->by_algorithm is the caller's array. */
+/* Runs the job and prints refuted cases on stdout. The caller owns the array tally->by_algorithm,
+ * of job->n counters set to 0. Returns OK or ERR_MEMORY. */
 tutti_status tt_check_run(const struct tt_check_job *job, struct tt_check_tally *tally);
 
 #endif

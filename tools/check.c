@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti check`: proves plans. Of one problem, or of everything.
+ * `tutti check`: proves the plans of one problem, or of many cases of all algorithms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "check-run.h"
 #include "command.h"
-#include "fabric/wait.h"
+#include "job/wait.h"
 #include "problem.h"
 #include "run/team.h"
 
@@ -20,38 +20,39 @@ enum {
     OPTION_INDIRECT,
     OPTION_UNMAPPED,
     OPTION_GAPS,
-    OPTION_RADIX,
     OPTION_SCATTERED,
+    OPTION_PLAN,
     RANKS = 33,
     MOST_RANKS = 4096,
     ALGORITHMS = 256
 };
 
-struct arguments {
-    const char *what, *algorithm;
-    bool has_ranks, one_machine; /* -p; options for a single problem */
-    int first_p, last_p, threads, radix, scattered;
+struct check_arguments {
+    const char *what, *algorithm, *plan;
+    bool has_ranks, one_machine; /* -p was given; an option for a single problem was given */
+    int first_p, last_p, threads, scattered;
     int64_t cases, window;
     bool indirect, unmapped, gaps;
 };
 
 static const struct argp_option options[] = {
-    {"ranks", 'p', "N[..M]", 0, "numbers of ranks (default 1..33)", 0},
-    {"algorithm", 'a', "NAME", 0, "only this algorithm", 0},
-    {"cases", OPTION_CASES, "N", 0, "at most N cases of an algorithm and number of ranks", 0},
-    {"threads", OPTION_THREADS, "N", 0, "threads (default: the processors)", 0},
+    {"ranks", 'p', "N[..M]", 0, "prove for these numbers of ranks (default: 1..33)", 0},
+    {"algorithm", 'a', "NAME", 0, "prove only this algorithm", 0},
+    {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
+    {"cases", OPTION_CASES, "N", 0, "prove at most N cases of an algorithm and number of ranks", 0},
+    {"threads", OPTION_THREADS, "N", 0, "prove with N threads (default: as many as processors)", 0},
     {NULL, 0, NULL, 0, "The machine under one PROBLEM:", 1},
     {"window", OPTION_WINDOW, "BYTES", 0,
-     "of a rank's window (default: that of TUTTI_WINDOW, or 128K)", 1},
+     "a rank's window has so many bytes (default: TUTTI_WINDOW, or 128K)", 1},
     {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
-    {"unmapped", OPTION_UNMAPPED, NULL, 0, "... or not by plain loads", 1},
-    {"gaps", OPTION_GAPS, NULL, 0, "between the pieces of an allgatherv or alltoallv", 1},
+    {"unmapped", OPTION_UNMAPPED, NULL, 0, "ranks cannot read each other's buffers by plain loads",
+     1},
+    {"gaps", OPTION_GAPS, NULL, 0, "an allgatherv or alltoallv has gaps between its pieces", 1},
     {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N", 1},
-    {"radix", OPTION_RADIX, "K", 0, "of trees and exchanges", 1},
     {0},
 };
 
-static void parse_ranks(struct arguments *a, const char *text, struct argp_state *state)
+static void parse_ranks(struct check_arguments *a, const char *text, struct argp_state *state)
 {
     const char *end = text + strlen(text), *dots = strstr(text, ".."), *second = text;
     int64_t first = 0, last = 0;
@@ -65,7 +66,7 @@ static void parse_ranks(struct arguments *a, const char *text, struct argp_state
     a->last_p = (int)last;
 }
 
-static error_t parse_machine(struct arguments *a, int key, const char *arg,
+static error_t parse_machine(struct check_arguments *a, int key, const char *arg,
                              struct argp_state *state)
 {
     a->one_machine = true;
@@ -77,17 +78,17 @@ static error_t parse_machine(struct arguments *a, int key, const char *arg,
         a->scattered = (int)tt_arg_number(state, "--scattered", arg, 2, MOST_RANKS);
         return 0;
     case OPTION_GAPS: a->gaps = true; return 0;
-    case OPTION_RADIX: a->radix = (int)tt_arg_number(state, "--radix", arg, 2, 1 << 20); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct check_arguments *a = state->input;
     switch (key) {
     case 'p': parse_ranks(a, arg, state); return 0;
     case 'a': a->algorithm = arg; return 0;
+    case OPTION_PLAN: a->plan = arg; return 0;
     case OPTION_CASES: a->cases = tt_arg_number(state, "--cases", arg, 1, INT32_MAX); return 0;
     case OPTION_THREADS: a->threads = (int)tt_arg_number(state, "--threads", arg, 1, 64); return 0;
     case ARGP_KEY_ARG:
@@ -95,7 +96,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->what = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!a->what) a->what = "all";
+        if (!a->what && !a->plan) a->what = "all";
         return 0;
     case ARGP_KEY_INIT:
     case ARGP_KEY_SUCCESS:
@@ -129,7 +130,26 @@ static bool check_one(struct tt_checker *checker, const struct tt_check_case *c)
     return result == TT_CHECK_PROVEN || result == TT_CHECK_REFUSED;
 }
 
-static int check_problem(const struct arguments *a)
+/* Proves the plans of a row, or those of the algorithms asked for. */
+static int check_case(const struct check_arguments *a, struct tt_check_case *c)
+{
+    struct tt_checker *checker = tt_checker_new();
+    if (!checker) {
+        fprintf(stderr, "tutti check: %s\n", tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    bool good = !c->algorithm || check_one(checker, c);
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at && !a->plan; at++) {
+        if ((*at)->coll != c->problem.call.coll) continue;
+        if (a->algorithm && strcmp((*at)->name, a->algorithm) != 0) continue;
+        c->algorithm = *at;
+        good &= check_one(checker, c);
+    }
+    tt_checker_free(checker);
+    return good ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
+static int check_problem(const struct check_arguments *a, struct tt_plan_row *row)
 {
     struct tt_check_case c = {.win_bytes = a->window,
                               .direct = !a->indirect,
@@ -137,29 +157,28 @@ static int check_problem(const struct arguments *a)
                               .gaps = a->gaps,
                               .scattered = a->scattered};
     if (!tt_problem_open(&c.problem, a->what)) return TT_EXIT_USAGE;
-    if (a->radix) c.problem.call.radix = a->radix;
     if (a->algorithm && !tt_algorithm_named("tutti check", c.problem.call.coll, a->algorithm))
         return TT_EXIT_USAGE;
-    struct tt_checker *checker = tt_checker_new();
-    if (!checker) {
-        fprintf(stderr, "tutti check: %s\n", tutti_error());
-        return TT_EXIT_FAILED;
-    }
-    bool good = true;
-    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
-        if ((*at)->coll != c.problem.call.coll) continue;
-        if (a->algorithm && strcmp((*at)->name, a->algorithm) != 0) continue;
-        c.algorithm = *at;
-        good &= check_one(checker, &c);
-    }
-    tt_checker_free(checker);
-    return good ? TT_EXIT_OK : TT_EXIT_FAILED;
+    if (row && !tt_plan_row_make(row, "tutti check", &c.problem)) return TT_EXIT_USAGE;
+    if (row) c.algorithm = &row->row;
+    return check_case(a, &c);
+}
+
+/* Proves the plans of a file, for the problem that the user or the file names. */
+static int check_file(struct check_arguments *a)
+{
+    struct tt_plan_row row;
+    int code = TT_EXIT_USAGE;
+    if (tt_plan_row_open(&row, "tutti check", a->plan, &a->what)) code = check_problem(a, &row);
+    tt_plan_row_close(&row);
+    return code;
 }
 
 /* ---- Everything ---- */
 
-/* Those of the collective (-1: of all) and the name that were asked for. */
-static int chosen(const struct arguments *a, int coll, const struct tt_algorithm **to)
+/* Writes to `to` the algorithms of the collective (-1: of all collectives). If the user named an
+ * algorithm, only those with that name. Returns their number. */
+static int chosen(const struct check_arguments *a, int coll, const struct tt_algorithm **to)
 {
     int n = 0;
     for (const struct tt_algorithm *const *at = tt_algorithms; *at && n < ALGORITHMS; at++)
@@ -182,7 +201,7 @@ static void print_tally(const struct tt_check_job *job, const struct tt_check_ta
     if (tally->failed) printf("%lu could not be proven\n", (unsigned long)tally->failed);
 }
 
-static int check_all(const struct arguments *a, int coll)
+static int check_all(const struct check_arguments *a, int coll)
 {
     const struct tt_algorithm *algorithms[ALGORITHMS];
     uint64_t by_algorithm[ALGORITHMS] = {0};
@@ -197,7 +216,7 @@ static int check_all(const struct arguments *a, int coll)
     if (job.n == 0) {
         if (coll < 0)
             fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
-        else /* says so, and which there are */
+        else /* prints the error and the names that exist */
             tt_algorithm_named("tutti check", (enum tt_coll)coll, a->algorithm);
         return TT_EXIT_USAGE;
     }
@@ -221,21 +240,26 @@ int tt_check_main(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "[PROBLEM|COLLECTIVE|all]",
+        .args_doc = "[PROBLEM|COLLECTIVE|all]\n--plan FILE [PROBLEM]",
         .doc = "Proves that plans are right: the right result, the same bits on every rank, no "
                "deadlock, no race, nothing touched that may not be. `all` proves every algorithm "
                "on many cases, for each number of ranks.\v" TT_PROBLEM_HELP
                " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
     };
-    struct arguments a = {.first_p = 1, .last_p = RANKS, .window = tt_team_window()};
+    struct check_arguments a = {.first_p = 1, .last_p = RANKS, .window = tt_team_window()};
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    int coll = coll_named(a.what);
-    bool many = coll >= 0 || strcmp(a.what, "all") == 0;
-    if (many && a.one_machine)
+    if (!tt_plan_or_algorithm("tutti check", a.plan, a.algorithm)) return TT_EXIT_USAGE;
+    int coll = a.what ? coll_named(a.what) : -1;
+    bool many = a.what && (coll >= 0 || strcmp(a.what, "all") == 0);
+    if (many && a.plan)
+        fprintf(stderr, "tutti check: --plan is for one problem\n");
+    else if (many && a.one_machine)
         fprintf(stderr, "tutti check: the machine can be given for one problem only\n");
     else if (!many && (a.has_ranks || a.cases))
         fprintf(stderr, "tutti check: a problem names its ranks, and is one case\n");
+    else if (a.plan)
+        return check_file(&a);
     else
-        return many ? check_all(&a, coll) : check_problem(&a);
+        return many ? check_all(&a, coll) : check_problem(&a, NULL);
     return TT_EXIT_USAGE;
 }

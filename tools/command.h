@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the command `tutti` share. A subcommand is a function like main, called with
- * argv[0] = "tutti NAME", whose result is the exit code.
+ * What the files of the command `tutti` share. A subcommand is a function like main: its argv[0] is
+ * "tutti NAME" and its result is the exit code.
  */
 #ifndef TT_COMMAND_H
 #define TT_COMMAND_H
 
 #include <argp.h>
+#include <stdio.h>
 
 #include "base/base.h"
-#include "plan/problem.h"
+#include "text/problem.h"
 
-/* Exit codes of every subcommand but `run`, whose are in boot/launch.h. */
+/* Exit codes of every subcommand except `run`, whose exit codes are in tools/launch.h. */
 enum { TT_EXIT_OK, TT_EXIT_FAILED, TT_EXIT_USAGE };
 
 int tt_run_main(int argc, char **argv);
@@ -23,26 +24,44 @@ int tt_info_main(int argc, char **argv);
 int tt_ps_main(int argc, char **argv);
 int tt_sim_main(int argc, char **argv);
 int tt_draw_main(int argc, char **argv);
-/* A rank of a benchmark, started by `tutti bench` only. */
+/* One rank of a benchmark, which only `tutti bench` starts. */
 int tt_bench_rank_main(int argc, char **argv);
+
+struct tt_command {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    const char *does; /* NULL: neither the help nor a manual page names the subcommand */
+};
 
 /* ---- option.c ---- */
 
-/* argp_parse, for the arguments of a subcommand: takes -h for --help and long options with one
- * dash, as in -np 4, and answers an option that is not there with the name of the nearest. flags:
- * ARGP_IN_ORDER where a program's arguments follow. Changes argv. */
+/* Calls argp_parse for the arguments of a subcommand, with three additions: -h means --help; a long
+ * option may have one dash, as in -np 4; and the error for an unknown option suggests the nearest
+ * name. Pass ARGP_IN_ORDER in flags if the arguments of another program follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-/* The same for what follows argv[from], where a parser goes on by itself; to_first_word: what is
- * behind the first word that is no option is somebody else's. */
+/* Rewrites the arguments after argv[from] in the same way, for a parser that continues by itself.
+ * to_first_word: stops at the first word that is not an option, because the arguments after it
+ * belong to another program. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
+
+/* ---- manual.c ---- */
+
+/* Prints the manual page of the command `name`, "tutti" or "tutti COMMAND", from the same options
+ * and texts as its --help, in the format of man(7). Comments of the form
+ *     .\" more: PLACE
+ * mark where docs/man/page inserts the text that only the manual page has. */
+void tt_manual_print(const struct argp *argp, const char *name, FILE *out);
+/* Sets the subcommands that the manual pages name; the last entry has no name. */
+void tt_manual_commands(const struct tt_command *list);
 
 /* ---- argument.c ---- */
 
-/* The whole number in text, from least to most; else tells by argp_error, for which `option` is the
- * option's name, and exits. */
+/* Returns the whole number in text, which may have a suffix such as K. If it is not within
+ * least..most, prints an error by argp_error, with `option` as the option's name, and exits. */
 int64_t tt_arg_number(const struct argp_state *state, const char *option, const char *text,
                       int64_t least, int64_t most);
-/* Seconds in ns, more than 0; fractions are allowed. */
+/* Returns the seconds in text as ns. Fractions are allowed; 0 is not. Errors as in
+ * tt_arg_number. */
 int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const char *text);
 
 #endif

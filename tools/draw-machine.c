@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw machine`: this machine as lstopo shows it, packages, NUMA nodes, caches, cores and
- * processors as boxes in each other, and in them the ranks, where `tutti run -n N` would bind them
- * now.
+ * `tutti draw machine`: draws this machine as lstopo does. Packages, NUMA nodes, caches, cores and
+ * processors are nested boxes. The boxes also show the ranks, at the places to which `tutti run -n
+ * N` would bind them now.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,17 +12,17 @@
 #include <cjson/cJSON.h>
 #include <hwloc.h>
 
-#include "boot/launch-guard.h"
-#include "boot/launch-places.h"
+#include "launch-guard.h"
+#include "launch-places.h"
 #include "command.h"
 #include "draw.h"
 #include "draw/svg.h"
-#include "fabric/wait.h"
+#include "job/wait.h"
 #include "picture.h"
 
 enum { PAD = 6, GAP = 5, LINE = 16, BAR = 21, SMALL = 11 };
 
-struct machine {
+struct draw_machine_machine {
     hwloc_topology_t topology;
     hwloc_bitmap_t allowed, taken;
     struct tt_places places;
@@ -33,9 +33,9 @@ struct machine {
 
 /* ---- The machine ---- */
 
-/* What this process may use; of a machine that is only described (HWLOC_SYNTHETIC, HWLOC_XMLFILE)
- * all of it. */
-static bool find_allowed(struct machine *m)
+/* Finds the processors that this process may use, and those that other jobs have taken. In a
+ * machine that is only described (HWLOC_SYNTHETIC, HWLOC_XMLFILE) all processors may be used. */
+static bool find_allowed(struct draw_machine_machine *m)
 {
     m->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(m->topology));
     m->taken = hwloc_bitmap_alloc();
@@ -49,7 +49,7 @@ static bool find_allowed(struct machine *m)
     return true;
 }
 
-static bool open_machine(struct machine *m)
+static bool open_machine(struct draw_machine_machine *m)
 {
     if (hwloc_topology_init(&m->topology) != 0) return false;
     hwloc_topology_set_icache_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -64,7 +64,7 @@ static bool open_machine(struct machine *m)
     return tt_places_make(&m->places, m->topology, &wish);
 }
 
-static void close_machine(struct machine *m)
+static void close_machine(struct draw_machine_machine *m)
 {
     tt_places_free(&m->places);
     hwloc_bitmap_free(m->allowed);
@@ -72,14 +72,16 @@ static void close_machine(struct machine *m)
     if (m->topology) hwloc_topology_destroy(m->topology);
 }
 
-/* The smallest part of the machine that has all that a rank is bound to. */
-static hwloc_obj_t home_of(const struct machine *m, int rank)
+/* The smallest object that contains all processors to which the rank is bound. */
+static hwloc_obj_t home_of(const struct draw_machine_machine *m, int rank)
 {
     return hwloc_get_obj_covering_cpuset(m->topology, m->places.set[rank % m->places.n]);
 }
 
-/* "rank 3", "ranks 0-3,8"; false: none is at home there. */
-static bool print_ranks(const struct machine *m, hwloc_obj_t object, char *text, size_t size)
+/* Prints "rank 3" or "ranks 0-3,8", the ranks whose home is this object; false if there are
+ * none. */
+static bool print_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, char *text,
+                        size_t size)
 {
     char list[256];
     hwloc_bitmap_t ranks = hwloc_bitmap_alloc();
@@ -94,7 +96,7 @@ static bool print_ranks(const struct machine *m, hwloc_obj_t object, char *text,
     return n > 0;
 }
 
-/* ---- What a box is called ---- */
+/* ---- Names of boxes ---- */
 
 static const char *class_of(hwloc_obj_t object)
 {
@@ -128,7 +130,7 @@ static void print_name(hwloc_obj_t object, char *text, size_t size)
     }
 }
 
-/* ---- How large a box is ---- */
+/* ---- Sizes of boxes ---- */
 
 struct size {
     double wide, high;
@@ -139,7 +141,7 @@ static bool is_cache(hwloc_obj_t object)
     return hwloc_obj_type_is_cache(object->type);
 }
 
-/* How many children stand in a row. */
+/* The number of children that are drawn side by side in a row. */
 static int columns_of(hwloc_obj_t object)
 {
     enum { MOST = 8 };
@@ -148,10 +150,10 @@ static int columns_of(hwloc_obj_t object)
     return rows ? (int)tt_div_up(n, rows) : 1;
 }
 
-static struct size size_of(const struct machine *m, hwloc_obj_t object);
+static struct size size_of(const struct draw_machine_machine *m, hwloc_obj_t object);
 
-/* Of the children in their rows. */
-static struct size size_of_children(const struct machine *m, hwloc_obj_t object)
+/* The size of all children, arranged in rows. */
+static struct size size_of_children(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     struct size all = {0, 0};
     int columns = columns_of(object);
@@ -169,9 +171,9 @@ static struct size size_of_children(const struct machine *m, hwloc_obj_t object)
     return all;
 }
 
-/* A cache is a bar above what it serves; other boxes hold their title, memory, ranks and
- * children. */
-static struct size size_of(const struct machine *m, hwloc_obj_t object)
+/* A cache is a bar above the objects that share it. Any other box contains its title, memory, ranks
+ * and children. */
+static struct size size_of(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     char name[64], ranks[300];
     struct size in = size_of_children(m, object);
@@ -207,8 +209,9 @@ static void label(double x, double y, const char *text, FILE *out)
     tt_svg_text(x, y, "minor", "start", text, out);
 }
 
-/* The ranks at home in a box, on a sign of their own; returns how high it is. */
-static double draw_ranks(const struct machine *m, hwloc_obj_t object, double x, double y, FILE *out)
+/* Draws a label with the ranks whose home is this box; returns its height. */
+static double draw_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, double x,
+                         double y, FILE *out)
 {
     char text[300];
     if (!print_ranks(m, object, text, sizeof text)) return 0;
@@ -217,16 +220,16 @@ static double draw_ranks(const struct machine *m, hwloc_obj_t object, double x, 
     return LINE + 2;
 }
 
-static bool is_usable(const struct machine *m, hwloc_obj_t object)
+static bool is_usable(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     return hwloc_bitmap_intersects(object->cpuset, m->allowed);
 }
 
-static void draw(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
-                 FILE *out);
+static void draw(const struct draw_machine_machine *m, hwloc_obj_t object, double x, double y,
+                 double wide, FILE *out);
 
-static void draw_children(const struct machine *m, hwloc_obj_t object, double x, double y,
-                          double wide, FILE *out)
+static void draw_children(const struct draw_machine_machine *m, hwloc_obj_t object, double x,
+                          double y, double wide, FILE *out)
 {
     int columns = columns_of(object);
     double stretch = wide - size_of_children(m, object).wide;
@@ -244,8 +247,8 @@ static void draw_children(const struct machine *m, hwloc_obj_t object, double x,
     }
 }
 
-static void draw_cache(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
-                       FILE *out)
+static void draw_cache(const struct draw_machine_machine *m, hwloc_obj_t object, double x, double y,
+                       double wide, FILE *out)
 {
     char name[64];
     print_name(object, name, sizeof name);
@@ -268,8 +271,8 @@ static double draw_memory(hwloc_obj_t object, double x, double y, double wide, F
     return y;
 }
 
-static void draw(const struct machine *m, hwloc_obj_t object, double x, double y, double wide,
-                 FILE *out)
+static void draw(const struct draw_machine_machine *m, hwloc_obj_t object, double x, double y,
+                 double wide, FILE *out)
 {
     char name[64], class[32];
     if (is_cache(object)) {
@@ -286,8 +289,8 @@ static void draw(const struct machine *m, hwloc_obj_t object, double x, double y
     draw_children(m, object, x + PAD, y, wide - 2 * PAD, out);
 }
 
-/* "host, Linux ..., 2 cores, 2 processors, ranks as `tutti run -n 2` binds them" */
-static void describe(const struct machine *m, char *text, size_t size)
+/* Writes a text such as "host, 2 cores, 2 processors, ranks where tutti run -n 2 binds them". */
+static void describe(const struct draw_machine_machine *m, char *text, size_t size)
 {
     struct utsname host;
     bool here = hwloc_topology_is_thissystem(m->topology) && uname(&host) == 0;
@@ -302,7 +305,7 @@ static void describe(const struct machine *m, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, "ranks are not bound: %s", m->places.unbound);
 }
 
-static void legend(const struct machine *m, double y, FILE *out)
+static void legend(const struct draw_machine_machine *m, double y, FILE *out)
 {
     double x = TT_SVG_MARGIN;
     bool closed =
@@ -317,7 +320,7 @@ static void legend(const struct machine *m, double y, FILE *out)
     if (closed) tt_svg_key(x, y, TT_SVG_BAR, "pu closed", "not for this process", out);
 }
 
-static void print_svg(const struct machine *m, FILE *out)
+static void print_svg(const struct draw_machine_machine *m, FILE *out)
 {
     char about[512];
     hwloc_obj_t root = hwloc_get_root_obj(m->topology);
@@ -331,9 +334,9 @@ static void print_svg(const struct machine *m, FILE *out)
     tt_svg_end(out);
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
-static void add_object(const struct machine *m, hwloc_obj_t object, cJSON *list)
+static void add_object(const struct draw_machine_machine *m, hwloc_obj_t object, cJSON *list)
 {
     char text[128], set[256];
     cJSON *row = cJSON_CreateObject();
@@ -352,7 +355,7 @@ static void add_object(const struct machine *m, hwloc_obj_t object, cJSON *list)
     for (unsigned i = 0; i < object->arity; i++) add_object(m, object->children[i], list);
 }
 
-static void print_json(const struct machine *m, FILE *out)
+static void print_json(const struct draw_machine_machine *m, FILE *out)
 {
     char text[512];
     cJSON *all = cJSON_CreateObject();
@@ -378,7 +381,7 @@ static void print_json(const struct machine *m, FILE *out)
 
 static void print(void *arg, FILE *out)
 {
-    const struct machine *m = arg;
+    const struct draw_machine_machine *m = arg;
     if (m->json)
         print_json(m, out);
     else
@@ -387,7 +390,7 @@ static void print(void *arg, FILE *out)
 
 int tt_draw_machine(const struct tt_draw *draw, int ranks)
 {
-    struct machine m = {
+    struct draw_machine_machine m = {
         .ranks = ranks, .scheme = draw->scheme, .json = draw->format == TT_DRAW_AS_json};
     int code = TT_EXIT_FAILED;
     if (draw->format != TT_DRAW_AS_svg && draw->format != TT_DRAW_AS_json) {
@@ -395,7 +398,7 @@ int tt_draw_machine(const struct tt_draw *draw, int ranks)
         return TT_EXIT_USAGE;
     }
     if (!open_machine(&m))
-        fprintf(stderr, "tutti draw: hwloc does not tell what this machine is\n");
+        fprintf(stderr, "tutti draw: hwloc cannot read the topology of this machine\n");
     else
         code = tt_draw_put(draw, print, &m) ? TT_EXIT_OK : TT_EXIT_FAILED;
     close_machine(&m);

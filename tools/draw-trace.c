@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces from files. A folder holds those of one job: rank-0.json and on, of its further clients
- * client-1-rank-0.json and on. Of a rank that was killed there is a rank-0.part instead, which
- * counts where both are there: at an orderly end it goes.
+ * Reads traces from files. A folder holds the traces of one job: rank-0.json and so on for its
+ * first client, and client-1-rank-0.json and so on for further clients. A rank that was killed
+ * leaves rank-0.part instead. If a folder holds both for a rank, the .part counts and the .json is
+ * older, because a rank that ends in order removes its .part.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +25,8 @@ static int complain(const char *path, const char *text)
     return TT_EXIT_USAGE;
 }
 
-/* A pipe is refused, not waited for. */
+/* Opens a regular file. O_NONBLOCK keeps the call from waiting for a writer if the path is a pipe,
+ * which is then refused with EINVAL. */
 static FILE *open_file(const char *path)
 {
     struct stat is;
@@ -38,7 +40,7 @@ static FILE *open_file(const char *path)
     return NULL;
 }
 
-/* All of the file; NULL: errno tells why not. */
+/* Reads the whole file; the caller frees the text. Returns NULL with the reason in errno. */
 static char *read_whole(const char *path, size_t *n)
 {
     size_t room = 1 << 16;
@@ -63,7 +65,8 @@ static char *read_whole(const char *path, size_t *n)
     return NULL;
 }
 
-/* The events that a rank has written which did not get to make a trace of them; NULL: no memory. */
+/* Converts the events in the .part of a rank that ended before it could write its trace into the
+ * text of a trace. Frees `part`. Returns NULL if there is no memory. */
 static char *print_part(char *part, size_t *n)
 {
     char *text = NULL;
@@ -79,8 +82,9 @@ static char *print_part(char *part, size_t *n)
     return NULL;
 }
 
-/* What the reader of a trace took without having all of it. */
-static void tell_cut(const struct tt_trace *trace, const char *path, int64_t cut_before)
+/* Prints a warning if the file just read is cut off. cut_before: the number of traces cut off
+ * before this file. */
+static void warn_cut(const struct tt_trace *trace, const char *path, int64_t cut_before)
 {
     int64_t cut = 0;
     for (int64_t i = 0; i < trace->said; i++) cut += trace->rank[i].cut;
@@ -99,7 +103,7 @@ static int add_file(struct tt_trace *trace, const char *path)
     if (!text) return complain(path, errno == EINVAL ? "not a file" : strerror(errno));
     tutti_status status = tt_trace_add(trace, text, n, &error);
     free(text);
-    if (status == TUTTI_OK) tell_cut(trace, path, cut);
+    if (status == TUTTI_OK) warn_cut(trace, path, cut);
     if (status == TUTTI_OK) return TT_EXIT_OK;
     if (status == TUTTI_ERR_MEMORY) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
@@ -109,7 +113,7 @@ static int add_file(struct tt_trace *trace, const char *path)
     return TT_EXIT_USAGE;
 }
 
-/* The rank that a file's name tells; -1: none. */
+/* The rank in a file's name; -1 if the name is not that of a trace with this ending. */
 static int rank_of(const char *name, const char *ending)
 {
     int rank = -1, client = 0, n = 0;
@@ -119,7 +123,7 @@ static int rank_of(const char *name, const char *ending)
     return is_one && rank >= 0 && rank < TT_PROBLEM_RANKS ? rank : -1;
 }
 
-/* The same name with the other ending is there too, and counts. */
+/* Whether the .json at `path` is outdated because there is a .part for the same rank. */
 static bool is_outdated(const char *path)
 {
     char part[4096];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a picture to a file: what was asked for, or what there is to see.
+ * Writes a picture to a file: chooses what to draw if the user has not, checks that the picture has
+ * it, and prints it in the format asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static tutti_status print_made(const struct tt_draw *draw, struct tt_plan **plan
     return tt_plan_graph(plans, p, out);
 }
 
-/* As a graph or as GOAL. */
+/* Prints the plans as a graph or as GOAL. */
 static tutti_status print_plans(const struct tt_draw *draw, FILE *out)
 {
     int p = draw->c->map.p;
@@ -94,7 +95,8 @@ static int check_network(const struct tt_draw *draw)
     return complain(TT_EXIT_FAILED, text);
 }
 
-/* Whether there is that to be seen. */
+/* Whether the picture has what is to be drawn. Returns an exit code; prints the error if it is not
+ * TT_EXIT_OK. */
 static int check_what(const struct tt_draw *draw)
 {
     bool dot = draw->format == TT_DRAW_AS_dot;
@@ -192,20 +194,21 @@ static void print(void *arg, FILE *out)
     }
 }
 
-/* What a picture for people and one for programs keeps at most. */
-static void tell_left_out(const struct tt_picture *p)
+/* Prints how many steps, messages and routes exceed the limits of a picture and are missing in
+ * it. */
+static void write_left_out(const struct tt_picture *p)
 {
-    if (p->deeds.left_out || p->trips.left_out)
+    if (p->steps.left_out || p->messages.left_out)
         fprintf(stderr,
                 "tutti draw: %lld steps and %lld messages beyond the first %d are left out\n",
-                (long long)p->deeds.left_out, (long long)p->trips.left_out, TT_PICTURE_MOST);
+                (long long)p->steps.left_out, (long long)p->messages.left_out, TT_PICTURE_MOST);
     if (p->net.routes_left_out)
         fprintf(stderr, "tutti draw: %d routes beyond the first %d are left out\n",
                 p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
-/* A picture in memory, on its way to be a PNG. */
-struct text {
+/* An SVG or a PNG in memory. */
+struct draw_write_text {
     char *text;
     size_t length;
     tutti_status status;
@@ -213,12 +216,12 @@ struct text {
 
 static void print_text(void *arg, FILE *out)
 {
-    const struct text *text = arg;
+    const struct draw_write_text *text = arg;
     fwrite(text->text, 1, text->length, out);
 }
 
-/* What is printed, in memory; the text is freed by the caller. False: no memory. */
-static bool keep(struct text *text, void (*print_it)(void *arg, FILE *out), void *arg)
+/* Prints into memory. The caller frees text->text. Returns false if there is no memory. */
+static bool keep(struct draw_write_text *text, void (*print_it)(void *arg, FILE *out), void *arg)
 {
     FILE *memory = open_memstream(&text->text, &text->length);
     if (!memory) return false;
@@ -229,14 +232,15 @@ static bool keep(struct text *text, void (*print_it)(void *arg, FILE *out), void
 
 static void print_png(void *arg, FILE *out)
 {
-    struct text *svg = arg;
+    struct draw_write_text *svg = arg;
     svg->status = tt_png_print(svg->text, svg->length, out);
 }
 
-/* The whole PNG first, so that a file is not replaced by what is none. */
+/* Converts to PNG in memory before it writes, so that a file is not replaced if the conversion
+ * fails. */
 bool tt_draw_put(const struct tt_draw *draw, void (*print_it)(void *arg, FILE *out), void *arg)
 {
-    struct text svg = {.status = TUTTI_OK}, png = {.status = TUTTI_OK};
+    struct draw_write_text svg = {.status = TUTTI_OK}, png = {.status = TUTTI_OK};
     if (!draw->png) return tt_write_whole("tutti draw", draw->output, print_it, arg);
     bool kept = keep(&svg, print_it, arg) && keep(&png, print_png, &svg);
     if (!kept) complain(TT_EXIT_FAILED, "no memory for a .png");
@@ -259,7 +263,7 @@ int tt_draw_write(struct tt_draw *draw)
     bool routes = draw->what == TT_DRAW_routes || all;
     if (routes && draw->net && draw->picture.net.vertices && add_routes(draw) != TUTTI_OK)
         return complain(TT_EXIT_FAILED, tutti_error());
-    if (all && draw->format != TT_DRAW_AS_goal) tell_left_out(&draw->picture);
+    if (all && draw->format != TT_DRAW_AS_goal) write_left_out(&draw->picture);
     if (!tt_draw_put(draw, print, draw)) return TT_EXIT_FAILED;
     if (draw->picture.status == TUTTI_OK) return TT_EXIT_OK;
     return complain(TT_EXIT_FAILED, tutti_error());

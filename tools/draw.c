@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw`: pictures of a collective, run on paper or in truth.
+ * `tutti draw`: draws pictures of a collective that is simulated, or of a real run from its trace.
  */
 #include "draw.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "boot/launch.h"
+#include "launch.h"
 #include "command.h"
 #include "model.h"
 #include "picture.h"
@@ -23,44 +23,50 @@ enum {
     OPTION_TRACE,
     OPTION_EXECUTION,
     OPTION_NETWORK,
-    OPTION_SCHEME
+    OPTION_SCHEME,
+    OPTION_PLAN
 };
 
-struct arguments {
-    const char *algorithm, **words; /* words: the problem, or files of traces */
+struct draw_arguments {
+    const char *algorithm, *plan, **words; /* words: the problem, or the files of a trace */
     int words_n;
     bool trace;
-    const char *network; /* of the trace */
+    const char *network; /* the network of the trace */
     int64_t execution;
-    int processes; /* of the machine; 0: not said */
+    int processes; /* ranks to show in the machine; 0: not given */
     struct tt_draw draw;
     struct tt_model model;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "an .svg, .png, .html, .dot, .json, .trace.json or .goal (default: SVG to standard output)",
+     "write an .svg, .png, .html, .dot, .json, .trace.json or .goal (default: SVG to standard "
+     "output)",
      0},
     {"scheme", OPTION_SCHEME, "light|dark", 0,
-     "of an .svg or .png: for these surroundings (default: an .svg is for both, a .png light)", 0},
-    {"processes", 'n', "N", 0, "of the machine: with the ranks of `tutti run -n N`", 0},
-    {"algorithm", 'a', "NAME", 0, "by this one (default: the one that would be used)", 0},
+     "the surroundings of an .svg or .png (default: an .svg is for both, a .png for light)", 0},
+    {"processes", 'n', "N", 0, "draw the machine with the ranks of `tutti run -n N`", 0},
+    {"algorithm", 'a', "NAME", 0,
+     "draw this algorithm (default: the one that the library would choose)", 0},
+    {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
     {"what", OPTION_WHAT, "WORD", 0,
-     "of an .svg: calls, time, tree, network, routes, steps, traffic (default: calls of a real "
-     "run, "
-     "else time); summary: a text of a real run; of a .dot: tree, "
-     "network, "
+     "what an .svg shows: calls, time, tree, network, routes, steps, traffic (default: calls for a "
+     "real run, else time); summary: a text about a real run; what a .dot shows: tree, network, "
      "plan (default: what there is, in this order)",
      0},
-    {"ranks", OPTION_RANKS, "A-B", 0, "of time: these ranks, 64 at most (default: the first)", 0},
-    {"from", OPTION_FROM, "R", 0, "the routes that begin at this rank", 0},
+    {"ranks", OPTION_RANKS, "A-B", 0,
+     "show these ranks in time and calls, 64 at most (default: the first)", 0},
+    {"from", OPTION_FROM, "R", 0, "draw the routes that begin at this rank", 0},
     {"to", OPTION_TO, "R", 0,
-     "the routes that end there (default: some that have to go around missing nodes)", 0},
-    {"trace", OPTION_TRACE, "DIR|FILE", 0,
-     "instead of a problem: what the ranks of a real run wrote with TUTTI_TRACE=DIR, or "
-     "`tutti sim --trace FILE`; more files may follow",
+     "draw the routes that end at this rank (default: some that have to go around missing nodes)",
      0},
-    {"execution", OPTION_EXECUTION, "N", 0, "of the run only this one, from 0 (default: all)", 0},
+    {"trace", OPTION_TRACE, "DIR|FILE", 0,
+     "draw, instead of a problem, what the ranks of a real run wrote with TUTTI_TRACE=DIR, or what "
+     "`tutti sim --trace FILE` wrote; more files may follow",
+     0},
+    {"execution", OPTION_EXECUTION, "N", 0,
+     "draw only the calls of the run with this number, counted from 0 in each team (default: all)",
+     0},
     {"network", OPTION_NETWORK, "NETWORK", 0,
      "the network that the ranks of the trace were in, as in torus:4x4", 0},
     {0},
@@ -116,7 +122,7 @@ static enum tt_scheme arg_scheme(const struct argp_state *state, const char *tex
     return dark ? TT_SCHEME_DARK : TT_SCHEME_LIGHT;
 }
 
-static void add_word(struct arguments *a, const char *word)
+static void add_word(struct draw_arguments *a, const char *word)
 {
     const char **words = realloc(a->words, (size_t)(a->words_n + 1) * sizeof *words);
     if (!words) abort();
@@ -124,7 +130,8 @@ static void add_word(struct arguments *a, const char *word)
     words[a->words_n++] = word;
 }
 
-/* A folder, or a file that is none of a problem's words, needs no --trace. */
+/* Whether a word on the command line names a trace without --trace: an existing folder, or an
+ * existing file that ends in .json or .part. */
 static bool names_trace(const char *word)
 {
     struct stat is;
@@ -134,18 +141,19 @@ static bool names_trace(const char *word)
            (n > 5 && strcmp(word + n - 5, ".part") == 0);
 }
 
-static bool is_machine(const struct arguments *a)
+static bool is_machine(const struct draw_arguments *a)
 {
     return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
 }
 
-static error_t parse_end(const struct arguments *a, struct argp_state *state)
+static error_t parse_end(const struct draw_arguments *a, struct argp_state *state)
 {
-    if (a->words_n == 0)
+    if (a->words_n == 0 && !a->plan)
         argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8, or 'machine')");
     if (a->processes && !is_machine(a)) argp_error(state, "-n: only a machine has processes");
     if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
-    if (a->trace && a->algorithm) argp_error(state, "--algorithm: a trace is what it is");
+    if (a->trace && a->algorithm) argp_error(state, "--algorithm cannot be given with a trace");
+    if (a->plan && (a->trace || is_machine(a))) argp_error(state, "--plan is for a problem");
     if (a->network && !a->trace) argp_error(state, "--network wants --trace");
     if (a->execution >= 0 && !a->trace) argp_error(state, "--execution wants --trace");
     return 0;
@@ -153,9 +161,10 @@ static error_t parse_end(const struct arguments *a, struct argp_state *state)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct draw_arguments *a = state->input;
     switch (key) {
     case 'a': a->algorithm = arg; return 0;
+    case OPTION_PLAN: a->plan = arg; return 0;
     case 'o': arg_output(state, arg, &a->draw); return 0;
     case OPTION_WHAT: a->draw.what = arg_what(state, arg); return 0;
     case OPTION_RANKS: arg_ranks(state, arg, &a->draw); return 0;
@@ -201,16 +210,17 @@ static int write_it(struct tt_draw *draw)
     return code;
 }
 
-static int draw_case(struct arguments *a, struct tt_case *c)
+static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct tt_algorithm *row)
 {
     struct tt_draw *draw = &a->draw;
     struct tt_sim_result result;
-    draw->algorithm = tt_case_algorithm(c, "tutti draw", a->algorithm);
+    draw->algorithm = row ? row : tt_case_algorithm(c, "tutti draw", a->algorithm);
     draw->c = c;
     draw->model = &a->model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
-    /* A picture of time shows no more; what others do would only take the place of theirs. */
+    /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these are
+     * recorded, because those of further ranks would use up the room for events. */
     bool time = draw->format == TT_DRAW_AS_svg &&
                 (draw->what == TT_DRAW_time || draw->what == TT_DRAW_DEFAULT);
     int last = (int)tt_min(draw->last, time ? draw->first + TT_SVG_RANKS - 1 : draw->last);
@@ -223,8 +233,9 @@ static int draw_case(struct arguments *a, struct tt_case *c)
     return write_it(draw);
 }
 
-/* Whoever misspells what can only be the name of a file is told that, too. */
-static void tell_of_file(const char *word)
+/* Prints that there is no such file if the word looks like the name of a file. The message about a
+ * wrong problem follows. */
+static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
     bool is_path = word[0] == '/' || word[0] == '.';
@@ -233,18 +244,32 @@ static void tell_of_file(const char *word)
     fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
 }
 
-static int draw_problem(struct arguments *a)
+/* Draws the problem by the plans of a file (`row`), or by an algorithm. */
+static int draw_problem(struct draw_arguments *a, const char *text, struct tt_plan_row *row)
 {
     struct tt_case c;
     int code = TT_EXIT_USAGE;
-    tell_of_file(a->words[0]);
-    if (!tt_case_apart(&c, "tutti draw", a->words[0])) return code;
-    if (tt_model_settle(&a->model, &c, "tutti draw", a->words[0])) code = draw_case(a, &c);
+    if (!tt_case_apart(&c, "tutti draw", text)) return code;
+    if (tt_model_settle(&a->model, &c, "tutti draw", text) &&
+        (!row || tt_plan_row_make(row, "tutti draw", &c.problem)))
+        code = draw_case(a, &c, row ? &row->row : NULL);
     tt_case_close(&c);
     return code;
 }
 
-/* A simulation's problem names its network; no file is opened for that. */
+static int draw_file(struct draw_arguments *a)
+{
+    struct tt_plan_row row;
+    const char *text = a->words_n ? a->words[0] : NULL;
+    int code = TT_EXIT_USAGE;
+    if (!tt_plan_or_algorithm("tutti draw", a->plan, a->algorithm)) return code;
+    if (tt_plan_row_open(&row, "tutti draw", a->plan, &text)) code = draw_problem(a, text, &row);
+    tt_plan_row_close(&row);
+    return code;
+}
+
+/* The network named in the problem of a traced simulation; NULL if there is none. Networks that are
+ * read from a file are ignored, because a trace must not make this command open other files. */
 static const char *network_of(const char *problem_text, struct tt_problem *problem)
 {
     if (strstr(problem_text, "@file:")) return NULL;
@@ -252,7 +277,9 @@ static const char *network_of(const char *problem_text, struct tt_problem *probl
     return tt_network_is_one(problem->map) ? problem->map : NULL;
 }
 
-/* That which was named, or the problem's; if it has a node for each rank. */
+/* Adds the network to the picture: the one that the user named, or else that of the traced problem.
+ * The user's network must have a node for each rank; that of the problem is ignored if it has
+ * not. */
 static tutti_status find_network(struct tt_draw *draw, const char *named, struct tt_net *net)
 {
     struct tt_problem problem;
@@ -269,7 +296,7 @@ static tutti_status find_network(struct tt_draw *draw, const char *named, struct
     return status == TUTTI_ERR_LIMIT ? TUTTI_OK : status;
 }
 
-static int draw_trace(struct arguments *a)
+static int draw_trace(struct draw_arguments *a)
 {
     struct tt_draw *draw = &a->draw;
     struct tt_net net = {.nodes = 0};
@@ -287,14 +314,17 @@ static int draw_trace(struct arguments *a)
     return code;
 }
 
-static int draw_it(struct arguments *a)
+static int draw_it(struct draw_arguments *a)
 {
     if (a->draw.png && tt_png_there() != TUTTI_OK) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         return TT_EXIT_FAILED;
     }
     if (is_machine(a)) return tt_draw_machine(&a->draw, a->processes);
-    return a->trace ? draw_trace(a) : draw_problem(a);
+    if (a->trace) return draw_trace(a);
+    if (a->plan) return draw_file(a);
+    refuse_file(a->words[0]);
+    return draw_problem(a, a->words[0], NULL);
 }
 
 int tt_draw_main(int argc, char **argv)
@@ -304,21 +334,21 @@ int tt_draw_main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "PROBLEM[@NETWORK]\n[--trace] DIR|FILE...\nmachine",
-        .doc =
-            "Draws a collective that is run on paper, a real run that was traced, or this machine "
-            "with ranks bound to it.\v"
-            "An .html shows everything and can be looked around in; a .trace.json opens in "
-            "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
-            " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
+        .args_doc =
+            "PROBLEM[@NETWORK]\n--plan FILE [PROBLEM[@NETWORK]]\n[--trace] DIR|FILE...\nmachine",
+        .doc = "Draws a collective that is simulated, a real run that was traced, or this machine "
+               "with ranks bound to it.\v"
+               "An .html shows everything and can be looked around in; a .trace.json opens in "
+               "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
+               " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
     };
-    struct arguments a = {.model = tt_model_default,
-                          .execution = -1,
-                          .draw = {.output = "-",
-                                   .what = TT_DRAW_DEFAULT,
-                                   .last = TT_PROBLEM_RANKS,
-                                   .from = -1,
-                                   .to = -1}};
+    struct draw_arguments a = {.model = tt_model_default,
+                               .execution = -1,
+                               .draw = {.output = "-",
+                                        .what = TT_DRAW_DEFAULT,
+                                        .last = TT_PROBLEM_RANKS,
+                                        .from = -1,
+                                        .to = -1}};
     tt_arg_parse(&argp, argc, argv, 0, &a);
     if (a.draw.png && a.draw.scheme == TT_SCHEME_BOTH) a.draw.scheme = TT_SCHEME_LIGHT;
     int code = draw_it(&a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw`: from what was asked for (draw.c), over a picture of a simulation (picture.h) or of
- * traces (draw-trace.c), to a file (draw-write.c).
+ * `tutti draw`. draw.c reads the arguments; the picture comes from a simulation (picture.h) or from
+ * traces (draw-trace.c); draw-write.c writes it to a file.
  */
 #ifndef TT_TOOLS_DRAW_H
 #define TT_TOOLS_DRAW_H
@@ -29,27 +29,32 @@ enum tt_draw_format {
 struct tt_draw {
     const char *output;
     enum tt_draw_format format;
-    bool png; /* of what is an SVG first */
+    bool png; /* convert the SVG to PNG */
     enum tt_scheme scheme;
     enum tt_draw_what what;
     int first, last; /* ranks of the space-time diagram */
-    int from, to;    /* of a route; -1: not said */
+    int from, to;    /* ranks at the ends of a route; -1: not given */
     struct tt_picture picture;
-    struct tt_net *net;                   /* NULL: none */
-    const struct tt_case *c;              /* NULL: a trace */
-    const struct tt_algorithm *algorithm; /* likewise */
+    struct tt_net *net;                   /* NULL: no network */
+    const struct tt_case *c;              /* NULL: the picture comes from a trace */
+    const struct tt_algorithm *algorithm; /* NULL: the picture comes from a trace */
     const struct tt_model *model;
 };
 
-/* A folder of rank-R.json and rank-R.part, or files; exit code, having told what is wrong. */
+/* Reads n paths, each a file or a folder of rank-R.json and rank-R.part, into a picture of one
+ * execution (-1: of all). The caller frees the picture if the result is TT_EXIT_OK. Returns an exit
+ * code after printing the error. */
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
-/* The format that the name asks for; TT_DRAW_FORMATS_N: none. */
+/* The format for the ending of the path, with SVG for "-" and .png; TT_DRAW_FORMATS_N if the ending
+ * is unknown. */
 enum tt_draw_format tt_draw_format_of(const char *path);
-/* Prints to the output, as a PNG if that is wanted, whole or not at all; false: it told why not. */
+/* Writes what `print` prints to draw->output, converted to PNG if draw->png. An existing regular
+ * file is replaced only by a complete one. Returns false after printing the error. */
 bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out), void *arg);
-/* This machine with so many ranks (0: as many as `tutti run` would start); exit code. */
+/* Draws this machine with this number of ranks (0: as many as `tutti run` would start). Returns an
+ * exit code after printing the error. */
 int tt_draw_machine(const struct tt_draw *draw, int ranks);
-/* Exit code. */
+/* Writes draw->picture to draw->output. Returns an exit code after printing the error. */
 int tt_draw_write(struct tt_draw *draw);
 
 #endif

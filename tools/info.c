@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti info`: what this machine has, what it forbids, and what is used instead. Everything is
- * tried, not looked up.
+ * `tutti info`: prints what this machine has, what it forbids, and what the library uses instead.
+ * The command tries each feature instead of looking it up.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/settings.h"
-#include "boot/launch-guard.h"
+#include "launch-guard.h"
 #include "boot/pmix.h"
 #include "command.h"
 #include "fabric/fabric.h"
@@ -27,9 +27,9 @@
 #include "run/team.h"
 #include "type/type.h"
 
-/* What is told goes to standard output a line each, or into an object of JSON. */
+/* Where the output goes: to standard output, one line for each fact, or into a JSON object. */
 static struct {
-    cJSON *all, *section; /* all: NULL: for people */
+    cJSON *all, *section; /* all: NULL if the output is lines of text */
 } report;
 
 static void begin_section(const char *name)
@@ -40,14 +40,14 @@ static void begin_section(const char *name)
         printf("%s\n", name);
 }
 
-/* The key of a line in JSON: "L1 cache" is l1_cache. */
+/* Makes the JSON key of a line: "L1 cache" becomes l1_cache. */
 static void key_of(const char *name, char key[32])
 {
     snprintf(key, 32, "%s", name);
     for (char *c = key; *c; c++) *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
 }
 
-/* A line for people; in JSON the same as a string. */
+/* Prints a line of text, or adds the text as a string to the JSON object. */
 static void line(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *name, const char *format, ...)
 {
@@ -63,8 +63,8 @@ static void line(const char *name, const char *format, ...)
         printf("  %-12s %s\n", name, text);
 }
 
-/* A line about something that works here or not; in JSON an object that says whether, and the
- * text. */
+/* Prints a line about a feature that works here or not; in JSON, an object with `works` and
+ * `text`. */
 static void whether(const char *name, bool works, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void whether(const char *name, bool works, const char *format, ...)
@@ -84,7 +84,7 @@ static void whether(const char *name, bool works, const char *format, ...)
     cJSON_AddStringToObject(object, "text", text);
 }
 
-/* A number for programs; people are told it in a sentence. */
+/* Adds a number to the JSON object. The text output has the number in a sentence. */
 static void number(const char *key, int64_t value)
 {
     if (report.all) cJSON_AddNumberToObject(report.section, key, (double)value);
@@ -246,26 +246,27 @@ static void say_membarrier(void)
     long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
     bool works = commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     if (works)
-        whether("membarrier", true, "there: who sleeps pays for the fence, who signals does not");
+        whether("membarrier", true, "available: the sleeper pays for the fence, a signal does not");
     else
-        whether("membarrier", false, "not here (%s): who signals fences each time",
+        whether("membarrier", false, "not available (%s): each signal has a fence",
                 commands < 0 ? strerror(errno) : "not its expedited kind");
 }
 
 static void say_waiting(void)
 {
-    struct tt_patience patience = tt_patience_for(2, tt_usable_cores());
+    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores());
     begin_section("waiting");
     if (!report.all)
-        line("looks", "%d, then %d yields, then sleep (2 ranks)", patience.spins, patience.yields);
-    number("spins", patience.spins);
-    number("yields", patience.yields);
+        line("looks", "%d, then %d yields, then sleep (2 ranks)", policy.spins, policy.yields);
+    number("spins", policy.spins);
+    number("yields", policy.yields);
     say_membarrier();
 }
 
 /* ---- Settings ---- */
 
-/* What holds where the environment says nothing, and how that came to be. */
+/* The value that a setting has if the environment does not set it, and where that value comes
+ * from. */
 struct otherwise {
     char value[64];
     const char *from;
@@ -273,7 +274,7 @@ struct otherwise {
 
 static struct otherwise otherwise_of(const struct tt_known_setting *setting)
 {
-    struct tt_patience patience = tt_patience_for(2, tt_usable_cores());
+    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores());
     struct otherwise o = {.from = "default"};
     const char *name = setting->name;
     snprintf(o.value, sizeof o.value, "%s", setting->otherwise);
@@ -281,11 +282,11 @@ static struct otherwise otherwise_of(const struct tt_known_setting *setting)
         o.from = "measured";
         snprintf(o.value, sizeof o.value, "%d", tt_cost_alone());
     } else if (strcmp(name, "TUTTI_FILL") == 0) {
-        o = (struct otherwise){"by each ring when it is used", "measured"};
+        o = (struct otherwise){"when the ranks meet", "measured"};
     } else if (strcmp(name, "TUTTI_SPINS") == 0) {
-        snprintf(o.value, sizeof o.value, "%d (2 ranks)", patience.spins);
+        snprintf(o.value, sizeof o.value, "%d (2 ranks)", policy.spins);
     } else if (strcmp(name, "TUTTI_YIELDS") == 0) {
-        snprintf(o.value, sizeof o.value, "%d (2 ranks)", patience.yields);
+        snprintf(o.value, sizeof o.value, "%d (2 ranks)", policy.yields);
     } else if (strcmp(name, "TUTTI_ISA") == 0) {
         snprintf(o.value, sizeof o.value, "%s", tt_reduce_isa());
     }
@@ -327,11 +328,11 @@ static void say_settings(void)
     for (int i = 0; i < tt_settings_n; i++) say_setting(&tt_settings[i]);
 }
 
-/* ---- The whole ---- */
+/* ---- Command line ---- */
 
 enum { OPTION_JSON = 256 };
 static const struct argp_option options[] = {
-    {"json", OPTION_JSON, NULL, 0, "as a JSON object", 0},
+    {"json", OPTION_JSON, NULL, 0, "print a JSON object", 0},
     {0},
 };
 
@@ -354,7 +355,7 @@ static bool print_json(void)
 
 /* ---- Binding ---- */
 
-/* Where `tutti run` would bind the ranks now, the first of them. */
+/* Prints where `tutti run` would bind the first few ranks now. */
 static void say_places(const struct tt_cores *cores, int ranks)
 {
     enum { SHOWN = 4 };
@@ -384,7 +385,7 @@ static void say_binding(void)
             line("taken", "%s, by other jobs of this user", text);
         say_places(cores, ranks);
     }
-    line("elsewhere", "what mpirun, prun and srun bind ranks to is kept");
+    line("elsewhere", "under mpirun, prun and srun their binding is kept");
     tt_cores_free(cores);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writing JSON: an array with a row a line, which people can read and tools like grep can use.
+ * Writes JSON: an array with one row on each line, which people can read and tools like grep can
+ * search.
  */
 #include "json.h"
 
@@ -25,7 +26,7 @@ static bool print_rows(const cJSON *rows, FILE *file)
     return rows != NULL;
 }
 
-/* Everything in memory first, so that the file is written at once. */
+/* Writes a complete text to the file, or to standard output for "-". */
 static bool write_text(const char *text, size_t n, const char *path)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");

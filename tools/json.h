@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writing JSON.
+ * Writes JSON arrays.
  */
 #ifndef TT_JSON_H
 #define TT_JSON_H
@@ -9,13 +9,14 @@
 
 #include <cjson/cJSON.h>
 
-/* Writes the array of rows, one a line, to the file `path` ("-": stdout), whole or not at all, and
- * frees it; false when it said why that failed. */
+/* Writes the array of rows, one on each line, to the file `path` ("-": stdout), and frees it. The
+ * file is not opened unless the whole text fits into memory. Returns false after printing the
+ * error. */
 bool tt_json_write(cJSON *rows, const char *path);
 
-/* Whether `path` can be written, told before what is to be written takes its time to come; else
- * says why. A file that is there keeps what it holds; one that was not there is there afterwards,
- * empty. */
+/* Whether `path` can be written, to be called before a long computation whose result will be
+ * written there. Otherwise prints the error and returns false. An existing file keeps its contents;
+ * a file that did not exist is created empty. */
 bool tt_json_writable(const char *path);
 
 #endif

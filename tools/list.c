@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti list`: the table of algorithms, or those of it that were asked for, for people or as JSON.
+ * `tutti list`: prints the table of algorithms, or the rows that were asked for, as text or as
+ * JSON; for a problem also what they cost, counted in their plans.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,30 +12,44 @@
 #include "choose/choose.h"
 #include "coll/coll.h"
 #include "command.h"
+#include "counts.h"
 #include "json.h"
 #include "plan/words.h"
 #include "problem.h"
 
-enum { OPTION_JSON = 256, OPTION_FOR, OPTION_APPLICABLE, OPTION_SOURCES, OPTION_NAMES };
+enum {
+    OPTION_JSON = 256,
+    OPTION_FOR,
+    OPTION_COSTS,
+    OPTION_APPLICABLE,
+    OPTION_SOURCES,
+    OPTION_NAMES
+};
 
-struct arguments {
-    bool json, applicable, sources, names;
-    const char *problem, **word; /* collectives and algorithms */
+struct list_arguments {
+    bool json, costs, applicable, sources, names;
+    bool failed;                 /* the costs of a row could not be counted */
+    const char *problem, **word; /* collectives and algorithms named on the command line */
     int words;
-    struct tt_case c; /* of the problem, with the algorithm that is chosen for it */
+    struct tt_case c; /* the problem, with the algorithm that is chosen for it */
 };
 
 static const struct argp_option options[] = {
     {"for", OPTION_FOR, "PROBLEM", 0,
-     "those of its collective, with whether they apply to it here, and why not", 0},
-    {"applicable", OPTION_APPLICABLE, NULL, 0, "with --for: only those that apply", 0},
-    {"sources", OPTION_SOURCES, NULL, 0, "where each comes from, too", 0},
-    {"names", OPTION_NAMES, NULL, 0, "only collective and algorithm, one pair a line", 0},
-    {"json", OPTION_JSON, NULL, 0, "as a JSON array of rows", 0},
+     "list the algorithms of its collective, whether each applies to it here, and why not", 0},
+    {"costs", OPTION_COSTS, "PROBLEM", 0,
+     "print the same rows, with what the most burdened rank sends, receives, reduces and copies "
+     "(bytes), its messages and its steps",
+     0},
+    {"applicable", OPTION_APPLICABLE, NULL, 0, "with --for or --costs: list only those that apply",
+     0},
+    {"sources", OPTION_SOURCES, NULL, 0, "also print where each comes from", 0},
+    {"names", OPTION_NAMES, NULL, 0, "print only collective and algorithm, one pair a line", 0},
+    {"json", OPTION_JSON, NULL, 0, "print a JSON array of rows", 0},
     {0},
 };
 
-/* ---- What was asked for ---- */
+/* ---- Arguments ---- */
 
 static bool is_algorithm(const char *word)
 {
@@ -64,12 +79,25 @@ static void check_word(const struct argp_state *state, const char *word)
         argp_error(state, "'%s' is neither a collective nor an algorithm", word);
 }
 
+static void check_forms(const struct list_arguments *a, const struct argp_state *state)
+{
+    if (a->applicable && !a->problem)
+        argp_error(state, "--applicable wants --for PROBLEM or --costs PROBLEM");
+    if (a->json && a->names) argp_error(state, "--json and --names are two forms: one of them");
+    if (a->costs && a->names) argp_error(state, "--costs prints more than --names: one of them");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct list_arguments *a = state->input;
     switch (key) {
     case OPTION_JSON: a->json = true; return 0;
-    case OPTION_FOR: a->problem = arg; return 0;
+    case OPTION_FOR:
+    case OPTION_COSTS:
+        if (a->problem) argp_error(state, "--for and --costs: one problem at a time");
+        a->problem = arg;
+        a->costs = key == OPTION_COSTS;
+        return 0;
     case OPTION_APPLICABLE: a->applicable = true; return 0;
     case OPTION_SOURCES: a->sources = true; return 0;
     case OPTION_NAMES: a->names = true; return 0;
@@ -77,26 +105,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         check_word(state, arg);
         a->word[a->words++] = arg;
         return 0;
-    case ARGP_KEY_END:
-        if (a->applicable && !a->problem) argp_error(state, "--applicable wants --for PROBLEM");
-        if (a->json && a->names) argp_error(state, "--json and --names are two forms: one of them");
-        return 0;
+    case ARGP_KEY_END: check_forms(a, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* ---- Which rows ---- */
+/* ---- Selecting rows ---- */
 
-/* Why it does not apply to the problem; NULL: it does, or there is none. */
-static const char *refusal(const struct arguments *a, const struct tt_algorithm *algorithm)
+/* Why the algorithm does not apply to the problem; NULL if it applies or no problem was given. */
+static const char *refusal(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     if (!a->problem) return NULL;
     struct tt_call call = tt_problem_call(&a->c.problem, 0, a->c.room);
     return algorithm->refuse(&call, &a->c.map);
 }
 
-/* A row has to be of one of the collectives, if some are named, and of one of the algorithms. */
-static bool is_named(const struct arguments *a, const struct tt_algorithm *algorithm)
+/* Whether the words on the command line select the row: its collective must be among the named
+ * collectives, and its algorithm among the named algorithms, if any are named. */
+static bool is_named(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     bool colls = false, names = false, coll = false, name = false;
     for (int i = 0; i < a->words; i++) {
@@ -109,19 +135,19 @@ static bool is_named(const struct arguments *a, const struct tt_algorithm *algor
     return (!colls || coll) && (!names || name);
 }
 
-static bool is_wanted(const struct arguments *a, const struct tt_algorithm *algorithm)
+static bool is_wanted(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     if (a->problem && algorithm->coll != a->c.problem.call.coll) return false;
     if (a->applicable && refusal(a, algorithm)) return false;
     return is_named(a, algorithm);
 }
 
-/* ---- For people: at most WIDTH columns, longer cells on several lines ---- */
+/* ---- Text: at most WIDTH columns, with longer cells on several lines ---- */
 
 enum { WIDTH = 100, NAME_WIDE = 20, COST_WIDE = 42, APPLIES_WIDE = WIDTH - NAME_WIDE - COST_WIDE };
 
-/* Takes from *text what fits into the width: up to the last blank, or what there is. Returns its
- * length. */
+/* Moves *text past the piece that fits into the width: up to the last blank, or width characters if
+ * there is none. Returns the length of the piece. */
 static int take_piece(const char **text, int width)
 {
     const char *begin = *text;
@@ -157,7 +183,7 @@ static void print_source(const char *source)
     } while (*source);
 }
 
-static void print_row(const struct arguments *a, const struct tt_algorithm *algorithm)
+static void print_row(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     char name[64], applies[256];
     const char *why = refusal(a, algorithm);
@@ -172,29 +198,61 @@ static void print_row(const struct arguments *a, const struct tt_algorithm *algo
     if (a->sources) print_source(algorithm->source);
 }
 
-/* The rows of a collective under its name. */
-static int print_collective(const struct arguments *a, enum tt_coll coll)
+/* Sets *most to the largest counts of any rank. After an error, which has been printed, it returns
+ * false, and the command will end with a failure. */
+static bool count_most(struct list_arguments *a, const struct tt_algorithm *algorithm,
+                       struct tt_count *most)
+{
+    struct tt_count *count = tt_case_count(&a->c, "tutti list", algorithm);
+    a->failed |= !count;
+    if (count) *most = tt_count_worst(count, a->c.problem.p);
+    tt_free(count);
+    return count != NULL;
+}
+
+/* Prints what the algorithm costs, or why it does not apply. */
+static void print_costs(struct list_arguments *a, const struct tt_algorithm *algorithm)
+{
+    char name[64];
+    struct tt_count most;
+    const char *why = refusal(a, algorithm);
+    snprintf(name, sizeof name, "  %s", algorithm->name);
+    if (why)
+        printf("%-*s no: it %s\n", NAME_WIDE, name, why);
+    else if (count_most(a, algorithm, &most))
+        tt_counts_row(name, NAME_WIDE, &most);
+    if (a->sources) print_source(algorithm->source);
+}
+
+/* Prints a collective's name and its rows; returns the number of rows. */
+static int print_collective(struct list_arguments *a, enum tt_coll coll)
 {
     int rows = 0;
     for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
         if ((*at)->coll != coll || !is_wanted(a, *at)) continue;
         if (rows++ == 0) printf("%s\n", tt_coll_name(coll));
-        print_row(a, *at);
+        if (a->costs)
+            print_costs(a, *at);
+        else
+            print_row(a, *at);
     }
     return rows;
 }
 
-static int print_table(const struct arguments *a)
+static int print_table(struct list_arguments *a)
 {
     int rows = 0;
-    print_cells("algorithm", "cost", a->problem ? "applies here" : "applies");
+    if (a->costs)
+        tt_counts_head("most of any rank", NAME_WIDE);
+    else
+        print_cells("algorithm", "cost", a->problem ? "applies here" : "applies");
     for (int coll = 0; coll < TT_COLLS; coll++) rows += print_collective(a, (enum tt_coll)coll);
     return rows;
 }
 
-/* ---- For programs ---- */
+/* ---- Output for programs ---- */
 
-static int print_names(const struct arguments *a)
+static int print_names(const struct list_arguments *a)
 {
     int rows = 0;
     for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++)
@@ -203,7 +261,21 @@ static int print_names(const struct arguments *a)
     return rows;
 }
 
-static cJSON *row_of(const struct arguments *a, const struct tt_algorithm *algorithm)
+/* The counts of the algorithm; null if it does not apply. */
+static void add_counts(cJSON *row, struct list_arguments *a, const struct tt_algorithm *algorithm)
+{
+    struct tt_count most;
+    if (refusal(a, algorithm) || !count_most(a, algorithm, &most)) {
+        cJSON_AddNullToObject(row, "counts");
+        return;
+    }
+    cJSON *counts = cJSON_AddObjectToObject(row, "counts");
+#define NUMBER(field) cJSON_AddNumberToObject(counts, #field, (double)most.field);
+    TT_COUNT_FIELDS(NUMBER)
+#undef NUMBER
+}
+
+static cJSON *row_of(struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     const char *why = refusal(a, algorithm);
     cJSON *row = cJSON_CreateObject();
@@ -219,10 +291,11 @@ static cJSON *row_of(const struct arguments *a, const struct tt_algorithm *algor
         cJSON_AddStringToObject(row, "why", why);
     else
         cJSON_AddNullToObject(row, "why");
+    if (a->costs) add_counts(row, a, algorithm);
     return row;
 }
 
-static int print_json(const struct arguments *a)
+static int print_json(struct list_arguments *a)
 {
     int n = 0;
     cJSON *rows = cJSON_CreateArray();
@@ -234,13 +307,13 @@ static int print_json(const struct arguments *a)
     return tt_json_write(rows, "-") ? n : -1;
 }
 
-/* ---- The whole ---- */
+/* ---- Command line ---- */
 
-static int print(const struct arguments *a)
+static int print(struct list_arguments *a)
 {
     int rows = a->json ? print_json(a) : a->names ? print_names(a) : print_table(a);
     if (rows == 0) fprintf(stderr, "tutti list: there is no such algorithm\n");
-    return rows > 0 ? TT_EXIT_OK : TT_EXIT_FAILED;
+    return rows > 0 && !a->failed ? TT_EXIT_OK : TT_EXIT_FAILED;
 }
 
 static const char doc[] =
@@ -254,7 +327,7 @@ int tt_list_main(int argc, char **argv)
 {
     static const struct argp argp = {
         .options = options, .parser = parse, .args_doc = "[COLLECTIVE|ALGORITHM...]", .doc = doc};
-    struct arguments a = {.word = tt_calloc((size_t)argc, sizeof *a.word)};
+    struct list_arguments a = {.word = tt_calloc((size_t)argc, sizeof *a.word)};
     int code = TT_EXIT_FAILED;
     if (!a.word) return code;
     tt_arg_parse(&argp, argc, argv, 0, &a);

@@ -14,23 +14,19 @@
 #define VERSION_TEXT "tutti " TUTTI_VERSION
 const char *argp_program_version = VERSION_TEXT;
 
-static const struct command {
-    const char *name;
-    int (*main)(int argc, char **argv);
-    const char *does; /* NULL: not for people */
-} commands[] = {
+static const struct tt_command commands[] = {
     {"run", tt_run_main, "run a program as several ranks"},
     {"ps", tt_ps_main, "show the jobs on this machine, and what each rank waits for"},
     {"bench", tt_bench_main, "time a collective, and verify its results"},
     {"check", tt_check_main, "prove algorithms right"},
     {"plan", tt_plan_main, "print the plan of a collective"},
-    {"sim", tt_sim_main, "run a collective on paper, on a network"},
+    {"sim", tt_sim_main, "simulate a collective on a network"},
     {"draw", tt_draw_main, "draw a collective: when, where and along which ways"},
     {"list", tt_list_main, "list the algorithms"},
-    {"info", tt_info_main, "tell what this machine has and allows"},
+    {"info", tt_info_main, "print what this machine has and allows"},
     {"bench-rank", tt_bench_rank_main, NULL},
+    {0},
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static char *help_text(int key, const char *text, void *input)
 {
@@ -41,20 +37,21 @@ static char *help_text(int key, const char *text, void *input)
     FILE *memory = open_memstream(&help, &n);
     if (!memory) return NULL;
     fprintf(memory, "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++) {
-        if (commands[i].does) fprintf(memory, "  %-7s %s\n", commands[i].name, commands[i].does);
+    for (const struct tt_command *c = commands; c->name; c++) {
+        if (c->does) fprintf(memory, "  %-7s %s\n", c->name, c->does);
     }
-    fprintf(memory, "\n'tutti COMMAND --help' tells more of one; 'man tutti' tells all.");
+    fprintf(memory, "\n'tutti COMMAND --help' lists the options of a command; "
+                    "'man tutti-COMMAND' describes it.");
     fclose(memory);
     return help;
 }
 
 static void no_such_command(const struct argp_state *state, const char *name)
 {
-    const char *names[COMMANDS];
+    const char *names[sizeof commands / sizeof commands[0]];
     size_t n = 0;
-    for (int i = 0; i < COMMANDS; i++) {
-        if (commands[i].does) names[n++] = commands[i].name;
+    for (const struct tt_command *c = commands; c->name; c++) {
+        if (c->does) names[n++] = c->name;
     }
     const char *nearest = tt_nearest(name, names, n);
     if (nearest)
@@ -63,17 +60,17 @@ static void no_such_command(const struct argp_state *state, const char *name)
         argp_error(state, "there is no command '%s'", name);
 }
 
-/* The first argument is the command; what follows is its own. */
+/* The command named by the first argument. The arguments after it belong to that command. */
 struct chosen {
-    const struct command *command;
+    const struct tt_command *command;
     int at;
     bool help; /* 'tutti help COMMAND' */
 };
 
-static const struct command *command_of(const char *name)
+static const struct tt_command *command_of(const char *name)
 {
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(name, commands[i].name) == 0) return &commands[i];
+    for (const struct tt_command *c = commands; c->name; c++)
+        if (strcmp(name, c->name) == 0) return c;
     return NULL;
 }
 
@@ -99,7 +96,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* With one of them closed, a file opened later would become our stdout. */
+/* Opens /dev/null on standard descriptors that are closed. Otherwise a file opened later would
+ * become our stdout. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -109,7 +107,8 @@ static void open_standard_descriptors(void)
     if (fd >= 0) close(fd);
 }
 
-/* What was printed has to have arrived: a full disk is a failure. */
+/* Flushes the output and reports an error if it could not be written, for example to a full
+ * disk. */
 static int finish_output(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
@@ -117,14 +116,15 @@ static int finish_output(int code)
     return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
 }
 
-/* Whether it starts ranks, of which the first warns of variables that are no settings. */
-static bool has_ranks(const struct command *command)
+/* Whether the command starts ranks. The first rank then warns about unknown TUTTI_ variables, and
+ * this process need not. */
+static bool has_ranks(const struct tt_command *command)
 {
     return command->main == tt_run_main || command->main == tt_bench_main ||
            command->main == tt_bench_rank_main;
 }
 
-static int help_with(const struct command *command, char *name)
+static int help_with(const struct tt_command *command, char *name)
 {
     char *argv[] = {name, "--help", NULL};
     return command->main(2, argv);
@@ -141,6 +141,7 @@ int main(int argc, char **argv)
     struct chosen chosen = {0};
     char name[32];
     open_standard_descriptors();
+    tt_manual_commands(commands);
     argp_err_exit_status = TT_EXIT_USAGE;
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &chosen);
     snprintf(name, sizeof name, "tutti %s", chosen.command->name);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The options for the cost of a message: reads them, and checks that the model fits the problem.
+ */
 #include "model.h"
 
 #include <math.h>
@@ -29,30 +32,41 @@ enum {
 static const struct argp_option options[] = {
     {"model", OPTION_MODEL, "simple|loggp|links", 0,
      "what a message costs (default: links where the problem has a network, else simple)", 0},
-    {NULL, 0, NULL, 0, "Times are written 1us, 0.5ns, 20ps. Of simple and links:", 1},
-    {"ts", OPTION_TS, "TIME", 0, "start-up of a message (default 1us)", 1},
-    {"tw", OPTION_TW, "TIME", 0, "of a byte (default 1ns)", 1},
+    {NULL, 0, NULL, 0,
+     "Options of the models simple and links (times are written 1us, 0.5ns, 20ps):", 1},
+    {"ts", OPTION_TS, "TIME", 0, "the start-up time of a message (default 1us)", 1},
+    {"tw", OPTION_TW, "TIME", 0, "the time for a byte that is sent (default 1ns)", 1},
     {"tw-both", OPTION_TW_BOTH, "TIME", 0,
-     "simple, one port: of a byte where a rank sends and receives at once (--tw to 2 of it; "
-     "default --tw)",
+     "the time for a byte while a rank with one port sends and receives at once, under `simple`: "
+     "from --tw to twice as much (default --tw)",
      1},
-    {"tr", OPTION_TR, "TIME", 0, "of a byte that is copied, under any model (default 0)", 1},
-    {"gamma", OPTION_GAMMA, "TIME", 0, "of a byte that is reduced, under any model (default 0)", 1},
+    {"tr", OPTION_TR, "TIME", 0, "the time for a byte that is copied, under any model (default 0)",
+     1},
+    {"gamma", OPTION_GAMMA, "TIME", 0,
+     "the time for a byte that is reduced, under any model (default 0)", 1},
     {"near-ts", OPTION_NEAR_TS, "TIME", 0,
-     "t_s within a node, of a problem @nodes:..., under any model (default 100ns)", 1},
-    {"near-tw", OPTION_NEAR_TW, "TIME", 0, "of a byte copied within a node (default 0.1ns)", 1},
-    {"ports", OPTION_PORTS, "one|all|node", 0,
-     "messages a rank sends at once, and receives at once (default one); node: all ranks of a node "
-     "one between them",
+     "the start-up time of a message within a node, if the problem ends with @nodes:..., under "
+     "any model (default 100ns)",
      1},
-    {NULL, 0, NULL, 0, "Of links:", 2},
-    {"hop", OPTION_HOP, "TIME", 0, "the head of a message takes over a link (default 0)", 2},
-    {"store-and-forward", OPTION_STORE, NULL, 0, "a message goes on when all of it has come", 2},
-    {NULL, 0, NULL, 0, "Of loggp:", 3},
-    {"latency", OPTION_LATENCY, "TIME", 0, "L (default 1us)", 3},
-    {"overhead", OPTION_OVERHEAD, "TIME", 0, "o, at each end (default 200ns)", 3},
-    {"gap", OPTION_GAP, "TIME", 0, "g, between messages (default 200ns)", 3},
-    {"byte-gap", OPTION_BYTE_GAP, "TIME", 0, "G, of a byte (default 0.1ns)", 3},
+    {"near-tw", OPTION_NEAR_TW, "TIME", 0,
+     "the time for a byte that is copied within a node (default 0.1ns)", 1},
+    {"ports", OPTION_PORTS, "one|all|node", 0,
+     "how many messages a rank sends at once, and receives at once (default one); node: all ranks "
+     "of a node share one",
+     1},
+    {NULL, 0, NULL, 0, "Options of the model links:", 2},
+    {"hop", OPTION_HOP, "TIME", 0,
+     "the time that the head of a message takes over a link (default 0)", 2},
+    {"store-and-forward", OPTION_STORE, NULL, 0,
+     "a node passes a message on when all of it has come (default: when its head has)", 2},
+    {NULL, 0, NULL, 0, "Options of the model loggp:", 3},
+    {"latency", OPTION_LATENCY, "TIME", 0, "the latency L of the network (default 1us)", 3},
+    {"overhead", OPTION_OVERHEAD, "TIME", 0,
+     "the overhead o: the processor's time for a message at each end (default 200ns)", 3},
+    {"gap", OPTION_GAP, "TIME", 0,
+     "the gap g: the time between two messages of a rank (default 200ns)", 3},
+    {"byte-gap", OPTION_BYTE_GAP, "TIME", 0,
+     "the gap G: the time for a byte of a long message (default 0.1ns)", 3},
     {0},
 };
 
@@ -69,7 +83,9 @@ static int64_t arg_time(const struct argp_state *state, const char *option, cons
     double ps = unit < n ? value * units[unit].ps : -1;
     bool bare = unit == n - 1 && value != 0;
     bool decimal =
-        strspn(text, "0123456789.") == strcspn(text, "numps"); /* no blank, sign, 0x, e */
+        /* The text has digits and a point only, so that strtod accepts neither blanks, signs, 0x
+         * nor exponents. */
+        strspn(text, "0123456789.") == strcspn(text, "numps");
     if (end == text || !decimal || unit == n || bare || !(ps >= 0) || ps > 1e15)
         argp_error(state, "%s: '%s' is not a time up to 1000 s, as in 1us, 0.5ns, 20ps", option,
                    text);
@@ -152,8 +168,10 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
                                           .g_ps = 200000,
                                           .big_g_ps = 100};
 
-/* Whether what one byte costs while others go the other way is said where it can be; else tells. */
-static bool both_ways_fit(const struct tt_model *model, const char *command)
+/* Checks --tw-both, the time of a byte while the rank also transfers in the other direction: it
+ * needs the simple model with one port, and a value from --tw to twice --tw. Otherwise prints the
+ * error. */
+static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
     if (model->tw_both_ps == 0) return true;
@@ -165,8 +183,8 @@ static bool both_ways_fit(const struct tt_model *model, const char *command)
     return one;
 }
 
-/* A simulation counts picoseconds in 64 bits. Bytes and starts of one rank may not come near
- * that. */
+/* A simulation counts picoseconds in 64 bits. The bytes and message starts of all ranks together
+ * must stay well below that limit. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {
@@ -186,7 +204,7 @@ bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char
                      const char *text)
 {
     if (model->kind == TT_MODELS) model->kind = c->map.net ? TT_MODEL_links : TT_MODEL_simple;
-    if (!both_ways_fit(model, command)) return false;
+    if (!both_directions_fit(model, command)) return false;
     if (model->kind == TT_MODEL_links && !c->map.net) {
         fprintf(stderr, "%s: --model links wants a network, as in %s@torus:...\n", command, text);
         return false;

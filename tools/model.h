@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options that say what a message costs, the same for every subcommand that simulates.
+ * The options for the cost of a message, the same for every subcommand that simulates.
  */
 #ifndef TT_TOOLS_MODEL_H
 #define TT_TOOLS_MODEL_H
@@ -10,13 +10,13 @@
 #include "problem.h"
 #include "sim/sim.h"
 
-/* As a child of the subcommand's parser; its input is a struct tt_model that began as
- * tt_model_default. */
+/* The parser of the options for a model, to be used as a child of the subcommand's parser. Its
+ * input is a struct tt_model that is initialised as tt_model_default. */
 extern const struct argp tt_model_argp;
-/* The kind is TT_MODELS until one is chosen. */
+/* The default costs. The kind is TT_MODELS until tt_model_settle chooses one. */
 extern const struct tt_model tt_model_default;
-/* Chooses where none was: links where the problem has a network, else simple. False: it told what
- * does not fit. */
+/* Chooses the model if the user has not: links if the problem has a network, else simple. Returns
+ * false after printing what does not fit together. `text` is the problem as the user wrote it. */
 bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char *command,
                      const char *text);
 const char *tt_model_name(enum tt_model_kind kind);

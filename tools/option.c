@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options as people type them: -h for help, long ones with one dash (-np 4), and for one that there
- * is not the nearest that there is. argp does the rest.
+ * Options as people type them: -h for help, long options with one dash (-np 4), and a suggestion of
+ * the nearest name for an unknown option. argp does the rest.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,14 +10,15 @@
 
 #include "command.h"
 
-enum { KEY_USAGE = 0x7000, MOST = 128 };
+enum { KEY_USAGE = 0x7000, KEY_MAN, MOST = 128 };
 
-/* ---- What every subcommand has ---- */
+/* ---- Options of every subcommand ---- */
 
 static const struct argp_option standard_options[] = {
     {"help", 'h', NULL, 0, "print this help", -1},
     {NULL, '?', NULL, OPTION_HIDDEN, NULL, -1},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short", -1},
+    {"man", KEY_MAN, NULL, OPTION_HIDDEN, NULL, -1}, /* the build makes the manual pages of it */
     {"version", 'V', NULL, 0, "print the version", -1},
     {0},
 };
@@ -31,6 +32,9 @@ static error_t parse_standard(int key, char *arg, struct argp_state *state)
     case KEY_USAGE:
         argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
         return 0;
+    case KEY_MAN:
+        tt_manual_print(state->root_argp, state->name, state->out_stream);
+        exit(fflush(state->out_stream) == 0 ? TT_EXIT_OK : TT_EXIT_FAILED);
     case 'V': fprintf(state->out_stream, "%s\n", argp_program_version); exit(TT_EXIT_OK);
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -38,13 +42,13 @@ static error_t parse_standard(int key, char *arg, struct argp_state *state)
 
 static const struct argp standard = {.options = standard_options, .parser = parse_standard};
 
-/* ---- Which options there are ---- */
+/* ---- The known options ---- */
 
-/* An option of a subcommand, aliases included. */
+/* An option of a subcommand; an alias is an entry of its own. */
 struct option_known {
-    const char *name; /* NULL: it has no long form */
+    const char *name; /* NULL: the option has no long form */
     int key;
-    bool takes, may; /* takes a value; may go without it */
+    bool takes, may; /* takes: it takes a value; may: the value is optional */
 };
 
 struct options_known {
@@ -70,8 +74,8 @@ static void collect(struct options_known *known, const struct argp *argp)
         collect(known, child->argp);
 }
 
-/* By its whole name, or by a beginning of it, as getopt_long finds it; an ambiguous beginning finds
- * one of them, and getopt says so. */
+/* Finds a long option by its whole name or, unless `whole`, by a prefix, as getopt_long does. For
+ * an ambiguous prefix this returns one of the options, and getopt later reports the error. */
 static const struct option_known *find_long(const struct options_known *known, const char *name,
                                             size_t n, bool whole)
 {
@@ -92,7 +96,7 @@ static const struct option_known *find_short(const struct options_known *known, 
     return NULL;
 }
 
-/* ---- What was typed ---- */
+/* ---- The arguments ---- */
 
 static void unrecognized(const struct argp_state *state, const struct options_known *known,
                          const char *arg)
@@ -111,7 +115,8 @@ static void unrecognized(const struct argp_state *state, const struct options_kn
         argp_error(state, "there is no option '%s'", option);
 }
 
-/* "-np" becomes "--np". It stays in argv for as long as the process lives. */
+/* Replaces "-np" by "--np". The new text is never freed, because argv refers to it until the
+ * process ends. */
 static void add_dash(char **arg)
 {
     size_t n = strlen(*arg) + 2;
@@ -121,7 +126,7 @@ static void add_dash(char **arg)
     *arg = with;
 }
 
-/* How many arguments the option at argv[0] takes, itself included. */
+/* The number of arguments that the option at argv[0] occupies, itself included. */
 static int read_long(const struct argp_state *state, const struct options_known *known, char **argv)
 {
     const char *name = argv[0] + 2;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Simulates a case into a picture, and writes files.
+ */
 #include "picture.h"
 
 #include <errno.h>
@@ -8,13 +11,14 @@
 #include <unistd.h>
 
 #include "choose/choose.h"
-#include "choose/paper.h"
+#include "sim/simulate.h"
 #include "model.h"
 
-/* Each message is an object or more; who waits for hours for a picture has mistyped. */
-static tutti_status can_be_drawn(const struct tt_paper *paper)
+/* Refuses pictures of more than 2^27 messages. Each message is at least one object of the picture,
+ * so a larger problem is probably a typing error and would take hours. */
+static tutti_status can_be_drawn(const struct tt_simulation *simulation)
 {
-    int64_t messages = tt_paper_messages(paper);
+    int64_t messages = tt_simulation_messages(simulation);
     if (messages <= INT64_C(1) << 27) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_LIMIT, "%.1e messages are too many for a picture", (double)messages);
 }
@@ -23,16 +27,16 @@ static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algo
                         const struct tt_model *model, struct tt_picture *picture,
                         struct tt_sim_result *result)
 {
-    struct tt_paper paper = {.algorithm = algorithm,
-                             .problem = &c->problem,
-                             .map = &c->map,
-                             .model = model,
-                             .step = tt_picture_step,
-                             .message = tt_picture_message,
-                             .arg = picture};
+    struct tt_simulation simulation = {.algorithm = algorithm,
+                                       .problem = &c->problem,
+                                       .map = &c->map,
+                                       .model = model,
+                                       .step = tt_picture_step,
+                                       .message = tt_picture_message,
+                                       .arg = picture};
     int root = tt_coll_has_root(c->problem.call.coll) ? c->problem.call.root : -1;
-    TT_TRY(can_be_drawn(&paper));
-    TT_TRY(tt_paper_run(&paper, result));
+    TT_TRY(can_be_drawn(&simulation));
+    TT_TRY(tt_simulate(&simulation, result));
     picture->time_ps = result->time_ps;
     tutti_status status = tt_picture_end(picture, root);
     if (status == TUTTI_OK && c->map.net) {
@@ -82,7 +86,8 @@ static bool write_all(FILE *file, const char *text, size_t n)
     return file && fwrite(text, 1, n, file) == n && fflush(file) == 0;
 }
 
-/* Under another name first, so that what was there stays until all of the new is. */
+/* Writes to another name and renames it, so that an existing file stays until the new one is
+ * complete. */
 static bool write_file(const char *text, size_t n, const char *path)
 {
     char *name = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PNG from SVG, by librsvg and cairo, which are loaded when they are first wanted: pictures in SVG
- * and pages need neither, and nothing links them.
+ * Makes PNG from SVG with librsvg and cairo. Nothing links these libraries; they are loaded when a
+ * PNG is first asked for, because SVG and HTML pictures do not need them.
  */
 #include "png.h"
 
@@ -10,7 +10,8 @@
 
 #include "base/base.h"
 
-/* What the libraries declare, as far as it is used here. Both keep these functions for good. */
+/* The types and functions of the two libraries that are used here, declared as the libraries
+ * declare them. Their ABI is stable. */
 struct error {
     uint32_t domain;
     int code;
@@ -69,7 +70,7 @@ static tutti_status load(struct library *l)
 
 static int write_piece(void *closure, const unsigned char *data, unsigned length)
 {
-    enum { SUCCESS = 0, WRITE_ERROR = 11 }; /* of cairo_status_t */
+    enum { SUCCESS = 0, WRITE_ERROR = 11 }; /* values of cairo_status_t */
     return fwrite(data, 1, length, closure) == length ? SUCCESS : WRITE_ERROR;
 }
 
@@ -79,7 +80,7 @@ static tutti_status render(const struct library *l, void *svg, FILE *out)
     struct error *error = NULL;
     double width = 0, height = 0;
     if (!l->handle_size(svg, &width, &height) || width < 1 || height < 1)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED, "librsvg does not tell how large the picture is");
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "librsvg reports no size for the picture");
     double scale = tt_min(SCALE, (int64_t)(MOST / tt_max((int64_t)width, (int64_t)height)));
     if (scale < 1)
         return tt_fail(TUTTI_ERR_LIMIT, "%.0f by %.0f points are too many for a .png; draw an .svg",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the words of a command line to a problem, and what is said when there is none such.
+ * Reads the problem and the algorithm from the command line, and prints an error if they are wrong.
  */
 #include "problem.h"
 
@@ -9,14 +9,15 @@
 
 #include "choose/choose.h"
 #include "command.h"
-#include "fabric/wait.h"
+#include "job/wait.h"
 #include "run/team.h"
 
 bool tt_problem_open(struct tt_problem *problem, const char *text)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
-        tt_tune(&problem->call, tt_setting_alike(TT_ALIKE_SLICE), tt_setting_alike(TT_ALIKE_RADIX));
+        tt_tune(&problem->call, tt_setting_must_match(TT_MUST_MATCH_SLICE),
+                tt_setting_must_match(TT_MUST_MATCH_RADIX));
         return true;
     }
     tt_problem_complain(stderr, text, &error);
@@ -51,7 +52,8 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
     return !why;
 }
 
-/* Between processes that can read each other's memory, as on most machines. */
+/* Fills in the map of the machine, assuming processes that can read each other's memory, as on most
+ * machines. */
 static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
@@ -88,7 +90,7 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
     *c = (struct tt_case){0};
     if (!tt_problem_open(&c->problem, text)) return false;
     c->map.cores = 1;
-    c->map.win_bytes = tt_team_window(); /* of ranks that share a node */
+    c->map.win_bytes = tt_team_window(); /* window of ranks that share a node */
     if (make_room(c, command)) {
         if (tt_problem_apart(&c->problem, &c->map, c->node, &c->net) == TUTTI_OK) return true;
         fprintf(stderr, "%s: %s\n", command, tutti_error());

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A problem and an algorithm as they are given to a subcommand, and the machine assumed under them.
+ * The problem and the algorithm that a subcommand is given, and the machine assumed for them.
  */
 #ifndef TT_TOOLS_PROBLEM_H
 #define TT_TOOLS_PROBLEM_H
 
 #include "coll/coll.h"
-#include "plan/problem.h"
+#include "text/plan-file.h"
 
-/* For the ends of --help texts. */
+/* Sentences that end the texts of --help. */
 #define TT_PROBLEM_HELP                                                                            \
     "A PROBLEM is COLLECTIVE[/TYPE[/OPERATION]/BYTES]/pRANKS[/KEY=VALUE...][@nodes:N,N...], as "   \
-    "in "                                                                                          \
-    "allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "        \
-    "contributes (in an alltoall: to each other rank)."
+    "in allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "     \
+    "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, order, "         \
+    "inplace, "                                                                                    \
+    "seed or skew."
 #define TT_NETWORK_HELP                                                                            \
     "A NETWORK is ring:12, mesh:4x4, torus:8x8x8, hypercube:10, tree:2x1023, fattree:4x4x4 or "    \
     "dragonfly:2x4x2; nodes may be missing: torus:8x8-hole(3,3)-wall(x=5)-random(4,7)."
@@ -22,20 +23,48 @@ struct tt_case {
     struct tt_problem problem;
     struct tt_map map;
     const struct tt_algorithm *algorithm;
-    int *node; /* map.node */
+    int *node; /* the array behind map.node */
     struct tt_net net;
-    int64_t *room; /* for tt_problem_call */
+    int64_t *room; /* working memory for tt_problem_call */
 };
 
-/* Parses `text`; false when it told what is wrong with it. */
+/* The plans of a plan file, as a row that the subcommands use like an algorithm. */
+struct tt_plan_row {
+    struct tt_algorithm row;
+    struct tt_plan_file file;
+    struct tt_plan **plans; /* NULL before tt_plan_row_make */
+    int p;
+};
+
+#define TT_PLAN_OPTION_HELP                                                                        \
+    "take the plans in FILE (-: standard input) instead of those of an algorithm; without a "      \
+    "PROBLEM, the problem is that of FILE"
+
+/* Opens the file. If *problem is NULL, sets it to the problem that the file names. Returns false
+ * after printing the error. The caller ends with tt_plan_row_close, also after an error. */
+bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *path,
+                      const char **problem);
+/* Parses the plans of all ranks of the problem. Returns false after printing the error. */
+bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
+                      const struct tt_problem *problem);
+void tt_plan_row_close(struct tt_plan_row *row);
+/* Returns false, after printing an error, if both an algorithm and a plan file are given. */
+bool tt_plan_or_algorithm(const char *command, const char *plan, const char *algorithm);
+
+/* Parses `text`, and applies TUTTI_SLICE and TUTTI_RADIX. Returns false after printing the
+ * error. */
 bool tt_problem_open(struct tt_problem *problem, const char *text);
-/* An algorithm of the collective by its name; NULL when it told which there are. */
+/* The algorithm of this name for the collective. If there is none, prints the names that exist and
+ * returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name);
-/* The problem on this machine, and the algorithm of that name (NULL: the one that would be used).
- * False when it told why not. */
+/* Opens the problem as it would run on this machine, with the algorithm of that name (NULL: the one
+ * that the library would choose). Returns false after printing the error. The caller ends with
+ * tt_case_close. */
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm);
-/* The problem in a simulation, with no algorithm yet. */
+/* Opens the problem for a simulation, without an algorithm: each rank is on a node of its own
+ * unless the problem has a map of nodes. Returns false after printing the error. The caller ends
+ * with tt_case_close. */
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text);
 void tt_case_close(struct tt_case *c);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the memory of jobs is found: a job of processes has it behind a descriptor of each rank, a
- * job of threads in a large private mapping whose first word is the magic number. Both are read by
- * copying (pread(2), process_vm_readv(2)), so memory that goes meanwhile is a failed read and no
- * signal, and a hole in it stays one.
+ * Finds the memory of running jobs. A job of processes keeps it in a memfd, which is found behind a
+ * descriptor of each rank. A job of threads keeps it in a large private mapping whose first word is
+ * a magic number. Both are read by copying (pread(2), process_vm_readv(2)): if the memory
+ * disappears meanwhile, the read fails and no signal is raised, and reading a hole in the memory
+ * does not fill it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,9 +18,9 @@
 #include "ps.h"
 
 #define MEMORY_NAME "/memfd:tutti (deleted)"
-#define THREADS_LEAST TT_GRAIN /* bytes of memory that a job of threads begins with */
+#define THREADS_LEAST TT_GRAIN /* smallest mapping that can be the memory of a job of threads */
 
-/* ---- Of a process ---- */
+/* ---- Reading /proc ---- */
 
 char *tt_proc_text(pid_t pid, const char *name, char *buffer, size_t n)
 {
@@ -44,7 +45,7 @@ pid_t tt_proc_parent(pid_t pid)
     return parent;
 }
 
-/* ---- Sources ---- */
+/* ---- Reading the memory of a job ---- */
 
 static bool fetch_file(const struct tt_source *s, int64_t at, void *to, size_t n)
 {
@@ -72,7 +73,7 @@ static struct tt_found *add(struct tt_jobs *jobs)
     return &jobs->job[jobs->n++];
 }
 
-/* ---- Of processes ---- */
+/* ---- Jobs of processes ---- */
 
 static bool is_known(const struct tt_jobs *jobs, const struct stat *st)
 {
@@ -122,9 +123,10 @@ static void look_at_descriptors(struct tt_jobs *jobs, pid_t pid)
     closedir(folder);
 }
 
-/* ---- Of threads ---- */
+/* ---- Jobs of threads ---- */
 
-/* A job's memory begins here if it says so itself; how long it is, it says too. */
+/* Adds the job whose memory begins here, if its head has the magic number of a job of threads. The
+ * head also says how long the memory is. */
 static void look_at_mapping(struct tt_jobs *jobs, pid_t pid, uintptr_t begin, int64_t bytes)
 {
     struct tt_job_page head;
@@ -158,7 +160,7 @@ static void look_at_mappings(struct tt_jobs *jobs, pid_t pid)
     fclose(file);
 }
 
-/* ---- All ---- */
+/* ---- All jobs ---- */
 
 static bool is_mine(const char *name)
 {

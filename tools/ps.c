@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti ps`: the jobs of this user on this machine, each rank's process, and what it is in.
+ * `tutti ps`: lists the jobs of this user on this machine, with the process of each rank and the
+ * call it is in.
  */
 #include "ps.h"
 
@@ -11,15 +12,16 @@
 
 enum { TEXT_SIZE = 768 };
 
-struct arguments {
+struct ps_arguments {
     const char *json;
-    char **pids; /* those given */
+    char **pids; /* process ids from the command line */
     int n;
     int shown;
-    cJSON *rows; /* NULL: for people */
+    cJSON *rows; /* rows of JSON; NULL: print text */
 };
 
-/* Whoever started the ranks: the launcher, not its guard. */
+/* The process that started the ranks: the launcher, and not the guard process between it and the
+ * ranks. */
 static pid_t starter_of(const struct tt_job_page *page, pid_t found_in)
 {
     char name[32];
@@ -32,8 +34,8 @@ static pid_t starter_of(const struct tt_job_page *page, pid_t found_in)
     return is_guard ? tt_proc_parent(parent) : parent;
 }
 
-static bool is_asked_for(const struct arguments *a, const struct tt_job_page *page, pid_t starter,
-                         pid_t found_in)
+static bool is_asked_for(const struct ps_arguments *a, const struct tt_job_page *page,
+                         pid_t starter, pid_t found_in)
 {
     bool asked = a->n == 0;
     for (int i = 0; i < a->n; i++) {
@@ -60,7 +62,8 @@ static const char *state_text(const struct tt_roll_rank *r)
     }
 }
 
-/* The program of the ranks that are there: as the first of them was started. */
+/* The command line of the lowest rank that is here and still runs, or else of the process in which
+ * the job was found. */
 static char *program_of(const struct tt_job_page *page, pid_t found_in, char *text, size_t n)
 {
     for (int r = 0; r < page->size; r++) {
@@ -70,7 +73,7 @@ static char *program_of(const struct tt_job_page *page, pid_t found_in, char *te
     return tt_proc_text(found_in, "cmdline", text, n);
 }
 
-/* ---- For people ---- */
+/* ---- Text ---- */
 
 static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t starter)
 {
@@ -119,7 +122,7 @@ static void print_absent(const struct tt_job_page *page)
     }
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static void add_rows(cJSON *rows, const struct tt_roll *roll, pid_t found_in, pid_t starter)
 {
@@ -144,7 +147,7 @@ static void add_rows(cJSON *rows, const struct tt_roll *roll, pid_t found_in, pi
 
 /* ---- Jobs ---- */
 
-static void show_clients(const struct arguments *a, const struct tt_found *found,
+static void show_clients(const struct ps_arguments *a, const struct tt_found *found,
                          struct tt_job_page *page, pid_t starter)
 {
     int clients = tt_roll_clients(page);
@@ -161,8 +164,9 @@ static void show_clients(const struct arguments *a, const struct tt_found *found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* What is no job of this version is named, unless certain ones are asked for. */
-static void show_job(struct arguments *a, const struct tt_found *found)
+/* Shows one job. A job of another version of the library cannot be shown: prints so, unless the
+ * user asked for certain processes. */
+static void show_job(struct ps_arguments *a, const struct tt_found *found)
 {
     struct tt_job_page *page;
     if (tt_roll_page(&found->source, &page) != TUTTI_OK) {
@@ -179,7 +183,7 @@ static void show_job(struct arguments *a, const struct tt_found *found)
     tt_free(page);
 }
 
-static int show_all(struct arguments *a)
+static int show_all(struct ps_arguments *a)
 {
     struct tt_jobs jobs;
     tt_jobs_find(&jobs);
@@ -200,7 +204,7 @@ enum { OPTION_JSON = 256 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct ps_arguments *a = state->input;
     switch (key) {
     case OPTION_JSON: a->json = arg ? arg : "-"; return 0;
     case ARGP_KEY_ARGS:
@@ -227,7 +231,7 @@ int tt_ps_main(int argc, char **argv)
                "ranks): each rank's process, the call it waits in, since when, and for whom. Stops "
                "and disturbs nobody.",
     };
-    struct arguments a = {0};
+    struct ps_arguments a = {0};
     tt_arg_parse(&argp, argc, argv, 0, &a);
     if (a.json) a.rows = cJSON_CreateArray();
     return show_all(&a);

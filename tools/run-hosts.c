@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run --hosts` and `--hostfile`: ranks on several machines are started by another launcher,
- * which is named, with what to type. Where all hosts are this one, they are started here.
+ * `tutti run --hosts` and `--hostfile`. This command does not start ranks on other hosts: it prints
+ * the command lines with which the installed launchers would. If all hosts are this one, `tutti
+ * run` starts the ranks itself.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,8 +14,9 @@
 #include "boot/pmix.h"
 #include "run.h"
 
-/* How many ranks a host takes (its slots): mpirun and prun want to be told, Slurm knows, and has no
- * node of the name h1:2. `note` is a comment to a shell. */
+/* The launchers. `slots` says whether a host name may carry the number of ranks for the host, as in
+ * h1:2. mpirun and prun need that. Slurm knows the number already, and would look for a node of the
+ * name h1:2. `note` is printed behind the command line, as a comment for the shell. */
 static const struct {
     const char *name, *before, *after, *note;
     bool slots;
@@ -39,7 +41,7 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-/* As a shell reads it back. */
+/* Prints the word so that a shell reads it back unchanged. */
 static void print_word(const char *word, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -57,14 +59,14 @@ static void print_word(const char *word, size_t n)
     fputc('\'', stderr);
 }
 
-/* Of "h1,h2:4" the one after this; NULL: it is the last. */
+/* The host after this one in a list such as "h1,h2:4"; NULL if this is the last. */
 static const char *next_host(const char *host)
 {
     const char *comma = strchr(host, ',');
     return comma ? comma + 1 : NULL;
 }
 
-/* How many ranks each host without a number is to take. */
+/* The number of ranks for each host that has no number of its own. */
 static int slots_for(const char *hosts, int ranks)
 {
     int bare = 0;
@@ -78,8 +80,9 @@ static int slots_for(const char *hosts, int ranks)
     return bare > 0 && ranks > 0 ? (ranks + bare - 1) / bare : 1;
 }
 
-/* "h1,h2:4" with 3 slots as "h1:3,h2:4", since one that has a number keeps it; with 0 as it is; for
- * Slurm as "h1,h2". */
+/* Prints the list of hosts. With 3 slots, "h1,h2:4" becomes "h1:3,h2:4", because a host keeps its
+ * own number; with 0 slots it stays as it is. If the launcher takes no slots, it becomes
+ * "h1,h2". */
 static void print_hosts(const char *hosts, bool takes_slots, int slots)
 {
     while (*hosts) {
@@ -99,8 +102,8 @@ static void print_words(const char *option, char *const *words, int n)
     }
 }
 
-/* "-n 2 -x NAME=VALUE --wdir DIR ./app", as mpirun and prun read it. Slurm has other words for the
- * last two, and passes the environment on. */
+/* Prints "-n 2 -x NAME=VALUE --wdir DIR ./app" for mpirun and prun. Slurm has other options for the
+ * last two; it needs --export=ALL to pass the rest of the environment on as well. */
 static void print_program(const struct tt_launch_program *p, const char *after, bool slurm)
 {
     if (p->ranks) fprintf(stderr, " -n %d", p->ranks);
@@ -130,16 +133,18 @@ static void print_line(int launcher, const struct tt_run *run)
     fprintf(stderr, "%s\n", launchers[launcher].note);
 }
 
-/* Of several programs Slurm makes a job each. */
+/* Whether the launcher is installed and can start these programs. srun takes only one program here,
+ * because it would start a job for each of several. */
 static bool can_start(int launcher, const struct tt_run *run)
 {
     return is_in_path(launchers[launcher].name) &&
            (launchers[launcher].slots || run->programs == 1);
 }
 
-/* ---- Which hosts ---- */
+/* ---- The list of hosts ---- */
 
-/* What is wrong with one of "h1,h2:4", up to its comma; NULL: nothing. */
+/* The error in the host that begins here, as in "h1,h2:4", up to its comma; NULL if there is
+ * none. */
 static const char *fault_of_host(const char *host)
 {
     size_t name = strcspn(host, ",:");
@@ -152,7 +157,7 @@ static const char *fault_of_host(const char *host)
     return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
 }
 
-/* Whether two names are the same, where one may be the other without its domain. */
+/* Whether two names are the same host name. One of them may lack its domain. */
 static bool same_name(const char *a, size_t n, const char *b)
 {
     size_t m = strlen(b), least = n < m ? n : m;
@@ -197,10 +202,11 @@ void tt_run_hosts(const struct argp_state *state, struct tt_run *run, const char
     settle(run, text);
 }
 
-/* ---- A file of them ---- */
+/* ---- A file of hosts ---- */
 
-/* A host of the file. A line without a number counts for one rank where the host has several
- * lines. */
+/* A host of the file. `slots` is the sum of the numbers on its lines, if any line has one (`said`).
+ * Otherwise a host with several lines takes one rank for each line, and a host with one line has no
+ * number. */
 struct host {
     char name[256];
     int slots, lines;
@@ -250,8 +256,8 @@ static void read_slots(const struct hostfile *file, struct host *host, const cha
     host->said = true;
 }
 
-/* "slots=4"; how many ranks a host may take at most is nothing that a launcher wants to be told
- * here. */
+/* Reads "slots=4". The limits max_slots= and max-slots= are checked and ignored, because the
+ * printed command lines do not use them. */
 static void read_word(const struct hostfile *file, struct host *host, const char *word)
 {
     if (strncmp(word, "slots=", 6) == 0)
@@ -262,7 +268,7 @@ static void read_word(const struct hostfile *file, struct host *host, const char
         complain(file, "unknown word", word);
 }
 
-/* One line: nothing, a comment, or a host. */
+/* Reads one line: empty, a comment, or a host. */
 static void read_line(struct hostfile *file, char *line)
 {
     char *rest = line, *word;
@@ -280,7 +286,7 @@ static void read_line(struct hostfile *file, char *line)
         if (*word) read_word(file, host, word);
 }
 
-/* "h1:2,h2:4", for free(). */
+/* The hosts as "h1:2,h2:4". The caller frees the text with free(). */
 static char *list_of(const struct hostfile *file)
 {
     char *text = NULL;
@@ -316,7 +322,7 @@ void tt_run_hostfile(const struct argp_state *state, struct tt_run *run, const c
     tt_run_hosts(state, run, "--hostfile", list);
 }
 
-/* ---- What to type ---- */
+/* ---- The command lines to type ---- */
 
 int tt_run_elsewhere(const struct tt_run *run)
 {

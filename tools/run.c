@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run`: only the reading of arguments; the work is in boot/launch.h, and for several
- * machines another launcher's. Words that people know from other launchers mean here what they mean
- * there.
+ * `tutti run`: reads the arguments. The work is done by tools/launch.h, and on several hosts by
+ * another launcher. Options that people know from other launchers have the same meaning here.
  *
  *     tutti run -n 2 ./a : -n 3 -x MODE=fast ./b x y
  *               \_program_/ \______program________/
  *
- * -n, -x and --wdir are of the program behind them, all other options of the job.
+ * The options -n, -x and --wdir apply to the program after them, all other options to the job.
  */
 #include "run.h"
 
@@ -41,7 +40,8 @@ enum {
 #define ALIAS (OPTION_ALIAS | OPTION_HIDDEN)
 
 static const struct argp_option options[] = {
-    {"ranks", 'n', "N", 0, "how many processes (default: as many as there are processors)", 0},
+    {"ranks", 'n', "N", 0,
+     "start N processes, 1 to 4096 (default: as many as there are processors)", 0},
     {"np", 0, NULL, ALIAS, NULL, 0},
     {"npernode", 'N', "N", OPTION_HIDDEN, NULL, 0},
     {"ppn", 0, NULL, ALIAS, NULL, 0},
@@ -51,9 +51,8 @@ static const struct argp_option options[] = {
     {"wd", 0, NULL, ALIAS, NULL, 0},
     {"timeout", OPTION_TIMEOUT, "S", 0, "end everything after S seconds, with code 124", 0},
     {"on-failure", OPTION_ON_FAILURE, "end|continue|continue-fail", 0,
-     "what becomes of the others when a rank fails: they are ended after 1 s (the default); they "
-     "go "
-     "on, and the job ends with 0 if they do; they go on, and the job has failed",
+     "what happens to the other ranks when one fails: they are ended after 1 s (the default); they "
+     "go on, and the job ends with 0 if they do; they go on, and the job has failed",
      0},
     {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
     {"tag-output", 'l', NULL, ALIAS, NULL, 0},
@@ -63,8 +62,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Where the ranks run:", 1},
     {"bind", OPTION_BIND, "core|thread|numa|package|none", 0,
      "bind each rank to this (default: a core each in turn, that no other job of yours is bound "
-     "to; "
-     "hardware threads where there are more ranks than cores; none where another job of yours "
+     "to; hardware threads where there are more ranks than cores; none where another job of yours "
      "leaves too few)",
      0},
     {"bind-to", 0, NULL, ALIAS, NULL, 0},
@@ -94,17 +92,18 @@ static const struct argp_option options[] = {
     {0},
 };
 
-struct arguments {
+struct run_arguments {
     struct tt_run run;
-    struct tt_launch_program next; /* the one whose options are being read */
-    int ranks;                     /* of the programs before it */
-    int per_node;                  /* 0: not said */
-    bool verbatim;                 /* after --: what follows is one program */
+    struct tt_launch_program next; /* the program whose options are being read */
+    int ranks;                     /* ranks of the programs before it */
+    int per_node;                  /* 0: not given */
+    bool verbatim;                 /* after --: all further arguments belong to one program */
 };
 
 /* ---- Values ---- */
 
-/* The place of `text` among the words, which end with NULL; else says what they are, and exits. */
+/* The index of `text` in the words, which end with NULL. If it is not there, prints the words by
+ * argp_error, which exits. */
 static int word_of(const struct argp_state *state, const char *option, const char *text,
                    const char *const *words)
 {
@@ -144,7 +143,7 @@ static void display(const struct argp_state *state, struct tt_launch_options *o,
     o->report_bindings = o->report_bindings || word == 1;
 }
 
-/* Of the names that `tutti run` sets itself. */
+/* Whether `tutti run` itself sets the variable of this name. */
 static bool is_own(const char *name, size_t n)
 {
     static const char *const own[] = {"TUTTI_RANK", "TUTTI_SIZE", "TUTTI_JOB"};
@@ -169,8 +168,8 @@ static void set_variable(const struct argp_state *state, struct tt_launch_progra
     p->set[p->sets++] = text;
 }
 
-/* Made if it is not there. */
-/* The folder with those above it; errno tells what went wrong. */
+/* Makes the folder and its parents where they do not exist. Returns false with the reason in
+ * errno. */
 static bool make_folders(const char *name)
 {
     char path[PATH_MAX];
@@ -202,7 +201,7 @@ static const char *folder_of(const struct argp_state *state, const char *option,
 
 /* ---- Programs ---- */
 
-/* Where the arguments of the program that begins at `at` end. */
+/* The index after the last argument of the program that begins at `at`. */
 static int end_of_program(const struct argp_state *state, int at, bool verbatim)
 {
     int end = at;
@@ -210,7 +209,7 @@ static int end_of_program(const struct argp_state *state, int at, bool verbatim)
     return end;
 }
 
-static void add_program(const struct argp_state *state, struct arguments *a)
+static void add_program(const struct argp_state *state, struct run_arguments *a)
 {
     struct tt_launch_program *all = a->run.program;
     a->ranks += a->next.ranks;
@@ -223,8 +222,9 @@ static void add_program(const struct argp_state *state, struct arguments *a)
     a->next = (struct tt_launch_program){0};
 }
 
-/* The program that begins with the argument just read, up to a ':', behind which options follow. */
-static void read_program(struct argp_state *state, struct arguments *a)
+/* Reads the program that begins with the argument just read and ends before a ':'. Options of the
+ * next program follow the ':'. */
+static void read_program(struct argp_state *state, struct run_arguments *a)
 {
     int at = state->next - 1, end = end_of_program(state, at, a->verbatim);
     if (end == at) argp_error(state, "there is no program before ':'");
@@ -239,8 +239,9 @@ static void read_program(struct argp_state *state, struct arguments *a)
     tt_arg_prepare(state, state->next, true);
 }
 
-/* When all is read: each of several programs says how many ranks it has. */
-static void check_programs(const struct argp_state *state, const struct arguments *a)
+/* Checks what can only be known when all arguments are read; for example, each of several programs
+ * must have its own -n. */
+static void check_programs(const struct argp_state *state, const struct run_arguments *a)
 {
     const struct tt_run *run = &a->run;
     if (a->next.ranks || a->next.sets || a->next.folder)
@@ -260,7 +261,9 @@ static void check_programs(const struct argp_state *state, const struct argument
 static error_t parse_foreign(int key, const struct argp_state *state)
 {
     switch (key) {
-    case OPTION_NOTHING: return 0; /* that is always allowed here */
+    case OPTION_NOTHING:
+        return 0; /* oversubscription and running as root are always allowed
+                                    * here */
     case OPTION_MCA:
         argp_error(state, "--mca is Open MPI's; settings of Tutti are variables: -x TUTTI_LOG=boot "
                           "(`man tutti` has them all)");
@@ -273,7 +276,8 @@ static error_t parse_foreign(int key, const struct argp_state *state)
     }
 }
 
-static error_t parse_job(int key, char *arg, const struct argp_state *state, struct arguments *a)
+static error_t parse_job(int key, char *arg, const struct argp_state *state,
+                         struct run_arguments *a)
 {
     static const char *const on_failure[] = {"end", "continue", "continue-fail", NULL};
     struct tt_launch_options *o = &a->run.launch;
@@ -303,7 +307,7 @@ static error_t parse_job(int key, char *arg, const struct argp_state *state, str
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct run_arguments *a = state->input;
     switch (key) {
     case 'n': a->next.ranks = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
     case 'x': set_variable(state, &a->next, arg); return 0;
@@ -312,7 +316,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->verbatim = state->quoted != 0;
         read_program(state, a);
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which program?"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "the program is missing"); return 0;
     case ARGP_KEY_SUCCESS: check_programs(state, a); return 0;
     default: return parse_job(key, arg, state, a);
     }
@@ -349,7 +353,7 @@ int tt_run_main(int argc, char **argv)
             "Other codes: 124 timeout, 125 tutti itself could not, 126 PROGRAM cannot be run, 127 "
             "there is no such PROGRAM.",
     };
-    struct arguments a = {.run.launch.call_roll = tt_roll_call};
+    struct run_arguments a = {.run.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
     int code = start(&a.run, a.per_node ? a.per_node : a.run.slots);

@@ -5,27 +5,29 @@
 #ifndef TT_TOOLS_RUN_H
 #define TT_TOOLS_RUN_H
 
-#include "boot/launch.h"
+#include "launch.h"
 #include "command.h"
 
-/* What was asked for. */
+/* The arguments of `tutti run`. */
 struct tt_run {
     struct tt_launch_options launch;
-    struct tt_launch_program *program; /* launch.program */
+    struct tt_launch_program *program; /* the array behind launch.program, of `programs` entries */
     int programs;
-    const char *hosts; /* "h1,h2:4"; NULL: not said */
-    char *list;        /* the same, read from a file */
-    bool here;         /* all of the hosts are this machine */
-    int slots;         /* ranks that the hosts take together; 0: not all of them say so */
+    const char *hosts; /* "h1,h2:4"; NULL: not given */
+    char *list;        /* the memory of `hosts` if it was read from a file */
+    bool here;         /* all hosts are this machine */
+    int slots;         /* total number of ranks that the hosts take; 0: some hosts have no number */
 };
 
-/* Reads "h1,h2:4", as value of `option`, into `run`; complains by argp_error, which exits. */
+/* Stores the hosts "h1,h2:4", the value of `option`, in `run`, which then refers to `text`. Reports
+ * errors by argp_error, which exits. */
 void tt_run_hosts(const struct argp_state *state, struct tt_run *run, const char *option,
                   const char *text);
-/* The same of a file with a host on each line: "h1", "h2:4" or "h2 slots=4". */
+/* Reads the hosts from a file with a host on each line: "h1", "h2:4" or "h2 slots=4". Errors as
+ * above. */
 void tt_run_hostfile(const struct argp_state *state, struct tt_run *run, const char *name);
-/* Says which launchers are here and how each would start the programs on these hosts; returns
- * `run`'s code for usage. */
+/* Prints which launchers are installed and how each of them would start the programs on these
+ * hosts. Returns the exit code TT_LAUNCH_REFUSED. */
 int tt_run_elsewhere(const struct tt_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti sim`: runs the plans of a problem on paper, under a model of the network.
+ * `tutti sim`: simulates the plans of a problem under a model of the network.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,43 +10,47 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "choose/paper.h"
+#include "sim/simulate.h"
 #include "command.h"
 #include "json.h"
 #include "model.h"
 #include "picture.h"
 #include "problem.h"
 
-enum { OPTION_JSON = 256, OPTION_TRACE };
+enum { OPTION_JSON = 256, OPTION_TRACE, OPTION_PLAN };
 
-struct arguments {
-    const char *text, *algorithms, *json, *trace;
+struct sim_arguments {
+    const char *text, *algorithms, *json, *trace, *plan;
     struct tt_model model;
 };
 
 static const struct argp_option options[] = {
-    {"algorithm", 'a', "NAME,...|all", 0, "these (default: all that apply)", 0},
-    {"json", OPTION_JSON, "FILE", 0, "rows of results to FILE (-: standard output)", 0},
+    {"algorithm", 'a', "NAME,...|all", 0, "simulate these (default: all that apply)", 0},
+    {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
+    {"json", OPTION_JSON, "FILE", 0,
+     "write the results as a JSON array to FILE instead of the table (-: standard output)", 0},
     {"trace", OPTION_TRACE, "FILE", 0,
-     "what each rank does when, for Perfetto or `tutti draw --trace`, to FILE; of one algorithm "
-     "(default: the one that would be used)",
+     "write what each rank does when, for Perfetto or `tutti draw --trace`, to FILE; for one "
+     "algorithm (default: the one that the library would choose)",
      0},
     {0},
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct sim_arguments *a = state->input;
     switch (key) {
     case 'a': a->algorithms = arg; return 0;
     case OPTION_JSON: a->json = arg; return 0;
     case OPTION_TRACE: a->trace = arg; return 0;
+    case OPTION_PLAN: a->plan = arg; return 0;
     case ARGP_KEY_ARG:
         if (a->text) argp_error(state, "only one problem at a time");
         a->text = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which problem? (as in alltoall/u8/1K/p16@torus:4x4)");
+    case ARGP_KEY_END:
+        if (!a->text && !a->plan)
+            argp_error(state, "which problem? (as in alltoall/u8/1K/p16@torus:4x4)");
         return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -55,16 +59,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- One algorithm ---- */
 
-struct run {
+struct sim_run {
     const char *name;
     int64_t expected; /* messages; -1: not known */
     struct timespec begun;
-    double next; /* seconds after which the progress is told again */
+    double next; /* seconds after which progress is shown next */
     bool terminal, shown;
 };
 
-/* The first after a second on a terminal, where each line takes the place of the one before; else
- * after FIRST seconds, and then each time after twice as long, so that a log stays short. */
+/* On a terminal, progress is first shown after a second, and each line replaces the one before.
+ * Otherwise the first line comes after FIRST seconds, and each further line after twice as long, so
+ * that a log stays short. */
 enum { FIRST = 5 };
 
 static double seconds_since(const struct timespec *begun)
@@ -74,7 +79,7 @@ static double seconds_since(const struct timespec *begun)
     return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
 }
 
-/* [=====>        ] */
+/* Prints "[=====>        ]  40 %, ". */
 static void print_bar(double part)
 {
     enum { WIDTH = 24 };
@@ -86,7 +91,7 @@ static void print_bar(double part)
     fprintf(stderr, "[%s] %3.0f %%, ", bar, 100 * part);
 }
 
-static void print_bar_line(const struct run *run, double seconds, int64_t messages)
+static void print_bar_line(const struct sim_run *run, double seconds, int64_t messages)
 {
     double n = (double)messages;
     fprintf(stderr, "\r\033[K%s ", run->name);
@@ -96,7 +101,7 @@ static void print_bar_line(const struct run *run, double seconds, int64_t messag
         fprintf(stderr, ", %.0f s left", seconds * ((double)run->expected / n - 1));
 }
 
-static void print_log_line(const struct run *run, double seconds, int64_t messages)
+static void print_log_line(const struct sim_run *run, double seconds, int64_t messages)
 {
     fprintf(stderr, "tutti sim: %s: %.1f million messages", run->name, 1e-6 * (double)messages);
     if (run->expected > 0)
@@ -107,7 +112,7 @@ static void print_log_line(const struct run *run, double seconds, int64_t messag
 
 static void progress(void *arg, int ended, int64_t messages)
 {
-    struct run *run = arg;
+    struct sim_run *run = arg;
     double seconds = seconds_since(&run->begun);
     (void)ended;
     if (seconds < run->next) return;
@@ -119,35 +124,36 @@ static void progress(void *arg, int ended, int64_t messages)
     run->shown = run->terminal;
 }
 
-static struct tt_paper paper_of(const struct arguments *a, const struct tt_case *c,
-                                const struct tt_algorithm *algorithm)
+static struct tt_simulation simulation_of(const struct sim_arguments *a, const struct tt_case *c,
+                                          const struct tt_algorithm *algorithm)
 {
-    return (struct tt_paper){
+    return (struct tt_simulation){
         .algorithm = algorithm, .problem = &c->problem, .map = &c->map, .model = &a->model};
 }
 
-static tutti_status simulate(const struct arguments *a, const struct tt_case *c,
+static tutti_status simulate(const struct sim_arguments *a, const struct tt_case *c,
                              const struct tt_algorithm *algorithm, struct tt_sim_result *result)
 {
-    struct tt_paper paper = paper_of(a, c, algorithm);
+    struct tt_simulation simulation = simulation_of(a, c, algorithm);
     bool terminal = isatty(STDERR_FILENO);
-    struct run run = {.name = algorithm->name, .terminal = terminal, .next = terminal ? 1 : FIRST};
-    paper.progress = progress;
-    paper.arg = &run;
-    run.expected = tt_paper_messages(&paper);
+    struct sim_run run = {
+        .name = algorithm->name, .terminal = terminal, .next = terminal ? 1 : FIRST};
+    simulation.progress = progress;
+    simulation.arg = &run;
+    run.expected = tt_simulation_messages(&simulation);
     clock_gettime(CLOCK_MONOTONIC, &run.begun);
-    tutti_status status = tt_paper_run(&paper, result);
+    tutti_status status = tt_simulate(&simulation, result);
     if (run.shown) fprintf(stderr, "\r\033[K");
     return status;
 }
 
 /* ---- Results ---- */
 
-static int64_t formula_ps(const struct arguments *a, const struct tt_case *c,
+static int64_t formula_ps(const struct sim_arguments *a, const struct tt_case *c,
                           const struct tt_algorithm *algorithm)
 {
-    struct tt_paper paper = paper_of(a, c, algorithm);
-    return tt_paper_formula_ps(&paper);
+    struct tt_simulation simulation = simulation_of(a, c, algorithm);
+    return tt_simulation_formula_ps(&simulation);
 }
 
 static double mean_link(const struct tt_sim_result *r)
@@ -155,7 +161,7 @@ static double mean_link(const struct tt_sim_result *r)
     return r->links ? (double)r->total_link_bytes / (double)r->links : 0;
 }
 
-static void add_row(cJSON *rows, const struct arguments *a, const struct tt_case *c,
+static void add_row(cJSON *rows, const struct sim_arguments *a, const struct tt_case *c,
                     const struct tt_algorithm *algorithm, const struct tt_sim_result *r)
 {
     int64_t formula = formula_ps(a, c, algorithm);
@@ -176,23 +182,23 @@ static void add_row(cJSON *rows, const struct arguments *a, const struct tt_case
     cJSON_AddItemToArray(rows, row);
 }
 
-static void print_row(const struct arguments *a, const struct tt_case *c,
+static void print_row(const struct sim_arguments *a, const struct tt_case *c,
                       const struct tt_algorithm *algorithm, const struct tt_sim_result *r)
 {
     int64_t formula = formula_ps(a, c, algorithm);
-    char told[32] = "-", off[32] = "-";
+    char predicted[32] = "-", off[32] = "-";
     if (formula >= 0) {
-        snprintf(told, sizeof told, "%.6f", 1e-6 * (double)formula);
+        snprintf(predicted, sizeof predicted, "%.6f", 1e-6 * (double)formula);
         snprintf(off, sizeof off, "%.6f", 1e-6 * (double)(r->time_ps - formula));
     }
     printf("%-18s %14.6f %14s %12s %12" PRId64 " %8" PRId64, algorithm->name,
-           1e-6 * (double)r->time_ps, told, off, r->messages, r->steps);
+           1e-6 * (double)r->time_ps, predicted, off, r->messages, r->steps);
     if (r->links) printf(" %14" PRId64 " %14.1f", r->max_link_bytes, mean_link(r));
     printf("\n");
-    fflush(stdout); /* the next one may take its time */
+    fflush(stdout); /* the next row may take long */
 }
 
-static void print_head(const struct arguments *a)
+static void print_head(const struct sim_arguments *a)
 {
     printf("%-18s %14s %14s %12s %12s %8s", "algorithm", "time us", "formula us", "difference",
            "messages", "steps");
@@ -201,7 +207,8 @@ static void print_head(const struct arguments *a)
     fflush(stdout);
 }
 
-/* How many links carried how much of what the fullest did. */
+/* Prints how many links carried no bytes, up to 1/8 of the bytes of the fullest link, up to 2/8,
+ * and so on. */
 static void print_loads(const struct tt_case *c, const struct tt_sim_result *r)
 {
     enum { PARTS = 8 };
@@ -217,7 +224,7 @@ static void print_loads(const struct tt_case *c, const struct tt_sim_result *r)
     printf("\n");
 }
 
-/* ---- All that were asked for ---- */
+/* ---- All algorithms ---- */
 
 static bool listed(const char *list, const char *name)
 {
@@ -227,7 +234,7 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* Whether it is there, and applies; else tells. */
+/* Whether the algorithm exists and applies; otherwise prints the error. */
 static bool can_run(const struct tt_case *c, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
@@ -237,7 +244,7 @@ static bool can_run(const struct tt_case *c, const char *name)
     return a && !why;
 }
 
-static bool can_run_all(const struct arguments *a, const struct tt_case *c)
+static bool can_run_all(const struct sim_arguments *a, const struct tt_case *c)
 {
     char name[64];
     const char *at = a->algorithms;
@@ -255,8 +262,8 @@ static void print_trace(void *picture, FILE *out)
     tt_picture_trace(picture, out);
 }
 
-/* The same with a trace. */
-static tutti_status simulate_traced(const struct arguments *a, const struct tt_case *c,
+/* Simulates and writes a trace. */
+static tutti_status simulate_traced(const struct sim_arguments *a, const struct tt_case *c,
                                     const struct tt_algorithm *algorithm,
                                     struct tt_sim_result *result)
 {
@@ -269,7 +276,7 @@ static tutti_status simulate_traced(const struct arguments *a, const struct tt_c
     return tt_fail(TUTTI_ERR_SYSTEM, "no trace is written");
 }
 
-static int run_one(const struct arguments *a, const struct tt_case *c,
+static int run_one(const struct sim_arguments *a, const struct tt_case *c,
                    const struct tt_algorithm *algorithm, cJSON *rows)
 {
     struct tt_sim_result result;
@@ -287,24 +294,25 @@ static int run_one(const struct arguments *a, const struct tt_case *c,
     return TT_EXIT_OK;
 }
 
-/* Of those that nobody named: that it applies, and ends today. */
-static bool is_worthwhile(const struct arguments *a, const struct tt_case *c,
+/* For algorithms that the user did not name: whether the algorithm applies and can be simulated in
+ * reasonable time. Prints a message if only the time is the reason. */
+static bool is_worthwhile(const struct sim_arguments *a, const struct tt_case *c,
                           const struct tt_algorithm *algorithm)
 {
     const int64_t most = INT64_C(1) << 30;
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (algorithm->refuse(&call, &c->map)) return false;
-    struct tt_paper paper = paper_of(a, c, algorithm);
-    int64_t messages = tt_paper_messages(&paper);
+    struct tt_simulation simulation = simulation_of(a, c, algorithm);
+    int64_t messages = tt_simulation_messages(&simulation);
     if (messages <= most) return true;
     fprintf(stderr, "tutti sim: %s is left out: it has %.1e messages (--algorithm %s runs it)\n",
             algorithm->name, (double)messages, algorithm->name);
     return false;
 }
 
-/* Of ranks without number, and algorithms that nobody named, it is told which come, before they
- * take their time. */
-static void announce(const struct arguments *a, const struct tt_case *c)
+/* For very many ranks and no named algorithm: prints which algorithms will run, because each may
+ * take long. */
+static void announce(const struct sim_arguments *a, const struct tt_case *c)
 {
     enum { MANY = 65536 };
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
@@ -317,25 +325,34 @@ static void announce(const struct arguments *a, const struct tt_case *c)
     fprintf(stderr, "\n");
 }
 
-static int run_all(const struct arguments *a, const struct tt_case *c)
+static int run_all(const struct sim_arguments *a, const struct tt_case *c, cJSON *rows)
 {
     bool all = !a->algorithms || strcmp(a->algorithms, "all") == 0;
     int code = TT_EXIT_OK;
-    cJSON *rows = a->json ? cJSON_CreateArray() : NULL;
-    if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
     announce(a, c);
     for (const struct tt_algorithm *const *at = tt_algorithms; *at && code == TT_EXIT_OK; at++) {
         if ((*at)->coll != c->problem.call.coll) continue;
         if (all ? is_worthwhile(a, c, *at) : listed(a->algorithms, (*at)->name))
             code = run_one(a, c, *at, rows);
     }
+    return code;
+}
+
+/* Simulates the plans of a file (`row`), or all algorithms that are asked for. */
+static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
+                    const struct tt_algorithm *row)
+{
+    cJSON *rows = a->json ? cJSON_CreateArray() : NULL;
+    if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
+    int code = row ? run_one(a, c, row, rows) : run_all(a, c, rows);
     if (rows && code == TT_EXIT_OK && !tt_json_write(rows, a->json)) return TT_EXIT_FAILED;
     if (rows && code != TT_EXIT_OK) cJSON_Delete(rows);
     return code;
 }
 
-/* A trace is of one; false: it told what is wrong. */
-static bool one_algorithm(struct arguments *a, const struct tt_case *c)
+/* A trace is of one algorithm. Chooses it if the user has named none. Returns false after printing
+ * the error. */
+static bool one_algorithm(struct sim_arguments *a, const struct tt_case *c)
 {
     const struct tt_algorithm *algorithm;
     if (a->algorithms && !strchr(a->algorithms, ',') && strcmp(a->algorithms, "all") != 0)
@@ -349,17 +366,37 @@ static bool one_algorithm(struct arguments *a, const struct tt_case *c)
     return algorithm != NULL;
 }
 
-static int check_and_run(struct arguments *a, const struct tt_case *c)
+static int check_and_run(struct sim_arguments *a, const struct tt_case *c, struct tt_plan_row *row)
 {
     if (!tt_model_settle(&a->model, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
-    if (a->trace && !one_algorithm(a, c)) return TT_EXIT_USAGE;
+    if (row && !tt_plan_row_make(row, "tutti sim", &c->problem)) return TT_EXIT_USAGE;
+    if (a->trace && !row && !one_algorithm(a, c)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
         return TT_EXIT_USAGE;
     if (a->json && a->trace && strcmp(a->json, "-") == 0 && strcmp(a->trace, "-") == 0) {
         fprintf(stderr, "tutti sim: --json and --trace cannot both go to standard output\n");
         return TT_EXIT_USAGE;
     }
-    return a->json && !tt_json_writable(a->json) ? TT_EXIT_FAILED : run_all(a, c);
+    if (a->json && !tt_json_writable(a->json)) return TT_EXIT_FAILED;
+    return run_rows(a, c, row ? &row->row : NULL);
+}
+
+static int simulate_problem(struct sim_arguments *a, struct tt_plan_row *row)
+{
+    struct tt_case c;
+    if (!tt_case_apart(&c, "tutti sim", a->text)) return TT_EXIT_USAGE;
+    int code = check_and_run(a, &c, row);
+    tt_case_close(&c);
+    return code;
+}
+
+static int simulate_file(struct sim_arguments *a)
+{
+    struct tt_plan_row row;
+    int code = TT_EXIT_USAGE;
+    if (tt_plan_row_open(&row, "tutti sim", a->plan, &a->text)) code = simulate_problem(a, &row);
+    tt_plan_row_close(&row);
+    return code;
 }
 
 int tt_sim_main(int argc, char **argv)
@@ -369,18 +406,15 @@ int tt_sim_main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "PROBLEM[@NETWORK]",
-        .doc = "Runs the plans of a collective on paper, each rank on a node of its own, and tells "
+        .args_doc = "PROBLEM[@NETWORK]\n--plan FILE [PROBLEM[@NETWORK]]",
+        .doc = "Simulates the plans of a collective, each rank on a node of its own, and prints "
                "how long "
-               "it would take; beside it what the textbook's formula says, where there is "
+               "it would take; beside it the time by the textbook's formula, where there is "
                "one.\v" TT_PROBLEM_HELP " " TT_NETWORK_HELP
                " Exit status: 0 done, 1 failed, 2 wrong usage.",
     };
-    struct arguments a = {.model = tt_model_default};
-    struct tt_case c;
+    struct sim_arguments a = {.model = tt_model_default};
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    if (!tt_case_apart(&c, argv[0], a.text)) return TT_EXIT_USAGE;
-    int code = check_and_run(&a, &c);
-    tt_case_close(&c);
-    return code;
+    if (!tt_plan_or_algorithm("tutti sim", a.plan, a.algorithms)) return TT_EXIT_USAGE;
+    return a.plan ? simulate_file(&a) : simulate_problem(&a, NULL);
 }

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of the first of some partners among those of the others, taken in turn.
+"""Compares the figures of the first of several partners with those of the others.
 
-A point is (measure, bytes). Each repeat starts every partner once; the first is compared with each other one by the median
-of the ratios within a repeat, and held against that one to which it compares worst.
+A point is (measure, bytes). Each repeat starts every partner once, one after the other. The first
+partner is compared with each of the others by the median of the ratios within a repeat; the worst
+of these ratios counts.
 """
-import json
+import functools
 import os
 import platform
 import statistics
 from collections import defaultdict
 
 from harness import peers, process, report
+from harness.alternate import alternate
 from harness.campaign import geometric_mean, parse, say
 from harness.table import aligned, number
 
 
 def is_rate(measure):
-    """All others are times, in microseconds."""
+    """Whether the measure is a rate; all other measures are times in microseconds."""
     return measure in ("bandwidth", "one-place")
 
 
@@ -24,13 +26,14 @@ TITLES = {"line": "line exchange", "memcpy": "memcpy", "cma": "CMA", "sockets": 
 
 
 class Machine:
-    """What the machine itself can do (bench/machine.c), at the same place each time as the messages are.
+    """What the machine itself can do, measured by bench/machine.c without rotation, as for
+    messages.
 
-    Limits have names, those of TITLES, and are microseconds.
+    Limits have the names in TITLES. They are in microseconds.
     """
 
     def measure(self, chosen, folder):
-        """{(limit, bytes): us}"""
+        """Returns {(limit, bytes): us}."""
         program = os.path.join(chosen.build, "bench", "bench-machine")
         command = [program, str(4 * max(chosen.sizes)), ",".join(map(str, chosen.sizes))]
         result = process.run(command, chosen.timeout, {"TMPDIR": folder})
@@ -40,12 +43,16 @@ class Machine:
         return {(line["limit"], line.get("bytes", 8)): line["us"] for line in lines if line["us"] and not line.get("rotated", False)}
 
     def names(self, measure):
-        """Of those that a measure is held beside."""
+        """The names of the limits that are shown beside a measure."""
         return ["line"] if measure == "latency" else ["memcpy", "cma"]
 
 
 class Campaign:
-    """`name` is the script's; `machine` tells what could be reached, as Machine does; None: nothing is known."""
+    """The measurements of all partners.
+
+    `name` is the name of the script. `machine` measures the limits, as Machine does; None: without
+    limits.
+    """
 
     def __init__(self, name, chosen, members, folder, machine):
         self.name, self.chosen, self.members, self.folder, self.machine = name, chosen, members, folder, machine
@@ -57,12 +64,9 @@ class Campaign:
     # ---- Measuring ----
 
     def measure(self):
-        for repeat in range(self.chosen.repeats):
-            if self.machine:
-                self.measure_limits()
-            for member in self.members:
-                self.measure_member(member, repeat)
-            say(f"{self.name}: repeat {repeat + 1} of {self.chosen.repeats}")
+        starts = [self.measure_limits] if self.machine else []
+        starts += [functools.partial(self.measure_member, member) for member in self.members]
+        alternate(self.chosen.repeats, starts, lambda words: say(f"{self.name}: {words}"))
 
     def measure_member(self, member, repeat):
         if member.name in self.given_up:
@@ -77,7 +81,7 @@ class Campaign:
         for point, value in found.items():
             self.values[member.name, point].append((repeat, value))
 
-    def measure_limits(self):
+    def measure_limits(self, _):
         for limit, us in self.machine.measure(self.chosen, self.folder).items():
             self.limits[limit].append(us)
 
@@ -110,7 +114,7 @@ class Campaign:
         return statistics.median(pairs) if pairs else None
 
     def limits_of(self, point):
-        """In the unit of the point."""
+        """The limits of a point, in the unit of the point."""
         measure, size = point
         found = {}
         for name in self.machine.names(measure) if self.machine else []:
@@ -123,7 +127,7 @@ class Campaign:
         return round(statistics.median(times), 4) if times else None
 
     def document(self, bounds):
-        """bounds: {measure: what the ratio is held to}."""
+        """The results for JSON. bounds: {measure: bound of the ratio}."""
         rows = [self.row(point) for point in self.points()]
         return {"machine": {"cores": peers.cores(), "kernel": platform.release(), "load": self.load},
                 "method": {"repeats": self.chosen.repeats, "batch_seconds": self.chosen.batch,
@@ -133,7 +137,7 @@ class Campaign:
 
 
 def targets_of(rows, bounds):
-    """Of each point, and of a collective's sizes together."""
+    """The targets of each point, and those of all sizes of a collective together."""
     held = [row for row in rows if "ratio" in row and row["measure"] in bounds]
     targets = [target_of(row, bounds[row["measure"]]) for row in held]
     for measure in dict.fromkeys(row["measure"] for row in held if row["unit"] == "us"):
@@ -144,7 +148,7 @@ def targets_of(rows, bounds):
 
 
 def mean_target(measure, rows, bound):
-    """Each size against whoever is best there."""
+    """The target of a collective's sizes together. Each size counts against its best partner."""
     mean = geometric_mean(1 / row["ratio"] for row in rows)
     return report.target(f"{measure}, geometric mean of {len(rows)} sizes, times as fast as the best", mean, bound, at_least=True)
 
@@ -152,19 +156,15 @@ def mean_target(measure, rows, bound):
 def target_of(row, bound):
     measure, size, best = row["measure"], report.size_text(row["bytes"]), row["best"]
     if measure == "latency":
-        return report.target(f"latency of {size} bytes, one way, of the time of {best}", row["ratio"], bound)
+        return report.target(f"latency of {size} bytes, one way, divided by the time of {best}", row["ratio"], bound)
     if is_rate(measure):
         where = " from one place" if measure == "one-place" else ""
-        return report.target(f"bandwidth at {size}{where}, of that of {best}", row["ratio"], bound, at_least=True)
+        return report.target(f"bandwidth at {size}{where}, divided by that of {best}", row["ratio"], bound, at_least=True)
     return report.target(f"{measure} of {size}, times as fast as {best}", 1 / row["ratio"], bound, at_least=True)
 
 
-def json_text(document):
-    return json.dumps(document, indent=1) + "\n"
-
-
 def best_of(row, family):
-    """A family's best setting at this point: the median, or None."""
+    """The median of a family's best setting at this point, or None."""
     mine = [value for name, value in row["values"].items() if name.split(":")[0] == family]
     return (max if is_rate(row["measure"]) else min)(mine) if mine else None
 

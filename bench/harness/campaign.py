@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measuring itself: which program is started when, and what it said.
+"""Runs the measurements: decides which program starts when, and collects what it prints.
 
-One start of a peer measures all points of one number of ranks. The starts alternate: peer after
-peer, again and again, so that whatever changes on the machine meanwhile meets all of them; a ratio
-is taken between neighbours in time. A point is (collective, bytes, ranks); a key (point, rotated).
+One start of a peer measures all points of one number of ranks. The starts alternate between the
+peers, again and again, so that changes of the machine's state affect all peers alike. A ratio is
+taken between starts that are neighbours in time. A point is (collective, bytes, ranks); a key is
+(point, rotated).
 """
+import functools
 import json
 import math
 import sys
@@ -12,9 +14,11 @@ import time
 from collections import defaultdict
 
 from harness import process
+from harness.alternate import alternate
 from harness.peers import Stop
 
-# A peer so many times slower than another one cannot be the better one: it is not asked again.
+# A peer that is this many times slower than another peer cannot be the better one. It is not
+# measured again.
 HOPELESS = 5.0
 TRIAL_SIZES = (8, 4096, 65536, 1 << 20)
 
@@ -24,8 +28,8 @@ def say(text):
 
 
 def in_order(points):
-    """[(collective, bytes)] as arguments of the loop program, the small ones first: if time runs out,
-    it is the large ones that are missing."""
+    """Makes the arguments of the loop program from [(collective, bytes)]. Small points come first,
+    so that only large points are missing if time runs out."""
     return [f"{collective}:{size}" for collective, size in sorted(points, key=lambda point: point[1])]
 
 
@@ -41,11 +45,11 @@ class Campaign:
         self.limits = defaultdict(list)    # (limit, bytes, rotated) -> [us]
         self.left_out = set()              # points that need more memory than allowed
         self.late = defaultdict(set)       # peer -> points not reached in time
-        self.hopeless = defaultdict(dict)  # peer -> {point: times slower}
-        self.failures = []                 # (peer, ranks, what)
+        self.hopeless = defaultdict(dict)  # peer -> {point: how many times slower}
+        self.failures = []                 # (peer, ranks, what failed)
         self.given_up = set()              # (peer, ranks)
         self.setting = {}                  # (peer, ranks) -> setting
-        self.trials = []                   # what the search for settings found
+        self.trials = []                   # results of the search for settings
         self.repeats = 0
         self.begin = time.monotonic()
 
@@ -58,11 +62,13 @@ class Campaign:
     # ---- One start ----
 
     def batch_seconds(self, ranks):
-        """Ranks that share a processor get their turns after milliseconds: batches must be longer."""
+        """Batches are longer if ranks share a processor, because a rank waits milliseconds to run
+        again.
+        """
         return self.options.batch * max(1.0, ranks / self.options.cores)
 
     def start(self, peer, ranks, setting, points, limit, trial=False):
-        """The figures of one start, as the program's JSON lines. A setting that is only tried may fail."""
+        """Returns the JSON lines that one start prints. The failure of a trial is not recorded."""
         arguments = ["-m", str(self.pool), "-t", f"{self.batch_seconds(ranks):.6f}", "-l", f"{limit:.1f}",
                      "-b", str(self.options.batches), *in_order(points)]
         command = peer.command("loop", ranks, setting, arguments)
@@ -96,7 +102,8 @@ class Campaign:
                     self.setting[peer.name, ranks] = self.best_setting(peer, ranks, settings)
 
     def best_setting(self, peer, ranks, settings):
-        """The one of the best geometric mean over the points that all settings gave."""
+        """Returns the setting with the best geometric mean over the points that all settings gave.
+        """
         sizes = [size for size in TRIAL_SIZES if size <= max(self.options.sizes)] or self.options.sizes
         points = self.points_of(sizes, ranks)
         found = []
@@ -114,7 +121,7 @@ class Campaign:
         say(f"compare: {peer.title}, {ranks} ranks: {settings[best][0]} (of {len(settings)} settings)")
         return settings[best]
 
-    # ---- All of it ----
+    # ---- All points ----
 
     def points_of(self, sizes, ranks):
         points, most = [], self.options.total
@@ -124,22 +131,12 @@ class Campaign:
         return points
 
     def measure(self):
-        took = 0.0
-        for repeat in range(self.options.repeats):
-            if repeat and took > self.left():
-                say(f"compare: {self.options.budget:.0f} s are nearly over: {repeat} repeats, "
-                    f"not {self.options.repeats}")
-                break
-            begin = time.monotonic()
-            self.measure_limits()
-            for ranks in self.options.ranks:
-                points = self.points_of(self.options.sizes, ranks)
-                for peer in self.peers:
-                    self.measure_peer(peer, ranks, points, repeat)
-                self.find_hopeless(ranks, points)
-            took = time.monotonic() - begin
-            self.repeats = repeat + 1
-            say(f"compare: repeat {repeat + 1} of {self.options.repeats} took {took:.0f} s")
+        starts = [self.measure_limits]
+        for ranks in self.options.ranks:
+            points = self.points_of(self.options.sizes, ranks)
+            starts += [functools.partial(self.measure_peer, peer, ranks, points) for peer in self.peers]
+            starts.append(functools.partial(self.find_hopeless, ranks, points))
+        self.repeats = alternate(self.options.repeats, starts, lambda words: say(f"compare: {words}"), self.left)
 
     def measure_peer(self, peer, ranks, points, repeat):
         out = {point for point in self.hopeless[peer.name].keys() | self.left_out if point[2] == ranks}
@@ -156,9 +153,11 @@ class Campaign:
                 self.late[peer.name].discard(point)
                 self.times[peer.name, key_of(line)].append((repeat, line["us"]))
 
-    def find_hopeless(self, ranks, points):
-        """A point is hopeless for a peer that is far behind another of the base's rivals in all
-        figures. Who is so at every point that time allowed is not asked for the others either."""
+    def find_hopeless(self, ranks, points, _=0):
+        """Finds the points at which a peer is far behind another rival of the base in all figures.
+
+        Such a point is hopeless for the peer and is not measured again. A peer is given up if all
+        points that it reached in time are hopeless and it has not reached the others."""
         rivals = self.peers[1:]
         for peer in rivals:
             known = 0
@@ -179,7 +178,7 @@ class Campaign:
                   if rival is not peer and self.times.get((rival.name, key))]
         return mine[0][1] / min(others) if mine and others else None
 
-    def measure_limits(self):
+    def measure_limits(self, _=0):
         sizes = ",".join(str(size) for size in self.options.sizes)
         result = process.run([self.machine, str(self.pool), sizes], self.options.timeout)
         if result.failure:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The speed-ups as a picture: a panel for each collective, a line for each number of ranks, both
-axes logarithmic, with the mark at 1 (as fast as the better peer) and the bound at 0.9."""
+"""Draws the speed-ups: a panel for each collective and a line for each number of ranks.
+
+Both axes are logarithmic. One line marks 1 (as fast as the better peer), another the bound 0.9."""
 import math
 from xml.sax.saxutils import escape
 
@@ -12,7 +13,8 @@ TICKS = 8
 
 
 class Panel:
-    """Where values lie in it: x over a list of places, y over powers of two."""
+    """The coordinates of a panel: x is the index in a list of places, y the logarithm of a value.
+    """
 
     def __init__(self, column, row, places, low, high):
         self.x0, self.y0 = LEFT + column * (WIDTH + GAP), TOP + row * (HEIGHT + GAP)
@@ -49,7 +51,7 @@ def frame(panel, title, labels):
 
 
 def curve(panel, points, color, rotated):
-    """points: [(place, value)]"""
+    """Draws the points [(place, value)] as a curve."""
     at = [(panel.x(place), panel.y(value)) for place, value in points]
     dash = "" if rotated else 'stroke-dasharray="5 4" opacity="0.6"'
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is measured by `hosts`: programs that mpirun starts on several hosts, and UCX's tool between two of them.
+"""The programs that `hosts` measures: ranks that mpirun starts on several hosts, and UCX's tool.
 
-These run where in-hosts.sh has made hosts: its on_hosts starts ranks, and HOSTS_ENTER a command on one. Nobody is bound to
-a processor (but threads that pull, by themselves): each host takes all of the machine's for its own.
+The hosts are made by in-hosts.sh. Its function on_hosts starts ranks, and HOSTS_ENTER runs a
+command on one host. Ranks are not bound to processors, because each host takes all processors of
+the machine for its own. Only threads that pull bind themselves.
 """
 import functools
 import os
@@ -15,12 +16,15 @@ YIELDING = ["--mca", "mpi_yield_when_idle", "1"]
 TCP = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp"]
 UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any", "--mca", "osc", "ucx",
        "--mca", "btl", "^openib", "-x", "UCX_TLS=self,posix,sysv,tcp"]
-# Collectives of nodes within and between; of Open MPI's own, preferred to those that know no nodes.
+# Collectives of Open MPI that distinguish between nodes, preferred to those that do not.
 HAN = ["--mca", "coll_han_priority", "100", "--mca", "coll_adapt_priority", "90"]
 
 
 class OnHosts(partners.Partner):
-    """A program over the library, on `ranks` of the hosts' slots; two go to two hosts."""
+    """A program over a library, with `ranks` ranks on the slots of the hosts.
+
+    Two ranks run on two hosts.
+    """
 
     def __init__(self, peer, words, arguments, program, ranks):
         super().__init__(peer.name, peer.title, words)
@@ -43,7 +47,9 @@ class OnHosts(partners.Partner):
         return dict(self.read(self.lines(chosen, folder)))
 
     def read(self, lines):
-        """Collectives in the same place each time: what counts here is the network."""
+        """Yields (point, value). Collectives count without rotation, because here the network
+        matters.
+        """
         for line in lines:
             if "measure" in line:
                 yield (line["measure"], line.get("bytes", 8)), line.get("us", line.get("mib_per_s"))
@@ -52,7 +58,11 @@ class OnHosts(partners.Partner):
 
 
 class Pulling(OnHosts):
-    """Long messages to so many contexts of the other host's rank: by remote keys each gets a portion, else one is sent all."""
+    """Long messages to one rank's contexts on the other host.
+
+    With remote keys each context pulls a portion; otherwise the whole message is sent to one
+    context.
+    """
 
     def __init__(self, peer, contexts, keys):
         super().__init__(peer, f"{contexts} pulling, remote keys {keys}", ["-x", f"TUTTI_REMOTE_KEYS={keys}"], "messages-threads", 2)
@@ -63,7 +73,9 @@ class Pulling(OnHosts):
 
 
 class Sockets(OnHosts):
-    """What sockets alone allow an alltoall (bench/sockets.c): a limit, as those of among.Machine."""
+    """What sockets alone allow for an alltoall (bench/sockets.c); a source of limits like
+    among.Machine.
+    """
 
     def points(self, chosen):
         return [str(chosen.batch), str(chosen.batches), ",".join(map(str, chosen.sizes))]
@@ -79,7 +91,7 @@ class Sockets(OnHosts):
 
 
 def settings():
-    """{library: [(words, arguments of mpirun)]}"""
+    """Returns {library: [(name of the setting, arguments of mpirun)]}."""
     return {"tutti": [("as it is", [])],
             "openmpi": [("tcp", TCP + YIELDING), ("tcp, han", TCP + YIELDING + HAN), ("ucx", UCX + YIELDING)]}
 
@@ -88,20 +100,20 @@ def programs(program, ranks, peer):
     return [OnHosts(peer, words, arguments, program, ranks) for words, arguments in settings()[peer.name]]
 
 
-def there(names, chosen, folder, program, tell):
-    """The libraries of these names that are installed, with the program built."""
+def there(names, chosen, folder, program, note):
+    """Yields those of the named libraries that are installed, with the program built."""
     known = {"tutti": peers.Tutti(chosen.build), "openmpi": peers.OpenMpi()}
     for name in names:
         peer = known[name]
         if peer.missing():
-            tell(f"{name} is left out: {', '.join(peer.missing())} is not installed")
+            note(f"{name} is left out: {', '.join(peer.missing())} is not installed")
             continue
         peer.build(folder, [program])
         yield peer
 
 
 def check(names, parts, build):
-    """Before anything is made."""
+    """Finds wrong names and missing programs before hosts are made."""
     known = ("tutti", "ucx", "openmpi")
     for name in names:
         if name not in known:
@@ -117,22 +129,26 @@ def ucx_tools():
     return [partners.UcxTool(kind, environment, "tcp", ends) for kind in ("am", "tag")]
 
 
-def between_two(chosen, folder, tell):
-    """Messages of Tutti beside UCX's tool."""
+def between_two(chosen, folder, note):
+    """The partners for messages between two hosts: Tutti and UCX's tool."""
     found = []
     for name in chosen.partners:
         if name == "ucx" and partners.missing_tool():
-            tell("ucx is left out: ucx_perftest is not installed")
+            note("ucx is left out: ucx_perftest is not installed")
         elif name == "ucx":
             found += ucx_tools()
         elif name == "tutti":
-            found += [one for peer in there([name], chosen, folder, "messages", tell)
+            found += [one for peer in there([name], chosen, folder, "messages", note)
                       for one in programs("messages", 2, peer)]
     return found
 
 
 def pulls(chosen, folder):
-    """Of Tutti alone: by remote keys to one context and to two, and sent, as it is over TCP without a setting."""
+    """The ways in which Tutti transfers long messages, and what starts each of them.
+
+    With remote keys, to one context ("1") and to two ("2"); and without ("sent"), as Tutti does
+    over TCP by default.
+    """
     tutti = peers.Tutti(chosen.build)
     tutti.build(folder, ["messages-threads"])
     ways = {"1": Pulling(tutti, 1, keys=1), "2": Pulling(tutti, 2, keys=1), "sent": Pulling(tutti, 1, keys=0)}
@@ -140,13 +156,13 @@ def pulls(chosen, folder):
 
 
 def sockets(chosen, folder, ranks):
-    """They meet by Tutti."""
+    """The limit of sockets. Its ranks find each other by Tutti."""
     tutti = peers.Tutti(chosen.build)
     tutti.build(folder, ["sockets"])
     return Sockets(tutti, "sockets alone", [], "sockets", ranks)
 
 
-def on_all(chosen, folder, ranks, tell):
-    """Collectives of Tutti beside Open MPI."""
+def on_all(chosen, folder, ranks, note):
+    """The partners for collectives on all hosts: Tutti and Open MPI."""
     names = [name for name in chosen.partners if name != "ucx"]
-    return [one for peer in there(names, chosen, folder, "loop", tell) for one in programs("loop", ranks, peer)]
+    return [one for peer in there(names, chosen, folder, "loop", note) for one in programs("loop", ranks, peer)]

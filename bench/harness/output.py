@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of results: that one cannot be written is told before the measuring, not after it."""
+"""Writes result files. A file that cannot be written is reported before the measurement."""
 import os
 
 from harness.peers import Stop
@@ -14,7 +14,8 @@ def _write(path, mode, text):
 
 
 def check(*paths):
-    """Stops where one of them cannot be written, and leaves all as they are; None and "-" are none."""
+    """Stops if one of the files cannot be written. Does not change any file; ignores None and "-".
+    """
     for path in paths:
         if path and path != "-":
             new = not os.path.lexists(path)
@@ -25,3 +26,7 @@ def check(*paths):
 
 def write(path, text):
     _write(path, "w", text)
+
+
+def append(path, text):
+    _write(path, "a", text)

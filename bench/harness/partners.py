@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who sends messages in `messages`: Tutti, the tool that comes with UCX, MPIs; each with its settings.
+"""The partners that send messages in `messages`: Tutti, the tool that comes with UCX, and MPIs.
 
-A partner with one setting is measured by one start, which gives {(measure, bytes): value}: microseconds of a latency, MiB
-a second of a bandwidth.
+A partner has one setting. One start measures it and gives {(measure, bytes): value}, where a
+latency is in microseconds and a bandwidth in MiB per second.
 """
 import os
 import shutil
@@ -16,7 +16,7 @@ LATENCY, WINDOW = ("latency", 8), 16
 
 
 class Partner:
-    """Of one library (family) with one setting."""
+    """One library (family) with one setting."""
 
     def __init__(self, family, title, setting):
         self.family, self.title, self.setting = family, title, setting
@@ -36,7 +36,10 @@ class Partner:
 
 
 class Loop(Partner):
-    """The program of bench/messages.c over the library; `streams` are those of its measures that it is asked for."""
+    """The program bench/messages.c over a library.
+
+    `streams` names the stream measures that it should run.
+    """
 
     def __init__(self, peer, setting, streams=("bandwidth",)):
         super().__init__(peer.name, peer.title, setting[0])
@@ -54,8 +57,10 @@ class Loop(Partner):
 
 
 class UcxTool(Partner):
-    """ucx_perftest: a server and a client, which do one test after the other. `ends` are the commands that both begin
-    with, and the server's address; else both are here, each on a processor of its own."""
+    """ucx_perftest: a server and a client, which run one test after the other.
+
+    `ends` holds the start of the server's command, and the start of the client's command with the
+    server's address. By default both run on this host, each on a processor of its own."""
     COUNTED = {"latency": "overall_lat", "one-place": "overall_bw"}
     PAIR = ('tests=$1 port=$2 server=$3 client=$4; stdbuf -oL $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '
             'for _ in $(seq 1500); do grep -q Waiting "$tests.server" && break; sleep 0.02; done; '
@@ -81,7 +86,9 @@ class UcxTool(Partner):
         return self.read(self.lines(path, chosen, folder))
 
     def lines(self, tests, chosen, folder, tries=2):
-        """The tool's ends do not always find each other on a busy machine: then they are started once more."""
+        """Runs the pair. The two ends do not always find each other on a busy machine, so they get
+        a second try.
+        """
         command = ["bash", "-c", self.PAIR, "pair", tests, str(free_port()), *self.ends]
         try:
             return self.run(command, self.environment, chosen, folder)
@@ -91,7 +98,10 @@ class UcxTool(Partner):
             return self.lines(tests, chosen, folder, tries - 1)
 
     def read(self, lines):
-        """The table: its first line names the columns but for the first, which is the test's name."""
+        """Reads the table that the client prints.
+
+        The header names all columns except the first, which holds the test's name.
+        """
         found, header = {}, None
         for line in lines:
             cells = [cell.strip() for cell in line.split(",")]
@@ -110,7 +120,7 @@ def free_port():
 
 
 def here():
-    """The ends of a pair on this machine, which meets over loopback."""
+    """The commands of a pair on this host, which connects over loopback."""
     mine = sorted(os.sched_getaffinity(0))
     return f"ucx_perftest -c {mine[0]}", f"ucx_perftest 127.0.0.1 -c {mine[-1]}"
 
@@ -140,7 +150,7 @@ def missing_tool():
 
 
 def known(build):
-    """{name: how to make its partners, what must be there, how it is called}"""
+    """Returns {name: (function that makes its partners, peer)}. ucx has no peer."""
     def loops(peer, settings, *streams):
         return lambda: [Loop(peer, setting, streams) for setting in settings]
     tutti, openmpi, mpich = peers.Tutti(build), peers.OpenMpi(), peers.Mpich()
@@ -151,7 +161,9 @@ def known(build):
 
 
 def make(names, build, folder, say):
-    """The partners, Tutti first; who is not installed is named and left out."""
+    """Makes the partners in the order of the names. Reports and leaves out those that are not
+    installed.
+    """
     all_there_are, found = known(build), []
     for name in names:
         if name not in all_there_are:

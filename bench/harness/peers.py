@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The libraries that are compared: how each is built for, started, and set to be at its best.
+"""The libraries to compare: how programs are built and started over each, and its best settings.
 
 A setting is (words, arguments, environment). The first of a peer's settings is the one that is
-usually best; `compare` tries all of them unless it has to be quick.
+usually best. `compare` tries all settings unless it has to be quick.
 """
 import os
 import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FLAGS = ["-std=gnu17", "-O3", "-g", "-DNDEBUG", "-D_GNU_SOURCE"]  # those of the release build
+FLAGS = ["-std=gnu17", "-O3", "-g", "-DNDEBUG", "-D_GNU_SOURCE"]  # flags of the release build
 
 
 class Stop(Exception):
-    """The work cannot go on; the text says why."""
+    """Raised if the work cannot go on; the text says why."""
 
 
 def compile_program(compiler, source, target, *more):
@@ -35,7 +35,7 @@ def cores():
 class Peer:
     name, title = "", ""
     packages = ()
-    wants = ()  # commands that must be there
+    wants = ()  # commands that must be installed
 
     def __init__(self):
         self.programs = {}
@@ -92,7 +92,9 @@ class Mpi(Peer):
     compiler = ""
 
     def missing(self):
-        """Debian has the compiler's command in another package than what it is to compile with."""
+        """Also looks for mpi.h, because Debian has the compiler command in another package than the
+        headers.
+        """
         found = super().missing()
         if not found and not has_header(self.compiler):
             found = [f"mpi.h of {self.compiler}"]
@@ -115,7 +117,7 @@ class OpenMpi(Mpi):
                "--mca", "btl_vader_single_copy_mechanism", "cma"]
         core = ["--bind-to", "core"]
         if ranks > cores():
-            # Ranks that spin would keep the others from running.
+            # Ranks that spin would keep the other ranks from running.
             core = ["--bind-to", "core:overload-allowed"]
             one += ["--mca", "mpi_yield_when_idle", "1"]
         none = ["--bind-to", "none"]
@@ -160,7 +162,7 @@ class Mpich(Mpi):
 
 
 def install(peers):
-    """Has apt install what the peers' commands come from, if any is missing."""
+    """Installs the packages of the peers with apt if any of their commands is missing."""
     packages = [package for peer in peers if peer.missing() for package in peer.packages]
     if not packages:
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running a command so that nothing of it is left, however it ends.
+"""Runs a command so that nothing of it remains, however it ends.
 
 Launchers put their ranks into groups and sessions of their own, so that a signal to the launcher's
-group does not reach them. Here the driver is a "subreaper": whatever a launcher leaves behind
-becomes its child, is found in /proc, and is ended.
+group does not reach them. This process is therefore a "subreaper": processes that a launcher leaves
+behind become its children. It finds them in /proc and kills them.
 """
 import ctypes
 import os
@@ -13,12 +13,14 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 3.0
-# What the libraries measured name their files in /dev/shm.
+# The beginnings of file names that the measured libraries use in /dev/shm.
 SHM_NAMES = ("vader_segment.", "sm_segment.", "ucx_shm_posix", "mpich_", "MPICH_")
 
 
 class Result:
-    """What a command gave: its lines on stdout, its last words on stderr, and how it ended."""
+    """The result of a command: its lines on stdout, its last lines on stderr, the failure or None,
+    and its time.
+    """
 
     def __init__(self, lines, words, failure, seconds):
         self.lines, self.words, self.failure, self.seconds = lines, words, failure, seconds
@@ -32,13 +34,13 @@ def become_reaper():
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
-    # Ended by a signal, the driver still ends what it started.
+    # The driver kills what it started also if a signal ends it.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
 
 
 def parents():
-    """{process: its parent}, zombies left out."""
+    """Returns {process: parent} without zombies."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -71,10 +73,10 @@ def reap():
 
 
 def end_descendants(grace=0.0):
-    """Ends everything started from here, after waiting a while for it to end by itself."""
+    """Kills all descendants, after giving them `grace` seconds to end by themselves."""
     deadline = time.monotonic() + grace
     while True:
-        # What ended between the two is a zombie already, which reap() then finds.
+        # A process that ends between these two lines is a zombie, which reap() finds.
         left = descendants()
         reap()
         if not left:
@@ -96,7 +98,7 @@ def shm_files():
 
 
 def stop(child):
-    """Asks the launcher to end its ranks; it gets a moment for it."""
+    """Asks the launcher to end its ranks, and gives it GRACE_S seconds to do so."""
     child.terminate()
     try:
         child.wait(GRACE_S)
@@ -105,7 +107,7 @@ def stop(child):
 
 
 def finish(child, timeout):
-    """(stdout, stderr, None or what went wrong)"""
+    """Waits for the end of the child. Returns (stdout, stderr, None or what went wrong)."""
     try:
         out, err = child.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

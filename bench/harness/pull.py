@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages by rendezvous that one context of the target pulls, or two in parallel (bench/messages-threads.c, `pull`).
+"""Measures rendezvous messages that one or two contexts of the target pull.
 
-A way is how they come: "1" and "2", by so many contexts, and what else a script compares with these.
+The program is bench/messages-threads.c with `pull`. A "way" names how the messages are received:
+"1" and "2" by that number of contexts in parallel. A script may compare further ways with these.
 """
 import statistics
 
 from harness import report
+from harness.alternate import collect
 from harness.table import number
 
 BYTES = 16 << 20
 
 
 def arguments(batches, contexts):
-    """Of the program."""
+    """The arguments of the program."""
     return ["pull", str(batches), str(BYTES), str(contexts)]
 
 
 def measure(ways, repeats):
-    """MiB a second of each start, in turn; ways: {way: what starts the program and gives its lines}."""
-    found = {way: [] for way in ways}
-    for _ in range(repeats):
-        for way, lines in ways.items():
-            found[way].append(statistics.median(line["mib_per_s"] for line in lines()))
-    return {"bytes": BYTES, "mib_per_s": found}
+    """Returns the MiB per second of each start, with the ways in turn.
+
+    ways: {way: function that starts the program and returns its lines}.
+    """
+    found = collect(repeats, ways)
+    return {"bytes": BYTES, "mib_per_s": {way: [statistics.median(line["mib_per_s"] for line in lines) for lines in starts]
+                                          for way, starts in found.items()}}
 
 
 def median(measured, way):

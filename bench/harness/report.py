@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From times to rows, means, and what they are held against; as JSON and as a table.
+"""Turns times into rows, means and targets, for JSON and for tables.
 
-A point's speed-up is the median, over the repeats, of (peer's time / base's time of that repeat),
-against that peer for which it is the least.
+The speed-up of a point is the median, over the repeats, of (the peer's time / the base's time of
+the same repeat). It is taken against the peer for which it is smallest.
 """
 import statistics
 
@@ -26,13 +26,13 @@ def problem(collective, size, ranks):
 
 
 def ratios(base, peer):
-    """Of the repeats that both have."""
+    """The ratios of the repeats that both have."""
     base = dict(base)
     return [us / base[repeat] for repeat, us in peer if repeat in base and base[repeat] > 0]
 
 
 def row_of(campaign, point, rotated):
-    """None if the base has no time there."""
+    """The row of a point; None if the base has no time for it."""
     collective, size, ranks = point
     key, base = (point, rotated), campaign.peers[0].name
     times = {peer.name: campaign.times.get((peer.name, key), []) for peer in campaign.peers}
@@ -77,7 +77,7 @@ def rows_of(campaign):
 
 
 def primary(rows):
-    """The rows that count: with rotation, but for what has no buffers to rotate."""
+    """The rows that count: those with rotation, and barriers, which have no buffers to rotate."""
     return [row for row in rows if "speedup" in row and (row["rotated"] or row["collective"] == "barrier")]
 
 
@@ -125,7 +125,7 @@ def inverse(row, peer):
 
 
 def targets_of(rows, base):
-    """What Tutti is held against (not another base)."""
+    """The targets of Tutti. Another base has none."""
     if base != "tutti" or not primary(rows):
         return []
     summary = summary_of(rows)
@@ -135,10 +135,10 @@ def targets_of(rows, base):
                target("points slower than 0.9", len(summary["slower_than_0.9"]), 0)]
     for rotated in (True, False):
         row, words = find(rows, small, rotated), "rotated" if rotated else "not rotated"
-        targets.append(target(f"{small} ({words}), of Open MPI's time", inverse(row, "openmpi"), 0.6))
+        targets.append(target(f"{small} ({words}), divided by Open MPI's time", inverse(row, "openmpi"), 0.6))
         line = row["us"][base] / row["limits_us"]["line"] if row and row["limits_us"]["line"] else None
-        targets.append(target(f"{small} ({words}), of the line exchange", line, 1.6))
-    targets.append(target(f"{large}, of Open MPI's time", inverse(find(rows, large), "openmpi"), 0.65))
+        targets.append(target(f"{small} ({words}), divided by the line exchange", line, 1.6))
+    targets.append(target(f"{large}, divided by Open MPI's time", inverse(find(rows, large), "openmpi"), 0.65))
     return targets
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report as text that is read on a terminal and in a README alike."""
+"""Prints the report as text that can be read on a terminal and in a Markdown file."""
 from harness.report import size_text
 
 
@@ -12,7 +12,7 @@ def number(value):
 
 
 def aligned(header, rows):
-    """A table in Markdown, its columns aligned; the first to the left."""
+    """A table in Markdown with aligned columns. The first column is aligned to the left."""
     cells = [header, *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     lines = []
@@ -24,7 +24,7 @@ def aligned(header, rows):
 
 
 def section(document, peers, titles, collective, ranks):
-    """A table of one collective and number of ranks."""
+    """The table of one collective and number of ranks."""
     points = {}
     for row in document["points"]:
         if row["collective"] == collective and row["ranks"] == ranks:
@@ -77,7 +77,9 @@ def words_of_targets(targets):
 
 
 def grouped(problems):
-    """"allreduce/f64/sum/8/p2" and its like in few words: "allreduce, 2 ranks: 8 4K; ..."."""
+    """Shortens a list of problems such as "allreduce/f64/sum/8/p2" to "allreduce, 2 ranks: 8 4K;
+    ...".
+    """
     groups = {}
     for one in problems:
         words = one.split("/")
@@ -95,10 +97,10 @@ def words_of_exceptions(document, titles):
     if total:
         lines.append(f"- points at which all ranks together contribute more than {total >> 20} MiB: left out to be quick")
     for name, points in document["late"].items():
-        lines.append(f"- {titles[name]} did not come to these in the time given: {grouped(points)}")
+        lines.append(f"- {titles[name]} had no time left for these points: {grouped(points)}")
     for name, points in document["measured_once"].items():
         times = sorted(points.values())
-        lines.append(f"- {titles[name]} was asked once only for points at which it was {times[0]:g} to {times[-1]:g} "
+        lines.append(f"- {titles[name]} was measured only once at these points, because it was {times[0]:g} to {times[-1]:g} "
                      f"times slower than the other peer: {grouped(points)}")
     for failure in document["failures"]:
         lines.append(f"- {titles[failure['peer']]}, {failure['ranks']} ranks: {failure['what']}")

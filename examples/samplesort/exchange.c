@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The one large exchange. A rank packs its sorted lines, newlines included, into one piece of
- * memory, in which what goes to rank r is a range; the ranks tell each other the ranges' sizes
- * (alltoall), then move them (alltoallv). What came is p sorted runs, merged by a tournament: a
- * tree whose leaves are the runs' first lines and whose inner nodes hold the loser of a match, so
- * that the next line costs one match a level.
+ * memory, in which the lines for rank r are a range. The ranks exchange the sizes of the ranges
+ * (alltoall) and then the lines (alltoallv). A rank receives p sorted runs and merges them by a
+ * tournament: a tree whose leaves are the first lines of the runs, and whose inner nodes hold the
+ * loser of a match, so that the next line costs one match for each level.
  */
 #include "samplesort.h"
 
@@ -15,13 +15,13 @@ struct traffic {
     int64_t *send, *send_at, *recv, *recv_at; /* bytes and displacements; p + 1 each */
 };
 
-struct run {
+struct exchange_run {
     struct line head;
-    const char *end; /* of the run; its head lies before it unless the run is over */
+    const char *end; /* end of the run; the head is before it unless the run is over */
 };
 
 struct merge {
-    struct run *runs;
+    struct exchange_run *runs;
     int *losers; /* [1 .. k - 1]; node i has children 2i and 2i + 1; node k + r is run r */
     int k;
 };
@@ -79,7 +79,7 @@ static bool receive(struct job *job, const struct text *packed, const struct tra
 
 /* ---- Merging ---- */
 
-static void run_next(struct run *run, const char *at)
+static void run_next(struct exchange_run *run, const char *at)
 {
     run->head = (struct line){0, at, 0};
     if (at >= run->end) return;
@@ -87,14 +87,14 @@ static void run_next(struct run *run, const char *at)
     line_set_key(&run->head);
 }
 
-static bool over(const struct run *run)
+static bool over(const struct exchange_run *run)
 {
     return run->head.bytes >= run->end;
 }
 
 static bool wins(const struct merge *merge, int a, int b)
 {
-    const struct run *x = &merge->runs[a], *y = &merge->runs[b];
+    const struct exchange_run *x = &merge->runs[a], *y = &merge->runs[b];
     if (over(x) || over(y)) return over(y);
     return !line_below(&y->head, &x->head);
 }
@@ -109,7 +109,7 @@ static int play(struct merge *merge, int node)
     return first ? a : b;
 }
 
-/* Plays again the matches above a run whose head is new; returns the winner. */
+/* Plays the matches above a run whose head is new again; returns the winner. */
 static int replay(struct merge *merge, int run)
 {
     for (int node = (run + merge->k) / 2; node > 0; node /= 2) {
@@ -122,12 +122,12 @@ static int replay(struct merge *merge, int run)
     return run;
 }
 
-/* Merges everything into `part`, which has room for it; returns the number of lines. */
+/* Merges all runs into `part`, which has room for them; returns the number of lines. */
 static int64_t merge_all(struct job *job, struct merge *merge, struct text *part)
 {
     int64_t n = 0;
     for (int first = play(merge, 1); part->used < part->room; n++) {
-        struct run *run = &merge->runs[first];
+        struct exchange_run *run = &merge->runs[first];
         int64_t size = run->head.len + 1;
         memcpy(part->bytes + part->used, run->head.bytes, (size_t)size);
         part->used += size;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who reads what: the files, one after the other, are cut into p shares of equal bytes, and a line
- * belongs to the rank in whose share it begins:
+ * Divides the input among the ranks. The files, one after the other, are cut into p shares of equal
+ * bytes, and a line belongs to the rank in whose share it begins:
  *
- *     rank 0           |rank 1           |rank 2 (nothing begins here)
+ *     rank 0           |rank 1           |rank 2 (no line begins here)
  *     first\nsecond\nth|ird\na very long |line\n
  *                    ---->             ------>  read on to the end of the line
  *
- * So every line is read by exactly one rank, which needs nobody's help to know. A file begins with
- * a line, whether or not the one before it ended with a newline.
+ * So exactly one rank reads each line, and a rank knows its lines without communication. Each file
+ * begins with a line, whether or not the file before it ended with a newline.
  */
 #include "samplesort.h"
 
@@ -47,7 +47,7 @@ static bool reserve(struct job *job, struct text *text, int64_t more)
     return true;
 }
 
-/* Appends [from, to) of the file, for which there must be room. */
+/* Appends [from, to) of the file. There must be room for it. */
 static bool append(struct job *job, struct text *text, const struct source *source, int64_t from,
                    int64_t to)
 {
@@ -64,7 +64,7 @@ static bool append(struct job *job, struct text *text, const struct source *sour
     return true;
 }
 
-/* Reads on from `from` until the line that the text ends with is whole. */
+/* Reads on from `from` until the last line of the text is complete. */
 static bool finish_line(struct job *job, struct text *text, const struct source *source,
                         int64_t from)
 {
@@ -72,7 +72,7 @@ static bool finish_line(struct job *job, struct text *text, const struct source 
     while (text->bytes[text->used - 1] != '\n' && from < source->size) {
         int64_t to = source->size - from < ahead ? source->size : from + ahead;
         int64_t old = text->used;
-        /* Doubling keeps what realloc moves in proportion to the line. */
+        /* Doubling keeps the bytes that realloc moves in proportion to the line. */
         if (!reserve(job, text, to - from + 1) || !append(job, text, source, from, to)) {
             return false;
         }
@@ -88,8 +88,8 @@ static bool finish_line(struct job *job, struct text *text, const struct source 
     return true;
 }
 
-/* Appends the lines that begin in [from, to) of the file. Only the first file of a share can begin
- * in its middle, so that what is skipped lies at the very beginning of the text. */
+/* Appends the lines that begin in [from, to) of the file. Only the first file of a share can start
+ * in the middle, so any bytes to skip are at the very beginning of the text. */
 static bool append_lines(struct job *job, struct text *text, const struct source *source,
                          int64_t from, int64_t to)
 {
@@ -124,7 +124,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The boundary before share r of p; total * r may not fit 64 bits. */
+/* The start of share r of p. It avoids total * r, which may not fit 64 bits. */
 static int64_t share_begin(int64_t total, int r, int p)
 {
     return total / p * r + least(total % p, r);
@@ -159,7 +159,8 @@ static bool measure_open(struct job *job, const char *name, int fd, int64_t *siz
         return job_fail(job, "%s is not a regular file, of which each rank could read its part",
                         name);
     }
-    /* Files of /proc and the like say 0; what they hold would be left out without a word. */
+    /* Files in /proc and similar ones report a size of 0. Their contents would be left out
+     * silently. */
     ssize_t got = pread(fd, &beyond, 1, stat.st_size);
     if (got < 0) return job_fail(job, "cannot read %s: %s", name, strerror(errno));
     if (got > 0) return job_fail(job, "%s does not say how long it is", name);
@@ -184,7 +185,7 @@ static bool measure(struct job *job, const struct options *options, int64_t *siz
     return true;
 }
 
-/* Rank 0 measures, so that all ranks cut by the same numbers even if a file is growing. */
+/* Rank 0 measures the files, so that all ranks use the same sizes even if a file is growing. */
 bool input_read(struct job *job, const struct options *options, struct text *text)
 {
     int64_t *sizes = job_alloc(job, options->nfiles * (int64_t)sizeof *sizes, "the files' sizes");

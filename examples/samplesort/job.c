@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks as one program: they succeed or fail together, and speak with one voice. What fails on
- * one rank alone (a file, memory) is agreed on before the next collective, in which the others
- * would otherwise wait for it.
+ * Makes the ranks succeed or fail together and print a single error. If something fails on one rank
+ * alone (a file, memory), the ranks agree on that before the next collective, in which the others
+ * would otherwise wait for that rank.
  */
 #include "samplesort.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * samplesort: what `LC_ALL=C sort FILE...` writes, byte for byte, by as many ranks as `tutti run`
- * starts.
+ * samplesort: writes what `LC_ALL=C sort FILE...` writes, byte for byte, using as many ranks as
+ * `tutti run` starts.
  */
 #include "samplesort.h"
 
@@ -47,7 +47,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Parses on every rank, but only rank 0 is heard if that ends the program (--help, an error). */
+/* Parses on every rank. If parsing ends the program (--help, an error), only rank 0 prints. */
 static void parse(int argc, char **argv, struct options *options)
 {
     static const struct argp argp = {known, parse_one, "FILE...", doc, NULL, NULL, NULL};
@@ -92,13 +92,14 @@ static bool sort_files(struct job *job, const struct options *options, struct li
     return ok;
 }
 
-/* How much more than the mean. */
+/* The largest part divided by the mean. */
 static double over_mean(int64_t most, int64_t total, int p)
 {
     return total > 0 ? (double)most * p / (double)total : 1;
 }
 
-/* How much, how fast, and how evenly: the largest part over the mean. Collective. */
+/* Prints the amount, the speed and the balance: the largest part divided by the mean.
+ * Collective. */
 static bool summary(struct job *job, const struct lines *lines, double seconds)
 {
     int64_t mine[2] = {lines->n, lines->bytes}, total[2], most[2];
@@ -125,7 +126,7 @@ int main(int argc, char **argv)
     struct lines lines = {0};
     struct job job;
     parse(argc, argv, &options);
-    /* A closed pipe is then an error of write, told like any other. */
+    /* A closed pipe is then an error of write, which is reported like any other. */
     signal(SIGPIPE, SIG_IGN);
     if (!job_begin(&job, options.quiet)) return TROUBLE;
     double start = now_s();

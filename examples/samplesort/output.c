@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parts of the ranks, one after the other. Into a file, every rank writes its own, at its
- * offset, at once with the others. Anything else (a pipe, a terminal) takes bytes in order: rank 0
- * fetches the parts of the others in chunks, an alltoallv in which one rank sends, and that also
- * carries the news that rank 0 could not write, so that the others do not go on in vain.
+ * Writes the parts of the ranks, one after the other. If the output is a file, all ranks write
+ * their parts at once, each at its offset. Any other output (a pipe, a terminal) takes bytes in
+ * order: rank 0 fetches the parts of the others in chunks and writes them. Each chunk is an
+ * alltoallv in which one rank sends. The same alltoallv reports to the other ranks that rank 0
+ * could not write, so that they stop as well.
  */
 #include "samplesort.h"
 
@@ -18,12 +19,12 @@ enum { CHUNK = 4 << 20 };
 
 struct output {
     const char *name;
-    int fd;         /* -1 where it is not open */
+    int fd;         /* -1 if it is not open */
     int32_t apart;  /* each rank writes its own part */
-    int64_t *sizes; /* of all parts, then three times p zeros */
+    int64_t *sizes; /* p sizes of parts, then three times p zeros */
 };
 
-/* Writes all of it: in order, or from `offset` on if that is not negative. */
+/* Writes all bytes: in order, or at `offset` if that is not negative. */
 static bool write_all(struct job *job, const struct output *output, const char *bytes, int64_t n,
                       int64_t offset)
 {
@@ -41,7 +42,7 @@ static bool write_all(struct job *job, const struct output *output, const char *
     return true;
 }
 
-/* ---- Each rank its own part ---- */
+/* ---- Each rank writes its own part ---- */
 
 static bool write_apart(struct job *job, struct output *output, const struct text *part)
 {
@@ -54,12 +55,12 @@ static bool write_apart(struct job *job, struct output *output, const struct tex
     return write_all(job, output, part->bytes, part->used, offset);
 }
 
-/* ---- Rank 0 all of them ---- */
+/* ---- Rank 0 writes all parts ---- */
 
 struct fetch {
     char *chunk; /* at rank 0 */
     char failed; /* at rank 0: it could not write */
-    char stop;   /* ... and has told the others */
+    char stop;   /* rank 0 has reported to all ranks that it could not write */
     int64_t *send, *recv, *none;
 };
 
@@ -115,7 +116,7 @@ static bool write_gathered(struct job *job, const struct output *output, const s
 
 /* ---- Opening and closing ---- */
 
-/* At rank 0, which alone creates the file and empties it. */
+/* Called at rank 0, which alone creates the file and empties it. */
 static bool output_open(struct job *job, struct output *output)
 {
     struct stat stat;
@@ -131,7 +132,7 @@ static bool output_open(struct job *job, struct output *output)
     return true;
 }
 
-/* Some file systems tell only now that they had no room. */
+/* Some file systems report only at close that there was no room. */
 static bool output_close(struct job *job, struct output *output)
 {
     if (output->fd < 0 || output->fd == STDOUT_FILENO) return true;

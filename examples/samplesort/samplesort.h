@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A parallel sample sort of the lines of files, told in five steps, one file each:
+ * A parallel sample sort of the lines of files, in five steps, one file each:
  *
  *   input.c     each rank reads its share of the bytes: the lines that begin in it
- *   sort.c      ... and sorts them
+ *   sort.c      each rank sorts its lines
  *   split.c     regular samples of all ranks give p - 1 splitters, the same everywhere
- *   exchange.c  rank r gets what lies between splitters r - 1 and r, as p sorted runs, and merges
+ *   exchange.c  rank r gets the lines between splitters r - 1 and r, as p sorted runs, and merges
+ *               them
  *   output.c    the parts, one after the other, are the result
  *
- * Steps return whether they succeeded. What fails on one rank is recorded with job_fail and becomes
- * common knowledge in job_agree, before the next collective, so that all ranks end together and one
- * message says why.
+ * Each step returns whether it succeeded. job_fail records a failure of one rank. job_agree makes
+ * it known to all ranks before the next collective, so that all ranks end together and one message
+ * gives the reason.
  */
 #ifndef SAMPLESORT_H
 #define SAMPLESORT_H
@@ -25,11 +26,11 @@ struct job {
     tutti_team *team;
     int me, p;
     bool quiet;       /* no summary, no progress line */
-    bool shows;       /* this rank draws the progress line */
-    int64_t shown_ms; /* when it last did */
-    bool broken;      /* a collective failed here: no more of them */
-    bool over;        /* the ranks have agreed that something failed, and it was told */
-    char error[512];  /* the first thing that failed on this rank; "" if nothing did */
+    bool shows;       /* this rank prints the progress line */
+    int64_t shown_ms; /* time of the last progress line */
+    bool broken;      /* a collective failed on this rank: it starts no more of them */
+    bool over;        /* the ranks have agreed that something failed, and have printed it */
+    char error[512];  /* first failure of this rank; "" if there was none */
 };
 
 struct options {
@@ -39,16 +40,16 @@ struct options {
     int nfiles;
 };
 
-/* Bytes that belong to whoever holds the struct. */
+/* Text that the owner of the struct owns. */
 struct text {
     char *bytes;
     int64_t used, room; /* used <= room */
-    int64_t begin;      /* where the first line starts; lines lie in [begin, used) */
+    int64_t begin;      /* start of the first line; the lines are in [begin, used) */
 };
 
-/* A line without its newline, which follows it in memory. */
+/* A line without its newline. The newline follows it in memory. */
 struct line {
-    uint64_t key; /* what sort.c and exchange.c compare first */
+    uint64_t key; /* compared first by sort.c and exchange.c */
     const char *bytes;
     int64_t len;
 };
@@ -56,44 +57,46 @@ struct line {
 struct lines {
     struct line *at;
     int64_t n;
-    int64_t bytes; /* with newlines */
+    int64_t bytes; /* newlines included */
 };
 
 /* ---- job.c: the ranks as one program ---- */
 
 bool job_begin(struct job *job, bool quiet);
 void job_end(struct job *job);
-/* Records what failed on this rank, if nothing did before. Always false. */
+/* Records a failure of this rank unless one is recorded already. Always returns false. */
 bool job_fail(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether `ok` on all ranks; if not, the lowest rank that failed says why, once, and from then on
- * this is false without asking. Collective. */
+/* Whether `ok` is true on all ranks. If not, the lowest rank that failed prints its error; from
+ * then on the function returns false without communication. Collective. */
 bool job_agree(struct job *job, bool ok);
-/* Turns the status of a collective into success or a recorded failure. */
+/* Returns whether the status of a collective is OK; records the failure if not. */
 bool job_did(struct job *job, tutti_status status);
-/* malloc that records its failure; never NULL for success, also for 0 bytes. */
+/* Calls malloc and records a failure. A success is never NULL, not even for 0 bytes. */
 void *job_alloc(struct job *job, int64_t bytes, const char *what);
 void job_progress(struct job *job, const char *step, int64_t done, int64_t total);
 void job_progress_clear(struct job *job);
 
 /* ---- The steps ---- */
 
-/* This rank's share of the files, each line ended by a newline. Collective. */
+/* Reads this rank's share of the files into `text`, each line ended by a newline. Collective. */
 bool input_read(struct job *job, const struct options *options, struct text *text);
 
-/* Negative, 0, positive as in LC_ALL=C: bytes unsigned, a prefix before what it is a prefix of. */
+/* Negative, 0 or positive, in the order of LC_ALL=C: bytes are unsigned, and a prefix comes before
+ * the longer line. */
 int line_compare(const struct line *a, const struct line *b);
-/* Whether a comes before b, whose keys line_set_key has set: the same order, found sooner. */
+/* Whether a comes before b in the same order. line_set_key must have set both keys, which makes
+ * this faster. */
 bool line_below(const struct line *a, const struct line *b);
 void line_set_key(struct line *line);
 /* Finds the lines of a text and sorts them. Local. */
 bool lines_sort(struct job *job, const struct text *text, struct lines *lines);
 
-/* bounds[r] .. bounds[r + 1] - 1 are the lines that go to rank r; bounds[p + 1]. Collective. */
+/* Sets bounds[0 .. p]: the lines bounds[r] .. bounds[r + 1] - 1 go to rank r. Collective. */
 bool lines_split(struct job *job, const struct lines *lines, int64_t *bounds);
 
-/* Sends every line where it belongs and merges what came into `part`. Frees what `text` and `lines`
- * hold as soon as it is not needed any more; lines->n and ->bytes then tell of the part.
- * Collective. */
+/* Sends every line to its rank and merges the received lines into `part`. Frees the memory of
+ * `text` and `lines` as soon as it is not needed any more; afterwards lines->n and lines->bytes
+ * describe the part. Collective. */
 bool lines_exchange(struct job *job, struct text *text, struct lines *lines, const int64_t *bounds,
                     struct text *part);
 

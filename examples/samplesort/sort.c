@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Multikey quicksort (Bentley and Sedgewick, SODA 1997), seven bytes at a time. A line's key at a
- * depth is the next seven bytes, padded with zeros, and below them how many there were:
+ * Multikey quicksort (Bentley and Sedgewick, SODA 1997), seven bytes at a time. The key of a line
+ * at a depth holds the next seven bytes, padded with zeros, and in its lowest byte the number of
+ * these bytes:
  *
  *     "tutti" -> t u t t i 0 0 | 5        "tutti\0" -> t u t t i 0 0 | 6
- *     "tutti frutti" -> t u t t i _ f | 8   (8: it goes on)
+ *     "tutti frutti" -> t u t t i _ f | 8   (8: the line goes on)
  *
- * so that one comparison of integers decides, zero bytes included, and lines whose keys are equal
- * and below 8 are equal altogether. Lines that share a key go on, seven bytes deeper, among
- * themselves.
+ * So one comparison of integers decides, zero bytes included, and lines whose keys are equal and
+ * end in less than 8 are equal. Lines that share a key and go on are sorted among themselves, seven
+ * bytes deeper.
  */
 #include "samplesort.h"
 
@@ -37,7 +38,7 @@ int line_compare(const struct line *a, const struct line *b)
     return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-/* Of two lines that agree before `depth`, where their keys are from. */
+/* Whether a comes before b. The lines agree before `depth`, and their keys are of that depth. */
 static bool below(const struct line *a, const struct line *b, int64_t depth)
 {
     if (a->key != b->key) return a->key < b->key;
@@ -94,7 +95,7 @@ static void swap(struct line *a, struct line *b)
     *b = old;
 }
 
-/* [0, *less) below the pivot, [*less, *more) equal to it, [*more, n) above. */
+/* Sorts [0, *less) below the pivot, [*less, *more) equal to it, and [*more, n) above it. */
 static void partition(struct line *at, int64_t n, uint64_t pivot, int64_t *less, int64_t *more)
 {
     int64_t low = 0, high = n;
@@ -128,7 +129,8 @@ static void fill_keys(const struct range *range)
     for (int64_t i = 0; i < range->n; i++) range->at[i].key = key_at(&range->at[i], range->depth);
 }
 
-/* Cuts a range in three; those equal in the key go on behind it, if they do. */
+/* Cuts a range in three. Lines that are equal in the key continue after it, unless they end
+ * there. */
 static void cut(const struct range *range, struct range part[3])
 {
     int64_t less, more;
@@ -144,13 +146,13 @@ static void cut(const struct range *range, struct range part[3])
     }
 }
 
-/* How far it is, for who watches. */
-struct tally {
+/* How far the sorting is, for the progress line. */
+struct sort_tally {
     struct job *job;
     int64_t done, total, shown;
 };
 
-static void tally_add(struct tally *tally, int64_t n)
+static void tally_add(struct sort_tally *tally, int64_t n)
 {
     tally->done += n;
     if (tally->done - tally->shown < 1 << 14) return;
@@ -158,9 +160,9 @@ static void tally_add(struct tally *tally, int64_t n)
     job_progress(tally->job, "sorting", tally->done, tally->total);
 }
 
-/* Recurses into the two smaller parts, at most half as long, and loops on the largest: the stack
- * stays logarithmic however long the lines are that agree. */
-static void sort_range(struct range range, struct tally *tally)
+/* Recurses into the two smaller parts, which are at most half as long, and loops on the largest.
+ * The stack therefore stays logarithmic, however long the lines are that agree. */
+static void sort_range(struct range range, struct sort_tally *tally)
 {
     while (range.n > FEW) {
         struct range part[3];
@@ -208,7 +210,7 @@ bool lines_sort(struct job *job, const struct text *text, struct lines *lines)
     if (!lines->at) return false;
     if (lines->n > 0) find_lines(text, lines);
     struct range all = {lines->at, lines->n, 0};
-    struct tally tally = {job, 0, lines->n, 0};
+    struct sort_tally tally = {job, 0, lines->n, 0};
     fill_keys(&all);
     sort_range(all, &tally);
     return true;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which line goes where: regular sampling (Shi and Schaeffer, JPDC 1992). Every rank takes one from
- * each `step` of weight of its sorted lines, where a line weighs its bytes and what handling any
- * line costs; all samples, sorted, are a small picture of the whole, and every (samples / p)-th is
- * a splitter. Lines are ordered by (text, rank, index in that rank), which no two share, so that
- * equal lines, even if there are no others, are spread over the ranks as well.
+ * Decides which line goes to which rank, by regular sampling (Shi and Schaeffer, JPDC 1992). Every
+ * rank takes one sample from each `step` of weight of its sorted lines. The weight of a line is its
+ * bytes plus a constant cost of handling a line. All samples, sorted, represent all lines, and
+ * every (samples / p)-th is a splitter. Lines are ordered by (text, rank, index in that rank),
+ * which is unique, so that equal lines are spread over the ranks as well, even if there are no
+ * others.
  *
- * Every rank holds all samples, and a line may be huge: one over SAMPLE_MAX bytes gives its
- * beginning only, as a sample that stands before all lines that begin so.
+ * Every rank holds all samples, and a line may be huge. A line over SAMPLE_MAX bytes therefore
+ * contributes only its beginning, as a sample that comes before all lines with that beginning.
  */
 #include "samplesort.h"
 
@@ -16,31 +17,31 @@
 
 enum { SAMPLES_PER_RANK_MAX = 512, SAMPLE_MAX = 4096, LINE_WEIGHT = sizeof(struct line) };
 
-struct sample {
+struct split_sample {
     struct line line;
-    int rank;      /* -1: before all lines of this text */
-    int64_t index; /* among the lines of `rank` */
+    int rank;      /* -1: before all lines with this text */
+    int64_t index; /* index among the lines of `rank` */
 };
 
-/* What precedes a sample's bytes on its way. */
+/* The header before the bytes of a sample in a message. */
 struct header {
-    int64_t index; /* -1: cut short */
+    int64_t index; /* -1: the line was cut short */
     int64_t len;
 };
 
-/* All samples as they came, rank by rank. */
+/* All received samples, rank by rank. */
 struct gathered {
     char *bytes;
     int64_t *counts, *displs; /* displs[p] is the total */
 };
 
-/* A walk over the lines from which samples are taken. */
+/* The state of a walk over the lines that takes samples. */
 struct walk {
     const struct lines *lines;
-    int64_t step, next, due; /* the next line; the weight until the next sample */
+    int64_t step, next, due; /* next line; weight until the next sample */
 };
 
-/* The next line in which the weight reaches a multiple of `step`, or -1. */
+/* The next line at which the weight reaches a multiple of `step`, or -1. */
 static int64_t walk_on(struct walk *walk)
 {
     while (walk->next < walk->lines->n) {
@@ -117,8 +118,8 @@ static bool gather_samples(struct job *job, const struct lines *lines, struct ga
     return ok;
 }
 
-/* Reads the samples that came from each rank; with to == NULL only counts them. */
-static int64_t parse(const struct job *job, const struct gathered *all, struct sample *to)
+/* Reads the samples of each rank; only counts them if to is NULL. */
+static int64_t parse(const struct job *job, const struct gathered *all, struct split_sample *to)
 {
     int64_t n = 0;
     for (int r = 0; r < job->p; r++) {
@@ -127,7 +128,7 @@ static int64_t parse(const struct job *job, const struct gathered *all, struct s
             memcpy(&header, all->bytes + at, sizeof header);
             at += (int64_t)sizeof header;
             if (to) {
-                to[n] = (struct sample){
+                to[n] = (struct split_sample){
                     {0, all->bytes + at, header.len}, header.index < 0 ? -1 : r, header.index};
             }
             at += header.len;
@@ -138,20 +139,20 @@ static int64_t parse(const struct job *job, const struct gathered *all, struct s
 
 static int sample_compare(const void *a, const void *b)
 {
-    const struct sample *x = a, *y = b;
+    const struct split_sample *x = a, *y = b;
     int order = line_compare(&x->line, &y->line);
     if (order) return order;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* How many of this rank's lines come before the splitter: a binary search. */
-static int64_t lines_before(const struct lines *lines, const struct sample *splitter, int me)
+/* The number of this rank's lines that come before the splitter, by binary search. */
+static int64_t lines_before(const struct lines *lines, const struct split_sample *splitter, int me)
 {
     int64_t low = 0, high = lines->n;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        struct sample here = {lines->at[middle], me, middle};
+        struct split_sample here = {lines->at[middle], me, middle};
         if (sample_compare(&here, splitter) < 0) {
             low = middle + 1;
         } else {
@@ -165,7 +166,8 @@ static bool bounds_find(struct job *job, const struct gathered *all, const struc
                         int64_t *bounds)
 {
     int64_t n = parse(job, all, NULL);
-    struct sample *samples = job_alloc(job, n * (int64_t)sizeof *samples, "the list of samples");
+    struct split_sample *samples =
+        job_alloc(job, n * (int64_t)sizeof *samples, "the list of samples");
     if (!samples) return false;
     parse(job, all, samples);
     qsort(samples, (size_t)n, sizeof *samples, sample_compare);

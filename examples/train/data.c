@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Digits of five by seven dots, each put anywhere in a frame of six by eight, with some dots
- * inverted and noise on all.
+ * Draws digits of five by seven dots. Each is placed anywhere in a frame of six by eight, with some
+ * dots inverted and with noise.
  */
 #include "train.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * train: a model that recognises digits, by as many ranks as `tutti run` starts, and by those that
- * are left when some die:
+ * train: trains a model to recognise digits, with as many ranks as `tutti run` starts, and with the
+ * remaining ranks if some die:
  *
  *     tutti run -n 4 --on-failure=continue train --resilient
  */
@@ -21,22 +21,22 @@ enum { TROUBLE = 2, UNSEEN = 2000, NAMED_MOST = 16 };
 
 #define DOUBLES(type) ((int64_t)(sizeof(type) / sizeof(double)))
 
-struct options {
+struct main_options {
     int64_t samples, steps, report, seed;
     double rate;
     const char *model;
-    bool resilient, quiet;
+    bool resilient, reproducible, quiet;
 };
 
-struct job {
-    struct options options;
+struct main_job {
+    struct main_options options;
     tutti_client *client;
-    tutti_team *team;      /* of the ranks that are left */
-    int rank;              /* in the world */
+    tutti_team *team;      /* the ranks that are left */
+    int rank;              /* rank in the world */
     struct sample *sample; /* this rank's share */
     int64_t samples;
     struct model model;
-    struct finding finding; /* of all samples, in the step before */
+    struct finding finding; /* finding over all samples, in the step before */
 };
 
 /* ---- Options ---- */
@@ -58,6 +58,7 @@ static const struct argp_option known[] = {
     {"report", 'e', "N", 0, "Print how far it is every N steps (default 20)", 0},
     {"model", 'o', "FILE", 0, "Write the weights to FILE, one a line", 0},
     {"resilient", 'R', NULL, 0, "When ranks die, go on with those that are left", 0},
+    {"reproducible", 'b', NULL, 0, "Find the same model, bit by bit, with any number of ranks", 0},
     {"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
     {0},
 };
@@ -87,7 +88,7 @@ static double rate(struct argp_state *state, const char *text)
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct main_options *o = state->input;
     switch (key) {
     case 'n': o->samples = whole(state, "samples", arg, 10, 10000000); return 0;
     case 's': o->steps = whole(state, "steps", arg, 1, 1000000); return 0;
@@ -96,14 +97,15 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     case 'e': o->report = whole(state, "report", arg, 1, 1000000); return 0;
     case 'o': o->model = arg; return 0;
     case 'R': o->resilient = true; return 0;
+    case 'b': o->reproducible = true; return 0;
     case 'q': o->quiet = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* Parses on every rank, but only rank 0 is heard if that ends the program (--help, an error). */
-static void parse(int argc, char **argv, struct options *options)
+/* Parses on every rank. If parsing ends the program (--help, an error), only rank 0 prints. */
+static void parse(int argc, char **argv, struct main_options *options)
 {
     static const struct argp argp = {known, parse_one, NULL, doc, NULL, NULL, NULL};
     const char *rank = getenv("TUTTI_RANK");
@@ -123,27 +125,27 @@ static void parse(int argc, char **argv, struct options *options)
     }
 }
 
-/* ---- What is printed ---- */
+/* ---- Output ---- */
 
-static bool speaks(const struct job *job)
+static bool speaks(const struct main_job *job)
 {
     return tutti_rank(job->team) == 0 && !job->options.quiet;
 }
 
-static const char *ranks(const struct job *job)
+static const char *ranks(const struct main_job *job)
 {
     return tutti_size(job->team) == 1 ? "rank" : "ranks";
 }
 
-static bool complain(const struct job *job, const char *what)
+static bool complain(const struct main_job *job, const char *what)
 {
     fprintf(stderr, "train: rank %d: %s: %s\n", job->rank, what, tutti_error());
     return false;
 }
 
-static void report(const struct job *job)
+static void report(const struct main_job *job)
 {
-    const struct options *o = &job->options;
+    const struct main_options *o = &job->options;
     int64_t step = (int64_t)job->model.steps;
     if (!speaks(job) || (step % o->report && step != o->steps)) return;
     printf("step %lld of %lld: loss %.4f, %.1f %% right, %d %s\n", (long long)step,
@@ -152,8 +154,8 @@ static void report(const struct job *job)
     fflush(stdout);
 }
 
-/* By the first of those that are left: who of the team before has failed. */
-static void report_failed(const struct job *job, const tutti_team *before)
+/* The first of the remaining ranks prints which ranks of the team before have failed. */
+static void report_failed(const struct main_job *job, const tutti_team *before)
 {
     int failed[NAMED_MOST], n;
     if (!speaks(job) || tutti_team_failed(before, failed, NAMED_MOST, &n) != TUTTI_OK) return;
@@ -166,8 +168,8 @@ static void report_failed(const struct job *job, const tutti_team *before)
 
 /* ---- Training ---- */
 
-/* This rank's share, drawn again when there are fewer to share. */
-static bool draw_share(struct job *job)
+/* Draws this rank's share of the samples; called again when fewer ranks share them. */
+static bool draw_share(struct main_job *job)
 {
     int64_t n = job->options.samples, p = tutti_size(job->team), me = tutti_rank(job->team);
     int64_t first = n * me / p, end = n * (me + 1) / p;
@@ -181,8 +183,9 @@ static bool draw_share(struct job *job)
     return true;
 }
 
-/* Some may have taken the step that others have not: all go on from the model that is farthest. */
-static tutti_status take_farthest(struct job *job)
+/* Some ranks may have taken a step that others have not. All continue from the model with the most
+ * steps. */
+static tutti_status take_farthest(struct main_job *job)
 {
     struct place {
         double steps;
@@ -193,34 +196,59 @@ static tutti_status take_farthest(struct job *job)
         tutti_allreduce(job->team, &mine, &farthest, 1, TUTTI_F64_I64, TUTTI_MAXLOC);
     if (status != TUTTI_OK) return status;
     status = tutti_bcast(job->team, &model, DOUBLES(struct model), TUTTI_F64, (int)farthest.rank);
-    if (status == TUTTI_OK) job->model = model; /* else it may be half of it */
+    if (status == TUTTI_OK) job->model = model; /* after an error, `model` may be incomplete */
     return status;
 }
 
-static tutti_status step(struct job *job)
+/* Sums the findings of all samples; the last bits depend on how the samples are shared out. */
+static tutti_status sum_findings(struct main_job *job)
 {
     struct finding mine = {0};
     model_look(&job->model, job->sample, job->samples, &mine);
-    tutti_status status = tutti_allreduce(job->team, &mine, &job->finding, DOUBLES(struct finding),
-                                          TUTTI_F64, TUTTI_SUM);
+    return tutti_allreduce(job->team, &mine, &job->finding, DOUBLES(struct finding), TUTTI_F64,
+                           TUTTI_SUM);
+}
+
+/* Sums the findings of all samples so that the bits do not depend on how the samples are shared
+ * out. */
+static tutti_status sum_reproducibly(struct main_job *job)
+{
+    enum { N = DOUBLES(struct finding) };
+    static tutti_binned mine[N], all[N];
+    memset(mine, 0, sizeof mine);
+    for (int64_t i = 0; i < job->samples; i++) {
+        struct finding one = {0};
+        model_look(&job->model, &job->sample[i], 1, &one);
+        tutti_status status = tutti_sum_local(mine, N, TUTTI_F64, &one, 1);
+        if (status != TUTTI_OK) return status;
+    }
+    tutti_status status = tutti_allreduce(job->team, mine, all, N, TUTTI_BINNED, TUTTI_SUM);
+    double *sum = (double *)&job->finding;
+    for (int i = 0; i < N && status == TUTTI_OK; i++) sum[i] = tutti_sum_value(&all[i]);
+    return status;
+}
+
+static tutti_status step(struct main_job *job)
+{
+    tutti_status status = job->options.reproducible ? sum_reproducibly(job) : sum_findings(job);
     if (status != TUTTI_OK) return status;
     model_step(&job->model, &job->finding, job->options.samples, job->options.rate);
     report(job);
     return TUTTI_OK;
 }
 
-/* With the ranks there are, to the end or to a failure. */
-static tutti_status train(struct job *job)
+/* Trains with the ranks of the team until the end or a failure. */
+static tutti_status train(struct main_job *job)
 {
     tutti_status status = take_farthest(job);
     while (status == TUTTI_OK && job->model.steps < (double)job->options.steps) status = step(job);
     return status;
 }
 
-/* ---- Going on ---- */
+/* ---- Continuing after a failure ---- */
 
-/* The survivors as a team, in place of the one that failed. */
-static bool shrink(struct job *job)
+/* Replaces the team by a team of the survivors. */
+static bool shrink(struct main_job *job)
 {
     tutti_team *rest, *before = job->team;
     if (tutti_team_shrink(before, &rest) != TUTTI_OK) return complain(job, "cannot go on");
@@ -232,7 +260,7 @@ static bool shrink(struct job *job)
     return false;
 }
 
-static bool write_model(const struct job *job)
+static bool write_model(const struct main_job *job)
 {
     const char *name = job->options.model;
     if (!name || tutti_rank(job->team) != 0 || model_write(&job->model, name)) return true;
@@ -242,10 +270,11 @@ static bool write_model(const struct job *job)
 
 enum { TRAINED = 1, SOUND = 2 };
 
-/* This rank's own findings as bits: the AND over all ranks is what holds for all of them. An error
- * that is not a peer's failure would come again with fewer ranks, so it ends the training. Other
- * ranks may then wait in a collective that this rank has not entered. */
-static int64_t try(struct job *job)
+/* Trains; returns this rank's result as bits. The AND over all ranks gives the bits that hold for
+ * all ranks. An error other than a peer's failure would come again with fewer ranks, so it ends the
+ * training. Other ranks may then wait in a collective that this rank has not entered, so this rank
+ * revokes the team. */
+static int64_t try(struct main_job *job)
 {
     tutti_status status = train(job);
     if (status == TUTTI_OK) return TRAINED | (write_model(job) ? SOUND : 0);
@@ -255,10 +284,10 @@ static int64_t try(struct job *job)
     return 0;
 }
 
-/* Whoever saw an error, and whoever saw none because its part was done before: all come here, and
- * all leave it alike. When they leave, the model is written: whoever dies now is not needed any
- * more. */
-static bool train_on(struct job *job)
+/* All ranks reach the agreement, whether they saw an error or had finished their part before it,
+ * and all ranks leave it with the same result. The model is written by then, so a rank that dies
+ * afterwards is not needed any more. */
+static bool train_on(struct main_job *job)
 {
     for (;;) {
         int64_t all = try(job);
@@ -271,16 +300,16 @@ static bool train_on(struct job *job)
     }
 }
 
-static void report_end(const struct job *job)
+static void report_end(const struct main_job *job)
 {
-    const struct options *o = &job->options;
+    const struct main_options *o = &job->options;
     if (!speaks(job)) return;
     double right = model_test(&job->model, (uint64_t)o->seed, o->samples, UNSEEN);
     printf("trained: %.1f %% of %d unseen digits right, %d %s\n", 100 * right, UNSEEN,
            tutti_size(job->team), ranks(job));
 }
 
-static bool run(struct job *job)
+static bool run(struct main_job *job)
 {
     if (!draw_share(job)) {
         fprintf(stderr, "train: rank %d is out of memory\n", job->rank);
@@ -293,7 +322,7 @@ static bool run(struct job *job)
 
 int main(int argc, char **argv)
 {
-    struct job job = {
+    struct main_job job = {
         .options = {.samples = 4000, .steps = 200, .report = 20, .seed = 1, .rate = 0.5}};
     parse(argc, argv, &job.options);
     if (tutti_init(&job.client) != TUTTI_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax regression: the probability of digit d is exp(w[d] . x) over the sum of that for all
- * digits, and the loss is the cross entropy, which is convex in w.
+ * Softmax regression: the probability of digit d is exp(w[d] . x) divided by the sum of that over
+ * all digits. The loss is the cross entropy, which is convex in w.
  */
 #include "train.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Scores into probabilities; returns the likeliest. The greatest is taken off first, so that none
- * overflows. */
+/* Turns scores into probabilities; returns the most probable digit. The greatest score is
+ * subtracted first, so that no exponential overflows. */
 static int softmax(double score[DIGITS])
 {
     int best = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank reads the file up to its last row and parses its own rows; the last rank looks for the
- * end. How wide the table is says its first line, which rank 0 counts for all.
+ * Each rank reads the file up to its last row and parses its own rows; the last rank also looks for
+ * the end. The first line gives the width of the table; rank 0 counts its fields for all ranks.
  */
 #include "transpose.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Only what is a file can be read by every rank for itself. */
+/* Opens the input. It must be a regular file, because every rank reads it independently. */
 static FILE *open_input(struct table *table)
 {
     struct stat found;
@@ -24,7 +24,7 @@ static FILE *open_input(struct table *table)
     return file;
 }
 
-/* The next field, or NULL; the line is cut into pieces. */
+/* The next field, or NULL at the end. Cuts the line into pieces. */
 static char *next_field(char **line)
 {
     char *text;
@@ -68,7 +68,8 @@ static bool parse_row(struct table *table, char *line, int64_t number, field *ro
                       (long long)table->n);
 }
 
-/* What getline says of a line: whether it is there and should be, or is not and should not. */
+/* Whether the presence of line `number`, as getline reports it, is what the width requires: n lines
+ * and no more. */
 static bool expected(struct table *table, bool there, int64_t number)
 {
     if (there == (number <= table->n)) return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whole or not at all: rank 0 makes a file beside the output, all ranks write their rows to it at
- * once, each at its place, and when all have done so rank 0 gives it the output's name.
+ * Writes the output completely or not at all: rank 0 creates a file beside the output, all ranks
+ * write their rows to it at once, each at its offset, and when all have succeeded rank 0 renames
+ * the file to the output.
  */
 #include "transpose.h"
 
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* This rank's rows as text, which the caller frees; NULL if there is no memory for it. */
+/* Prints this rank's rows as text, which the caller frees; NULL if there is no memory. */
 static char *print_rows(const struct table *table, size_t *size)
 {
     char *text = NULL;
@@ -32,7 +33,8 @@ static char *print_rows(const struct table *table, size_t *size)
     return text;
 }
 
-/* At rank 0. A device or a link would become a plain file, which nobody wants. */
+/* Called at rank 0. Refuses a device or a link, because the rename would replace it by a plain
+ * file. */
 static bool begin(struct table *table)
 {
     struct stat found;
@@ -46,7 +48,8 @@ static bool begin(struct table *table)
     return true;
 }
 
-/* The process of rank 0 is in the name, so that jobs with the same output do not meet in it. */
+/* The name contains the process id of rank 0, so that jobs with the same output use different
+ * files. */
 static bool begin_together(struct table *table)
 {
     int64_t pid = getpid();
@@ -78,14 +81,14 @@ static bool write_part(struct table *table, const char *text, size_t size)
     int fd = open(table->part, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write_all(fd, text, size, offset);
     if (!ok) table_fail(table, "cannot write %s: %s", table->part, strerror(errno));
-    /* Some file systems tell only now that they had no room. */
+    /* Some file systems report only at close that there was no room. */
     if (fd >= 0 && close(fd) && ok) {
         ok = table_fail(table, "cannot write %s: %s", table->part, strerror(errno));
     }
     return ok;
 }
 
-/* At rank 0. */
+/* Called at rank 0. */
 static bool finish(struct table *table)
 {
     return !rename(table->part, table->out) ||

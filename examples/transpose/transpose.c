@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * transpose: the transpose of a square table, by as many ranks as `tutti run` starts.
+ * transpose: transposes a square table, with as many ranks as `tutti run` starts.
  *
  *     tutti run -n 4 transpose IN OUT
  *
- * Rank i holds rows A[i]; block [i, j] is of these rows the columns that become rows of rank j. All
- * blocks change places in one alltoallv, and each is transposed where it has arrived:
+ * Rank i holds rows A[i]. Block [i, j] holds those columns of these rows that become rows of rank
+ * j. One alltoallv exchanges all blocks, and each block is transposed where it has arrived:
  *
- *     rank 0   [0,0] [0,1] [0,2]              [0,0] [1,0] [2,0]   each of them
+ *     rank 0   [0,0] [0,1] [0,2]              [0,0] [1,0] [2,0]   each block
  *     rank 1   [1,0] [1,1] [1,2]   exchange   [0,1] [1,1] [2,1]   transposed, side by side
  *     rank 2   [2,0] [2,1] [2,2]              [0,2] [1,2] [2,2]   in the rank's rows
  *
- * Block [i, j] has rows(i) * rows(j) fields, as many as block [j, i]: so what a rank sends to
- * another is as much as it gets from it, also where p does not divide n.
+ * Block [i, j] has rows(i) * rows(j) fields, as many as block [j, i]. So two ranks send each other
+ * the same amount, even if p does not divide n.
  */
 #include "transpose.h"
 
@@ -40,7 +40,7 @@ bool table_fail(struct table *table, const char *format, ...)
     return false;
 }
 
-/* After a collective that failed there are no more of them: each rank speaks for itself. */
+/* After a failed collective there are no more collectives, so each rank prints its own error. */
 bool table_did(const struct table *table, tutti_status status)
 {
     if (status == TUTTI_OK) return true;
@@ -58,7 +58,7 @@ bool table_agree(struct table *table, bool ok)
     return first == table->p;
 }
 
-/* Rank 0 looks, so that all ranks mean the same n. */
+/* Rank 0 determines n, so that all ranks use the same n. */
 static bool measure(struct table *table)
 {
     if (table->me == 0) table->n = input_width(table);
@@ -89,7 +89,8 @@ static bool prepare(struct table *table)
     return divide(table) || table_fail(table, "rank %d is out of memory", table->me);
 }
 
-/* Block after block: of each of this rank's rows, the fields that are in rank r's columns. */
+/* Copies the rows block by block: for each rank r, the fields of this rank's rows that are in rank
+ * r's columns. */
 static void regroup(struct table *table)
 {
     field *to = table->blocks;
@@ -102,7 +103,7 @@ static void regroup(struct table *table)
     }
 }
 
-/* Row i of what came from rank r is column first[r] + i here. */
+/* Row i of the block from rank r becomes column first[r] + i. */
 static void transpose_blocks(struct table *table)
 {
     const field *from = table->blocks;
@@ -114,8 +115,8 @@ static void transpose_blocks(struct table *table)
     }
 }
 
-/* Sends from `blocks` and receives into `rows`, which regroup has emptied; the two then change
- * roles. */
+/* Sends from `blocks` and receives into `rows`, whose fields regroup has copied. Then the two
+ * arrays change roles. */
 static bool exchange(struct table *table)
 {
     int64_t row = table_rows(table, table->me) * FIELD;
@@ -148,7 +149,7 @@ static int transpose(struct table *table)
     return ok ? 0 : TROUBLE;
 }
 
-/* Said by rank 0 only. */
+/* Only rank 0 prints the usage. */
 static int tell_usage(const struct table *table, bool asked)
 {
     if (table->me == 0) fputs(help, asked ? stdout : stderr);

@@ -8,11 +8,11 @@
  *   endpoint   (client, rank of the job, context): where messages go
  *
  *     rank 0                                       rank 1
- *     tutti_message_send(context, &send)  ----->   whoever advances the target's context calls the
- *                                                  handler registered for send.dispatch, which
- *                                                  says where
- *     send.sent(...): the buffer is free           the data go
- *     send.delivered(...): taken at the target     receive.done(...): they are there
+ *     tutti_message_send(context, &send)  ----->   the thread that advances the target's context
+ *                                                  calls the handler registered for send.dispatch,
+ *                                                  which sets the destination of the data
+ *     send.sent(...): the buffer is free again
+ *     send.delivered(...): the target has it       receive.done(...): the data have arrived
  *
  * The length of a message decides how it travels: in one packet (immediate, eager), in several, or
  * by rendezvous. In a rendezvous the origin first notifies the target, and the target's contexts
@@ -21,8 +21,9 @@
  * destination while it is advanced, about a mebibyte at a time.
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. The
- * library never loses a message: if there is no room, the message waits at its origin, which does
- * not leave before. A context receives nothing unless some thread advances it.
+ * library never loses a message: if there is no room, the message waits at its origin, and
+ * tutti_finalize of the origin waits for it. A context receives nothing unless some thread advances
+ * it.
  *
  * Leaving: tutti_finalize advances all contexts of the client until the target's context has
  * received every message and put that the library accepted. (A short message counts as received
@@ -30,8 +31,8 @@
  * does not advance that context. It does not wait for ranks that have failed or are in
  * tutti_finalize themselves. It calls no handler and runs no posted work. It may call completion
  * functions, but not for operations that are still under way when it returns. A rank in
- * tutti_finalize drops messages that arrive, and those that it has not received before; the
- * completion functions of the senders get PEER.
+ * tutti_finalize drops messages that arrive then, and messages that it has not received before. The
+ * completion functions of their senders get PEER.
  *
  * In all declarations, "local" means that only this process is concerned, and a function blocks
  * only if its comment says so. The calling thread uses a context for the length of a call, so only
@@ -39,10 +40,10 @@
  * time.
  *
  * The library calls handlers, completion functions and posted work while their context is advanced:
- * in tutti_advance and the functions that wait by it, for context 0 also in every call that waits
- * for a collective or tests one. It calls completion functions also in tutti_finalize, and in the
- * call that starts an operation if the operation completes at once. These functions may call, for
- * the same client:
+ * in tutti_advance and its variants, and for context 0 also in every call that waits for a
+ * collective or tests one. It calls completion functions also in tutti_finalize, and in the call
+ * that starts an operation if the operation completes at once. These functions may call, for the
+ * same client:
  *   allowed       tutti_message_send, _immediate, _receive, tutti_get, tutti_put and tutti_fence in
  *                 the context that they were given; tutti_post to any context; tutti_endpoint_to,
  *                 tutti_region_* and tutti_contexts under their rules on threads; functions that
@@ -64,11 +65,11 @@ extern "C" {
 #endif
 
 enum {
-    TUTTI_CONTEXTS = 64,         /* of a client, at most */
-    TUTTI_DISPATCHES = 256,      /* of a client: ids are 0 .. 255 */
-    TUTTI_HEADER_BYTES = 128,    /* of a message's header, at most */
-    TUTTI_IMMEDIATE_BYTES = 512, /* header and payload of an immediate message, at most */
-    TUTTI_KEY_BYTES = 512        /* of a tutti_key */
+    TUTTI_CONTEXTS = 64,         /* most contexts of a client */
+    TUTTI_DISPATCHES = 256,      /* most dispatch ids of a client: 0 .. 255 */
+    TUTTI_HEADER_BYTES = 128,    /* most bytes of a message's header */
+    TUTTI_IMMEDIATE_BYTES = 512, /* most bytes of an immediate message, with its header */
+    TUTTI_KEY_BYTES = 512        /* size of a tutti_key */
 };
 
 /* ---- Contexts ------------------------------------------------------------------------------- */
@@ -84,11 +85,11 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 
 /* Advances everything that the context has under way, without blocking: incoming and outgoing
  * messages, posted work, and, for context 0, collectives in flight on the client's teams. *events
- * receives the number of events if events is not NULL. The function returns an error that broke a
- * team once, and only if no call on that team has returned it before (calls on the team return it
- * each time). It also returns the first error since the last call that concerns a message and for
- * which there is no completion function, such as ARG for a dispatch id that has no handler. One
- * thread per context at a time. */
+ * receives the number of events if events is not NULL. If a team is broken, the function returns
+ * the error once, and only if no call on that team has returned it before. (Calls on the team
+ * return it each time.) The function also returns the first error of a message since the last call,
+ * if there is no completion function for that message, such as ARG for a dispatch id that has no
+ * handler. One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
@@ -98,8 +99,9 @@ TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, 
 
 /* Advances the context as tutti_advance does, and blocks until there was an event, until some rank
  * has died or left, or until timeout_ms have passed (then AGAIN; a negative timeout_ms never ends
- * the wait). A team whose error was returned before does not end the wait. The function spins,
- * yields and sleeps as collectives do; tutti_post of another thread wakes it. */
+ * the wait). If the error of a broken team was returned before, this team does not end the wait.
+ * The function spins, yields and sleeps as collectives do; tutti_post of another thread wakes
+ * it. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
 /* Posts `work` to a context from any thread. The thread that advances the context next calls it
@@ -115,18 +117,19 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti
  * context only by tutti_post. Errors: ARG (context 0, or the context has such a thread already),
  * LIMIT (no more threads), MEMORY. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_helper_start(tutti_context *context);
-/* Stops that thread when the function that it is calling returns, and blocks until it has ended.
- * Work that was posted and has not run stays posted. Returns the last error that tutti_advance
- * returned to the thread, or ARG (there is no such thread, or it calls this function itself).
- * tutti_finalize stops it, too. Local. */
+/* Stops the thread of tutti_helper_start when the function that it is calling returns, and blocks
+ * until the thread has ended. Work that was posted and has not run stays posted. Returns the last
+ * error that tutti_advance returned to the thread, or ARG (there is no such thread, or it calls
+ * this function itself). tutti_finalize stops the thread, too. Local. */
 TUTTI_API tutti_status tutti_helper_stop(tutti_context *context);
 
 /* ---- Endpoints ------------------------------------------------------------------------------ */
 
-/* Stores the endpoint of (rank, context index) in *endpoint; it belongs to the client. The target's
- * context need not exist yet: messages to it wait at this rank. The library connects nothing before
- * the first message. Errors: ARG (the rank is outside the job, or the index outside 0..63), MEMORY.
- * Local, one thread per client at a time. */
+/* Stores the endpoint of (rank, context index) in *endpoint; it belongs to the client. Calls with
+ * the same rank and index return the same endpoint, in constant time. The target's context need not
+ * exist yet: messages to it wait at this rank. The library connects nothing before the first
+ * message. Errors: ARG (the rank is outside the job, or the index outside 0..63), MEMORY. Local,
+ * one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_endpoint_to(tutti_client *client, int rank,
                                                           int context, tutti_endpoint **endpoint);
 /* Return the rank and the context index of an endpoint. Local, any thread. */
@@ -147,24 +150,26 @@ typedef struct tutti_pending tutti_pending;
 
 /* A message as its handler gets it. It lasts until the handler returns. */
 typedef struct tutti_message {
-    int rank, context; /* of the origin */
-    int dispatch;
-    const void *header;
-    size_t header_bytes;
-    const void *data; /* the payload as it was packed, if it is here already; else NULL */
-    int64_t bytes;    /* of the payload, packed */
-    tutti_pending *pending;
+    int rank;               /* the rank of the origin */
+    int context;            /* the context index of the origin */
+    int dispatch;           /* the dispatch id */
+    const void *header;     /* the header, in memory of the library */
+    size_t header_bytes;    /* size of the header */
+    const void *data;       /* the payload as it was packed, if it is here already; else NULL */
+    int64_t bytes;          /* size of the packed payload */
+    tutti_pending *pending; /* for tutti_message_receive, if the handler puts the message off */
 } tutti_message;
 
 /* The destination of the payload: count elements of a type at `to`, which the library borrows until
  * `done`. */
 typedef struct tutti_receive {
-    void *to;
-    int64_t count;
-    tutti_type type;
-    /* May be NULL. It gets TRUNCATED if the message was longer; the library drops the rest. */
+    void *to;        /* memory of the caller; NULL: the library drops the payload */
+    int64_t count;   /* how many elements there is room for */
+    tutti_type type; /* the type of the elements */
+    /* Called when the data have arrived. May be NULL. It gets TRUNCATED if the message was longer;
+     * the library drops the rest. */
     tutti_done_fn *done;
-    void *arg;
+    void *arg;   /* the argument of `done` */
     int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
 } tutti_receive;
 
@@ -188,19 +193,20 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *con
                                                               tutti_pending *pending,
                                                               const tutti_receive *receive);
 
+/* A message to send. */
 typedef struct tutti_send {
-    tutti_endpoint *to;
-    int dispatch;
-    const void *header; /* at most TUTTI_HEADER_BYTES, copied at once */
-    size_t header_bytes;
-    const void *data; /* count elements of type; borrowed until `sent` */
-    int64_t count;
-    tutti_type type;
+    tutti_endpoint *to;  /* where the message goes */
+    int dispatch;        /* the dispatch id, which selects the handler at the target */
+    const void *header;  /* at most TUTTI_HEADER_BYTES, copied at once */
+    size_t header_bytes; /* size of the header */
+    const void *data;    /* count elements of type; borrowed until `sent` */
+    int64_t count;       /* how many elements */
+    tutti_type type;     /* the type of the elements */
     tutti_done_fn *sent; /* the caller may use the buffer again; may be NULL */
-    /* The target has received the message: its handler was called, its receive is complete. May be
-     * NULL; then the target sends no acknowledgement if it needs none itself. */
+    /* The target has received the message: its handler was called, its receive is complete. If
+     * `delivered` is NULL, the target sends an acknowledgement only if the library needs one. */
     tutti_done_fn *delivered;
-    void *arg; /* of both */
+    void *arg; /* the argument of both functions */
 } tutti_send;
 
 /* Sends a message. If it returns ARG, TYPE, MEMORY or PEER (the rank is known to have failed or
@@ -224,7 +230,7 @@ typedef struct tutti_region tutti_region; /* registered memory */
 
 /* A key with which other ranks reach a region: plain data that may be sent in any way. */
 typedef struct tutti_key {
-    unsigned char bytes[TUTTI_KEY_BYTES];
+    unsigned char bytes[TUTTI_KEY_BYTES]; /* only the library reads them */
 } tutti_key;
 
 /* Registers memory[0..bytes-1], which belongs to the caller and must outlive the region. The region
@@ -261,10 +267,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
                                                   tutti_done_fn *done, void *arg);
 
 /* Calls `done` when all messages and puts that the context has sent to the endpoint before (NULL:
- * to any endpoint) are delivered or in place. `done` gets PEER if a rank failed or left before it
- * was known to have all of them; later fences do not report these again. If the function returns
- * ARG, MEMORY or PEER (the endpoint's rank is known to have failed or left), it does not call
- * `done`. */
+ * to any endpoint) are delivered or in place. `done` gets PEER if a rank failed or left, and this
+ * rank does not know whether that rank has received all of them; later fences do not report this
+ * again. If the function returns ARG, MEMORY or PEER (the endpoint's rank is known to have failed
+ * or left), it does not call `done`. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

@@ -10,7 +10,9 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+/* Marks the functions of the library. */
 #define TUTTI_API __attribute__((visibility("default")))
+/* Marks functions whose status the caller must not ignore: the compiler warns of it. */
 #define TUTTI_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define TUTTI_API
@@ -36,6 +38,7 @@ extern "C" {
     X(ERR_VERSION, "the ranks run different versions of the library")                              \
     X(ERR_SYSTEM, "the system refused")
 
+/* A status code: what the functions return. */
 typedef enum tutti_status {
 #define TUTTI_STATUS_ENUM(name, text) TUTTI_##name,
     TUTTI_STATUS_LIST(TUTTI_STATUS_ENUM)

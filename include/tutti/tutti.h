@@ -37,6 +37,7 @@
 extern "C" {
 #endif
 
+/* The version of this header. */
 #define TUTTI_VERSION_MAJOR 0
 #define TUTTI_VERSION_MINOR 1
 #define TUTTI_VERSION_PATCH 0
@@ -53,7 +54,7 @@ typedef struct tutti_context
     tutti_context; /* a unit of progress, advanced by one thread at a time */
 typedef struct tutti_endpoint tutti_endpoint; /* (client, rank, context): where messages go */
 typedef struct tutti_team tutti_team;         /* ranks that call collectives together */
-typedef struct tutti_plan tutti_plan;         /* a collective prepared for given buffers */
+typedef struct tutti_request tutti_request;   /* a started or prepared collective */
 
 /* Joins the job that the environment names (`tutti run` sets TUTTI_RANK, TUTTI_SIZE and TUTTI_JOB),
  * or a job of one rank if the environment names none. Collective over the job; blocks until all
@@ -79,19 +80,19 @@ typedef struct tutti_plan tutti_plan;         /* a collective prepared for given
  *     BOOT, VERSION, MEMORY, SYSTEM */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
-/* Leaves the client and frees it with all its teams, plans, contexts and memory. When a process has
- * finalized its last client, it leaves the job; it disconnects from a launcher that speaks PMIx
+/* Leaves the client and frees it with all its teams, requests, contexts and memory. When a process
+ * has finalized its last client, it leaves the job; it disconnects from a launcher that speaks PMIx
  * only when it ends. The function first stops the helper threads of the client's contexts. If calls
  * are still in flight on a team, the team fails for the other ranks. The function drops work that
  * was posted to a context and has not run. It waits for ranks that go on and have not received the
  * messages that this rank sent to them (tutti/message.h, Leaving).
  *
  * At the latest, this function reports calls that do not match. If the last call on a team did not
- * make this rank wait for all members (a bcast, reduce, gather or alltoallv, or a call with n = 0),
- * the function waits until the members have made as many calls as this rank, have failed or left,
- * or none of them has made progress for five seconds. It does not wait for them to finalize, and
- * after a barrier or an allreduce it does not wait at all. If this rank leaves before another rank
- * makes one call too many, only that other rank gets an error. Errors:
+ * make this rank wait for all members (a bcast, reduce, gather, scatter, scan or alltoallv, or a
+ * call with n = 0), the function waits until the members have made as many calls as this rank, have
+ * failed or left, or none of them has made progress for five seconds. It does not wait for them to
+ * finalize, and after a barrier or an allreduce it does not wait at all. If this rank leaves before
+ * another rank makes one call too many, only that other rank gets an error. Errors:
  *
  *     MISMATCH  no call has returned it before; the library also prints it to stderr
  *     PEER      a member has left without making the calls that this rank has made
@@ -100,10 +101,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
  * After MISMATCH and PEER the client is freed; after ARG nothing was done. client may be NULL. No
  * other thread may be inside the library with this client.
  *
- * The library refuses a handle (client, team, plan, context, endpoint, region) that is used after
- * it was freed, by itself or with its client: functions return ARG, or NULL, -1 or 0 if they return
- * no status. The library recognises such a handle until eight more of its kind (64 for plans) have
- * been freed; after that the handle may be taken for a newer one.
+ * The library refuses a handle (client, team, request, context, endpoint, region) that is used
+ * after it was freed, by itself or with its client: functions return ARG, or NULL, -1 or 0 if they
+ * return no status. The library recognises such a handle until eight more of its kind (64 for
+ * requests) have been freed; after that the handle may be taken for a newer one.
  *
  * After fork the child must not use its parent's handles: calls with them return ARG and do nothing
  * to the job. The child cannot join the job either. It may read the memory that it shares with its
@@ -114,10 +115,10 @@ TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 /* The function that each thread of tutti_threads runs. The client belongs to the library. */
 typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
-/* Runs fn in n new threads of this process, which form a job of n ranks. Collectives and guarantees
- * are the same as between processes. The library finalizes each thread's client when fn returns.
- * Blocks until all threads have ended. Errors: ARG (n < 1, fn is NULL), MEMORY, LIMIT; MISMATCH and
- * PEER are the errors of the first tutti_finalize that failed. Local, any thread. */
+/* Runs fn in n new threads of this process, which form a job of n ranks. The collectives and their
+ * guarantees are the same as between processes. The library finalizes each thread's client when fn
+ * returns. Blocks until all threads have ended. Errors: ARG (n < 1, fn is NULL), MEMORY, LIMIT;
+ * MISMATCH and PEER are the errors of the first tutti_finalize that failed. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* ---- Teams --------------------------------------------------------------------------------- */
@@ -125,8 +126,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
 /* Returns the team of all ranks of the job, which belongs to the client. Local, any thread. */
 TUTTI_API tutti_team *tutti_world(tutti_client *client);
 
-/* Returns this process' rank in the team; and the number of ranks in the team. Local, any
- * thread. */
+/* Return this process' rank in the team, and the number of ranks in the team. Local, any thread. */
 TUTTI_API int tutti_rank(const tutti_team *team);
 TUTTI_API int tutti_size(const tutti_team *team);
 
@@ -137,10 +137,14 @@ TUTTI_API int tutti_size(const tutti_team *team);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int color, int key,
                                                          tutti_team **part);
 
-/* Frees a team that tutti_team_split or tutti_team_shrink made. The caller has freed the team's
- * plans before. Collective over the team: blocks until all members have called it, since they may
- * still read this rank's memory; it does not wait on a team that has failed. NULL is allowed.
- * Errors: ARG (the team is the world, or has plans), PEER, MISMATCH (as in tutti_finalize). */
+/* Frees a team that tutti_team_split or tutti_team_shrink made. The caller must have freed the
+ * team's requests. All members call this function, at any time: it waits for no other rank, so
+ * ranks may free several teams in different orders. The other members may still read this rank's
+ * memory, so the library frees that memory when all members have called this function: in a later
+ * call that makes a team or advances context 0, or in tutti_finalize. NULL is allowed. Errors: ARG
+ * (the team is the world, or has requests); PEER, MISMATCH (the team is broken; it is freed all the
+ * same). If the calls on the team turn out later not to match, tutti_advance or tutti_finalize
+ * returns MISMATCH. One thread per team. */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* ---- Recovery ----
@@ -150,11 +154,11 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  * member go on. The members that are left can agree on what to do, and go on as a new team:
  *
  *     int64_t good = work(team) == TUTTI_OK;     else TUTTI_ERR_PEER; some ranks may have succeeded
- *     tutti_team_agree(team, &good, NULL);       did it everywhere?
+ *     tutti_team_agree(team, &good, NULL);       did it work everywhere?
  *     if (!good) {
  *         tutti_team_shrink(team, &rest);
  *         tutti_team_free(team);                 unless it is the world
- *         team = rest;                           and once more
+ *         team = rest;                           and work once more
  *     }
  *
  * An error other than a peer's failure would occur again on the new team. docs/recovery.md has a
@@ -172,15 +176,15 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
  * collective returns MEMORY, LIMIT, SYSTEM or MISMATCH to a rank, that rank counts as failed in all
  * teams of the client from then on: the library has reported to the others that the rank cannot go
  * on, and returns PEER if the rank itself calls these functions. The method and its proof are in
- * src/run/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
+ * src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
  * Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
 /* Combines *value of all members by bitwise AND and returns the result in *value. The result
  * contains the value of every member that returns OK; it may or may not contain that of a member
  * that died meanwhile. All members that return OK get the same result and the same set of failed
- * members, even those that die right afterwards. The set contains every member whose failure any
- * member has been told by PEER before. *failed receives the number of failed members if failed is
- * not NULL; tutti_team_failed lists them. One thread per team. Errors:
+ * members, even those that die right afterwards. The set contains every member whose failure
+ * PEER has reported to any member before. *failed receives the number of failed members if failed
+ * is not NULL; tutti_team_failed lists them. One thread per team. Errors:
  *
  *     PEER      this rank counts as failed
  *     MISMATCH  other members called tutti_team_shrink; or they called a collective or
@@ -189,13 +193,13 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
                                                          int *failed);
 
-/* Makes a team of the members that have not failed, in their old order, after an agreement on who
- * has failed. If no member has failed, the new team is a copy. A member that dies after the
- * agreement belongs to the new team, and the first call on that team returns PEER: shrink again
+/* Makes a team of the members that have not failed, in their old order, after an agreement on which
+ * members have failed. If no member has failed, the new team is a copy. A member that dies after
+ * the agreement belongs to the new team, and the first call on that team returns PEER: shrink again
  * then. If one member has no memory for the new team, no member gets one. The caller frees the new
- * team. The caller also frees the old team, after its plans; if members have failed, that waits for
- * nobody. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member gets MEMORY or LIMIT, all
- * members do. One thread per team. */
+ * team. The caller also frees the old team, after its requests; if members have failed, that call
+ * waits for no other rank. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member gets MEMORY or
+ * LIMIT, all members do. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
 /* Breaks the team for all its members: collectives that they have in flight on it, or start later,
@@ -220,48 +224,52 @@ TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int
  * a time, does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
-/* Frees memory of tutti_alloc. No collective in flight may use the memory, and no plan that uses it
- * may be started again. NULL is allowed. Errors: ARG (the memory is not from tutti_alloc of this
+/* Frees memory of tutti_alloc. No collective in flight may use the memory, and no request that uses
+ * it may be started again. NULL is allowed. Errors: ARG (the memory is not from tutti_alloc of this
  * client). Local, one thread per client at a time, does not block. */
 TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 
 /* ---- Collectives --------------------------------------------------------------------------- */
 
-/* Passed as `in`, it says that the input lies in `out`, where the result replaces it. Either all
- * ranks of the team pass it or none; in reduce and gather only the root may. In gather and
- * allgather(v) the input lies at the rank's own place in `out`. In reduce_scatter(_block) `out` has
- * room for the whole input; the library stores the rank's block of the result at its beginning and
- * leaves the rest undefined. bcast, barrier and alltoall(v) do not take it. */
+/* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces it.
+ * Either all ranks of the team pass it or none; in reduce, gather and scatter only the root may.
+ * In gather and allgather(v) the input lies at the rank's own place in `out`. In scatter the root's
+ * `out` holds all pieces. In reduce_scatter(_block) `out` has room for the whole input; the library
+ * stores the rank's block of the result at its beginning and leaves the rest undefined. bcast,
+ * barrier and alltoall(v) do not take it. */
 #define TUTTI_IN_PLACE ((const void *)1)
 
-/* Flags of tutti_plan_*. All ranks must pass the same flags. */
+/* Flags of tutti_X_init. All ranks must pass the same flags. */
 enum {
-    TUTTI_PLAN_DEFAULT = 0,
-    TUTTI_PLAN_IN_ORDER = 1, /* combine operands in rank order though the operation commutes */
-    TUTTI_PLAN_SHARED = 2 /* every rank's buffers are memory from tutti_alloc: peers load from it */
+    TUTTI_REQUEST_DEFAULT = 0, /* none of the following */
+    /* Combine operands in rank order even if the operation commutes. */
+    TUTTI_REQUEST_IN_ORDER = 1,
+    /* Every rank's buffers are memory from tutti_alloc, so that peers load from them. */
+    TUTTI_REQUEST_SHARED = 2
 };
 
 /*
  * The collectives, each in three forms that run the same plan:
  *
- *   tutti_X(team, ...)                     blocks until this rank's part is done
- *   tutti_iX(team, ..., &plan)             starts the collective and returns; the caller completes
- *                                          it with tutti_wait or tutti_test, then frees the plan
- *   tutti_plan_X(team, ..., flags, &plan)  prepares the collective; the caller starts it with
- *                                          tutti_start as often as it wants
+ *   tutti_X(team, ...)                        blocks until this rank's part is done
+ *   tutti_iX(team, ..., &request)             starts the collective and returns; the caller
+ *                                             completes it with tutti_wait or tutti_test, then
+ *                                             frees the request
+ *   tutti_X_init(team, ..., flags, &request)  prepares the collective; the caller starts it with
+ *                                             tutti_start as often as it wants
  *
- * Collective: every rank of the team calls the same collectives (or starts the same plans) in the
- * same order, with the same root, type, operation, flags and, except in alltoallv, the same counts.
- * Making a plan is local. A team may have any number of collectives in flight, completed in any
- * order: thirty-two advance at the same time, and later ones wait inside the library. When a
- * collective has completed, this rank's output is there and the buffers belong to the caller again;
- * only a barrier says anything about other ranks. From start to completion the library borrows all
- * buffers: the caller may read inputs but not write them, and must not touch outputs. A plan keeps
- * the addresses of its buffers, and copies of counts and displacements. After PEER or MISMATCH
- * other members may still read inputs and write outputs of collectives that were in flight, until
- * they see the error too (within a second). A buffer may be NULL if nothing is read from it or
- * written to it. `in` and `out` must not overlap. Results have the same bits on every rank and in
- * every run.
+ * Collective: every rank of the team calls the same collectives (or starts the same requests) in
+ * the same order, with the same root, type, operation, flags and, except in alltoallv, the same
+ * counts. Preparing a request is local. A team may have any number of collectives in flight,
+ * completed in any order: thirty-two advance at the same time, and later ones wait inside the
+ * library. When a collective has completed, this rank's output is valid and the buffers belong to
+ * the caller again. Only the completion of a barrier says something about the other ranks. From
+ * start to completion the library borrows all buffers: the caller may read inputs but not write
+ * them, and must not touch outputs. A request keeps the addresses of its buffers, and copies of
+ * counts and displacements. After PEER or MISMATCH other members may still read inputs and write
+ * outputs of collectives that were in flight, until they see the error too (within a second). A
+ * buffer may be NULL if nothing is read from it or written to it. `in` and `out` must not overlap.
+ * Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients.
@@ -278,7 +286,7 @@ enum {
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
  * later call on the team, or from tutti_finalize. If a rank sends more or less in an alltoallv than
- * the receiver expects, these two ranks get it.
+ * the receiver expects, these two ranks get MISMATCH.
  */
 
 /* Returns only after every rank of the team has called it. */
@@ -291,7 +299,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_bcast(tutti_team *team, void *buff
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce(tutti_team *team, const void *in, void *out,
                                                      int64_t n, tutti_type type, tutti_op op,
                                                      int root);
-/* Like tutti_reduce, with the result at every rank. */
+/* Does the same as tutti_reduce, but every rank gets the result. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type, tutti_op op);
 /* Reduces in[0..p*n-1] of all ranks and stores block r of the result at rank r: out[i] = in[r*n+i]
@@ -308,7 +316,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter(tutti_team *team, c
  * ignored. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather(tutti_team *team, const void *in, void *out,
                                                      int64_t n, tutti_type type, int root);
-/* Like tutti_gather, with the result at every rank. */
+/* Does the same as tutti_gather, but every rank gets the result. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type);
 /* Stores the counts[r] elements of rank r's `in` in out[displs[r] .. +counts[r]-1], for every r.
@@ -316,6 +324,18 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const void *in,
                                                          void *out, const int64_t *counts,
                                                          const int64_t *displs, tutti_type type);
+/* Stores in[r*n .. r*n+n-1] of the root in out[0..n-1] at each rank r. The other ranks' `in` is
+ * ignored. If the root passes TUTTI_IN_PLACE, its `out` holds all p*n elements and stays as it
+ * is. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter(tutti_team *team, const void *in, void *out,
+                                                      int64_t n, tutti_type type, int root);
+/* Stores in out[i] at each rank r: in[i] of rank 0 op ... op in[i] of rank r. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scan(tutti_team *team, const void *in, void *out,
+                                                   int64_t n, tutti_type type, tutti_op op);
+/* Stores in out[i] at each rank r > 0: in[i] of rank 0 op ... op in[i] of rank r-1. Nothing is
+ * stored at rank 0, whose `out` is ignored unless the call is in place. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_exscan(tutti_team *team, const void *in, void *out,
+                                                     int64_t n, tutti_type type, tutti_op op);
 /* Sends n elements to each rank: out[r*n .. r*n+n-1] = in[me*n .. me*n+n-1] of rank r. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall(tutti_team *team, const void *in, void *out,
                                                        int64_t n, tutti_type type);
@@ -328,102 +348,127 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const 
                                                         const int64_t *out_counts,
                                                         const int64_t *out_displs, tutti_type type);
 
-/* Nonblocking forms. *plan is started and belongs to the caller, who completes it and frees it. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibarrier(tutti_team *team, tutti_plan **plan);
+/* Nonblocking forms. *request is started and belongs to the caller, who completes it and frees
+ * it. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibarrier(tutti_team *team, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibcast(tutti_team *team, void *buffer, int64_t n,
-                                                     tutti_type type, int root, tutti_plan **plan);
+                                                     tutti_type type, int root,
+                                                     tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce(tutti_team *team, const void *in, void *out,
                                                       int64_t n, tutti_type type, tutti_op op,
-                                                      int root, tutti_plan **plan);
+                                                      int root, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallreduce(tutti_team *team, const void *in,
                                                          void *out, int64_t n, tutti_type type,
-                                                         tutti_op op, tutti_plan **plan);
+                                                         tutti_op op, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter_block(tutti_team *team,
                                                                     const void *in, void *out,
                                                                     int64_t n, tutti_type type,
-                                                                    tutti_op op, tutti_plan **plan);
+                                                                    tutti_op op,
+                                                                    tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ireduce_scatter(tutti_team *team, const void *in,
                                                               void *out, const int64_t *counts,
                                                               tutti_type type, tutti_op op,
-                                                              tutti_plan **plan);
+                                                              tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_igather(tutti_team *team, const void *in, void *out,
                                                       int64_t n, tutti_type type, int root,
-                                                      tutti_plan **plan);
+                                                      tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgather(tutti_team *team, const void *in,
                                                          void *out, int64_t n, tutti_type type,
-                                                         tutti_plan **plan);
+                                                         tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgatherv(tutti_team *team, const void *in,
                                                           void *out, const int64_t *counts,
                                                           const int64_t *displs, tutti_type type,
-                                                          tutti_plan **plan);
+                                                          tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iscatter(tutti_team *team, const void *in, void *out,
+                                                       int64_t n, tutti_type type, int root,
+                                                       tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iscan(tutti_team *team, const void *in, void *out,
+                                                    int64_t n, tutti_type type, tutti_op op,
+                                                    tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iexscan(tutti_team *team, const void *in, void *out,
+                                                      int64_t n, tutti_type type, tutti_op op,
+                                                      tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoall(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type,
-                                                        tutti_plan **plan);
+                                                        tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallv(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
-    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_plan **plan);
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_request **request);
 
-/* Persistent forms. *plan is prepared, not started, and belongs to the caller. Local, does not
+/* Persistent forms. *request is prepared, not started, and belongs to the caller. Local, does not
  * block. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_barrier(tutti_team *team, unsigned flags,
-                                                           tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_bcast(tutti_team *team, void *buffer, int64_t n,
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_barrier_init(tutti_team *team, unsigned flags,
+                                                           tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_bcast_init(tutti_team *team, void *buffer, int64_t n,
                                                          tutti_type type, int root, unsigned flags,
-                                                         tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce(tutti_team *team, const void *in,
+                                                         tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_init(tutti_team *team, const void *in,
                                                           void *out, int64_t n, tutti_type type,
                                                           tutti_op op, int root, unsigned flags,
-                                                          tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allreduce(tutti_team *team, const void *in,
+                                                          tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce_init(tutti_team *team, const void *in,
                                                              void *out, int64_t n, tutti_type type,
                                                              tutti_op op, unsigned flags,
-                                                             tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter_block(tutti_team *team,
+                                                             tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_block_init(tutti_team *team,
                                                                         const void *in, void *out,
                                                                         int64_t n, tutti_type type,
                                                                         tutti_op op, unsigned flags,
-                                                                        tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_reduce_scatter(tutti_team *team, const void *in,
+                                                                        tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_init(tutti_team *team, const void *in,
                                                                   void *out, const int64_t *counts,
                                                                   tutti_type type, tutti_op op,
                                                                   unsigned flags,
-                                                                  tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_gather(tutti_team *team, const void *in,
+                                                                  tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather_init(tutti_team *team, const void *in,
                                                           void *out, int64_t n, tutti_type type,
                                                           int root, unsigned flags,
-                                                          tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allgather(tutti_team *team, const void *in,
+                                                          tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather_init(tutti_team *team, const void *in,
                                                              void *out, int64_t n, tutti_type type,
-                                                             unsigned flags, tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_allgatherv(tutti_team *team, const void *in,
+                                                             unsigned flags,
+                                                             tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv_init(tutti_team *team, const void *in,
                                                               void *out, const int64_t *counts,
                                                               const int64_t *displs,
                                                               tutti_type type, unsigned flags,
-                                                              tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_plan_alltoall(tutti_team *team, const void *in,
+                                                              tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter_init(tutti_team *team, const void *in,
+                                                           void *out, int64_t n, tutti_type type,
+                                                           int root, unsigned flags,
+                                                           tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scan_init(tutti_team *team, const void *in, void *out,
+                                                        int64_t n, tutti_type type, tutti_op op,
+                                                        unsigned flags, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_exscan_init(tutti_team *team, const void *in,
+                                                          void *out, int64_t n, tutti_type type,
+                                                          tutti_op op, unsigned flags,
+                                                          tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall_init(tutti_team *team, const void *in,
                                                             void *out, int64_t n, tutti_type type,
-                                                            unsigned flags, tutti_plan **plan);
-TUTTI_API TUTTI_MUST_CHECK tutti_status
-tutti_plan_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
-                     const int64_t *in_displs, void *out, const int64_t *out_counts,
-                     const int64_t *out_displs, tutti_type type, unsigned flags, tutti_plan **plan);
+                                                            unsigned flags,
+                                                            tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv_init(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, unsigned flags,
+    tutti_request **request);
 
-/* A plan is under way from tutti_start (or tutti_iX) until its owner has completed it: until
- * tutti_wait has returned, or tutti_test has returned anything but AGAIN. Whether a plan is under
- * way therefore does not depend on other ranks or on their speed.
+/* A request is under way from tutti_start (or tutti_iX) until its owner has completed it: until
+ * tutti_wait has returned, or tutti_test has returned anything but AGAIN. Whether a request is
+ * under way therefore does not depend on other ranks or on their speed.
  *
- * Starts a plan that is not under way. Collective in the sense above; does not block. Errors: ARG
- * (plan is NULL or under way). */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_plan *plan);
-/* Advances the plan and returns OK if it is complete, AGAIN if it is not. If the plan is not under
- * way, the function returns OK if it was never started, else the status with which it completed
- * last. Does not block. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_plan *plan);
-/* Blocks until the plan is complete, and advances everything else that the team has in flight. If
- * the plan is not under way, the function returns at once, like tutti_test. */
-TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_plan *plan);
-/* Frees a plan that is not under way. NULL is allowed. Errors: ARG (under way). Local. */
-TUTTI_API tutti_status tutti_plan_free(tutti_plan *plan);
+ * Starts a request that is not under way. Collective in the sense above; does not block. Errors:
+ * ARG (request is NULL or under way). */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
+/* Advances the request and returns OK if it is complete, AGAIN if it is not. If the request is not
+ * under way, the function returns OK if it was never started, else the status with which it
+ * completed last. Does not block. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
+/* Blocks until the request is complete, and advances everything else that the team has in flight.
+ * If the request is not under way, the function returns at once, like tutti_test. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_request *request);
+/* Frees a request that is not under way. NULL is allowed. Errors: ARG (under way). Local. */
+TUTTI_API tutti_status tutti_request_free(tutti_request *request);
 
 #ifdef __cplusplus
 }

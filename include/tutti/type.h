@@ -37,7 +37,8 @@ extern "C" {
     X(I32_I32, i32_i32, 8)                                                                         \
     X(I64_I64, i64_i64, 16)                                                                        \
     X(F32_I32, f32_i32, 8)                                                                         \
-    X(F64_I64, f64_i64, 16)
+    X(F64_I64, f64_i64, 16)                                                                        \
+    X(BINNED, binned, 24) /* a reproducible sum: tutti_binned */
 
 /* The integer type that has the size of a C type on this platform. */
 #define TUTTI_TYPE_SIGNED(type)                                                                    \
@@ -45,17 +46,18 @@ extern "C" {
 #define TUTTI_TYPE_UNSIGNED(type)                                                                  \
     (sizeof(type) == 2 ? TUTTI_U16 : sizeof(type) == 4 ? TUTTI_U32 : TUTTI_U64)
 
+/* A basic or derived type. */
 typedef enum tutti_type {
 #define TUTTI_TYPE_ENUM(name, text, sz) TUTTI_##name,
     TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
 #undef TUTTI_TYPE_ENUM
-        TUTTI_TYPES,               /* how many are basic; not a type */
-    TUTTI_TYPE_USER = 64,          /* derived types have numbers from here ... */
-    TUTTI_TYPE_USER_END = 1 << 28, /* ... to below this */
+        TUTTI_TYPES,               /* number of basic types; not a type */
+    TUTTI_TYPE_USER = 64,          /* derived types have numbers from here */
+    TUTTI_TYPE_USER_END = 1 << 28, /* up to below this number */
 
-    /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, plans and the
-     * command print the basic type. long double has no type; _Bool is TUTTI_BOOL. */
-    TUTTI_CHAR = CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8,
+    /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, printed plans
+     * and the command print the basic type. long double has no type; _Bool is TUTTI_BOOL. */
+    TUTTI_CHAR = (CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8),
     TUTTI_SIGNED_CHAR = TUTTI_I8,
     TUTTI_UNSIGNED_CHAR = TUTTI_U8,
     TUTTI_BYTE = TUTTI_U8,
@@ -109,21 +111,23 @@ TUTTI_API int64_t tutti_type_extent(tutti_type type);
  * fields.
  *
  * Ranks may pass different types in one call if these pack to the same sequence of basic types;
- * with a user-defined operation each element must do so. If the packed sequences differ, the
- * library reports calls that do not match. In an alltoallv, whose ranks do not know each other's
- * counts, it reports this only if all elements of one rank have one basic type.
+ * with a user-defined operation, this must hold for each element. If the packed sequences differ,
+ * the library reports calls that do not match. In an alltoallv, whose ranks do not know each
+ * other's counts, it reports this only if all elements of one rank have one basic type.
  *
  * A built-in operation needs a derived type whose basic elements all have one type, and combines
  * each of them. A user-defined operation gets n packed elements of tutti_type_size bytes each, and
  * the type that its own rank passed. A value in a packed element may be unaligned (copy it out with
- * memcpy). An element may have at most 64 KiB then; else the call returns ARG.
+ * memcpy). With a user-defined operation, an element may have at most 64 KiB; else the call returns
+ * ARG.
  *
  * A call allocates memory to pack and unpack. `in` and `out` of a derived type may interleave.
- * TUTTI_PLAN_SHARED does not restrict buffers of derived types. */
+ * TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
 
 /* `count` consecutive elements of `type`, which begin `offset` bytes into the element. */
 typedef struct tutti_field {
-    int64_t offset, count;
+    int64_t offset;  /* bytes from the beginning of the element */
+    int64_t count;   /* elements of type */
     tutti_type type; /* basic, or derived */
 } tutti_field;
 
@@ -146,9 +150,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
 
-/* Frees a derived type, which no call in flight and no live plan may use. Errors: ARG (the number
- * is no live derived type). Local, any thread. */
+/* Frees a derived type, which no call in flight and no live request may use. Errors: ARG (the
+ * number is no live derived type). Local, any thread. */
 TUTTI_API tutti_status tutti_type_free(tutti_type type);
+
+/* ---- Reduction operations ---- */
 
 /* Reduction operations. Defined for:
  *   sum prod                numbers (integers wrap around), complex included
@@ -171,13 +177,14 @@ TUTTI_API tutti_status tutti_type_free(tutti_type type);
     X(MINLOC, minloc)                                                                              \
     X(MAXLOC, maxloc)
 
+/* A reduction operation, built-in or user-defined. */
 typedef enum tutti_op {
 #define TUTTI_OP_ENUM(name, text) TUTTI_##name,
     TUTTI_OP_LIST(TUTTI_OP_ENUM)
 #undef TUTTI_OP_ENUM
-        TUTTI_OPS,          /* how many are built in; not an operation */
-    TUTTI_OP_USER = 64,     /* user-defined ones have numbers from here ... */
-    TUTTI_OP_USER_END = 256 /* ... to below this */
+        TUTTI_OPS,          /* number of built-in operations; not an operation */
+    TUTTI_OP_USER = 64,     /* user-defined operations have numbers from here */
+    TUTTI_OP_USER_END = 256 /* up to below this number */
 } tutti_op;
 
 /* A user-defined operation computes out[i] = left[i] op right[i] for i < n. It must be associative.
@@ -194,9 +201,40 @@ typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
                                                         tutti_op *op);
 
-/* Frees a user-defined operation, which no call in flight and no live plan may use. Errors: ARG
+/* Frees a user-defined operation, which no call in flight and no live request may use. Errors: ARG
  * (the number is no live user-defined operation). Local, any thread. */
 TUTTI_API tutti_status tutti_op_free(tutti_op op);
+
+/* ---- Reproducible sums ----
+ *
+ * A floating-point sum depends on the order in which values are added, and so on the number of
+ * ranks, their placement and the algorithm. A tutti_binned is a sum that depends on the added
+ * values only, bit by bit: every distribution of the same values over any number of ranks, reduced
+ * by any algorithm, gives the same bits.
+ *
+ *     tutti_binned mine = {{0}}, all;
+ *     tutti_sum_local(&mine, 1, TUTTI_F64, values, n);
+ *     tutti_allreduce(team, &mine, &all, 1, TUTTI_BINNED, TUTTI_SUM);
+ *     double sum = tutti_sum_value(&all);
+ *
+ * The sum is that of exact addition, but each value may lose less than 2^-56 times the largest
+ * magnitude among the values, and the result is rounded to a double once. Infinities and NaN
+ * propagate as in IEEE 754. A sum holds up to 2^32 values; with more, it may become a NaN. */
+
+/* A sum of f32 or f64 values. All bytes 0 is the sum of no values. Only TUTTI_SUM is defined for
+ * it. */
+typedef struct tutti_binned {
+    int64_t word[3]; /* the library's own; the same on all machines of one byte order */
+} tutti_binned;
+
+/* Adds to sums[i], for i < n, values[j * n + i] for all j < rows: with rows = 1, one value to each
+ * sum; with n = 1, `rows` values to one sum. `type` is TUTTI_F32 or TUTTI_F64. Errors: ARG (null,
+ * negative, another type). Local, any thread. */
+TUTTI_API tutti_status tutti_sum_local(tutti_binned *sums, int64_t n, tutti_type type,
+                                       const void *values, int64_t rows);
+
+/* Returns the value of a sum, rounded to the nearest double. Local, any thread. */
+TUTTI_API double tutti_sum_value(const tutti_binned *sum);
 
 #ifdef __cplusplus
 }

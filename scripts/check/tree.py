@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks share: which files the project consists of, and how a check ends.
+"""What the checks share: the list of the project's files, and the end of a check.
 
-A check is called with the root of a source tree (its own by default) and prints one line a fault,
-`file:line: what is wrong`. It ends with 0 if there is none, else with 1.
+The first argument of a check is the root of a source tree; the default is the tree of the check
+itself. A check prints one line for each fault, `file:line: what is wrong`. It exits with 0 if there
+is no fault, else with 1.
 """
 import pathlib
 import subprocess
@@ -10,8 +11,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-# Other people's files, as they came, and what is generated: their form is not ours to change.
-VENDORED = ("src/draw/page/vendor/", "docs/gallery/")
+# Copies of other projects' files, and generated files. The project does not change their form.
+VENDORED = ("lab/draw/page/vendor/", "docs/gallery/")
 
 
 def root():
@@ -21,7 +22,10 @@ def root():
 
 
 def files(*suffixes):
-    """The project's files, relative to its root: those git tracks or would, else all."""
+    """The project's files, relative to its root.
+
+    In a git tree these are the files that git tracks or would track, otherwise all files.
+    """
     top = root()
     listing = subprocess.run(
         ["git", "-c", "safe.directory=*", "-C", str(top), "ls-files", "-zco", "--exclude-standard"],

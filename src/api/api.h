@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What stands behind the public handles.
+ * The structures behind the public handles, and the functions that the files of this folder share.
  */
 #ifndef TT_API_H
 #define TT_API_H
@@ -11,82 +11,93 @@
 #include "boot/boot.h"
 #include "choose/cache.h"
 #include "msg/msg.h"
-#include "run/agree.h"
-#include "run/far.h"
+#include "recover/agree.h"
+#include "run/remote.h"
 #include "topo/net.h"
 
+/* What a `tutti_team *` points to. `run` is the team as the folder run knows it. */
 struct tutti_team {
     struct tt_handle head;
     struct tt_team run;
     struct tt_cache cache;
     tutti_client *client;
     tutti_team *next;
-    tutti_plan *plans; /* those not freed */
-    uint64_t
-        *gone; /* members that failed, as last agreed, one bit each; NULL: nothing was agreed */
-    uint64_t shrinks; /* that gave a team */
+    tutti_request *requests; /* requests that are not freed */
+    /* the failed members of the last agreement, one bit each; NULL: there was no agreement */
+    uint64_t *gone;
+    uint64_t shrinks; /* shrinks that made a team */
 };
 
+/* What a `tutti_client *` points to. */
 struct tutti_client {
     struct tt_handle head;
     struct tt_seat seat;
     struct tt_fabric fabric;
-    struct tt_net net; /* TUTTI_NETWORK, of the world; empty without */
-    bool owns_seat;    /* it came from boot; else the segment is that of tutti_threads */
-    tutti_team *teams; /* the world is the last */
+    struct tt_net net; /* the network in TUTTI_NETWORK, for the world; empty if that is not set */
+    bool owns_seat;    /* the seat came from boot; else the segment belongs to tutti_threads */
+    tutti_team *teams; /* the world is the last; also those that the user has freed */
+    int freed;         /* how many of the teams the user has freed */
     tutti_team *world;
     struct tt_msg *msg;
-    struct tt_helper *helper[TUTTI_CONTEXTS]; /* of each context; NULL: none */
-    struct tt_far *far;                       /* NULL: the job is on one node */
+    struct tt_helper *helper[TUTTI_CONTEXTS]; /* by context; NULL: none */
+    struct tt_remote_teams *remote_teams;     /* NULL: a job of threads */
     struct tt_agree *agree;
 };
 
-struct tutti_plan {
+/* What a `tutti_request *` points to: a collective that is started or prepared. */
+struct tutti_request {
     struct tt_handle head;
-    struct tt_packed *packed; /* of a derived type; else NULL */
+    struct tt_packed *packed; /* for a derived type; else NULL */
     tutti_team *team;
     struct tt_prepared *prepared;
     struct tt_exec *exec;
     struct tt_call call;
-    bool under_way; /* started, and its owner has not completed it: by tutti_wait or tutti_test */
-    struct tt_what what;      /* of a derived type, which others with the same plan need not use */
-    tutti_plan *next, **link; /* in the team's list; what points to this one */
-    int64_t *counts;          /* its own; NULL: none */
+    bool under_way; /* started, and not yet completed by tutti_wait or tutti_test */
+    /* The signature of a call with a derived type. It belongs to this request alone, although
+     * `prepared` may be shared. */
+    struct tt_call_signature signature;
+    /* next: the next request in the team's list; link: the pointer that points to this request */
+    tutti_request *next, **link;
+    int64_t *counts; /* the request's own copy of counts and displacements; NULL: none */
 };
 
-/* A team of members job_rank[p], whose blocks are at `blocks`. */
+/* Makes a team of the members job_rank[p], whose blocks are at `blocks`. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team);
-/* shared: see tt_team_release. */
+/* Deletes a team without waiting for anybody. `shared` is as in tt_team_release. */
 void tt_team_delete(tutti_team *team, bool shared);
 
-/* Stops those that run. */
+/* Goes on with leaving the teams that the user has freed (run/settle.h); deletes those that this
+ * rank has left. */
+void tt_teams_leave(tutti_client *client);
+
+/* Stops the helpers that run. */
 void tt_helpers_end(tutti_client *client);
 
-/* Whatever state it is in. */
-void tt_plan_delete(tutti_plan *plan);
+/* Frees a request, in whatever state it is. */
+void tt_request_delete(tutti_request *request);
 
-/* A collective as it was asked for. */
-struct tt_request {
+/* The arguments of a collective call. */
+struct tt_args {
     struct tt_call call;
     const void *in;
     void *out;
 };
 
-/* Checks all but the buffers, and sets what follows from it. Errors: ARG, TYPE. */
-tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq);
-/* Both buffers lie where the other ranks map them. Errors: ARG. */
-tutti_status tt_request_shared(const tutti_team *team, const struct tt_request *rq);
+/* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
+tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
+/* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */
+tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args);
 /* Returns the name of the call's last buffer, for error messages. */
-static inline const char *tt_request_out(const struct tt_request *rq)
+static inline const char *tt_args_out(const struct tt_args *args)
 {
-    return rq->call.coll == TT_COLL_bcast ? "buffer" : "out";
+    return args->call.coll == TT_COLL_bcast ? "buffer" : "out";
 }
 
-/* The three forms. */
-tutti_status tt_request_run(tutti_team *team, struct tt_request *rq);
-tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_plan **plan);
-tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
-                             tutti_plan **plan);
+/* The three forms of a collective: blocking, nonblocking, persistent. */
+tutti_status tt_collective_run(tutti_team *team, struct tt_args *args);
+tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_request **request);
+tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned flags,
+                                tutti_request **request);
 
 #endif

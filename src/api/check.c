@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The checks of what users pass: everything that one rank can know to be wrong is told at the call.
+ * The checks of users' arguments: every error that one rank alone can find is returned by the call.
  */
 #include <stdlib.h>
 
@@ -40,12 +40,12 @@ static tutti_status check_op(struct tt_call *c)
     return tt_fail(op_exists ? TUTTI_ERR_TYPE : TUTTI_ERR_ARG, "%s", why);
 }
 
-static tutti_status check_place(const tutti_team *team, const struct tt_request *rq)
+static tutti_status check_place(const tutti_team *team, const struct tt_args *args)
 {
-    const struct tt_call *c = &rq->call;
-    if (rq->out == TUTTI_IN_PLACE)
+    const struct tt_call *c = &args->call;
+    if (args->out == TUTTI_IN_PLACE)
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
-                       tt_request_out(rq));
+                       tt_args_out(args));
     if (!c->in_place) return TUTTI_OK;
     if (!tt_coll_has_place(c->coll))
         return tt_fail(TUTTI_ERR_ARG, "%s cannot be done in place", tt_coll_name(c->coll));
@@ -107,8 +107,8 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
 
 /* ---- Input and output of the v-forms ---- */
 
-/* The pieces that are not empty, of `base` and in bytes, at the end of all[n]; how many there are
- * then. */
+/* Appends the pieces of `base` that are not empty, in bytes, to all[n]. Returns the new number of
+ * pieces. */
 static int add_pieces(struct piece *all, int n, const void *base, const int64_t *counts,
                       const int64_t *displs, int p, int64_t sz)
 {
@@ -129,8 +129,8 @@ static struct piece whole(const struct piece *all, int n)
     return w;
 }
 
-/* Whether some piece of in[] shares bytes with one of out[], none of which share any among
- * themselves. */
+/* Whether some piece of in[] shares bytes with one of out[]. The pieces of out[] must not overlap
+ * each other. */
 static bool meet(struct piece *in, int ni, struct piece *out, int no)
 {
     struct piece x = whole(in, ni), y = whole(out, no);
@@ -145,42 +145,42 @@ static bool meet(struct piece *in, int ni, struct piece *out, int no)
 }
 
 /* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave. */
-static tutti_status check_in_out(const tutti_team *team, const struct tt_request *rq)
+static tutti_status check_in_out(const tutti_team *team, const struct tt_args *args)
 {
-    const struct tt_call *c = &rq->call;
+    const struct tt_call *c = &args->call;
     const int64_t nowhere = 0;
     int p = team->run.map.p;
     if (c->in_place || (unsigned)c->type >= TUTTI_TYPES) return TUTTI_OK;
     struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in), *out = in + p;
     if (!in) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
     int ni = c->in_counts
-                 ? add_pieces(in, 0, rq->in, c->in_counts, c->in_displs, p, c->sz)
-                 : add_pieces(in, 0, rq->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz);
-    int no = add_pieces(out, 0, rq->out, c->out_counts, c->out_displs, p, c->sz);
+                 ? add_pieces(in, 0, args->in, c->in_counts, c->in_displs, p, c->sz)
+                 : add_pieces(in, 0, args->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz);
+    int no = add_pieces(out, 0, args->out, c->out_counts, c->out_displs, p, c->sz);
     bool wrong = meet(in, ni, out, no);
     tt_free(in);
     return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
 }
 
-static tutti_status check_lists(const tutti_team *team, struct tt_request *rq)
+static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
 {
-    struct tt_call *c = &rq->call;
+    struct tt_call *c = &args->call;
     int p = team->run.map.p;
     bool ascend;
     if (c->coll == TT_COLL_alltoallv)
-        TT_TRY(check_list("in", c->in_counts, c->in_displs, rq->in, p, c->sz, &ascend));
-    TT_TRY(check_list("out", c->out_counts, c->out_displs, rq->out, p, c->sz, &ascend));
+        TT_TRY(check_list("in", c->in_counts, c->in_displs, args->in, p, c->sz, &ascend));
+    TT_TRY(check_list("out", c->out_counts, c->out_displs, args->out, p, c->sz, &ascend));
     int me = team->run.me;
     if (c->coll == TT_COLL_alltoallv && c->in_counts[me] != c->out_counts[me])
         return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld elements and expects %lld",
                        (long long)c->in_counts[me], (long long)c->out_counts[me]);
-    if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !rq->in)
+    if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !args->in)
         return tt_fail(TUTTI_ERR_ARG, "in is NULL");
     if (!ascend) TT_TRY(check_apart(c->out_counts, c->out_displs, p));
-    return check_in_out(team, rq);
+    return check_in_out(team, args);
 }
 
-/* The blocks of a reduce_scatter, which lie one after the other; n becomes their sum. */
+/* Checks the blocks of a reduce_scatter, which lie one after the other, and sets n to their sum. */
 static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
 {
     int64_t bytes;
@@ -197,14 +197,14 @@ static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
     return TUTTI_OK;
 }
 
-tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
+tutti_status tt_args_check(const tutti_team *team, struct tt_args *args)
 {
-    TT_TRY(check_common(team, &rq->call));
-    if (rq->call.coll == TT_COLL_barrier) return TUTTI_OK;
-    TT_TRY(check_op(&rq->call));
-    TT_TRY(check_place(team, rq));
-    if (rq->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &rq->call);
-    return tt_call_segments(&rq->call) ? check_lists(team, rq) : TUTTI_OK;
+    TT_TRY(check_common(team, &args->call));
+    if (args->call.coll == TT_COLL_barrier) return TUTTI_OK;
+    TT_TRY(check_op(&args->call));
+    TT_TRY(check_place(team, args));
+    if (args->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &args->call);
+    return tt_call_segments(&args->call) ? check_lists(team, args) : TUTTI_OK;
 }
 
 /* ---- Buffers ---- */
@@ -212,13 +212,13 @@ tutti_status tt_request_check(const tutti_team *team, struct tt_request *rq)
 static tutti_status check_shared(const struct tt_fabric *f, const char *which, const void *buffer)
 {
     if (!buffer || buffer == TUTTI_IN_PLACE) return TUTTI_OK;
-    if (tt_fabric_tell(f, buffer) & TT_ADDRESS_IN_SEGMENT) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_ARG, "TUTTI_PLAN_SHARED, but %s is not memory from tutti_alloc",
+    if (tt_fabric_address(f, buffer) & TT_ADDRESS_IN_SEGMENT) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "TUTTI_REQUEST_SHARED, but %s is not memory from tutti_alloc",
                    which);
 }
 
-tutti_status tt_request_shared(const tutti_team *team, const struct tt_request *rq)
+tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args)
 {
-    TT_TRY(check_shared(team->run.fabric, "in", rq->in));
-    return check_shared(team->run.fabric, "out", rq->out);
+    TT_TRY(check_shared(team->run.fabric, "in", args->in));
+    return check_shared(team->run.fabric, "out", args->out);
 }

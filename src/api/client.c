@@ -16,7 +16,9 @@ static struct tt_handles clients = TT_HANDLES(tutti_client, 8);
 
 /* ---- Joining ---- */
 
-/* Where the others' blocks are is known when they have come (tt_team_met). */
+/* The world has its long windows from the start, so that its calls need no more memory later. The
+ * blocks of the other ranks are not known yet, so this rank's block stands in for them until
+ * tt_team_met. */
 static tutti_status make_world(tutti_client *client)
 {
     int64_t mine;
@@ -34,15 +36,16 @@ static tutti_status make_world(tutti_client *client)
                               : tt_fail(TUTTI_ERR_MEMORY, "no memory for the world");
     tt_free(ranks);
     tt_free(blocks);
-    if (status == TUTTI_OK) tt_team_list(&client->world->run);
-    return status;
+    if (status != TUTTI_OK) return status;
+    tt_team_list(&client->world->run);
+    return tt_team_extend(&client->world->run);
 }
 
 static void destroy(tutti_client *client)
 {
     while (client->teams) tt_team_delete(client->teams, false);
     tt_msg_close(client->msg);
-    tt_far_close(client->far);
+    tt_remote_close(client->remote_teams);
     tt_agree_close(client->agree);
     tt_watch_close(&client->fabric);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
@@ -51,10 +54,10 @@ static void destroy(tutti_client *client)
     tt_handle_free(&clients, client);
 }
 
-/* The world's ranks in the network that the user says they are in. */
+/* Places the world's ranks in the network that TUTTI_NETWORK describes. */
 static tutti_status lay_out(tutti_client *client)
 {
-    const char *name = tt_setting_alike_name(TT_ALIKE_NETWORK), *text = tt_setting(name);
+    const char *name = tt_setting_must_match_name(TT_MUST_MATCH_NETWORK), *text = tt_setting(name);
     struct tt_reader_error error;
     int size = client->fabric.size;
     if (!text) return TUTTI_OK;
@@ -77,15 +80,15 @@ static tutti_status set_up(tutti_client *client)
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
     TT_TRY(tt_agree_open(client->msg, &client->world->run, &client->agree));
     if (!client->fabric.mapped || client->fabric.nodes > 1)
-        TT_TRY(tt_far_open(&client->fabric, client->msg, &client->far));
+        TT_TRY(tt_remote_open(&client->fabric, client->msg, &client->remote_teams));
     tt_served_open(client->msg, &client->world->run);
     client->world->run.context = tt_msg_context(client->msg, 0);
-    tt_far_add(client->far, &client->world->run, 0);
+    tt_remote_add(client->remote_teams, &client->world->run, 0);
     TT_TRY(tt_boot_meet(&client->fabric));
     return tt_msg_met(client->msg);
 }
 
-/* A rank that cannot join tells those that wait for it. */
+/* Marks this rank as failed, for the ranks that wait for it, and leaves. */
 static void give_up(const struct tt_seat *seat, tutti_status status)
 {
     struct tt_job_page *job = tt_segment_page(&seat->segment);
@@ -101,7 +104,7 @@ static tutti_status cannot_join(struct tt_seat *seat, bool owns)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
 }
 
-/* Takes what boot gave for the seat over if `owns`. */
+/* Makes a client on the seat. If `owns`, the client detaches from boot when it ends. */
 static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
 {
     tutti_client *client = tt_handle_new(&clients);
@@ -114,7 +117,7 @@ static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
         destroy(client);
         return status;
     }
-    client->fabric.patience.alarm = tt_msg_alarm(tt_msg_context(client->msg, 0));
+    client->fabric.policy.wake = tt_msg_wake_descriptor(tt_msg_context(client->msg, 0));
     tt_team_met(&client->world->run);
     if (client->fabric.me == 0) tt_settings_check();
     *made = client;
@@ -136,12 +139,24 @@ static bool in_flight(const tutti_client *client)
     return false;
 }
 
+/* Compares the calls on a team. If the user has freed it, this first waits until the execution that
+ * says so has begun; a member that left without freeing it is no error then. */
+static tutti_status settle(tutti_team *t)
+{
+    tutti_status status = TUTTI_OK;
+    bool freed = t->run.state != TT_TEAM_USED;
+    if (freed && t->run.note && t->run.note->state != TT_EXEC_IDLE)
+        status = tt_exec_wait(t->run.note);
+    if (status == TUTTI_OK) status = tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE);
+    return freed && status != TUTTI_ERR_MISMATCH ? TUTTI_OK : status;
+}
+
 /* Compares the calls on all teams of the client, and keeps the first error text in text[n]. */
-static tutti_status settle_all(const tutti_client *client, char *text, size_t n)
+static tutti_status settle_all(tutti_client *client, char *text, size_t n)
 {
     tutti_status first = TUTTI_OK;
     for (tutti_team *t = client->teams; t; t = t->next) {
-        tutti_status status = tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE);
+        tutti_status status = settle(t);
         if (status == TUTTI_OK || status == TUTTI_AGAIN || first != TUTTI_OK) continue;
         first = status;
         snprintf(text, n, "%s", tutti_error());
@@ -149,8 +164,9 @@ static tutti_status settle_all(const tutti_client *client, char *text, size_t n)
     return first;
 }
 
-/* Few look at what tutti_finalize returns, and nobody can be told later. */
-static tutti_status tell_last(tutti_status status, const char *text)
+/* Few programs check what tutti_finalize returns, and there is no later call that could return the
+ * error, so it is also logged. */
+static tutti_status return_last(tutti_status status, const char *text)
 {
     if (status == TUTTI_OK) return TUTTI_OK;
     tt_warn("tutti_finalize: %s: %s", tutti_status_text(status), text);
@@ -167,12 +183,12 @@ tutti_status tutti_finalize(tutti_client *client)
     tutti_status status = settle_all(client, text, sizeof text);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
-    tt_far_leave(client->far);
+    tt_remote_leave(client->remote_teams);
     tt_msg_leave(client->msg);
     tt_watch_leave(&client->fabric);
     tt_common_leave(f->job, f->common, f->me);
     destroy(client);
-    return tell_last(status, text);
+    return return_last(status, text);
 }
 
 /* ---- Threads ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts, endpoints and messages: arguments are checked here, the rest is msg's.
+ * Contexts, endpoints and messages: the arguments are checked here; msg does the rest.
  */
 #include "api/api.h"
 #include "msg/msg.h"
@@ -114,7 +114,7 @@ tutti_status tutti_message_immediate(tutti_context *context, tutti_endpoint *to,
     return tt_msg_immediate(context, to, dispatch, header, header_bytes, data, bytes);
 }
 
-/* ---- One-sided ---- */
+/* ---- One-sided accesses ---- */
 
 tutti_status tutti_region_register(tutti_client *client, void *memory, size_t bytes,
                                    tutti_region **region)
@@ -122,7 +122,10 @@ tutti_status tutti_region_register(tutti_client *client, void *memory, size_t by
     TT_TRY_HANDLE(client);
     if (!memory || !region) return tt_fail(TUTTI_ERR_ARG, "memory or region is NULL");
     if (bytes == 0 || bytes > INT64_MAX || (uintptr_t)memory + bytes < bytes)
-        return tt_fail(TUTTI_ERR_ARG, "a region of %zu bytes cannot be", bytes);
+        return tt_fail(TUTTI_ERR_ARG,
+                       "a region of %zu bytes: it must have at least 1 byte and not wrap around "
+                       "the address space",
+                       bytes);
     return tt_msg_region(client->msg, memory, bytes, region);
 }
 
@@ -140,8 +143,8 @@ tutti_status tutti_region_key(const tutti_region *region, tutti_key *key)
     return tt_msg_region_key(region, key);
 }
 
-static tutti_status check_transfer(const tutti_context *context, const tutti_endpoint *owner,
-                                   const void *memory, const tutti_key *key, int64_t bytes)
+static tutti_status check_access(const tutti_context *context, const tutti_endpoint *owner,
+                                 const void *memory, const tutti_key *key, int64_t bytes)
 {
     TT_TRY_HANDLE(context);
     TT_TRY_HANDLE(owner);
@@ -154,7 +157,7 @@ tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner, void *to,
                        const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                        void *arg)
 {
-    TT_TRY(check_transfer(context, owner, to, key, bytes));
+    TT_TRY(check_access(context, owner, to, key, bytes));
     return tt_msg_get(context, owner, to, key, offset, bytes, done, arg);
 }
 
@@ -162,7 +165,7 @@ tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner, const void
                        const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                        void *arg)
 {
-    TT_TRY(check_transfer(context, owner, from, key, bytes));
+    TT_TRY(check_access(context, owner, from, key, bytes));
     return tt_msg_put(context, owner, from, key, offset, bytes, done, arg);
 }
 

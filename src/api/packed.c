@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a request of a derived type to one of its packed elements.
+ * Converts a call with a derived type into a call with its packed elements.
  *
- * Where all basic elements are of one type they are what the plan moves and reduces; a user-defined
- * operation gets whole elements; what is only moved goes as bytes. So ranks whose layouts differ
- * run the same plan if what they pack is the same.
+ * If a derived type consists of one basic type, the plan moves and reduces elements of that basic
+ * type. A user-defined operation gets whole elements. Other data are moved as bytes. So ranks with
+ * different layouts run the same plan if their packed elements are the same.
  */
 #include "api/packed.h"
 
 #include "type/layout.h"
 #include "type/type.h"
 
-/* ---- The packed request ---- */
+/* ---- The packed call ---- */
 
 static bool has_user_op(const struct tt_call *c)
 {
@@ -26,14 +26,15 @@ static int64_t sum(const int64_t *counts, int p)
     return all;
 }
 
-/* Elements of all ranks' pieces; of an alltoallv, which other ranks do not know, none. */
+/* Returns the number of elements in the pieces of all ranks. An alltoallv returns 0, because its
+ * counts are not known to the other ranks. */
 static int64_t elements_known(const struct tt_call *c, int p)
 {
     if (c->coll == TT_COLL_alltoallv) return 0;
     return c->coll == TT_COLL_allgatherv ? sum(c->out_counts, p) : c->n;
 }
 
-/* Sets the elements in which the plan counts. */
+/* Sets the type and size of the elements in which the plan counts. */
 static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
 {
     if (has_user_op(c)) return;
@@ -42,7 +43,7 @@ static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
     c->sz = uniform ? (int64_t)tutti_type_size(l->uniform) : 1;
 }
 
-/* Pieces lie one behind the other, in the order of ranks. */
+/* Packed pieces lie one after the other, in the order of ranks. */
 static void set_list(const int64_t **counts, const int64_t **displs, int p, int64_t each,
                      int64_t *to)
 {
@@ -58,7 +59,7 @@ static void set_list(const int64_t **counts, const int64_t **displs, int p, int6
 
 static void set_call(struct tt_packed *k, int p)
 {
-    struct tt_call *c = &k->request.call;
+    struct tt_call *c = &k->args.call;
     set_element(c, k->layout, p);
     int64_t each = k->layout->packed / c->sz;
     c->n *= each;
@@ -68,39 +69,23 @@ static void set_call(struct tt_packed *k, int p)
 
 /* ---- Memory ---- */
 
-/* A reduce_scatter has all blocks as its input, and one of them as its output. */
-static int64_t all_blocks(const struct tt_call *c, int p)
-{
-    return c->coll == TT_COLL_reduce_scatter ? c->n : c->n * p;
-}
-
-static int64_t block(const struct tt_call *c, int r)
-{
-    return c->coll == TT_COLL_reduce_scatter ? c->out_counts[r] : c->n;
-}
-
 static int64_t in_elements(const struct tt_call *c, int p, int me)
 {
-    if (c->in_place || c->coll == TT_COLL_bcast) return 0;
-    if (tt_call_scatters(c)) return all_blocks(c, p);
+    if (c->in_place) return 0;
     if (c->coll == TT_COLL_allgatherv) return c->out_counts[me];
     if (c->coll == TT_COLL_alltoallv) return sum(c->in_counts, p);
-    return c->coll == TT_COLL_alltoall ? c->n * p : c->n;
+    return tt_call_in_bytes(c, p, me) / c->sz;
 }
 
 static int64_t out_elements(const struct tt_call *c, int p, int me)
 {
     if (tt_call_segments(c)) return sum(c->out_counts, p);
-    if (tt_call_scatters(c)) return c->in_place ? all_blocks(c, p) : block(c, me);
-    if (tt_coll_is_roots(c->coll) && c->root != me) return 0;
-    return c->coll == TT_COLL_bcast || c->coll == TT_COLL_reduce || c->coll == TT_COLL_allreduce
-               ? c->n
-               : c->n * p;
+    return tt_call_out_bytes(c, p, me) / c->sz;
 }
 
 static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int64_t bytes)
 {
-    if (!k->request.call.shared) {
+    if (!k->args.call.shared) {
         k->memory = tt_alloc((size_t)bytes);
         return k->memory ? TUTTI_OK
                          : tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
@@ -123,23 +108,23 @@ static tutti_status make_memory(struct tt_packed *k, tutti_team *team, const str
     if (k->arena) k->memory = tt_fabric_at(&team->client->fabric, k->offset);
     k->in = k->memory;
     k->out = k->memory + tt_round_up(in, TT_LINE);
-    if (!c->in_place) k->request.in = k->in;
-    k->request.out = k->out;
+    if (!c->in_place) k->args.in = k->in;
+    k->args.out = k->out;
     return TUTTI_OK;
 }
 
 /* ---- Pieces ---- */
 
-/* One side of the call: the user's buffer, the elements packed. */
-struct side {
+/* One side of the call: the user's buffer and the memory for its packed elements. */
+struct packed_side {
     const char *name;
     const void *user;
     char *packed;
 };
 
-/* Adds elements [first, first + n) of the user's, which are packed ones from `at` on. */
-static tutti_status add(struct tt_packed *k, const struct side *side, int64_t first, int64_t n,
-                        int64_t at)
+/* Adds the user's elements [first, first + n); packed, they begin at element `at`. */
+static tutti_status add(struct tt_packed *k, const struct packed_side *side, int64_t first,
+                        int64_t n, int64_t at)
 {
     const struct tt_layout *l = k->layout;
     int64_t last;
@@ -154,8 +139,8 @@ static tutti_status add(struct tt_packed *k, const struct side *side, int64_t fi
     return TUTTI_OK;
 }
 
-static tutti_status add_list(struct tt_packed *k, const struct side *side, const int64_t *counts,
-                             const int64_t *displs, int p)
+static tutti_status add_list(struct tt_packed *k, const struct packed_side *side,
+                             const int64_t *counts, const int64_t *displs, int p)
 {
     int64_t at = 0;
     for (int r = 0; r < p; at += counts[r++]) TT_TRY(add(k, side, displs[r], counts[r], at));
@@ -164,18 +149,18 @@ static tutti_status add_list(struct tt_packed *k, const struct side *side, const
 
 /* Adds the input that lies in `out` before the start: this rank's if the call is in place, and the
  * root's in a bcast. */
-static tutti_status add_input_in_out(struct tt_packed *k, const struct side *out,
+static tutti_status add_input_in_out(struct tt_packed *k, const struct packed_side *out,
                                      const struct tt_call *c, int p, int me)
 {
     if (c->coll == TT_COLL_allgatherv)
         return add(k, out, c->out_displs[me], c->out_counts[me], sum(c->out_counts, me));
-    if (tt_call_scatters(c)) return add(k, out, 0, all_blocks(c, p), 0);
-    int64_t first = c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? me * c->n : 0;
-    return add(k, out, first, c->n, first);
+    int64_t n = c->coll == TT_COLL_bcast ? c->n : tt_call_in_bytes(c, p, me) / c->sz;
+    int64_t first = tt_call_place(c, me) / c->sz;
+    return add(k, out, first, n, first);
 }
 
-static tutti_status add_packs(struct tt_packed *k, const struct side *in, const struct side *out,
-                              const struct tt_call *c, int p, int me)
+static tutti_status add_packs(struct tt_packed *k, const struct packed_side *in,
+                              const struct packed_side *out, const struct tt_call *c, int p, int me)
 {
     if (c->in_place || (c->coll == TT_COLL_bcast && c->root == me))
         return add_input_in_out(k, out, c, p, me);
@@ -183,53 +168,62 @@ static tutti_status add_packs(struct tt_packed *k, const struct side *in, const 
     return add(k, in, 0, in_elements(c, p, me), 0);
 }
 
-static tutti_status add_unpacks(struct tt_packed *k, const struct side *out,
+static tutti_status add_unpacks(struct tt_packed *k, const struct packed_side *out,
                                 const struct tt_call *c, int p, int me)
 {
     if (tt_call_segments(c)) return add_list(k, out, c->out_counts, c->out_displs, p);
     if (c->coll == TT_COLL_bcast && c->root == me) return TUTTI_OK;
-    if (tt_call_scatters(c)) return add(k, out, 0, block(c, me), 0);
-    return add(k, out, 0, out_elements(c, p, me), 0);
+    if (c->coll == TT_COLL_scatter && c->in_place) return TUTTI_OK;
+    return add(k, out, 0, tt_call_result_bytes(c, p, me) / c->sz, 0);
 }
 
-static tutti_status set_pieces(struct tt_packed *k, const struct tt_request *rq, int p, int me)
+static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args, int p, int me)
 {
-    struct side in = {"in", rq->in, k->in}, out = {tt_request_out(rq), rq->out, k->out};
-    TT_TRY(add_packs(k, &in, &out, &rq->call, p, me));
+    struct packed_side in = {"in", args->in, k->in}, out = {tt_args_out(args), args->out, k->out};
+    TT_TRY(add_packs(k, &in, &out, &args->call, p, me));
     k->packs = k->unpacks;
     k->unpacks = 0;
-    return add_unpacks(k, &out, &rq->call, p, me);
+    return add_unpacks(k, &out, &args->call, p, me);
 }
 
-/* ---- All of it ---- */
+/* ---- Making, beginning and ending ---- */
 
-static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct tt_request *rq)
+static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct tt_args *args)
 {
     int p = team->run.map.p;
-    if (has_user_op(&rq->call) && k->layout->packed > TT_ELEMENT_MOST)
+    if (has_user_op(&args->call) && k->layout->packed > TT_ELEMENT_MOST)
         return tt_fail(TUTTI_ERR_ARG,
                        "elements of %lld bytes are too large for a user-defined operation: %d is "
                        "the most",
                        (long long)k->layout->packed, TT_ELEMENT_MOST);
-    TT_TRY(make_memory(k, team, &rq->call));
-    TT_TRY(set_pieces(k, rq, p, team->run.me));
+    TT_TRY(make_memory(k, team, &args->call));
+    TT_TRY(set_pieces(k, args, p, team->run.me));
     set_call(k, p);
     return TUTTI_OK;
 }
 
-tutti_status tt_packed_new(tutti_team *team, const struct tt_request *rq, struct tt_packed **packed)
+bool tt_packed_valid(const struct tt_packed *k)
 {
-    bool lists = tt_call_counts(&rq->call);
+    bool valid = k->packs >= 0 && k->unpacks >= 0 && k->memory <= k->in && k->in <= k->out;
+    for (int i = 0; i < k->packs + k->unpacks; i++)
+        valid = valid && k->pieces[i].n > 0 && k->pieces[i].packed >= k->memory;
+    return valid;
+}
+
+tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct tt_packed **packed)
+{
+    bool lists = tt_call_counts(&args->call);
     size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
     if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");
     k->pieces = (struct tt_packed_piece *)(k->counts + counts);
-    k->request = *rq;
-    k->layout = tt_layout_hold(rq->call.type);
+    k->args = *args;
+    k->layout = tt_layout_hold(args->call.type);
     tutti_status status = k->layout
-                              ? set_up(k, team, rq)
-                              : tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)rq->call.type);
+                              ? set_up(k, team, args)
+                              : tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)args->call.type);
+    tt_assert(status != TUTTI_OK || (tt_packed_valid(k) && !k->pending));
     if (status == TUTTI_OK)
         *packed = k;
     else
@@ -250,6 +244,7 @@ void tt_packed_free(struct tt_packed *k)
 
 void tt_packed_begin(struct tt_packed *k)
 {
+    tt_assert(tt_packed_valid(k) && !k->pending);
     for (int i = 0; i < k->packs; i++)
         tt_layout_pack(k->layout, k->pieces[i].packed, k->pieces[i].user, k->pieces[i].n);
     k->pending = true;

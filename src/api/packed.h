@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives of derived types: what they move is packed into memory of their own before the start,
- * the plan runs on that, and what comes is unpacked once it is there.
+ * Collectives of derived types: at the start the elements are packed into memory of the request,
+ * the plan runs on that memory, and at the end the result is unpacked.
  */
 #ifndef TT_PACKED_H
 #define TT_PACKED_H
@@ -10,34 +10,37 @@
 
 struct tt_layout;
 
-/* Elements of the user's memory, and where they lie packed. */
+/* Elements of the user's memory, and their place in the packed memory. */
 struct tt_packed_piece {
     char *user, *packed;
     int64_t n;
 };
 
-/* Invariants: pieces[0..packs-1] are packed at each start, the `unpacks` behind them unpacked at
- * its end, which is to come while `pending`. */
+/* Invariants (tt_packed_valid): pieces[0..packs-1] are packed at each start. The `unpacks`
+ * pieces after them are unpacked at its end; `pending` is true until then. */
 struct tt_packed {
-    struct tt_layout *layout; /* held */
-    struct tt_arena *arena;   /* where the memory is from; NULL: the heap */
-    int64_t offset;           /* of the memory in the segment */
+    struct tt_layout *layout; /* this object holds a reference */
+    struct tt_arena *arena;   /* the arena of `memory`; NULL: it is from the heap */
+    int64_t offset;           /* of `memory` in the segment */
     char *memory, *in, *out;
-    struct tt_request request; /* of the packed elements */
+    struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
     int packs, unpacks;
     struct tt_packed_piece *pieces;
-    int64_t counts[]; /* and displacements, of the request */
+    int64_t counts[]; /* counts and displacements of `args` */
 };
 
-/* Prepares packing for a request that was checked. Errors: ARG (null, overflow), LIMIT (elements
- * too large for a user-defined operation), MEMORY. */
-tutti_status tt_packed_new(tutti_team *team, const struct tt_request *rq,
-                           struct tt_packed **packed);
+bool tt_packed_valid(const struct tt_packed *packed);
+
+/* Prepares packing for a call that was checked. Errors: ARG (NULL, overflow, elements too large for
+ * a user-defined operation), LIMIT, MEMORY. */
+tutti_status tt_packed_new(tutti_team *team, const struct tt_args *rq, struct tt_packed **packed);
+/* Frees it and drops its reference to the layout. NULL is allowed. */
 void tt_packed_free(struct tt_packed *packed);
 
+/* Packs the input, at each start. */
 void tt_packed_begin(struct tt_packed *packed);
-/* Once, after each beginning; unpacks only what has come (`good`). */
+/* Called once for each tt_packed_begin. `good`: the call succeeded, so the result is unpacked. */
 void tt_packed_end(struct tt_packed *packed, bool good);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who advances contexts: the caller, the caller that waits, or a thread of the library.
+ * Advancing contexts: by the caller, by a caller that waits, or by a thread of the library.
  *
- * Waiting is that of collectives (fabric/wait.h): what looks is tutti_advance, and whatever makes
- * it find something rings the bell of the context: a packet put in a ring for it, work posted to
- * it, a rank that failed or left. So the second look of who is about to sleep finds it, or who
- * rings finds the sleeper. Of a context that is on a network as well the network's descriptor
- * wakes.
+ * The wait is the same as that of collectives (job/wait.h): the caller looks by tutti_advance.
+ * Every event that tutti_advance would find wakes the context: a packet in a packet ring, work that
+ * is posted, a rank that failed or left. So a caller that is about to sleep finds the event in its
+ * second look, or the other side finds it asleep and wakes it. A context that uses a network is
+ * also woken by the network's descriptor.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -14,31 +14,41 @@
 
 #include "api/api.h"
 #include "boot/watch.h"
+#include "fabric/waiting.h"
 
 /* ---- Without blocking ---- */
+
+/* Whether the team is broken by an error that no call has returned yet. If the user has freed the
+ * team, a member that failed afterwards is no error. */
+static bool concerns_user(const struct tt_team *t)
+{
+    bool ours = t->state == TT_TEAM_USED || t->broken == TUTTI_ERR_MISMATCH;
+    return t->broken != TUTTI_OK && !t->reported && ours;
+}
 
 /* Advances the collectives in flight on the client's teams. If `status` is OK, the function returns
  * the error of a broken team that no call has returned yet. It returns each error once: the team
  * stays broken, and a caller that waits for events would never sleep again. */
-static tutti_status advance_teams(const tutti_client *client, tutti_status status, int *events)
+static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
+    tt_teams_leave(client);
     for (tutti_team *t = client->teams; t; t = t->next) {
         uint64_t before = t->run.my_done;
         if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
         tt_team_check(&t->run, false);
-        if (status == TUTTI_OK && t->run.broken != TUTTI_OK && !t->run.reported)
-            status = tt_team_error(&t->run);
+        if (status == TUTTI_OK && concerns_user(&t->run)) status = tt_team_error(&t->run);
         *events += (int)(t->run.my_done - before);
     }
     return status;
 }
 
-/* Returns `before`, the status of what was advanced before, if that is an error: then nothing is
- * told here. */
+/* Advances a context. `before` is the status of the contexts that were advanced before it. If
+ * `before` is an error, this function returns it, and a later call reports the errors of this
+ * context. */
 static tutti_status advance(tutti_context *context, tutti_status before, int *events)
 {
     tutti_status status = tt_msg_advance(context, events);
-    if (tt_unlikely(status != TUTTI_OK) && before == TUTTI_OK) tt_msg_told(context);
+    if (tt_unlikely(status != TUTTI_OK) && before == TUTTI_OK) tt_msg_error_returned(context);
     if (before != TUTTI_OK) status = before;
     if (tt_msg_index(context) == 0) status = advance_teams(tt_msg_client(context), status, events);
     return status;
@@ -66,8 +76,8 @@ static tutti_status check_all(tutti_context *const *contexts, int n)
     return TUTTI_OK;
 }
 
-/* All are advanced, whatever becomes of one: its error is what is told, and that of another the
- * next time. */
+/* Advances all contexts even if one of them fails. Returns the first error; the next call returns
+ * that of another context. */
 tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events)
 {
     int sum = 0;
@@ -88,13 +98,13 @@ tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *event
 
 /* ---- Blocking ---- */
 
-/* How to wait for a context, into *patience, which must last as long. */
-static void begin(struct tt_wait *wait, struct tt_patience *patience, const tutti_context *context)
+/* Begins a wait for the context. *policy, the wait policy, must last as long as the wait. */
+static void begin(struct tt_wait *wait, struct tt_wait_policy *policy, const tutti_context *context)
 {
     const struct tt_fabric *f = &tt_msg_client(context)->fabric;
-    *patience = f->patience;
-    patience->alarm = tt_msg_alarm(context);
-    tt_wait_begin(wait, patience, f->job, f->me);
+    *policy = f->policy;
+    policy->wake = tt_msg_wake_descriptor(context);
+    tt_wait_begin(wait, policy, f->job, f->me);
     tt_wait_at(wait, tt_msg_index(context));
 }
 
@@ -106,7 +116,7 @@ static int64_t deadline(int timeout_ms)
 tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events)
 {
     struct tt_wait wait;
-    struct tt_patience patience;
+    struct tt_wait_policy policy;
     TT_TRY_HANDLE(context);
     struct tt_fabric *f = &tt_msg_client(context)->fabric;
     const struct tt_job_page *job = f->job;
@@ -114,7 +124,7 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
     uint32_t failures = atomic_load(&job->failures);
     int n;
     tutti_status status;
-    begin(&wait, &patience, context);
+    begin(&wait, &policy, context);
     wait.until_ns = deadline(timeout_ms);
     while ((status = tutti_advance(context, &n)) == TUTTI_OK && n == 0) {
         if (atomic_load(&job->failures) != failures) break;
@@ -135,12 +145,12 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
 
 /* ---- Helpers ---- */
 
-/* A thread that advances a context until it is told to end. */
+/* A thread that advances a context until `end` is set. */
 struct tt_helper {
     tutti_context *context;
     pthread_t thread;
     _Atomic bool end;
-    tutti_status status; /* its last error, which who joins it reads */
+    tutti_status status; /* its last error, which the thread that joins it reads */
     char text[192];
 };
 
@@ -155,8 +165,8 @@ static void *helper_main(void *arg)
 {
     struct tt_helper *h = arg;
     struct tt_wait wait;
-    struct tt_patience patience;
-    begin(&wait, &patience, h->context);
+    struct tt_wait_policy policy;
+    begin(&wait, &policy, h->context);
     while (!atomic_load(&h->end)) {
         int n = 0;
         note(h, tutti_advance(h->context, &n));
@@ -169,7 +179,7 @@ static void *helper_main(void *arg)
     return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/* Blocks all signals in the helper: the program's own threads handle them. */
 static int start_thread(struct tt_helper *h)
 {
     sigset_t all, before;

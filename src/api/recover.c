@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * After a failure: agreeing on it, and a team of those that are left.
+ * Recovery from a failure: agreeing on the failed members, and making a team of the others.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 
-/* ---- Who is gone ---- */
+/* ---- The failed members ---- */
 
 static tutti_status make_room(tutti_team *team)
 {
@@ -83,9 +83,10 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* Each member contributes two words to a shrink: the offset of its block of the new team, or, if it
- * has no block, the status that says why (a block begins at a page, so that its offset is larger
- * than any status); and the least id that the new team may have for messages between nodes. */
+/* Each member contributes two words to a shrink. The first is the offset of its block of the new
+ * team, or, if it has no block, the error status (a block begins at a page, so its offset is larger
+ * than any status). The second is the least id that the new team may have for messages between
+ * nodes. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];
@@ -105,7 +106,8 @@ static uint32_t greatest_id(const tutti_team *team, struct tt_accord *a)
     return (uint32_t)id;
 }
 
-/* The new team's members by their old ranks, and their blocks. */
+/* Stores the new team's members and their blocks, in the order of their old ranks. Returns how many
+ * there are. */
 static int survivors(const tutti_team *team, struct tt_accord *a, int *ranks, int64_t *blocks,
                      int *me)
 {
@@ -140,7 +142,7 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     }
     if (status == TUTTI_OK) {
         (*part)->run.id = tt_team_id(team->run.id, 2 * team->shrinks++ + 1, first_survivor(team));
-        tt_far_add(team->client->far, &(*part)->run, greatest_id(team, a));
+        tt_remote_add(team->client->remote_teams, &(*part)->run, greatest_id(team, a));
         tt_team_list(&(*part)->run);
         tt_agree_know(team->client->agree, &(*part)->run);
     }
@@ -149,7 +151,8 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     return status;
 }
 
-/* Why there is to be no team, the same for all; OK if there is. */
+/* Returns the error because of which no member gets a team, equal on all members; OK if there is
+ * none. */
 static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
 {
     uint64_t worst = TUTTI_OK;
@@ -160,7 +163,8 @@ static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
     return (tutti_status)worst;
 }
 
-/* A member that cannot make what all agreed on has failed for the others. */
+/* If this member cannot make the team that all agreed on, it breaks the old team and so counts as
+ * failed for the others. */
 static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status mine, const char *why,
                          tutti_team **part)
 {
@@ -172,15 +176,15 @@ static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status min
     return status;
 }
 
-/* Brings this rank's block. Only where nobody is to have a team does the block go back: else the
- * others may look there, also those that take this rank for failed. */
+/* Takes part in the shrink with this rank's block. The block is freed only if nobody will have a
+ * team: otherwise other members may access it, even those that take this rank for failed. */
 static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, tutti_team **part)
 {
     struct tt_accord *accord;
     char why[192];
     snprintf(why, sizeof why, "%s", mine == TUTTI_OK ? "" : tutti_error());
     uint64_t own[TT_AGREE_OWN] = {mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,
-                                  tt_far_next_id(team->client->far)};
+                                  tt_remote_next_id(team->client->remote_teams)};
     tutti_status status = agree(team, TT_AGREE_SHRINK, ~UINT64_C(0), own, &accord);
     bool useless = status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
@@ -197,6 +201,7 @@ tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part)
     int64_t block = 0;
     TT_TRY_HANDLE(team);
     if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
+    tt_teams_leave(team->client);
     tutti_status mine = tt_team_block_upto(&team->client->fabric, team->run.map.p, &block);
     return shrink(team, mine, block, part);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The three forms of a collective, which are one: a plan, bound to buffers, started, completed.
+ * The three forms of a collective use the same steps: make a request, bind it to buffers, start it,
+ * complete it.
  */
 #include <string.h>
 
@@ -17,32 +18,34 @@ static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
         exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
 }
 
-/* Where in OUT the input lies; nowhere, if there is no OUT. */
+/* Returns where in OUT the input lies; NULL if there is no OUT. */
 static inline char *input_in(void *out, int64_t place)
 {
     return out ? (char *)out + place : NULL;
 }
 
 static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared,
-                        const struct tt_request *rq)
+                        const struct tt_args *args)
 {
-    exec->buffer[TT_OUT] = rq->out;
-    exec->buffer[TT_IN] = rq->call.in_place ? input_in(rq->out, prepared->place) : (char *)rq->in;
-    if (tt_unlikely(tt_call_segments(&rq->call))) bind_segments(exec, &rq->call, exec->team->me);
+    exec->buffer[TT_OUT] = args->out;
+    exec->buffer[TT_IN] =
+        args->call.in_place ? input_in(args->out, prepared->place) : (char *)args->in;
+    if (tt_unlikely(tt_call_segments(&args->call)))
+        bind_segments(exec, &args->call, exec->team->me);
 }
 
 static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
 {
-    struct tt_exec *exec = tt_exec_new(&team->run, prepared->plan);
+    struct tt_exec *exec = tt_exec_new(&team->run, prepared->plan, prepared->windows);
     if (!exec) return NULL;
     exec->shape = prepared->shape;
-    exec->what = &prepared->what;
+    exec->signature = &prepared->signature;
     exec->bytes[TT_IN] = prepared->in_bytes;
     exec->bytes[TT_OUT] = prepared->out_bytes;
     return exec;
 }
 
-/* A rank that cannot start what the others start tells them, so that none waits for it. */
+/* If a rank cannot start what the others start, this breaks the team, so that none waits for it. */
 static tutti_status cannot_start(tutti_team *team, tutti_status status)
 {
     if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
@@ -50,24 +53,26 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
     return status;
 }
 
-/* ---- The plan for a request ---- */
+/* ---- The plan for a call ---- */
 
-/* Finds or makes the plan of a request that was checked. The cache keeps the use of the plan,
- * except for v-collectives, whose caller gets it. */
-static tutti_status shape_of(tutti_team *team, const struct tt_request *rq,
+/* Finds or makes the plan of a call that was checked. The cache owns a reference to the plan,
+ * except for v-collectives, whose caller owns it. */
+static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              struct tt_prepared **prepared)
 {
-    if (tt_call_counts(&rq->call)) return tt_prepare(&team->cache, &team->run, &rq->call, prepared);
-    *prepared = tt_cache_find(&team->cache, &rq->call); /* of a user's operation, checked by now */
+    if (tt_call_counts(&args->call))
+        return tt_prepare(&team->cache, &team->run, &args->call, prepared);
+    /* This also finds plans for user-defined operations; the operation has been checked by now. */
+    *prepared = tt_cache_find(&team->cache, &args->call);
     if (*prepared) return TUTTI_OK;
-    return tt_cache_make(&team->cache, &team->run, &rq->call, prepared);
+    return tt_cache_make(&team->cache, &team->run, &args->call, prepared);
 }
 
-static tutti_status make_shape(tutti_team *team, struct tt_request *rq,
+static tutti_status make_shape(tutti_team *team, struct tt_args *args,
                                struct tt_prepared **prepared)
 {
-    TT_TRY(tt_request_check(team, rq));
-    return shape_of(team, rq, prepared);
+    TT_TRY(tt_args_check(team, args));
+    return shape_of(team, args, prepared);
 }
 
 static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
@@ -76,88 +81,88 @@ static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
     return x < y + (uintptr_t)bn && y < x + (uintptr_t)an;
 }
 
-/* The buffers, against the sizes that the shape asks for. */
-static inline tutti_status check_buffers(const struct tt_prepared *p, const struct tt_request *rq)
+/* Checks the buffers against the sizes that the plan needs. */
+static inline tutti_status check_buffers(const struct tt_prepared *p, const struct tt_args *args)
 {
-    int64_t in = rq->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
-    if (tt_unlikely((in > 0 && !rq->in) || (out > 0 && !rq->out)))
-        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !rq->in ? "in" : tt_request_out(rq));
-    if (tt_unlikely(rq->out == TUTTI_IN_PLACE))
+    int64_t in = args->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
+    if (tt_unlikely((in > 0 && !args->in) || (out > 0 && !args->out)))
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !args->in ? "in" : tt_args_out(args));
+    if (tt_unlikely(args->out == TUTTI_IN_PLACE))
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
-                       tt_request_out(rq));
-    if (tt_unlikely(in > 0 && out > 0 && overlap(rq->in, in, rq->out, out)))
+                       tt_args_out(args));
+    if (tt_unlikely(in > 0 && out > 0 && overlap(args->in, in, args->out, out)))
         return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
     return TUTTI_OK;
 }
 
-/* A shape that is kept was checked when it was made; only user-defined operations, which may have
- * been freed since, and the counts of v-forms are looked at each time. The use stays the cache's,
- * but for v-forms. */
-static inline tutti_status find_shape(tutti_team *team, struct tt_request *rq,
+/* A plan in the cache was checked when it was made. Only user-defined operations, which may have
+ * been freed since, and the counts of v-forms are checked each time. The cache owns a reference to
+ * the plan, except for v-forms, whose caller owns it. */
+static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
-    rq->call.in_place = rq->in == TUTTI_IN_PLACE;
+    args->call.in_place = args->in == TUTTI_IN_PLACE;
     *prepared = NULL;
-    if (tt_likely(!tt_call_counts(&rq->call) && (unsigned)rq->call.op < TUTTI_OPS))
-        *prepared = tt_cache_find(&team->cache, &rq->call);
-    if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, rq, prepared));
-    tutti_status status = check_buffers(*prepared, rq);
-    if (tt_unlikely(status != TUTTI_OK && tt_call_counts(&rq->call))) tt_prepared_drop(*prepared);
+    if (tt_likely(!tt_call_counts(&args->call) && (unsigned)args->call.op < TUTTI_OPS))
+        *prepared = tt_cache_find(&team->cache, &args->call);
+    if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
+    tutti_status status = check_buffers(*prepared, args);
+    if (tt_unlikely(status != TUTTI_OK && tt_call_counts(&args->call))) tt_prepared_drop(*prepared);
     return status;
 }
 
-static inline bool is_basic(const struct tt_request *rq)
+static inline bool is_basic(const struct tt_args *args)
 {
-    return tt_likely((unsigned)rq->call.type < TUTTI_TYPES);
+    return tt_likely((unsigned)args->call.type < TUTTI_TYPES);
 }
 
 /* ---- Blocking ---- */
 
 static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
-                              const struct tt_request *rq)
+                              const struct tt_args *args)
 {
     if (tt_unlikely(!prepared->spare)) {
         if (!(prepared->spare = exec_for(team, prepared)))
             return cannot_start(team, TUTTI_ERR_MEMORY);
         prepared->spare->blocks = true;
     }
-    bind(prepared->spare, prepared, rq);
+    bind(prepared->spare, prepared, args);
     tt_exec_start(prepared->spare);
     return tt_exec_wait(prepared->spare);
 }
 
-static tutti_status run_packed(tutti_team *team, struct tt_request *rq)
+static tutti_status run_packed(tutti_team *team, struct tt_args *args)
 {
-    tutti_plan *plan;
-    TT_TRY(tt_request_start(team, rq, &plan));
-    tutti_status status = tutti_wait(plan);
-    tt_plan_delete(plan);
+    tutti_request *request;
+    TT_TRY(tt_collective_start(team, args, &request));
+    tutti_status status = tutti_wait(request);
+    tt_request_delete(request);
     return status;
 }
 
-tutti_status tt_request_run(tutti_team *team, struct tt_request *rq)
+tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 {
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
     tt_msg_outside(team->client->msg, "a collective that blocks");
-    if (!is_basic(rq)) return run_packed(team, rq);
-    tutti_status status = find_shape(team, rq, &prepared);
+    if (!is_basic(args)) return run_packed(team, args);
+    tutti_status status = find_shape(team, args, &prepared);
     if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
-    status = run_spare(team, prepared, rq);
-    if (tt_unlikely(tt_call_counts(&rq->call))) tt_prepared_drop(prepared);
+    status = run_spare(team, prepared, args);
+    if (tt_unlikely(tt_call_counts(&args->call))) tt_prepared_drop(prepared);
     return status;
 }
 
-/* ---- Plans ---- */
+/* ---- Requests ---- */
 
-/* The caller's counts and displacements, kept. */
-static tutti_status keep_counts(tutti_plan *plan, int p)
+/* Copies the caller's counts and displacements. */
+static tutti_status keep_counts(tutti_request *request, int p)
 {
-    const int64_t **lists[] = {&plan->call.in_counts, &plan->call.in_displs, &plan->call.out_counts,
-                               &plan->call.out_displs};
-    if (!tt_call_counts(&plan->call)) return TUTTI_OK;
-    int64_t *at = plan->counts = tt_alloc(4 * (size_t)p * sizeof *at);
-    if (!at) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of a plan");
+    const int64_t **lists[] = {&request->call.in_counts, &request->call.in_displs,
+                               &request->call.out_counts, &request->call.out_displs};
+    if (!tt_call_counts(&request->call)) return TUTTI_OK;
+    int64_t *at = request->counts = tt_alloc(4 * (size_t)p * sizeof *at);
+    if (!at) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of a request");
     for (int i = 0; i < 4; i++) {
         if (!*lists[i]) continue;
         memcpy(at, *lists[i], (size_t)p * sizeof *at);
@@ -167,176 +172,182 @@ static tutti_status keep_counts(tutti_plan *plan, int p)
     return TUTTI_OK;
 }
 
-static struct tt_handles plans = TT_HANDLES(tutti_plan, 64);
+static struct tt_handles handles = TT_HANDLES(tutti_request, 64);
 
-static void free_plan(tutti_plan *plan)
+static void free_request(tutti_request *request)
 {
-    tt_free(plan->counts);
-    tt_handle_free(&plans, plan);
+    tt_free(request->counts);
+    tt_handle_free(&handles, request);
 }
 
-static tutti_plan *new_plan(tutti_team *team, const struct tt_call *call,
-                            struct tt_prepared *prepared)
+static tutti_request *new_request(tutti_team *team, const struct tt_call *call,
+                                  struct tt_prepared *prepared)
 {
-    tutti_plan *plan = tt_handle_new(&plans);
-    if (!plan) {
-        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
+    tutti_request *request = tt_handle_new(&handles);
+    if (!request) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a request");
         return NULL;
     }
-    plan->team = team;
-    plan->prepared = prepared;
-    plan->call = *call;
-    if (keep_counts(plan, team->run.map.p) == TUTTI_OK) plan->exec = exec_for(team, prepared);
-    if (plan->exec) return plan;
-    free_plan(plan);
+    request->team = team;
+    request->prepared = prepared;
+    request->call = *call;
+    if (keep_counts(request, team->run.map.p) == TUTTI_OK) request->exec = exec_for(team, prepared);
+    if (request->exec) return request;
+    free_request(request);
     return NULL;
 }
 
-static void enlist(tutti_plan *plan)
+static void enlist(tutti_request *request)
 {
-    plan->link = &plan->team->plans;
-    plan->next = plan->team->plans;
-    if (plan->next) plan->next->link = &plan->next;
-    plan->team->plans = plan;
+    request->link = &request->team->requests;
+    request->next = request->team->requests;
+    if (request->next) request->next->link = &request->next;
+    request->team->requests = request;
 }
 
-void tt_plan_delete(tutti_plan *plan)
+void tt_request_delete(tutti_request *request)
 {
-    *plan->link = plan->next;
-    if (plan->next) plan->next->link = plan->link;
-    plan->exec->state = TT_EXEC_IDLE;
-    tt_exec_free(plan->exec);
-    tt_prepared_drop(plan->prepared);
-    tt_packed_free(plan->packed);
-    free_plan(plan);
+    *request->link = request->next;
+    if (request->next) request->next->link = request->link;
+    request->exec->state = TT_EXEC_IDLE;
+    tt_exec_free(request->exec);
+    tt_prepared_drop(request->prepared);
+    tt_packed_free(request->packed);
+    free_request(request);
 }
 
-static tutti_status plan_of(tutti_team *team, struct tt_request *rq, struct tt_prepared *prepared,
-                            tutti_plan **plan)
+static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt_prepared *prepared,
+                               tutti_request **request)
 {
-    if (!tt_call_counts(&rq->call)) prepared->uses++;
-    tutti_plan *made = new_plan(team, &rq->call, prepared);
+    if (!tt_call_counts(&args->call)) prepared->uses++;
+    tutti_request *made = new_request(team, &args->call, prepared);
     if (!made) {
         tt_prepared_drop(prepared);
         return TUTTI_ERR_MEMORY;
     }
-    struct tt_request kept = {.call = made->call, .in = rq->in, .out = rq->out};
+    struct tt_args kept = {.call = made->call, .in = args->in, .out = args->out};
     bind(made->exec, prepared, &kept);
     if (made->exec->call) made->exec->call = &made->call;
     enlist(made);
-    *plan = made;
+    *request = made;
     return TUTTI_OK;
 }
 
-/* The call is named as its user made it, with elements of the derived type. The upper half of the
- * fingerprint, which is not compared, says that this is another text. */
-static void name_packed(tutti_plan *plan, const struct tt_request *rq, struct tt_packed *packed)
+/* Stores the call signature as the user made the call, with elements of the derived type. The upper
+ * half of `shape`, which is not compared, distinguishes this signature from that of another type
+ * with the same plan. */
+static void name_packed(tutti_request *request, const struct tt_args *args,
+                        struct tt_packed *packed)
 {
-    const struct tt_what *plain = &plan->prepared->what;
-    plan->packed = packed;
-    plan->what = tt_what_of(&rq->call, plan->team->run.map.p, plain->print);
-    plan->what.type = plain->type;
-    plan->what.element = (int32_t)tt_min(packed->layout->packed, INT32_MAX);
-    plan->exec->what = &plan->what;
-    plan->exec->shape ^= (uint64_t)(uint32_t)plan->what.element << 32;
+    const struct tt_call_signature *plain = &request->prepared->signature;
+    request->packed = packed;
+    request->signature = tt_signature_of(&args->call, request->team->run.map.p, plain->print);
+    request->signature.type = plain->type;
+    request->signature.element = (int32_t)tt_min(packed->layout->packed, INT32_MAX);
+    request->exec->signature = &request->signature;
+    request->exec->shape ^= (uint64_t)(uint32_t)request->signature.element << 32;
 }
 
-static tutti_status make_packed(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_packed *packed;
     struct tt_prepared *prepared;
-    rq->call.in_place = rq->in == TUTTI_IN_PLACE;
-    TT_TRY(tt_request_check(team, rq));
-    TT_TRY(tt_packed_new(team, rq, &packed));
-    tutti_status status = shape_of(team, &packed->request, &prepared);
-    if (status == TUTTI_OK) status = plan_of(team, &packed->request, prepared, plan);
+    args->call.in_place = args->in == TUTTI_IN_PLACE;
+    TT_TRY(tt_args_check(team, args));
+    TT_TRY(tt_packed_new(team, args, &packed));
+    tutti_status status = shape_of(team, &packed->args, &prepared);
+    if (status == TUTTI_OK) status = request_of(team, &packed->args, prepared, request);
     if (status == TUTTI_OK)
-        name_packed(*plan, rq, packed);
+        name_packed(*request, args, packed);
     else
         tt_packed_free(packed);
     return status;
 }
 
-static tutti_status make_plan(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
-    if (!plan) return tt_fail(TUTTI_ERR_ARG, "plan is NULL");
-    if (!is_basic(rq)) return make_packed(team, rq, plan);
-    if (rq->call.shared) TT_TRY(tt_request_shared(team, rq));
-    TT_TRY(find_shape(team, rq, &prepared));
-    return plan_of(team, rq, prepared, plan);
+    if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
+    if (!is_basic(args)) return make_packed(team, args, request);
+    if (args->call.shared) TT_TRY(tt_args_shared(team, args));
+    TT_TRY(find_shape(team, args, &prepared));
+    return request_of(team, args, prepared, request);
 }
 
-tutti_status tt_request_plan(tutti_team *team, struct tt_request *rq, unsigned flags,
-                             tutti_plan **plan)
+tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned flags,
+                                tutti_request **request)
 {
-    if (flags & ~(unsigned)(TUTTI_PLAN_IN_ORDER | TUTTI_PLAN_SHARED))
-        return tt_fail(TUTTI_ERR_ARG, "flags %#x are none", flags);
-    if (flags & TUTTI_PLAN_IN_ORDER) rq->call.commutes = false;
-    rq->call.shared = flags & TUTTI_PLAN_SHARED;
-    return make_plan(team, rq, plan);
+    if (flags & ~(unsigned)(TUTTI_REQUEST_IN_ORDER | TUTTI_REQUEST_SHARED))
+        return tt_fail(TUTTI_ERR_ARG,
+                       "flags: unknown bits %#x (known: TUTTI_REQUEST_IN_ORDER, "
+                       "TUTTI_REQUEST_SHARED)",
+                       flags & ~(unsigned)(TUTTI_REQUEST_IN_ORDER | TUTTI_REQUEST_SHARED));
+    if (flags & TUTTI_REQUEST_IN_ORDER) args->call.commutes = false;
+    args->call.shared = flags & TUTTI_REQUEST_SHARED;
+    return make_request(team, args, request);
 }
 
-tutti_status tt_request_start(tutti_team *team, struct tt_request *rq, tutti_plan **plan)
+tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
-    tutti_status status = make_plan(team, rq, plan);
+    tutti_status status = make_request(team, args, request);
     if (status != TUTTI_OK) return cannot_start(team, status);
-    return tutti_start(*plan);
+    return tutti_start(*request);
 }
 
-/* Ends a plan that is complete: its owner knows that now, so the plan is not under way any more.
- * Unpacks the output of a derived type if that was not done before. */
-static inline tutti_status finish(tutti_plan *plan)
+/* Ends a request that is complete: its owner knows that now, so the request is not under way any
+ * more. Unpacks the output of a derived type if that was not done before. */
+static inline tutti_status finish(tutti_request *request)
 {
-    plan->under_way = false;
-    if (tt_unlikely(plan->packed != NULL))
-        tt_packed_end(plan->packed, plan->exec->status == TUTTI_OK);
-    return tt_likely(plan->exec->status == TUTTI_OK) ? TUTTI_OK : tt_team_error(&plan->team->run);
+    request->under_way = false;
+    if (tt_unlikely(request->packed != NULL))
+        tt_packed_end(request->packed, request->exec->status == TUTTI_OK);
+    return tt_likely(request->exec->status == TUTTI_OK) ? TUTTI_OK
+                                                        : tt_team_error(&request->team->run);
 }
 
-/* Whether a plan is under way is its owner's affair alone: another rank, or how quickly the members
- * came, has no part in it, so that the same program gets the same answer each time. */
-tutti_status tutti_start(tutti_plan *plan)
+/* Whether a request is under way depends only on the calls of its owner, not on other ranks and not
+ * on how quickly the members come, so the same program gets the same answer each time. */
+tutti_status tutti_start(tutti_request *request)
 {
-    TT_TRY_HANDLE(plan);
-    if (plan->under_way)
-        return tt_fail(TUTTI_ERR_ARG, "the plan is under way already: complete it first, by "
+    TT_TRY_HANDLE(request);
+    if (request->under_way)
+        return tt_fail(TUTTI_ERR_ARG, "the request is under way already: complete it first, by "
                                       "tutti_wait or by tutti_test until that returns TUTTI_OK");
-    if (tt_unlikely(plan->packed != NULL)) tt_packed_begin(plan->packed);
-    plan->under_way = true;
-    tt_exec_start(plan->exec);
-    tt_exec_advance(plan->exec);
+    if (tt_unlikely(request->packed != NULL)) tt_packed_begin(request->packed);
+    request->under_way = true;
+    tt_exec_start(request->exec);
+    tt_exec_advance(request->exec);
     return TUTTI_OK;
 }
 
-tutti_status tutti_test(tutti_plan *plan)
+tutti_status tutti_test(tutti_request *request)
 {
-    TT_TRY_HANDLE(plan);
-    struct tt_team *t = &plan->team->run;
-    if (plan->exec->state != TT_EXEC_IDLE) {
+    TT_TRY_HANDLE(request);
+    struct tt_team *t = &request->team->run;
+    if (request->exec->state != TT_EXEC_IDLE) {
         tt_team_advance(t);
         tt_team_check(t, false);
     }
-    return plan->exec->state == TT_EXEC_IDLE ? finish(plan) : TUTTI_AGAIN;
+    return request->exec->state == TT_EXEC_IDLE ? finish(request) : TUTTI_AGAIN;
 }
 
-tutti_status tutti_wait(tutti_plan *plan)
+tutti_status tutti_wait(tutti_request *request)
 {
-    TT_TRY_HANDLE(plan);
-    tt_msg_outside(plan->team->client->msg, "tutti_wait");
-    (void)tt_exec_wait(plan->exec);
-    return finish(plan);
+    TT_TRY_HANDLE(request);
+    tt_msg_outside(request->team->client->msg, "tutti_wait");
+    (void)tt_exec_wait(request->exec);
+    return finish(request);
 }
 
-tutti_status tutti_plan_free(tutti_plan *plan)
+tutti_status tutti_request_free(tutti_request *request)
 {
-    if (!plan) return TUTTI_OK;
-    TT_TRY_HANDLE(plan);
-    if (plan->under_way)
+    if (!request) return TUTTI_OK;
+    TT_TRY_HANDLE(request);
+    if (request->under_way)
         return tt_fail(TUTTI_ERR_ARG,
-                       "the plan is under way: complete it first, by tutti_wait or by "
+                       "the request is under way: complete it first, by tutti_wait or by "
                        "tutti_test until that returns TUTTI_OK");
-    tt_plan_delete(plan);
+    tt_request_delete(request);
     return TUTTI_OK;
 }

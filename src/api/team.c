@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams: the world, parts of it, and their end.
+ * Teams: the world, splitting a team, and freeing it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     while (*link != team) link = &(*link)->next;
     *link = team->next;
     tt_team_leave_ring(&team->run);
-    while (team->plans) tt_plan_delete(team->plans);
+    while (team->requests) tt_request_delete(team->requests);
     tt_cache_release(&team->cache);
     tt_free(team->gone);
     tt_team_release(&team->run, shared);
@@ -69,7 +70,7 @@ static int by_key(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
-/* Keeps those of one colour, in the order of the new ranks; returns how many. */
+/* Keeps the members of one colour, in the order of their new ranks; returns how many there are. */
 static int choose_members(struct member *all, int p, int64_t color)
 {
     int n = 0;
@@ -79,8 +80,8 @@ static int choose_members(struct member *all, int p, int64_t color)
     return n;
 }
 
-/* The team of all[0..n-1], whose blocks are told by their old ranks. Its id comes of how many calls
- * there were, which is the same everywhere. */
+/* Makes the team of all[0..n-1]; `offsets` has their blocks by old rank. The team's id is computed
+ * from the number of calls on the old team, which is equal on all its members. */
 static tutti_status assemble(tutti_team *team, const struct member *all, int n,
                              const int64_t *offsets, tutti_team **part)
 {
@@ -111,22 +112,23 @@ static int64_t greatest_id(const struct member *all, int p)
     return id;
 }
 
-/* One of the collectives that a split consists of: all 8-byte integers. */
+/* Runs one of the collectives that a split consists of; all use 8-byte integers. */
 static tutti_status split_step(tutti_team *team, enum tt_coll coll, tutti_op op, const void *in,
                                void *out, int64_t n)
 {
-    struct tt_request rq = {.call = {.coll = coll,
-                                     .as = TT_WHAT_SPLIT,
-                                     .commutes = true,
-                                     .n = n,
-                                     .type = TUTTI_I64,
-                                     .op = op},
-                            .in = in,
-                            .out = out};
-    return tt_request_run(team, &rq);
+    struct tt_args args = {.call = {.coll = coll,
+                                    .as = TT_SIGNATURE_SPLIT,
+                                    .commutes = true,
+                                    .n = n,
+                                    .type = TUTTI_I64,
+                                    .op = op},
+                           .in = in,
+                           .out = out};
+    return tt_collective_run(team, &args);
 }
 
-/* Everyone learns who got what; then everyone says whether it succeeded. */
+/* First all ranks get the blocks of all members, then each makes its team, and then all find out
+ * whether every rank succeeded. */
 static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets, int color,
                           tutti_team **part)
 {
@@ -139,7 +141,7 @@ static tutti_status split(tutti_team *team, struct member *all, int64_t *offsets
     }
     TT_TRY(split_step(team, TT_COLL_allgather, TUTTI_SUM, &mine, offsets, 1));
     if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
-    if (*part) tt_far_add(team->client->far, &(*part)->run, (uint32_t)id);
+    if (*part) tt_remote_add(team->client->remote_teams, &(*part)->run, (uint32_t)id);
     int64_t code = status;
     TT_TRY(split_step(team, TT_COLL_allreduce, TUTTI_MAX, &code, &worst, 1));
     if (worst == TUTTI_OK) return TUTTI_OK;
@@ -160,11 +162,12 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
     TT_TRY_HANDLE(team);
     if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
     size_t p = (size_t)team->run.map.p;
-    struct member mine = {color, key, team->run.me, tt_far_next_id(team->client->far)},
+    struct member mine = {color, key, team->run.me, tt_remote_next_id(team->client->remote_teams)},
                   *all = tt_calloc(p, sizeof *all);
     int64_t *offsets = tt_calloc(p, sizeof *offsets);
     tutti_team *made = NULL;
     tutti_status status = TUTTI_ERR_MEMORY;
+    tt_teams_leave(team->client);
     if (all && offsets)
         status = split_step(team, TT_COLL_allgather, TUTTI_SUM, &mine, all, 4);
     else
@@ -176,18 +179,45 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
     return status;
 }
 
+/* ---- Freeing ---- */
+
+static void leave(tutti_team *team)
+{
+    bool shared;
+    if (!tt_team_try_leave(&team->run, &shared)) return;
+    team->client->freed--;
+    tt_team_unlist(&team->run);
+    tt_team_delete(team, shared);
+}
+
+void tt_teams_leave(tutti_client *client)
+{
+    if (client->freed == 0) return;
+    for (tutti_team *t = client->teams, *next; t; t = next) {
+        next = t->next;
+        if (t->run.state != TT_TEAM_USED) leave(t);
+    }
+}
+
+/* The team stays in the client's list until this rank has left it, but its handle ends now. */
 tutti_status tutti_team_free(tutti_team *team)
 {
     if (!team) return TUTTI_OK;
     TT_TRY_HANDLE(team);
-    if (team == team->client->world)
+    tutti_client *client = team->client;
+    tt_msg_outside(client->msg, "tutti_team_free");
+    if (team == client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
-    if (team->plans) return tt_fail(TUTTI_ERR_ARG, "the team has plans that are not freed");
-    /* Both functions break the team if they find an error; tt_team_leave then returns it. */
-    if (team->run.broken == TUTTI_OK) (void)tt_exec_note(&team->run, TT_WHAT_FREE);
-    (void)tt_team_settle(&team->run, TT_SETTLE_NS, TT_DOING_TEAM_FREE);
-    tutti_status status = tt_team_leave(&team->run);
-    tt_team_unlist(&team->run);
-    tt_team_delete(team, status == TUTTI_OK || team->run.deserted);
-    return status;
+    if (team->requests) return tt_fail(TUTTI_ERR_ARG, "the team has requests that are not freed");
+    tt_team_check(&team->run, false);
+    char text[512]; /* what leaving does may set another error */
+    tutti_status status = team->run.broken;
+    if (status != TUTTI_OK) (void)tt_team_error(&team->run);
+    snprintf(text, sizeof text, "%s", tutti_error());
+    tt_cache_release(&team->cache);
+    tt_team_begin_leaving(&team->run);
+    tt_handle_end(team);
+    client->freed++;
+    leave(team);
+    return status == TUTTI_OK ? status : tt_fail(status, "%s", text);
 }

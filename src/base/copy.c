@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies that memcpy does badly, or not at all.
+ * Copies for which memcpy is slow or unsuitable.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -21,7 +21,7 @@ static void put_past_caches(__m128i *to, __m128i value)
     _mm_stream_si128(to, value);
 }
 
-/* Only whole lines of `to` are put so. */
+/* put_part writes only whole lines of `to`; memcpy copies the rest at both ends. */
 static inline __attribute__((always_inline)) void copy_lines(void *to, const void *from, size_t n,
                                                              put_fn *put_part)
 {
@@ -47,7 +47,7 @@ void tt_memcpy_near(void *to, const void *from, size_t n)
     copy_lines(to, from, n, put);
 }
 
-/* Such stores keep no order with later ones, but for the fence. */
+/* The stores that go past the caches are not ordered with later stores. The fence orders them. */
 void tt_stream(void *to, const void *from, size_t n)
 {
     copy_lines(to, from, n, put_past_caches);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The queues of freed handles, and what becomes of handles in a child process.
+ * The queues of freed handles, and the treatment of handles in a child process.
  */
 #include "base/handle.h"
 
@@ -20,10 +20,11 @@
 
 uint32_t tt_handle_mark = 1;
 
-/* ---- In a child ---- */
+/* ---- In a child process ---- */
 
-/* The queues may be in any state if another thread was about to change one: the child begins with
- * none, and what they held stays unused. So no lock is waited for before fork, nor held over it. */
+/* All kinds of handles. If another thread was changing a queue at the time of the fork, the queue
+ * may be in any state in the child. So the child begins with empty queues, and leaves the handles
+ * in the old ones unused. That way fork need not wait for a lock, nor hold one. */
 static struct tt_handles *_Atomic kinds[16];
 
 static void in_child(void)
@@ -44,7 +45,7 @@ static void watch_for_children(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Once for each kind, under its lock. */
+/* Called once for each kind, under its lock. */
 static void begin(struct tt_handles *kind)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -58,7 +59,8 @@ static void begin(struct tt_handles *kind)
 
 /* ---- Handles ---- */
 
-/* Returns what follows the head of a handle: sanitizers report any access to it after the free. */
+/* Returns the part of a handle behind its head. Sanitizers report any access to it after the handle
+ * was freed. */
 static void *body_of(struct tt_handle *h)
 {
     return h + 1;

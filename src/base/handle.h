@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What stands behind the public handles, and how one that is of no use any more is told from one
- * that is: the client was finalized, the team or plan freed, or this process is a child (by fork)
- * of the one whose handle it is.
+ * The head of all public handles. It lets the library recognise a handle that must not be used any
+ * more: because its client was finalized, because it was freed, or because this process is a child
+ * (by fork) of the process that it belongs to.
  *
- * Each handle begins with a mark. It is that of this process (tt_handle_mark) from its making to
- * its freeing, and 0 afterwards. A child that fork makes has another mark, so every handle that it
- * inherited is refused by the same comparison, which takes the place of that with NULL.
+ * Each handle begins with a mark. The mark is tt_handle_mark of this process while the handle is
+ * live, and 0 once it is freed. A child that fork makes has another tt_handle_mark. So one
+ * comparison refuses freed handles and all handles that the child inherited; it costs no more than
+ * a comparison with NULL.
  *
- * The mark of a freed handle may be read at any time, for its memory is never given back: a freed
- * handle waits in a queue of its kind, and is used again by a new handle of that kind only when a
- * few others (`kept`) were freed after it. So memory is bounded by the handles that live at once,
- * and a handle that was freed is refused until so many others were, and then may be another live
- * handle of its kind: calls with it are wrong, but do not crash.
+ * The library may read the mark of a freed handle at any time, because it never returns the memory
+ * of handles. A freed handle waits in a queue of its kind. A new handle takes it only after `kept`
+ * other handles of its kind were freed. So memory is bounded by the number of handles that live at
+ * the same time. And a freed handle is recognised until `kept` others have been freed; after that
+ * it may be another live handle of its kind. Calls with it are then wrong, but do not crash.
  */
 #ifndef TT_HANDLE_H
 #define TT_HANDLE_H
@@ -22,32 +23,38 @@
 
 #include "base/base.h"
 
-/* The first member of each. */
+/* The first member of every handle. */
 struct tt_handle {
     _Atomic uint32_t mark;
-    struct tt_handle *next; /* in the queue */
+    struct tt_handle *next; /* the next in the queue */
 };
 
 /* All handles of one kind. */
 struct tt_handles {
-    size_t sz; /* of one */
+    size_t sz; /* size of a handle */
     int kept;
     pthread_mutex_t lock;
-    struct tt_handle *first, **end; /* freed, the oldest first; end NULL: none was yet */
+    struct tt_handle *first, **end; /* freed handles, the oldest first; end NULL: not set up yet */
     int freed;
-    struct tt_handle *inherited; /* of the parent process: freed there, and not used here */
+    struct tt_handle *inherited; /* in a child: the handles of the parent's queue; never used */
 };
 #define TT_HANDLES(type, n)                                                                        \
     {                                                                                              \
         .sz = sizeof(type), .kept = (n), .lock = PTHREAD_MUTEX_INITIALIZER                         \
     }
 
-/* Never 0. It is written in a child alone, before anything else there. */
+/* The mark of the live handles of this process; never 0. In a child process it changes right after
+ * the fork, so the handles of the parent are not live there. */
 extern uint32_t tt_handle_mark;
 
-/* A live one on a cache line, zero behind its head; NULL: no memory. */
+/* Returns a live handle, aligned to a cache line and zero behind its head; NULL: no memory. */
 void *tt_handle_new(struct tt_handles *kind);
 void tt_handle_free(struct tt_handles *kind, void *handle);
+/* Ends a handle whose memory the library still uses; tt_handle_free then frees it. */
+static inline void tt_handle_end(void *handle)
+{
+    atomic_store(&((struct tt_handle *)handle)->mark, 0);
+}
 
 static inline bool tt_handle_lives(const void *handle)
 {
@@ -56,7 +63,7 @@ static inline bool tt_handle_lives(const void *handle)
            tt_likely(atomic_load_explicit(&h->mark, memory_order_relaxed) == tt_handle_mark);
 }
 
-/* The error of a call with this handle, which does not live: ARG, with what is wrong. */
+/* Returns ARG, with the reason, for a call with a handle that is not live. */
 __attribute__((cold)) tutti_status tt_handle_fail(const void *handle, const char *name);
 
 #define TT_TRY_HANDLE(handle)                                                                      \

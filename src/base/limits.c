@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this process' cgroup and the machine leave it, and what they have in all.
+ * How much memory the host and the cgroup of this process have, and how much of it is left.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -8,8 +8,9 @@
 
 #include "base/base.h"
 
-/* Where the hierarchy of a line of /proc/self/cgroup is mounted, and in *at the group's path in it:
- * that of version 2, or the one of version 1 that limits memory. NULL: neither. */
+/* Returns the mount point of the hierarchy in a line of /proc/self/cgroup, and sets *at to the path
+ * of the group in it. Only version 2 and the hierarchy of version 1 that limits memory count; for
+ * others the result is NULL. */
 static const char *mounted_at(char *line, char **at)
 {
     char *left, *names = strchr(line, ':');
@@ -24,8 +25,9 @@ static const char *mounted_at(char *line, char **at)
     return NULL;
 }
 
-/* The group and those above it, up to the mount: in a container the path may be one of outside, of
- * which only the mount is seen. */
+/* Calls fn for the group and the groups above it, up to the mount point. In a container the path
+ * may be one of the host. Then only the mount point exists here, and fn finds nothing in the other
+ * folders. */
 static void each_above(const char *mount, char *at, tt_cgroup_fn *fn, void *arg)
 {
     char path[PATH_MAX + 64];
@@ -49,8 +51,8 @@ void tt_cgroup_each(tt_cgroup_fn *fn, void *arg)
     fclose(file);
 }
 
-/* The number behind `key` in a file of lines "key number ..."; with no key the number it begins
- * with; -1: there is none. */
+/* Returns the number behind `key` in a file with lines "key number ...". With an empty key, returns
+ * the number with which the file begins. -1: there is none. */
 static int64_t number_in(const char *folder, const char *name, const char *key)
 {
     char path[PATH_MAX + 96], line[256];
@@ -64,7 +66,7 @@ static int64_t number_in(const char *folder, const char *name, const char *key)
     return value;
 }
 
-/* The group's limit, by either version; -1: it has none. */
+/* Returns the limit of the group, by either version; -1: it has none. */
 static int64_t limit_of(const char *folder)
 {
     int64_t most = number_in(folder, "memory.max", "");

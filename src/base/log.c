@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lines for people, on stderr. A line is one write, so that lines of many ranks do not mix; what is
- * logged is named by TUTTI_LOG, read once.
+ * Messages to users, on stderr. A line is one write, so that lines of several ranks do not mix.
+ * TUTTI_LOG, read once, selects what is logged.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const char *const log_names[] = {
 };
 enum { LOGS = sizeof log_names / sizeof log_names[0] };
 
-static unsigned wanted; /* bit i: log_names[i]; written once, by read_wanted */
+static unsigned wanted; /* bit mask by index in log_names; written once, by read_wanted */
 
 static void want(const char *name, size_t length)
 {
@@ -55,7 +55,8 @@ bool tt_log_on(enum tt_log what)
     return wanted >> what & 1;
 }
 
-/* The last byte of the buffer is kept for the end of the line, which a text cut short gets too. */
+/* The last byte of the buffer is reserved for the newline, so a line that is cut ends with one,
+ * too. */
 static void write_line(const char *kind, const char *format, va_list args)
 {
     char line[LINE_SIZE];
@@ -67,7 +68,7 @@ static void write_line(const char *kind, const char *format, va_list args)
     if (length > 0) used += (size_t)tt_min(length, (int64_t)(room - used - 1));
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* nowhere is left to complain to */
+    (void)written; /* an error here cannot be reported anywhere */
 }
 
 void tt_log(const char *format, ...)

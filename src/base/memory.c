@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library's only way to the heap, so that a test can make the i-th allocation fail, for every i
- * in turn, in the very build that users run. While nothing is to fail this costs one load.
+ * All access to the heap. A test can make the i-th allocation fail, for every i in turn, in the
+ * same build that users run. While no allocation is to fail, this costs one load.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 static _Atomic int64_t left_before_failure = -1;
 
-/* Whether this allocation is the one. Of several threads exactly one draws the 0; those that come
- * after only push the count further below it. */
+/* Whether this allocation must fail. If several threads allocate at the same time, exactly one of
+ * them gets the 0; the threads after it only decrease the count further. */
 static bool must_fail(void)
 {
     if (tt_likely(atomic_load_explicit(&left_before_failure, memory_order_relaxed) < 0))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The word that somebody meant who mistyped it.
+ * Finds the word that was meant by a mistyped one.
  */
 #include <string.h>
 
 #include "base/base.h"
 
-enum { LETTERS = 32 }; /* longer words are like none */
+enum { LETTERS = 32 }; /* longer words are similar to no word */
 
-/* One cell of the table of distances d between the beginnings of a and b. */
+/* Computes one cell of the table d of distances between the beginnings of a and b. */
 static size_t cell(const char *a, const char *b, size_t i, size_t j,
                    size_t d[LETTERS + 1][LETTERS + 1])
 {
@@ -20,7 +20,8 @@ static size_t cell(const char *a, const char *b, size_t i, size_t j,
     return swapped && d[i - 2][j - 2] + 1 < least ? d[i - 2][j - 2] + 1 : least;
 }
 
-/* How many letters to insert, remove, replace or swap with their neighbour to make b of a. */
+/* Returns how many letters must be inserted, removed, replaced or swapped with their neighbour to
+ * turn a into b. */
 static size_t distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), d[LETTERS + 1][LETTERS + 1];
@@ -30,8 +31,8 @@ static size_t distance(const char *a, const char *b)
     return d[la][lb];
 }
 
-/* The shortest word that begins with the text, or with which the text begins, as "bench" in
- * "benchmark". */
+/* Returns the shortest word that begins with the text, or with which the text begins, such as
+ * "bench" for "benchmark". */
 static const char *nearest_beginning(const char *text, const char *const *words, size_t n)
 {
     const char *found = NULL;
@@ -43,7 +44,7 @@ static const char *nearest_beginning(const char *text, const char *const *words,
     return found;
 }
 
-/* The word with the fewest letters wrong, of those that have less than `least` wrong. */
+/* Returns the word with the fewest wrong letters, if it has fewer than `least`. */
 static const char *nearest_letters(const char *text, const char *const *words, size_t n,
                                    size_t least)
 {
@@ -57,8 +58,8 @@ static const char *nearest_letters(const char *text, const char *const *words, s
     return nearest;
 }
 
-/* One letter wrong says more than a common beginning, and that more than two letters wrong: ALGO is
- * short for ALGORITHM rather than meant to be LOG. */
+/* One wrong letter is better evidence than a common beginning, and a common beginning is better
+ * than two wrong letters: ALGO is short for ALGORITHM rather than a mistyped LOG. */
 const char *tt_nearest(const char *text, const char *const *words, size_t n)
 {
     const char *nearest = nearest_letters(text, words, n, 2);

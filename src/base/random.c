@@ -38,7 +38,8 @@ uint64_t tt_random_next(struct tt_random *random)
     return result;
 }
 
-/* The lowest 2^64 mod n numbers are drawn again: what remains is a multiple of n. */
+/* The lowest 2^64 mod n numbers are rejected, so that the count of the others is a multiple of
+ * n. */
 uint64_t tt_random_below(struct tt_random *random, uint64_t n)
 {
     tt_assert(n > 0);

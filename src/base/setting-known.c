@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which settings there are, and which variables of the environment are none: a misspelled setting
- * would else be a setting that silently does nothing.
+ * Which settings exist, and which variables of the environment are not settings. Without a warning,
+ * a misspelled setting would silently do nothing.
  */
 #include <ctype.h>
 #include <pthread.h>
@@ -25,8 +25,8 @@ const struct tt_known_setting tt_settings[] = {
 enum { SETTINGS = sizeof tt_settings / sizeof *tt_settings };
 const int tt_settings_n = SETTINGS;
 
-/* The names that environment modules, package managers and build systems give to the parts of an
- * installation, and those by which the tests of Tutti find its build. */
+/* Names that environment modules, package managers and build systems give to the parts of an
+ * installation, and names by which the tests of Tutti find its build. */
 static const char *const places[] = {"BIN",     "BUILD",    "DIR",     "HOME",   "INC",
                                      "INCLUDE", "LIB",      "LIBRARY", "PATH",   "PREFIX",
                                      "ROOT",    "SANITIZE", "SOURCE",  "VERSION"};
@@ -59,19 +59,20 @@ bool tt_setting_in_force(const struct tt_known_setting *setting)
            value <= setting->most;
 }
 
-/* Names are compared in capitals, and without the prefix that all have. */
+/* Names are compared in capitals, without their common prefix. */
 static void warn_of(const char *name, const char *upper)
 {
     const char *names[SETTINGS];
     for (int i = 0; i < SETTINGS; i++) names[i] = tt_settings[i].name + PREFIX_LENGTH;
     const char *nearest = tt_nearest(upper + PREFIX_LENGTH, names, SETTINGS);
     if (nearest)
-        tt_warn("%s is no setting, and does nothing; did you mean " PREFIX "%s?", name, nearest);
+        tt_warn("%s is not a setting and is ignored; did you mean " PREFIX "%s?", name, nearest);
     else
-        tt_warn("%s is no setting, and does nothing ('tutti info' lists the settings)", name);
+        tt_warn("%s is not a setting and is ignored ('tutti info' lists the settings)", name);
 }
 
-/* A name in small letters may be a user's own, unless it would be a setting in capitals. */
+/* Warns of a variable that is no setting. A name in small letters may be the user's own; it causes
+ * a warning only if it is a setting when written in capitals. */
 static void check_one(const char *variable)
 {
     char name[NAME_MOST], upper[NAME_MOST];

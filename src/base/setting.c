@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Settings from the environment. The first look at a variable is the one that counts, so that the
- * whole library sees one value of it, however late a part asks; names are given in full
- * ("TUTTI_LOG") so that a search finds every use. And numbers with K M G, as settings and problems
- * write them.
+ * Settings from the environment. The first look at a variable counts, so that the whole library
+ * uses the same value, whenever a part asks. Names are given in full ("TUTTI_LOG") so that a search
+ * finds every use. This file also reads and prints numbers with K, M and G, as settings and
+ * problems use them.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,9 +15,9 @@
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
-/* The variables that were read so far. There are more places than variables; if there were not, the
- * last place would be used again. The table keeps pointers into the environment, which the C
- * library never frees. */
+/* The variables read so far. There are more entries than variables; if there were not, the last
+ * entry would be used again. The table keeps pointers into the environment, which the C library
+ * never frees. */
 static struct {
     pthread_mutex_t lock;
     int n;
@@ -61,7 +61,8 @@ static bool first_warning(const char *name)
     return first;
 }
 
-/* The limits of the table are those that hold. Builds without assertions do not call it. */
+/* Checks that the limits in the table are those that the code applies. Builds without assertions do
+ * not call it. */
 __attribute__((unused)) static bool agrees_with_table(const char *name, int64_t min, int64_t max)
 {
     const struct tt_known_setting *known = tt_setting_known(name);
@@ -80,9 +81,9 @@ int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t 
         if (value >= min && value <= max) return value;
     }
     if (first_warning(name)) {
-        char taken[40] = "the default is taken";
+        char taken[40] = "using the default";
         if (fallback >= min && fallback <= max)
-            snprintf(taken, sizeof taken, "taken as %" PRId64, fallback);
+            snprintf(taken, sizeof taken, "using %" PRId64, fallback);
         tt_warn("%s=%s is not a whole number from %" PRId64 " to %" PRId64 ": %s", name, text, min,
                 max, taken);
     }
@@ -105,23 +106,23 @@ int64_t tt_setting_seconds(const char *name)
 static const struct {
     const char *name;
     int64_t fallback, least, most;
-} alike[] = {
-#define ALIKE(name, fallback, least, most) {"TUTTI_" #name, fallback, least, most},
-    TT_ALIKE_LIST(ALIKE)
-#undef ALIKE
+} must_match[] = {
+#define MUST_MATCH(name, fallback, least, most) {"TUTTI_" #name, fallback, least, most},
+    TT_MUST_MATCH_LIST(MUST_MATCH)
+#undef MUST_MATCH
 };
 
-const char *tt_setting_alike_name(enum tt_alike which)
+const char *tt_setting_must_match_name(enum tt_must_match which)
 {
-    return alike[which].name;
+    return must_match[which].name;
 }
 
-static bool is_text(enum tt_alike which)
+static bool is_text(enum tt_must_match which)
 {
-    return alike[which].most == 0;
+    return must_match[which].most == 0;
 }
 
-/* FNV-1a, without the sign. */
+/* FNV-1a, shifted so that the result is not negative. */
 static int64_t hash(const char *text)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -129,14 +130,14 @@ static int64_t hash(const char *text)
     return (int64_t)(hash >> 2);
 }
 
-int64_t tt_setting_alike(enum tt_alike which)
+int64_t tt_setting_must_match(enum tt_must_match which)
 {
     if (is_text(which)) {
-        const char *text = tt_setting(alike[which].name);
-        return text ? hash(text) : alike[which].fallback;
+        const char *text = tt_setting(must_match[which].name);
+        return text ? hash(text) : must_match[which].fallback;
     }
-    return tt_setting_int(alike[which].name, alike[which].fallback, alike[which].least,
-                          alike[which].most);
+    return tt_setting_int(must_match[which].name, must_match[which].fallback,
+                          must_match[which].least, must_match[which].most);
 }
 
 static int64_t unit_of(char letter)
@@ -181,11 +182,11 @@ char *tt_print_size(char *buffer, int64_t value)
     return buffer;
 }
 
-tutti_status tt_setting_differs(enum tt_alike which, int64_t mine, int64_t theirs,
+tutti_status tt_setting_differs(enum tt_must_match which, int64_t mine, int64_t theirs,
                                 const char *where, const char *all)
 {
     char here[24], there[24];
-    const char *name = alike[which].name, *text = tt_setting(name);
+    const char *name = must_match[which].name, *text = tt_setting(name);
     if (is_text(which))
         return tt_fail(TUTTI_ERR_MISMATCH,
                        "%s is '%.200s' here and something else on %s: it must be the same on %s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Status texts, and the cause of the last error, kept per thread where it is known: a status says
- * what kind of thing is broken, the text says which one and why.
+ * Status texts, and the cause of the last error of each thread. A status says what kind of thing is
+ * broken; the text says which one and why.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@ enum { ERROR_SIZE = 512 };
 
 static _Thread_local char last_error[ERROR_SIZE];
 
-/* Through a second buffer, because an argument may be the last error itself: a cause with a frame
- * around it is written tt_fail(status, "while ...: %s", tutti_error()). */
+/* Formats into a second buffer, because an argument may be the last error itself: tt_fail(status,
+ * "while ...: %s", tutti_error()) adds a context to a cause. */
 static void note(const char *format, va_list args, int error)
 {
     char text[ERROR_SIZE];
@@ -71,6 +71,6 @@ const char *tutti_version(void)
 
 void tt_assert_failed(const char *condition, const char *file, int line)
 {
-    tt_warn("%s:%d: this should hold, and does not: %s", file, line, condition);
+    tt_warn("%s:%d: assertion failed: %s", file, line, condition);
     abort();
 }

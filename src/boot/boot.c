@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining a client in three rounds, each with a counter among what its ranks share. Round one:
- * everyone is there, its pid and probe word are told. Round two: everyone has tried to read all
- * probe words, and said so if it could not; so after it all ranks know alike whether buffers can be
- * read directly. Round three: the first has told what that costs. On several machines that is done
- * on each, then they agree (machines.h).
+ * Joining a client in three rounds. Each round has a counter in the memory that its ranks share.
+ *
+ * - Round one: all ranks are there, and their pids and probe words are published.
+ * - Round two: each rank has tried to read all probe words, and has recorded it if it could not.
+ *   After this round all ranks know, and agree, whether buffers can be read directly.
+ * - Round three: the first rank has published what reading costs.
+ *
+ * In a job on several nodes the ranks of each node do this, and then the nodes agree (machines.h).
  */
 #include "boot/boot.h"
 
@@ -20,9 +23,12 @@
 #include "boot/machines.h"
 #include "boot/pmix.h"
 #include "boot/watch.h"
+#include "fabric/waiting.h"
 
-#define ANSWER_NS INT64_C(50000000) /* of a server: mostly a few milliseconds */
-#define AGAIN_NS INT64_C(2000000)   /* to the next question, where the server knew no answer */
+/* How long a server may take to answer before this rank goes on; mostly it takes a few
+ * milliseconds. */
+#define ANSWER_NS INT64_C(50000000)
+#define AGAIN_NS INT64_C(2000000) /* pause before asking again when the server knew no answer */
 #define PAUSE_MOST_NS INT64_C(500000000)
 
 static uint64_t probe_word = TT_JOB_MAGIC;
@@ -39,7 +45,7 @@ static tutti_status setting_in(const char *name, int64_t least, int64_t most, in
                    (long long)least, (long long)most);
 }
 
-/* The rank's version is noted first, so that the launcher can tell it. */
+/* Records the rank's version first, so that the launcher can print it. */
 static tutti_status same_version(struct tt_job_page *job, int64_t me)
 {
     char *mine = job->rank[me].version;
@@ -60,21 +66,22 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
 /* ---- This process in the job that it was launched into ---- */
 
 /* The clients of a rank share the mapping, which exists while users > 0. They also share the
- * book-keeping of the rank's arena and the descriptor, which stay: peers may use memory that a
- * client has left behind, and the process may make more clients. The lock protects all fields. */
+ * book-keeping of the rank's arena and the descriptor. Those two stay, because peers may use memory
+ * that a client has left behind, and because the process may make more clients. The lock protects
+ * all fields. */
 static struct {
     pthread_mutex_t lock;
     struct tt_segment segment;
     int rank;
-    pid_t pid;            /* that has joined; 0: not yet */
+    pid_t pid;            /* of the process that has joined; 0: not yet */
     int users;            /* clients alive, and those being made */
     int made;             /* the number of the next client */
-    bool is_child;        /* of the process that has joined, by fork */
-    tutti_status refused; /* why it cannot join, for good */
+    bool is_child;        /* this process was forked by the one that has joined */
+    tutti_status refused; /* the error because of which it can never join, or OK */
     char refused_text[192];
 } launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The place in the job, which the environment names, is used up by the first try. */
+/* Reads the place in the job from the environment. The first try to join uses it up. */
 static tutti_status name_place(int64_t *fd, int64_t *size)
 {
     int64_t me;
@@ -85,13 +92,14 @@ static tutti_status name_place(int64_t *fd, int64_t *size)
     return TUTTI_OK;
 }
 
-/* One process a rank: another one would not know what the first has left in the arena. */
+/* A rank is one process: a second process would not know what the first has left in the arena. */
 static tutti_status be_first(struct tt_job_page *job)
 {
     uint32_t absent = TT_RANK_ABSENT;
-    struct tt_fate *fate = &job->rank[launched.rank].fate;
-    if (atomic_compare_exchange_strong(&fate->state, &absent, TT_RANK_JOINED)) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "rank %d of this job has come before", launched.rank);
+    struct tt_rank_status *rank_status = &job->rank[launched.rank].rank_status;
+    if (atomic_compare_exchange_strong(&rank_status->state, &absent, TT_RANK_JOINED))
+        return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "rank %d has joined this job before", launched.rank);
 }
 
 static tutti_status make_store(void)
@@ -103,7 +111,7 @@ static tutti_status make_store(void)
     return status;
 }
 
-/* The memory that the launcher's descriptor names, or that the ranks of this machine make. */
+/* Maps the memory that the launcher's descriptor names, or that the ranks of this node make. */
 static tutti_status map_first(void)
 {
     int64_t fd, size;
@@ -174,15 +182,16 @@ void tt_boot_detach(struct tt_seat *seat)
     pthread_mutex_unlock(&launched.lock);
 }
 
-/* The first of several that srun started, and gave no PMIx. Each is a job of one. */
+/* Whether this is the first of several processes that srun started without PMIx. Each of them is a
+ * job of one rank. */
 static bool is_first_of_many(void)
 {
     const char *tasks = tt_setting("SLURM_STEP_NUM_TASKS"), *me = tt_setting("SLURM_PROCID");
     return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
 }
 
-/* Half of what a launcher sets is somebody's error: many jobs of one where one of many was
- * wanted. */
+/* Warns if only a part of the variables that a launcher sets is set. That is probably an error:
+ * many jobs of one rank where one job of many was wanted. */
 static void warn_alone(void)
 {
     const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
@@ -204,7 +213,8 @@ static tutti_status boot_alone(struct tt_seat *seat)
     return tt_seat_take(seat, &segment, 0, 0);
 }
 
-/* Another thread may have held the lock when this process was forked. */
+/* Runs in a child process after a fork. Another thread of the parent may have held the lock, so the
+ * child makes a new one. */
 static void in_child(void)
 {
     pthread_mutex_init(&launched.lock, NULL);
@@ -216,7 +226,7 @@ static void handle_forks(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Seats are taken in the order of the numbers, so under the lock. */
+/* The lock is held because seats must be taken in the order of the clients' numbers. */
 tutti_status tt_boot_attach(struct tt_seat *seat)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -228,7 +238,8 @@ tutti_status tt_boot_attach(struct tt_seat *seat)
     return alone ? boot_alone(seat) : status;
 }
 
-/* ---- What reading costs (fabric.h): the first rank writes, the second takes, it is told ---- */
+/* ---- What reading costs (fabric.h): the first rank writes, the second reads, the first
+ * publishes */
 
 static bool is_asked(const struct tt_fabric *f, int arena)
 {
@@ -239,7 +250,8 @@ static void begin_cost(struct tt_fabric *f)
 {
     int64_t at;
     if (!is_asked(f, 0) || tt_setting_int("TUTTI_READ_COST", 0, 0, 1000) > 0) return;
-    if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return; /* without, then */
+    /* If there is no memory for the block, the cost is not measured. */
+    if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return;
     tt_cost_begin(tt_fabric_at(f, at));
     atomic_store(&f->common->block, at);
 }
@@ -269,7 +281,7 @@ static void end_cost(struct tt_fabric *f)
 
 /* ---- Meeting ---- */
 
-/* The first of the ranks that failed, looked for when one has; -1: none. */
+/* Returns the first rank that failed, if one has failed since the last call; -1: none. */
 static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
     uint32_t failures = atomic_load(&f->job->failures);
@@ -278,7 +290,7 @@ static int find_failed(const struct tt_fabric *f, uint32_t *seen)
     return tt_common_first_failed(f->job, f->common);
 }
 
-/* Where no launcher of ours sees it, a rank that dies before all have come is seen here. */
+/* In a job without a launcher of Tutti, this finds a rank that dies before all have come. */
 static void watch_locals(struct tt_fabric *f)
 {
     for (int r = 0; f->watch && r < f->size; r++)
@@ -286,7 +298,7 @@ static void watch_locals(struct tt_fabric *f)
     tt_watch_look(f);
 }
 
-/* To all of this machine. */
+/* Adds 1 to the counter and waits until all ranks of this node have done so. */
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
     struct tt_wait wait;
@@ -297,7 +309,7 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_INIT};
     atomic_fetch_add(counter, 1);
     tt_fabric_signalled(f, NULL, -1);
-    tt_wait_begin(&wait, &f->patience, f->job, f->me);
+    tt_wait_begin(&wait, &f->policy, f->job, f->me);
     while (atomic_load(counter) < all && (failed = find_failed(f, &seen)) < 0) {
         tt_wait_more(&wait);
         if (wait.announced) watch_locals(f);
@@ -310,19 +322,21 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     return tt_fail(TUTTI_ERR_PEER, "%s", text);
 }
 
-static tutti_status is_alike(struct tt_fabric *f, enum tt_alike which)
+static tutti_status matches(struct tt_fabric *f, enum tt_must_match which)
 {
-    int64_t mine = tt_setting_alike(which), first = 0;
-    if (atomic_compare_exchange_strong(&f->common->alike[which], &first, mine + 1)) return TUTTI_OK;
+    int64_t mine = tt_setting_must_match(which), first = 0;
+    if (atomic_compare_exchange_strong(&f->common->must_match[which], &first, mine + 1))
+        return TUTTI_OK;
     if (first == mine + 1) return TUTTI_OK;
-    tt_common_fail(f->job, f->common, f->me, TT_CAUSE_ALIKE, (int)which);
+    tt_common_fail(f->job, f->common, f->me, TT_CAUSE_SETTING, (int)which);
     return tt_setting_differs(which, mine, first - 1, "another rank", "all");
 }
 
-/* Before anything of another rank is used, whose place depends on them. */
-static tutti_status all_alike(struct tt_fabric *f)
+/* Compares the must-match settings before any data of another rank is used, because the place of
+ * the data depends on them. */
+static tutti_status all_match(struct tt_fabric *f)
 {
-    for (int i = 0; i < TT_ALIKES; i++) TT_TRY(is_alike(f, (enum tt_alike)i));
+    for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++) TT_TRY(matches(f, (enum tt_must_match)i));
     return TUTTI_OK;
 }
 
@@ -330,14 +344,14 @@ static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
 #ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: same user's ranks may read */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: lets other ranks read this one */
 #endif
-    TT_TRY(all_alike(f));
-    tt_common_tell_cores(f->common);
+    TT_TRY(all_match(f));
+    tt_common_publish_cores(f->common);
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
     begin_cost(f);
-    atomic_store(&f->common->rank[f->me].fate.state, TT_RANK_JOINED);
+    atomic_store(&f->common->rank[f->me].rank_status.state, TT_RANK_JOINED);
     return count_to_all(f, &f->common->joined);
 }
 
@@ -372,7 +386,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
-    f->patience = tt_patience_for(f->job->arenas, f->cores);
+    f->policy = tt_wait_policy_for(f->job->arenas, f->cores);
     settle_accesses(f);
     f->fences = atomic_load(&f->job->fences);
     return TUTTI_OK;
@@ -420,7 +434,7 @@ static void ask(const struct tt_fabric *f, int rank, struct tt_asked *asked)
     if (asked->until_ns == 0)
         asked->until_ns = now + tt_machines_peer_timeout() * INT64_C(1000000000);
     asked->again_ns = now + AGAIN_NS;
-    asked->reply = tt_machines_ask_card(f, rank);
+    asked->reply = tt_machines_ask_record(f, rank);
     if (asked->reply) (void)tt_pmix_answered(asked->reply, now + ANSWER_NS);
 }
 
@@ -428,12 +442,14 @@ static tutti_status unreachable(const struct tt_fabric *f, int rank)
 {
     char text[160];
     if (tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED)
-        return tt_fail(TUTTI_ERR_PEER, "rank %d cannot be reached: it has no card", rank);
+        return tt_fail(TUTTI_ERR_PEER,
+                       "rank %d cannot be reached: it has published no network address", rank);
     return tt_fail(TUTTI_ERR_PEER, "%s",
                    tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
 }
 
-/* Where the other machine is cut off the servers do not hear of each other either. */
+/* Handles a request without an answer. If the other host is cut off, the PMIx servers do not
+ * receive messages of each other either, so the rank counts as failed after the timeout. */
 static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *asked)
 {
     if (tt_clock_ns() < asked->until_ns) return TUTTI_AGAIN;
@@ -443,7 +459,7 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
     return unreachable(f, rank);
 }
 
-/* It is not there yet, and will be asked for again. */
+/* Whether the address is not there yet, and should be asked for again. */
 static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
 {
     return asked->reply && tt_pmix_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
@@ -453,18 +469,18 @@ static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes)
 {
-    struct tt_card card;
+    struct tt_address_record record;
     if (asked->refused) return unreachable(f, rank);
     if (is_late(f, rank, asked) && tt_clock_ns() >= asked->again_ns) tt_boot_address_end(asked);
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_pmix_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_late(f, rank, asked)) return TUTTI_AGAIN;
-    tutti_status status = tt_machines_end_card(f, asked->reply, rank, &card);
-    bool reachable = status == TUTTI_OK && card.wire_bytes > 0;
+    tutti_status status = tt_machines_end_record(f, asked->reply, rank, &record);
+    bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};
     if (!reachable) return unreachable(f, rank);
-    memcpy(address, card.wire, card.wire_bytes);
-    *bytes = card.wire_bytes;
+    memcpy(address, record.wire, record.wire_bytes);
+    *bytes = record.wire_bytes;
     return TUTTI_OK;
 }
 
@@ -474,7 +490,8 @@ tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const 
     return f->job->nodes > 1 ? tt_machines_show_context(f, context, address, bytes) : TUTTI_OK;
 }
 
-/* A context that is not there may be made at any time: asked for less and less often. */
+/* Asks for the address of a context that does not exist yet. It may be made at any time, so this
+ * asks again at growing intervals. */
 static void ask_context(const struct tt_fabric *f, int rank, int context, struct tt_asked *asked)
 {
     int64_t now = tt_clock_ns();

@@ -1,48 +1,276 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining by PMIx. The lowest rank of each machine makes the segment of its ranks and hands it to
- * them (share.h); what is private to that machine goes through PMIx in its local scope. Then
- * tt_boot_meet's three rounds, on each machine; then the machines:
+ * Joining by PMIx. The lowest rank of each node, its leader, makes the segment of the node and
+ * hands it to the other ranks (share.h). Values that are private to the node go through PMIx in its
+ * local scope. Then the ranks of each node go through the three rounds of tt_boot_meet. Then the
+ * nodes agree:
  *
- *   terms    the lowest rank of each puts what was agreed there, or why its ranks cannot go on; a
- *            fence brings all terms to all ranks, O(machines) bytes. All compare all, so all come
- *            to the same verdict.
- *   cards    each rank puts its own, and a second fence brings them to the servers of all machines,
- *            where they are fetched one by one, by whoever wants one.
+ *   terms   the leader of each node publishes what was agreed there, or why its ranks cannot go on;
+ *           a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms, so
+ *           all get the same result.
+ *   address records
+ *           each rank publishes its own, and a second fence brings them to the servers of all
+ *           nodes, where a rank fetches only those that it needs.
  *
- * A rank that fails before the first fence still comes to it, so that no machine waits for another
- * in vain; one that died is waited for no longer than TUTTI_BOOT_TIMEOUT.
+ * A rank that fails before the first fence still takes part in it, so that no node waits for
+ * another in vain. The others wait no longer than TUTTI_BOOT_TIMEOUT for a rank that died.
  */
 #include "boot/machines.h"
 
+#include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "boot/notice.h"
 #include "boot/pmix.h"
 #include "boot/share.h"
+#include "boot/watch-net.h"
+#include "boot/watch.h"
+
+/* ---- Processors ---- */
+
+/* Other hosts need to know the kernel of this one, because hosts that are containers on one machine
+ * share its processors. */
+
+/* A number for the running kernel, equal in all of its namespaces; 0: not known.
+ * The first 64 bits of the random number that the kernel got when it booted. */
+static uint64_t machines_kernel(void)
+{
+    unsigned high, middle, low;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file) return 0;
+    int got = fscanf(file, "%8x-%4x-%4x", &high, &middle, &low);
+    fclose(file);
+    return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
+}
+
+/* Returns how many processors hosts with one kernel have together. `reported` is the sum of the
+ * processors that they reported. Hosts may share processors, so the result is at most the number
+ * that the kernel has. */
+static int machines_cores(int reported)
+{
+    return (int)tt_max(1, tt_min(reported, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+/* ---- Address records ---- */
+
+/* Under PMIx, an address record says how the clients of a rank, and their further contexts, can be
+ * reached. One key of a rank holds the address records of all its clients that have not ended (the
+ * comment at TERMS_KEY says why). */
+
+#define RECORDS_KEY "tutti.address_records"
+
+/* The address records of those clients of this rank that have not ended. */
+static struct {
+    pthread_mutex_t lock;
+    int n;
+    struct {
+        int client;
+        size_t bytes;
+        uint8_t record[TT_ADDRESS_RECORD_BYTES];
+    } of[TT_ADDRESS_RECORDS];
+} records = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The address records of ranks on other nodes, as they were when this rank left PMIx. They stay
+ * until the process ends. */
+static struct {
+    struct kept {
+        uint8_t *bytes;
+        size_t n;
+    } * of;
+} kept;
+
+/* Publishes all address records of this rank. The caller holds the lock. */
+static tutti_status put_records_locked(void)
+{
+    uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES), *at = bytes;
+    if (!bytes) return tt_fail(TUTTI_ERR_MEMORY, "no memory to publish this rank's addresses");
+    for (int i = 0; i < records.n; i++)
+        at += tt_address_records_add(at, records.of[i].client, records.of[i].record,
+                                     records.of[i].bytes);
+    tutti_status status = tt_pmix_put(TT_PMIX_REMOTE, RECORDS_KEY, bytes, (size_t)(at - bytes));
+    tt_free(bytes);
+    return status;
+}
+
+/* The part of tt_machines_show that publishes the address record. */
+static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const void *wire,
+                               size_t wire_bytes)
+{
+    struct tt_address_record record = {
+        .port = port, .process = tt_watch_process_port(), .wire_bytes = (uint16_t)wire_bytes};
+    record.addresses = (uint8_t)tt_host_addresses(record.address);
+    if (wire_bytes) memcpy(record.wire, wire, wire_bytes);
+    tutti_status status = TUTTI_ERR_LIMIT;
+    pthread_mutex_lock(&records.lock);
+    if (records.n < TT_ADDRESS_RECORDS) {
+        int i = records.n++;
+        records.of[i].client = f->client;
+        records.of[i].bytes = tt_address_record_write(&record, records.of[i].record);
+        status = put_records_locked();
+    } else
+        (void)tt_fail(status, "this rank has %d clients that have not ended", records.n);
+    pthread_mutex_unlock(&records.lock);
+    return status;
+}
+
+/* Removes the address record from the list of this process only. The other ranks see that when the
+ * address records of the next client are published. */
+void tt_machines_hide(int client)
+{
+    pthread_mutex_lock(&records.lock);
+    for (int i = 0; i < records.n; i++)
+        if (records.of[i].client == client) records.of[i--] = records.of[--records.n];
+    pthread_mutex_unlock(&records.lock);
+}
+
+struct tt_pmix_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank)
+{
+    if (!tt_machines_has(f->job)) return NULL;
+    if (kept.of) return tt_pmix_known(kept.of[rank].bytes, kept.of[rank].n);
+    if (tt_log_on(TT_LOG_boot)) tt_log("asks for the address record of rank %d", rank);
+    return tt_pmix_ask(rank, RECORDS_KEY);
+}
+
+static tutti_status read_record(const struct tt_fabric *f, int rank, const uint8_t *bytes, size_t n,
+                                struct tt_address_record *record)
+{
+    const uint8_t *its;
+    size_t its_bytes;
+    if (!tt_address_records_find(bytes, n, f->client, &its, &its_bytes))
+        return tt_fail(TUTTI_ERR_PEER, "rank %d has left client %d", rank, f->client);
+    if (tt_address_record_read(record, its, its_bytes)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "rank %d published an invalid address record of %zu bytes: does its host run "
+                   "another version?",
+                   rank, its_bytes);
+}
+
+tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_pmix_reply *reply,
+                                    int rank, struct tt_address_record *record)
+{
+    size_t n = 0;
+    uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
+    tutti_status status = tt_pmix_end(reply, bytes, bytes ? TT_ADDRESS_RECORDS_BYTES : 0, &n);
+    if (status == TUTTI_OK) status = read_record(f, rank, bytes, n, record);
+    tt_free(bytes);
+    return status;
+}
+
+/* ---- Leaving PMIx early ----
+ *
+ * Slurm's server takes the end of a connection for the end of the job: its error handler kills the
+ * step, whatever options srun has (src/plugins/mpi/pmix, up to Slurm 24 at least). The server
+ * ignores a process that has finalized PMIx. So with TUTTI_DETACH=1 each rank fetches the address
+ * records of all others, which the fence before has brought to its server, and leaves. Further
+ * contexts are then asked for by messages, as those of later clients are. */
+
+/* Asks again for an address record that the fence did not bring (under an older Slurm), until the
+ * timeout. */
+static tutti_status fetch_record(int rank, uint8_t *room, struct kept *record, int64_t until_ns)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    struct tt_pmix_reply *reply = tt_pmix_ask(rank, RECORDS_KEY);
+    while (reply && tt_pmix_answered(reply, until_ns) && tt_pmix_lacks(reply) &&
+           tt_clock_ns() < until_ns) {
+        (void)tt_pmix_end(reply, NULL, 0, NULL);
+        (void)nanosleep(&pause, NULL);
+        reply = tt_pmix_ask(rank, RECORDS_KEY);
+    }
+    TT_TRY(tt_pmix_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n));
+    record->bytes = tt_alloc(record->n);
+    if (!record->bytes)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the address of rank %d", rank);
+    memcpy(record->bytes, room, record->n);
+    return TUTTI_OK;
+}
+
+static tutti_status fetch_records(const struct tt_fabric *f, struct kept *of)
+{
+    int64_t until_ns = tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000);
+    uint8_t *room = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
+    tutti_status status = room ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for addresses");
+    for (int r = 0; r < f->size && status == TUTTI_OK; r++)
+        if (f->job->rank[r].node != f->job->rank[f->me].node)
+            status = fetch_record(r, room, &of[r], until_ns);
+    tt_free(room);
+    return status;
+}
+
+static void drop_records(struct kept *of, int size)
+{
+    for (int r = 0; of && r < size; r++) tt_free(of[r].bytes);
+    tt_free(of);
+}
+
+tutti_status tt_machines_detach(const struct tt_fabric *f)
+{
+    if (kept.of || !tt_machines_has(f->job) || !tt_setting_int("TUTTI_DETACH", 0, 0, 1))
+        return TUTTI_OK;
+    struct kept *of = tt_calloc((size_t)f->size, sizeof *of);
+    tutti_status status = of ? fetch_records(f, of) : tt_fail(TUTTI_ERR_MEMORY, "no memory");
+    if (status != TUTTI_OK || !tt_pmix_leave()) {
+        drop_records(of, f->size);
+        return status;
+    }
+    kept.of = of;
+    if (tt_log_on(TT_LOG_boot))
+        tt_log("left PMIx: what becomes of this process does not end the job");
+    return TUTTI_OK;
+}
+
+/* ---- Further contexts ---- */
+
+/* A context is published when it is made, and no fence follows. So each context has a key of its
+ * own, and only the first client of a job publishes its contexts in this way. For contexts of later
+ * clients, and of a rank that has left PMIx, a rank sends messages (wired.c), which the target's
+ * context 0 answers. */
+static char *context_key(char key[TT_PMIX_KEY], int context)
+{
+    snprintf(key, TT_PMIX_KEY, "tutti.context.%d", context);
+    return key;
+}
+
+tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
+                                      size_t bytes)
+{
+    char key[TT_PMIX_KEY];
+    if (f->client > 0 || kept.of) return TUTTI_OK;
+    return tt_pmix_put(TT_PMIX_REMOTE, context_key(key, context), wire, bytes);
+}
+
+struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
+{
+    char key[TT_PMIX_KEY];
+    if (!tt_machines_has(f->job) || f->client > 0 || kept.of) return NULL;
+    if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
+    return tt_pmix_ask(rank, context_key(key, context));
+}
 
 #define SECOND INT64_C(1000000000)
 
-/* This process in such a job. A job is joined once, so that is one. */
-struct member {
+/* The state of this process in such a job. A process joins only one job, so there is only one. */
+struct machines_member {
     int rank, size;
-    int nodes, first; /* first: the lowest rank of this machine */
+    int nodes, first; /* first: the lowest rank of this node */
     int *node;
-    bool agreed;               /* came to the first fence */
-    int inbox;                 /* of this machine's ranks; -1: there is only this machine */
-    uint64_t token;            /* of the inbox, known to whoever made it */
-    struct tt_inbox *inbox_of; /* of each machine, once they have agreed */
+    bool agreed;               /* it has taken part in the first fence */
+    int inbox;                 /* the inbox of this node's ranks; -1: there is only this node */
+    uint64_t token;            /* of the inbox; only the rank that made the inbox has it */
+    struct tt_inbox *inbox_of; /* the inbox of each node, once they have agreed */
 };
 
-/* NEVER: not in such a job; OUT: in one, without a client. Changed under the lock of boot.c. */
+/* NEVER: not in such a job. IN: in one, with clients. OUT: in one, without a client. Changed under
+ * the lock of boot.c. */
 enum stage { NEVER, IN, OUT };
 
 static struct {
     _Atomic enum stage stage;
-    struct member member;
+    struct machines_member member;
 } joined;
 
 int tt_machines_peer_timeout(void)
@@ -50,21 +278,22 @@ int tt_machines_peer_timeout(void)
     return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600);
 }
 
-int tt_machines_boot_timeout(void)
+static int boot_timeout(void)
 {
     return (int)tt_setting_int("TUTTI_BOOT_TIMEOUT", 300, 1, 86400);
 }
 
 static int64_t boot_deadline(void)
 {
-    return tt_clock_ns() + tt_machines_boot_timeout() * SECOND;
+    return tt_clock_ns() + boot_timeout() * SECOND;
 }
 
 /* A PMIx server keeps every key for as long as the job runs, and a client library sends all keys of
- * its process again with each commit and each collecting fence. So the cost of a client would grow
- * with the number of those before it if each had keys of its own. Instead each rank has one key for
- * its terms and one for the cards of all its living clients, and says in the value which client
- * that is for. A key that is put again is seen by all after the next collecting fence. */
+ * its process again with each commit and each fence that collects data. If each client had keys of
+ * its own, the cost of a client would grow with the number of those before it. So each rank has one
+ * key for its terms and one for the address records of all its living clients, and the value says
+ * which client it is for. All ranks see a value that is put again after the next fence that
+ * collects data. */
 #define TERMS_KEY "tutti.terms"
 
 bool tt_machines_has(const struct tt_job_page *job)
@@ -86,9 +315,9 @@ static tutti_status learn(int rank, const char *key, void *to, size_t room, size
     return tt_pmix_end(reply, to, room, n);
 }
 
-/* ---- Who is where ---- */
+/* ---- Which rank is on which node ---- */
 
-/* By the name that the launcher has for the machine of each rank, known to the local server. */
+/* Gets the name that the launcher has for the host of a rank. The local server knows it. */
 static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
@@ -100,7 +329,7 @@ static tutti_status host_of(int rank, char host[TT_JOB_HOST])
     return TUTTI_OK;
 }
 
-/* Machines are numbered in the order of their lowest ranks; `leader` has these. */
+/* Nodes are numbered in the order of their lowest ranks; `leader` has these. */
 static int number_of(int rank, char (*host)[TT_JOB_HOST], const int *leader, int nodes)
 {
     int n = 0;
@@ -108,7 +337,7 @@ static int number_of(int rank, char (*host)[TT_JOB_HOST], const int *leader, int
     return n;
 }
 
-static tutti_status place(struct member *m, char (*host)[TT_JOB_HOST], int *leader)
+static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], int *leader)
 {
     for (int r = 0; r < m->size; r++) {
         TT_TRY(host_of(r, host[r]));
@@ -123,7 +352,7 @@ static tutti_status place(struct member *m, char (*host)[TT_JOB_HOST], int *lead
 
 /* ---- The segment ---- */
 
-/* Whoever waits at the door is told what keeps it shut. */
+/* Publishes the error instead of the socket's name, for the ranks that wait for the segment. */
 static void refuse_door(void)
 {
     char text[TT_TERMS_WHY];
@@ -132,20 +361,21 @@ static void refuse_door(void)
                       (size_t)tt_min(n, (int64_t)sizeof text - 1));
 }
 
-static int locals_of(const struct member *m)
+static int locals_of(const struct machines_member *m)
 {
     int n = 0;
     for (int r = 0; r < m->size; r++) n += m->node[r] == m->node[m->rank];
     return n;
 }
 
-/* Returns what the ranks of a machine share: memory, and in a job on several machines an inbox. */
-static int shared_of(const struct member *m)
+/* Returns how many descriptors the ranks of a node share: memory, and in a job on several nodes an
+ * inbox. */
+static int shared_of(const struct machines_member *m)
 {
     return m->nodes > 1 ? 2 : 1;
 }
 
-static tutti_status open_inbox(struct member *m)
+static tutti_status open_inbox(struct machines_member *m)
 {
     if (m->nodes < 2) return TUTTI_OK;
     TT_TRY(tt_inbox_open(&m->inbox));
@@ -153,8 +383,9 @@ static tutti_status open_inbox(struct member *m)
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
 }
 
-/* The process is noted before the rank itself can, so that its death is seen. */
-static tutti_status hand_out(const struct member *m, struct tt_share *share,
+/* Hands the descriptors to the other ranks of the node. It records the pid of each rank itself,
+ * because a rank may die before it does so, and its death must be noticed. */
+static tutti_status hand_out(const struct machines_member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
     struct tt_job_page *job = tt_segment_page(segment);
@@ -166,14 +397,15 @@ static tutti_status hand_out(const struct member *m, struct tt_share *share,
         tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
         if (status != TUTTI_OK)
             return tt_fail(status, "only %d of this machine's %d ranks came within %d s", i, n,
-                           tt_machines_boot_timeout());
+                           boot_timeout());
         if (rank < m->size && m->node[rank] == m->node[m->rank])
             atomic_store(&job->rank[rank].pid, (int32_t)pid);
     }
     return TUTTI_OK;
 }
 
-static tutti_status make(struct member *m, char (*host)[TT_JOB_HOST], struct tt_segment *segment)
+static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],
+                         struct tt_segment *segment)
 {
     struct tt_share share;
     TT_TRY(open_inbox(m));
@@ -189,7 +421,7 @@ static tutti_status make(struct member *m, char (*host)[TT_JOB_HOST], struct tt_
     return status;
 }
 
-static tutti_status fetch(struct member *m, struct tt_segment *segment)
+static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
 {
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
@@ -198,13 +430,16 @@ static tutti_status fetch(struct member *m, struct tt_segment *segment)
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
                        m->first, name + 1);
-    if (n >= TT_SHARE_NAME) return tt_fail(TUTTI_ERR_BOOT, "rank %d told nonsense", m->first);
+    if (n >= TT_SHARE_NAME)
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "rank %d published an invalid name for the socket of the job's memory",
+                       m->first);
     TT_TRY(tt_share_take(name, m->rank, boot_deadline(), fds, shared_of(m)));
     m->inbox = fds[1];
     return tt_segment_attach(segment, fds[0], m->rank);
 }
 
-static tutti_status get_segment(struct member *m, char (*host)[TT_JOB_HOST],
+static tutti_status get_segment(struct machines_member *m, char (*host)[TT_JOB_HOST],
                                 struct tt_segment *segment)
 {
     if (m->rank != m->first) return fetch(m, segment);
@@ -213,7 +448,7 @@ static tutti_status get_segment(struct member *m, char (*host)[TT_JOB_HOST],
     return status;
 }
 
-static tutti_status same_size(const struct member *m, const struct tt_job_page *job)
+static tutti_status same_size(const struct machines_member *m, const struct tt_job_page *job)
 {
     if (job->size == m->size && job->nodes == m->nodes) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT, "the memory that rank %d offers is of another job", m->first);
@@ -228,13 +463,13 @@ static tutti_status fence(void)
         (void)tt_pmix_end(reply, NULL, 0, NULL);
         return tt_fail(TUTTI_ERR_BOOT,
                        "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
-                       tt_machines_boot_timeout());
+                       boot_timeout());
     }
     return tt_pmix_end(reply, NULL, 0, NULL);
 }
 
-/* This machine's terms, by its lowest rank; then all come together. */
-static tutti_status exchange(struct member *m, int client, const struct tt_terms *terms)
+/* The leader publishes the node's terms; then all ranks meet in the fence. */
+static tutti_status exchange(struct machines_member *m, int client, const struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
     const uint32_t number = (uint32_t)client;
@@ -247,8 +482,9 @@ static tutti_status exchange(struct member *m, int client, const struct tt_terms
     return fence();
 }
 
-/* Takes part although this rank cannot go on, so that the other machines do not wait for it. */
-static void come_in_vain(struct member *m, tutti_status status)
+/* Takes part in the fence although this rank cannot go on, so that the other nodes do not wait for
+ * it. */
+static void come_in_vain(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1};
     if (m->agreed || m->nodes < 2) return;
@@ -258,7 +494,7 @@ static void come_in_vain(struct member *m, tutti_status status)
     (void)exchange(m, 0, &terms);
 }
 
-static tutti_status join(struct member *m, struct tt_segment *segment)
+static tutti_status join(struct machines_member *m, struct tt_segment *segment)
 {
     char(*host)[TT_JOB_HOST] = tt_alloc((size_t)m->size * sizeof *host);
     int *leader = tt_alloc((size_t)m->size * sizeof *leader);
@@ -277,8 +513,8 @@ static tutti_status join(struct member *m, struct tt_segment *segment)
     return status;
 }
 
-/* The cause is kept over coming in vain, which may fail too. */
-static tutti_status give_up(struct member *m, tutti_status status)
+/* Saves the text of the error before come_in_vain, which may fail too. */
+static tutti_status give_up(struct machines_member *m, tutti_status status)
 {
     char text[256];
     snprintf(text, sizeof text, "%s", tutti_error());
@@ -287,14 +523,14 @@ static tutti_status give_up(struct member *m, tutti_status status)
     if (m->inbox >= 0) close(m->inbox);
     tt_free(m->node);
     tt_free(m->inbox_of);
-    *m = (struct member){.inbox = -1};
+    *m = (struct machines_member){.inbox = -1};
     return tt_fail(status, "%s", text);
 }
 
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
 {
-    struct member *m = &joined.member;
-    *m = (struct member){.inbox = -1};
+    struct machines_member *m = &joined.member;
+    *m = (struct machines_member){.inbox = -1};
     TT_TRY(tt_pmix_open(&m->rank, &m->size));
     *rank = m->rank;
     tutti_status status = join(m, segment);
@@ -329,13 +565,14 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .direct = f->direct,
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
-                         .kernel = tt_machines_kernel(),
+                         .kernel = machines_kernel(),
                          .ranks = f->job->arenas,
                          .token = joined.member.token,
                          .inbox = tt_inbox_port(joined.member.inbox)};
-    t.addresses = (uint8_t)tt_machines_addresses(t.address);
+    t.addresses = (uint8_t)tt_host_addresses(t.address);
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
-    for (int i = 0; i < TT_ALIKES; i++) t.alike[i] = tt_setting_alike((enum tt_alike)i);
+    for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
+        t.must_match[i] = tt_setting_must_match((enum tt_must_match)i);
     if (here != TUTTI_OK) {
         int r = tt_common_first_failed(f->job, f->common);
         if (r >= 0)
@@ -347,9 +584,9 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
-/* The leader puts the terms of its next client only when all ranks of its node have come to that
- * one, and the other nodes get them with the fence of that client, to which this rank has to come
- * too. So what is read here is never newer. */
+/* Reads the terms that a leader published for this client. They cannot be those of a later client:
+ * a leader publishes these only when all ranks of its node have come to the later client, and they
+ * reach other nodes only with the fence of the later client, in which this rank must take part. */
 static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
@@ -362,9 +599,10 @@ static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
                        leader, (unsigned)number, client);
     if (n >= sizeof number && tt_terms_read(terms, bytes + sizeof number, n - sizeof number))
         return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_VERSION,
-                   "rank %d says what version %s does not understand: is another version there?",
-                   leader, tutti_version());
+    return tt_fail(
+        TUTTI_ERR_VERSION,
+        "version %s cannot read what rank %d published: does its host run another version?",
+        tutti_version(), leader);
 }
 
 static tutti_status compare(const struct tt_terms *mine, const struct tt_terms *theirs,
@@ -374,14 +612,14 @@ static tutti_status compare(const struct tt_terms *mine, const struct tt_terms *
         return tt_fail(TUTTI_ERR_VERSION, "this rank is linked to version %s, those on %s to %s",
                        mine->version, host, theirs->version);
     if (theirs->status != TUTTI_OK) return tt_fail(TUTTI_ERR_PEER, "%s", theirs->why);
-    for (int i = 0; i < TT_ALIKES; i++)
-        if (mine->alike[i] != theirs->alike[i])
-            return tt_setting_differs((enum tt_alike)i, mine->alike[i], theirs->alike[i], host,
-                                      "all ranks");
+    for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
+        if (mine->must_match[i] != theirs->must_match[i])
+            return tt_setting_differs((enum tt_must_match)i, mine->must_match[i],
+                                      theirs->must_match[i], host, "all ranks");
     return TUTTI_OK;
 }
 
-/* The lowest rank of a machine; ranks[r].node ascends at these. */
+/* Returns the lowest rank of a node. Nodes are numbered in the order of these ranks. */
 static int leader_of(const struct tt_job_page *job, int node)
 {
     int r = 0;
@@ -389,7 +627,8 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
-/* One stamp for the whole job, that of machine 0: by one rank of each, before the second fence. */
+/* Gives the whole job one stamp, that of node 0. The leader of each node stores it before the
+ * second fence. */
 static void mark(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;
@@ -399,7 +638,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
 {
     struct tt_terms theirs;
     int neighbours = 0, shared = 0; /* ranks on this kernel, and processors */
-    uint64_t first = 0;             /* the kernel of machine 0 */
+    uint64_t first = 0;             /* the kernel of node 0 */
     f->cores = 0;
     f->one_kernel = true;
     for (int node = 0; node < f->job->nodes; node++) {
@@ -417,7 +656,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         f->read_cost = theirs.read_cost;
         mark(f, theirs.stamp);
     }
-    if (mine->kernel) f->patience = tt_patience_for(neighbours, tt_machines_cores(shared));
+    if (mine->kernel) f->policy = tt_wait_policy_for(neighbours, machines_cores(shared));
     return TUTTI_OK;
 }
 
@@ -425,11 +664,12 @@ static void come_all(const struct tt_fabric *f)
 {
     for (int r = 0; r < f->size; r++) {
         uint32_t absent = TT_RANK_ABSENT;
-        atomic_compare_exchange_strong(&f->common->rank[r].fate.state, &absent, TT_RANK_JOINED);
+        atomic_compare_exchange_strong(&f->common->rank[r].rank_status.state, &absent,
+                                       TT_RANK_JOINED);
     }
 }
 
-/* Tells why this machine's ranks cannot go on, and keeps the cause. */
+/* Publishes why this node's ranks cannot go on, and returns the error with its text. */
 static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struct tt_terms *terms)
 {
     char text[256];
@@ -448,23 +688,23 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
     return TUTTI_OK;
 }
 
-/* ---- Cards ---- */
+/* ---- Address records ---- */
 
-/* The others wait for this rank at the fence, though it may have nothing to show. The fence brings
- * all cards to all servers: a server does not answer for a rank that has ended its PMIx session
- * (Open MPI 4.1), nor for one whose host is cut off, and those are the ranks whose cards are wanted
- * when something has gone wrong. */
+/* Every rank takes part in the fence, even if it has no address, because the others wait for it.
+ * The fence brings all address records to all servers. That is necessary because a server does not
+ * answer for a rank that has ended its PMIx session (Open MPI 4.1), nor for one whose host is cut
+ * off, and the address records of those ranks are needed when something has gone wrong. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
-    tutti_status shown = tt_machines_put_card(f, port, wire, bytes);
+    tutti_status shown = put_record(f, port, wire, bytes);
     tutti_status met = fence();
     return met != TUTTI_OK ? met : shown;
 }
 
 /* ---- Notices ---- */
 
-/* Whether a rank there may still want to know. */
+/* Whether some rank of the node has neither left nor failed. */
 static bool has_living(const struct tt_fabric *f, int node)
 {
     for (int r = 0; r < f->size; r++)
@@ -473,19 +713,19 @@ static bool has_living(const struct tt_fabric *f, int node)
     return false;
 }
 
-void tt_machines_tell(struct tt_fabric *f, const struct tt_notice *notice)
+void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice)
 {
-    const struct member *m = &joined.member;
+    const struct machines_member *m = &joined.member;
     int here = f->job->rank[f->me].node;
     for (int node = 0; node < m->nodes; node++)
         if (tt_notice_goes(here, node, m->nodes) && has_living(f, node))
             tt_notice_send(&m->inbox_of[node], notice, tt_machines_peer_timeout());
 }
 
-void tt_machines_hear(struct tt_fabric *f)
+void tt_machines_take_notices(struct tt_fabric *f)
 {
     struct tt_notice notice;
-    const struct member *m = &joined.member;
+    const struct machines_member *m = &joined.member;
     if (m->inbox < 0 || !tt_machines_has(f->job)) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice))
         tt_notice_note(f->job, &notice);

@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "boot/watch-net.h"
-#include "fabric/common.h"
+#include "job/common.h"
 
 enum {
-    DATA_S = 5,   /* that the kernel waits for the record before it lets anybody accept */
-    DATA_MS = 10, /* that this process waits, where the kernel gave up waiting */
+    /* seconds that the kernel waits for the record before a process can accept the connection */
+    DATA_S = 5,
+    /* milliseconds that this process waits for the record if the kernel gave up waiting */
+    DATA_MS = 10,
     LOOK_MS = 1
 };
 
@@ -47,11 +49,11 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
 
 /* ---- Sending ---- */
 
-/* One that is on its way. */
+/* A notice that is being sent. */
 struct post {
     struct post *next;
     int64_t until_ns;
-    int fds[TT_CARD_ADDRESSES], n;
+    int fds[TT_RECORD_ADDRESSES], n;
     size_t length;
     uint8_t bytes[TT_NOTICE_BYTES];
 };
@@ -79,14 +81,15 @@ static void give_up(struct post *p)
     while (p->n > 0) close(p->fds[--p->n]);
 }
 
-/* The record fits into the empty queue of a socket. What closing leaves there the kernel sends. */
+/* The record fits into the empty queue of a socket, and the kernel sends what is in the queue after
+ * the close. */
 static void hand_over(struct post *p)
 {
     (void)send(p->fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     give_up(p);
 }
 
-/* Whether it is still on its way. */
+/* Returns true while the notice is being sent. */
 static bool move_on(struct post *p)
 {
     enum tt_connect state = p->n > 0 ? tt_connect_look(p->fds, &p->n) : TT_CONNECT_UNREACHABLE;
@@ -121,7 +124,7 @@ void tt_notice_flush(int64_t until_ns)
 
 /* ---- The inbox ---- */
 
-/* Accepting finds only connections whose record is there. */
+/* TCP_DEFER_ACCEPT: accept finds only connections whose record has arrived. */
 tutti_status tt_inbox_open(int *fd)
 {
     uint16_t port;

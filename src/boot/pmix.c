@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PMIx, by the functions of its client library that answer later: each is given a reply that two
- * own, who asked and the library's thread that answers, so that either may let go first. The
- * waiting, and how long, is then ours: servers differ in which of PMIx's own bounds they heed.
+ * PMIx, by those functions of its client library that answer later. Each request has a reply with
+ * two owners: the thread that asked, and the library's thread that answers. Either may release it
+ * first. So this file decides how long to wait; servers differ in which of PMIx's own time limits
+ * they respect.
  */
 #include "boot/pmix.h"
 
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TUTTI_PMIX, which is 0, 1 or the library. */
+/* Whether TUTTI_PMIX is set to this text. Its value is 0, 1 or the name of the library. */
 static bool is_set_to(const char *text)
 {
     const char *set = tt_setting("TUTTI_PMIX");
@@ -47,11 +48,11 @@ static struct {
     pthread_mutex_t lock;
     bool loaded;
     int users;
-    pid_t pid; /* of the process that began the session; 0: nobody has */
+    pid_t pid; /* the process that began the session; 0: no process has */
     int size;
     pmix_proc_t me;
     _Atomic bool left;     /* for good, by tt_pmix_leave */
-    _Atomic int under_way; /* what the library was asked and has not answered */
+    _Atomic int under_way; /* requests that the library has not answered */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *library_name(void)
@@ -79,14 +80,15 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-/* "OpenPMIx 4.2.2 (PMIx Standard: ...)": the first number. */
+/* Returns the first number in "OpenPMIx 4.2.2 (PMIx Standard: ...)". */
 static int major_of(const char *text)
 {
     const char *digit = strpbrk(text, "0123456789");
     return digit ? atoi(digit) : 0;
 }
 
-/* Loaded for good: it has threads of its own. Its plug-ins want to see its symbols. */
+/* The library is never unloaded, because it has threads of its own. RTLD_GLOBAL: its plug-ins need
+ * its symbols. */
 static tutti_status load_locked(void)
 {
     if (session.loaded) return TUTTI_OK;
@@ -119,7 +121,7 @@ struct tt_pmix_reply {
     pmix_status_t status;
     void *bytes;
     size_t n;
-    /* PMIx may read these until it has answered. */
+    /* The arguments of the request. PMIx may read them until it has answered. */
     char key[TT_PMIX_KEY];
     pmix_proc_t who;
 };
@@ -164,7 +166,8 @@ static void settle(struct tt_pmix_reply *r, pmix_status_t status, const void *by
     let_go(r);
 }
 
-/* By the library's thread, or in its place. */
+/* Stores the answer to a request. PMIx' thread calls it; if PMIx does not answer, the thread that
+ * made the request calls it. */
 static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
 {
     atomic_fetch_sub(&session.under_way, 1);
@@ -191,7 +194,8 @@ static void fenced(pmix_status_t status, void *arg)
     answered(arg, status, NULL, 0);
 }
 
-/* PMIx does not answer a request that it refused or completed at once. */
+/* Finishes starting a request. PMIx does not call back for a request that it refused or completed
+ * at once, so this function stores the answer in that case. */
 static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status)
 {
     if (status == PMIX_SUCCESS) return r;
@@ -199,7 +203,7 @@ static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status
     return r;
 }
 
-/* The library may not be called any more, so whoever asks is answered here. */
+/* Makes a reply that has its answer already, for use after PMIx was finalized. */
 static struct tt_pmix_reply *answer_here(pmix_status_t status, const void *bytes, size_t n)
 {
     struct tt_pmix_reply *r = reply_new(2);
@@ -294,8 +298,7 @@ tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *
     pmix_status_t status = pmix.Put(scopes[scope], key, &value);
     if (status == PMIX_SUCCESS) status = pmix.Commit();
     if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "cannot tell the other ranks of %s: PMIx: %s", key,
-                   pmix.Error_string(status));
+    return tt_fail(TUTTI_ERR_BOOT, "cannot publish %s: PMIx: %s", key, pmix.Error_string(status));
 }
 
 /* ---- The session ---- */
@@ -327,15 +330,15 @@ static tutti_status open_locked(void)
     return sized;
 }
 
-/* A process that ends before all of its clients have does not end in good order, which the launcher
- * is to notice; the child of one has no session. */
+/* A process that ends before all of its clients does not end in good order, and the launcher must
+ * notice that. A child of the process has no session. */
 static void end_session(void)
 {
     if (session.users == 0 && session.pid == getpid() && !session.left) pmix.Finalize(NULL, 0);
 }
 
-/* `left` comes first: nobody may begin to ask while the library goes. Another thread that is just
- * making a client keeps the session. */
+/* Sets `left` before it finalizes PMIx, so that no thread starts a request meanwhile. If a request
+ * of another thread is under way, the session continues. */
 bool tt_pmix_leave(void)
 {
     pthread_mutex_lock(&session.lock);
@@ -349,8 +352,8 @@ bool tt_pmix_leave(void)
     return idle;
 }
 
-/* To the end of the process: servers take amiss who comes back (barriers and texts of those who did
- * get lost). */
+/* The session lasts until the process ends: servers do not handle a process well that comes back
+ * (barriers and values of such processes get lost). */
 static tutti_status begin_locked(void)
 {
     if (session.pid) return TUTTI_OK;
@@ -380,7 +383,7 @@ void tt_pmix_close(void)
 
 #else
 
-/* Built where there was no libpmix. */
+/* Stubs for a build without libpmix. */
 static tutti_status not_built(void)
 {
     return tt_fail(TUTTI_ERR_BOOT,

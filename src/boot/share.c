@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who wants the descriptors says its rank in one packet; the answer is one packet with the
- * descriptors beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) come whole, and of another length
- * than these they are refused.
+ * The process that wants the descriptors sends its rank in one packet; the answer is one packet
+ * with the descriptors beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) arrive whole, and packets
+ * of another length are refused.
  */
 #include "boot/share.h"
 
@@ -22,15 +22,15 @@ struct greeting {
     int64_t rank;
 };
 
-/* Room for the descriptors, aligned as the kernel wants it. */
+/* Room for the descriptors, aligned as the kernel requires. */
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(TT_SHARE_MOST * sizeof(int))];
 };
 
-enum { PATIENCE_MS = 1000 }; /* with one who came */
+enum { WAIT_MS = 1000 }; /* how long the giver waits for a process that has connected */
 
-/* A greeting, and beside it room for a descriptor. */
+/* A message of a greeting, with room for descriptors beside it. */
 static struct msghdr message_of(struct iovec *greeting, union control *control)
 {
     return (struct msghdr){.msg_iov = greeting,
@@ -43,7 +43,7 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t n = strnlen(name, TT_SHARE_NAME - 1);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(address->sun_path + 1, name, n); /* the 0 before it makes it abstract */
+    memcpy(address->sun_path + 1, name, n); /* the 0 before it makes the name abstract */
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
@@ -114,12 +114,12 @@ static bool hand_over(int to, const int *fds, int n)
     return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof hello;
 }
 
-/* A byte more than a greeting has, so that a longer one is seen. */
+/* Reads one byte more than a greeting has, to detect a longer packet. */
 static bool is_greeted(int from, int *rank)
 {
     char bytes[sizeof(struct greeting) + 1];
     struct greeting hello;
-    if (!comes(from, POLLIN, tt_clock_ns() + INT64_C(1000000) * PATIENCE_MS)) return false;
+    if (!comes(from, POLLIN, tt_clock_ns() + INT64_C(1000000) * WAIT_MS)) return false;
     if (recv(from, bytes, sizeof bytes, MSG_DONTWAIT) != sizeof hello) return false;
     memcpy(&hello, bytes, sizeof hello);
     *rank = (int)hello.rank;
@@ -136,13 +136,13 @@ tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_
         close(to);
         if (given) return TUTTI_OK;
     }
-    return tt_fail(TUTTI_ERR_BOOT, "nobody came for the job's memory");
+    return tt_fail(TUTTI_ERR_BOOT, "no rank connected for the job's memory");
 }
 
-/* ---- The side that takes ---- */
+/* ---- The side that receives ---- */
 
-/* Descriptors that came are ours, also those that nobody asked for: the padding may have room for
- * one more. */
+/* Accepts exactly n descriptors. All that came belong to this process, even if it did not ask for
+ * them, so any others are closed: the padding may have room for one more. */
 static bool just_so_many(struct msghdr *message, int *fds, int n)
 {
     int came[TT_SHARE_MOST + 1] = {-1, -1, -1};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A machine may have several addresses, and some of them twice: a bridge for containers has the
- * same on each. So those are tried that lie in a network of this machine and are not its own; only
- * where there are none of them, others.
+ * A host may have several addresses, and different hosts may have some of them in common: a bridge
+ * for containers has the same address on each. So this host first tries addresses that lie in one
+ * of its own networks and are not its own. If there are none, it tries addresses outside its
+ * networks, and then its own.
  */
 #include "boot/watch-net.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,9 +17,46 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAPPED = 12 }; /* bytes before the four of an IPv4 address */
+enum { MAPPED = 12 }; /* bytes of an IPv6 address before the IPv4 address that it maps */
 
-/* ---- Being watched ---- */
+/* ---- The addresses of this host ---- */
+
+static bool write_address(const struct sockaddr *from, uint8_t to[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    if (from && from->sa_family == AF_INET) {
+        memcpy(to, mapped, sizeof mapped);
+        memcpy(to + sizeof mapped, &((const struct sockaddr_in *)from)->sin_addr, 4);
+        return true;
+    }
+    if (!from || from->sa_family != AF_INET6) return false;
+    const struct in6_addr *address = &((const struct sockaddr_in6 *)from)->sin6_addr;
+    memcpy(to, address, 16);
+    /* a link-local address is useless without its interface */
+    return !IN6_IS_ADDR_LINKLOCAL(address);
+}
+
+static int collect(const struct ifaddrs *all, bool loopback, uint8_t (*address)[16])
+{
+    int n = 0;
+    for (const struct ifaddrs *i = all; i && n < TT_RECORD_ADDRESSES; i = i->ifa_next) {
+        bool fits = (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK) == !loopback;
+        if (fits && write_address(i->ifa_addr, address[n])) n++;
+    }
+    return n;
+}
+
+int tt_host_addresses(uint8_t address[TT_RECORD_ADDRESSES][16])
+{
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0) return 0;
+    int n = collect(all, false, address);
+    if (n == 0) n = collect(all, true, address);
+    freeifaddrs(all);
+    return n;
+}
+
+/* ---- Listening ---- */
 
 static bool bind_any(int fd, int family)
 {
@@ -37,19 +76,23 @@ static int listen_on(int family)
     return -1;
 }
 
+static uint16_t port_of(const struct sockaddr_storage *at)
+{
+    return ntohs(at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)at)->sin6_port
+                                           : ((const struct sockaddr_in *)at)->sin_port);
+}
+
 uint16_t tt_listener_port(int fd)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
-    if (getsockname(fd, (struct sockaddr *)&at, &n) != 0) return 0;
-    return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-                                          : ((struct sockaddr_in *)&at)->sin_port);
+    return getsockname(fd, (struct sockaddr *)&at, &n) == 0 ? port_of(&at) : 0;
 }
 
 tutti_status tt_listener_open(int *fd, uint16_t *port)
 {
     *fd = listen_on(AF_INET6);
-    if (*fd < 0) *fd = listen_on(AF_INET); /* a machine without IPv6 */
+    if (*fd < 0) *fd = listen_on(AF_INET); /* a host without IPv6 */
     *port = *fd < 0 ? 0 : tt_listener_port(*fd);
     if (*port) return TUTTI_OK;
     tutti_status status =
@@ -60,14 +103,7 @@ tutti_status tt_listener_open(int *fd, uint16_t *port)
     return status;
 }
 
-/* One not accepted would be reset with the listener. */
-void tt_listener_close(int fd)
-{
-    for (int one; (one = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0;) close(one);
-    close(fd);
-}
-
-/* ---- Whom to connect to ---- */
+/* ---- Which addresses to connect to ---- */
 
 static bool is_four(const uint8_t *address)
 {
@@ -86,7 +122,8 @@ static const uint8_t *bytes_of(const struct sockaddr *a)
                                    : (const uint8_t *)&((const struct sockaddr_in6 *)a)->sin6_addr;
 }
 
-/* Whether the address lies in the interface's network; exactly: it is the interface's own. */
+/* Whether the address lies in the interface's network; `exactly`: whether it is the interface's
+ * own. */
 static bool lies_in(const uint8_t *address, const struct ifaddrs *i, bool exactly)
 {
     int family = family_of(address), n = family == AF_INET ? 4 : 16;
@@ -118,8 +155,10 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Probes at fifths of the time; the kernel gives up at the first that finds its bound passed, so
- * the bound lies before the fourth. Seconds are its unit: of two, the second decides. */
+/* Makes the kernel send keep-alive probes, a fifth of the timeout apart. The kernel gives up at the
+ * first probe after its own time limit. That limit lies before the fourth probe, so the kernel
+ * gives up before the timeout is over. Probes are whole seconds apart: with a timeout of 2 s the
+ * kernel gives up at the second probe. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);
@@ -130,6 +169,7 @@ static void probe(int fd, int timeout_s)
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (timeout_s - every) * 1000 - 500);
 }
 
+/* timeout_s: how long the peer may not answer the kernel's probes; 0: there are no probes. */
 static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -138,17 +178,18 @@ static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
     if (fd < 0) return -1;
     memcpy(&four.sin_addr, address + MAPPED, 4);
     memcpy(&six.sin6_addr, address, 16);
-    probe(fd, timeout_s);
+    if (timeout_s > 0) probe(fd, timeout_s);
     int failed = is_four(address) ? connect(fd, (struct sockaddr *)&four, sizeof four)
                                   : connect(fd, (struct sockaddr *)&six, sizeof six);
-    /* A refusal at once, of an own address, is kept for the look that tells it. */
+    /* If an address of this host refuses the connection at once, the descriptor is kept too:
+     * tt_connect_look then returns REFUSED. */
     if (!failed || errno == EINPROGRESS || errno == ECONNREFUSED) return fd;
     close(fd);
     return -1;
 }
 
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int addresses, int timeout_s,
-                     int fds[TT_CARD_ADDRESSES])
+                     int fds[TT_RECORD_ADDRESSES])
 {
     struct ifaddrs *mine = NULL;
     int n = 0;
@@ -171,7 +212,7 @@ static void close_others(int *fds, int *n, int kept)
     *n = 1;
 }
 
-/* 0 when it is up, -1 while it is under way, else what it failed with. */
+/* Returns 0 if the connection is up, -1 while it is being made, else the errno of its failure. */
 static int outcome(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -206,12 +247,96 @@ enum tt_connect tt_connect_look(int *fds, int *n)
     return refused ? TT_CONNECT_REFUSED : TT_CONNECT_UNREACHABLE;
 }
 
-/* A byte that comes is from nobody of ours. */
-enum tt_line tt_line_look(int fd)
+/* A peer of Tutti never sends a byte over this connection. If one comes, the connection leads to
+ * another program. */
+enum tt_watch_line tt_line_look(int fd)
 {
     char byte;
     ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
     if (n == 0) return TT_LINE_ENDED;
     if (n > 0 || errno == ECONNRESET || errno == EPIPE) return TT_LINE_RESET;
     return errno == EAGAIN || errno == EINTR ? TT_LINE_UP : TT_LINE_SILENT;
+}
+
+/* ---- A port that is held ----
+ *
+ * When a process dies, its kernel may give the process's port to another program at once. Whoever
+ * then connects to the port would take that program for the process, and the death would go
+ * unnoticed. TCP can prevent this: the kernel gives nobody the local port of a connection in the
+ * state TIME_WAIT, which lasts a minute (RFC 9293, section 3.6.1). The side of a connection that
+ * ended it first gets into that state.
+ *
+ * So the process connects to its port itself, once over each address of the host, because a program
+ * may ask for the port at one address only. The accepted side of each connection, whose local
+ * port is the watched one, is shut down for writing at once, so it is the side that ended first.
+ * When the process ends, in whatever way, the kernel closes the other side, and the accepted side
+ * goes to TIME_WAIT. */
+
+enum { HOLD_MS = 100 }; /* a connection within the host is made within this time */
+
+static bool comes_within(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    return poll(&p, 1, HOLD_MS) > 0;
+}
+
+static uint16_t remote_port(int fd)
+{
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    return getpeername(fd, (struct sockaddr *)&at, &n) == 0 ? port_of(&at) : 0;
+}
+
+/* Accepts the connection that comes from a port; others that come meanwhile are closed. Returns -1
+ * if it does not come. */
+static int accept_from(int listener, uint16_t port)
+{
+    while (comes_within(listener, POLLIN)) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0) return -1;
+        if (remote_port(fd) == port) return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+static void hold_over(struct tt_watched_port *port, const uint8_t *address)
+{
+    int from = connect_to(address, port->port, 0);
+    int to = from < 0 ? -1 : accept_from(port->fd, tt_listener_port(from));
+    if (to >= 0 && shutdown(to, SHUT_WR) == 0) {
+        port->held[port->n++] = from;
+        port->held[port->n++] = to;
+        return;
+    }
+    if (from >= 0) close(from);
+    if (to >= 0) close(to);
+}
+
+tutti_status tt_watched_port_open(struct tt_watched_port *port)
+{
+    uint8_t address[TT_RECORD_ADDRESSES][16];
+    port->n = 0;
+    TT_TRY(tt_listener_open(&port->fd, &port->port));
+    int n = tt_host_addresses(address);
+    for (int i = 0; i < n; i++) hold_over(port, address[i]);
+    return TUTTI_OK;
+}
+
+void tt_watched_port_forget(struct tt_watched_port *port)
+{
+    if (port->fd < 0) return;
+    while (port->n > 0) close(port->held[--port->n]);
+    close(port->fd);
+    port->fd = -1;
+    port->port = 0;
+}
+
+/* Accepts and closes the connections that wait at the port. Otherwise closing the port would reset
+ * them. */
+void tt_watched_port_close(struct tt_watched_port *port)
+{
+    if (port->fd < 0) return;
+    for (int one; (one = accept4(port->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0;) close(one);
+    tt_watched_port_forget(port);
 }

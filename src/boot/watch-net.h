@@ -1,33 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The connections that carry nothing.
+ * The TCP connections by which ranks watch each other. They carry no data.
  */
 #ifndef TT_WATCH_NET_H
 #define TT_WATCH_NET_H
 
-#include "boot/card.h"
+#include "boot/address-record.h"
 
-/* A socket that listens on all interfaces. Nobody accepts on that of a watched rank, its kernel
- * answers. Errors: LIMIT, SYSTEM. */
+/* Stores the addresses of this host's interfaces that are up, IPv4 written as IPv6
+ * (::ffff:a.b.c.d); those of loopback only if there is no other. Returns how many. */
+int tt_host_addresses(uint8_t address[TT_RECORD_ADDRESSES][16]);
+
+/* Opens a socket that listens on all interfaces. Errors: LIMIT, SYSTEM. */
 tutti_status tt_listener_open(int *fd, uint16_t *port);
-/* Closes it so that whoever is connected sees an end in order, not a reset. */
-void tt_listener_close(int fd);
 
-/* The port of a socket that listens; 0: it is none. */
+/* The port of a listening socket; 0: it is none. */
 uint16_t tt_listener_port(int fd);
 
-/* Begins to connect to those of the n addresses that this machine can best reach; to how many, in
- * fds. */
-int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
-                     int fds[TT_CARD_ADDRESSES]);
+/* A port by which other hosts watch this process. No other program gets the port for a minute after
+ * this process has ended. `held`: connections of this process to that port. */
+struct tt_watched_port {
+    int fd; /* -1: it is not open */
+    uint16_t port;
+    int held[2 * TT_RECORD_ADDRESSES], n;
+};
 
+/* Errors: LIMIT, SYSTEM. If the port cannot be held for a minute, it is opened all the same. */
+tutti_status tt_watched_port_open(struct tt_watched_port *port);
+/* Closes the port so that whoever is connected sees an orderly end, not a reset. */
+void tt_watched_port_close(struct tt_watched_port *port);
+/* Closes the descriptors only, in a child process that fork made: the parent's port stays open. */
+void tt_watched_port_forget(struct tt_watched_port *port);
+
+/* Starts to connect to those of the n addresses that this host can best reach. Returns the number
+ * of connections, which are in fds. */
+int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
+                     int fds[TT_RECORD_ADDRESSES]);
+
+/* REFUSED: the host answers, but nobody listens on the port. */
 enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CONNECT_UNREACHABLE };
-/* How it stands: UP leaves the one connection in fds[0], all others are closed. UNREACHABLE: none
- * is left. */
+/* Returns the state of the connections. UP: fds[0] is the one that is connected; the others are
+ * closed. UNREACHABLE: none is left. */
 enum tt_connect tt_connect_look(int *fds, int *n);
 
-enum tt_line { TT_LINE_UP, TT_LINE_ENDED, TT_LINE_RESET, TT_LINE_SILENT };
-/* How a connection stands. */
-enum tt_line tt_line_look(int fd);
+/* UP: the connection stands. ENDED: the peer closed it in order. RESET: the peer's process died.
+ * SILENT: the peer's host has not answered the kernel's probes. */
+enum tt_watch_line { TT_LINE_UP, TT_LINE_ENDED, TT_LINE_RESET, TT_LINE_SILENT };
+/* Returns the state of an established connection. */
+enum tt_watch_line tt_line_look(int fd);
 
 #endif

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What becomes of one that is watched:
+ * The states of a rank that is watched:
  *
- *   ASKED       its card is wanted, again while there is none (machines.c)
- *                                       --- nothing within the time: silent ---> DONE, failed
- *   CONNECTING  begun, again each second --- neither up nor refused in time ---> DONE, failed
- *   UP          connected, or its process is there
- *   ENDED       connection or process ended; a second later whoever still waits for it decides
- *   DONE        nothing more is looked at
+ *   ASKED       its address record is requested, again while there is none (machines.c)
+ *                                        --- none within the timeout ---------> DONE, failed
+ *   CONNECTING  a connection is tried, again each second
+ *                                        --- neither up nor refused in time --> DONE, failed
+ *   UP          it is connected, or its process is there
+ *   ENDED       its connection or process ended; half a second later, if a rank still waits for it,
+ *               it is judged
+ *   DONE        it is not watched any more
  *
- * One whose link has broken (tt_watch_lost) is judged as soon as its connection has ended, since
- * nothing more can come over the link; if its connection stands or cannot be made, it cannot be
- * reached any more.
+ * If the network's link to a rank has broken (tt_watch_lost), the rank is judged as soon as its
+ * connection has ended, since nothing more can come over the link. If its connection stands or
+ * cannot be made, the rank cannot be reached any more.
  *
- * That a connection was refused or reset may mean that the rank left in order just before; and what
- * it sent may still be under way. So an end alone is no failure: it is one if the rank is waited
- * for when all that can come has come (tt_watch was called a second after). Silence is one at once.
+ * A connection that was refused or reset may mean that the rank left in order just before, and what
+ * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
+ * waits for that rank when all data has had time to come: tt_watch was called at least UNDER_WAY
+ * after the end. Silence is a failure at once.
  *
- * The port of a card goes when the rank leaves the client, and its process may make the next one.
- * So a refusal leaves open whether the process has ended, which would be a failure in all clients:
- * another port, which the process keeps until it ends, decides that.
+ * The port in an address record is closed when the rank leaves the client, and its process may make
+ * another client. So a refusal leaves open whether the process has ended, which would be a failure
+ * in all clients. Another port, which the process keeps open until it ends, decides that. No other
+ * program can get one of these ports for a minute (watch-net.c). So a connection that comes up
+ * leads to the process itself.
  */
 #include "boot/watch.h"
 
@@ -41,9 +46,9 @@
 #define RETRY_EVERY (1000 * MS)
 #define UNDER_WAY (500 * MS) /* what was sent before a connection ended has come after this */
 #define LOST_FOR                                                                                   \
-    (1000 * MS) /* from the end of a link until its rank is given up, whose connection stands */
+    (1000 * MS) /* from the break of a link until its rank is given up if its connection stands */
 #define TELL_FOR                                                                                   \
-    (200 * MS) /* what the telling of others may last; what is not sent then goes on later */
+    (200 * MS) /* how long tt_watch_notify may last; what is not sent by then is sent later */
 #define LEAVE_FOR (50 * MS)
 
 enum state { ASKED, CONNECTING, UP, ENDED, DONE };
@@ -51,34 +56,34 @@ enum state { ASKED, CONNECTING, UP, ENDED, DONE };
 struct peer {
     int rank;
     enum state state;
-    bool doubted;        /* CONNECTING to the port of the process, since the other one has gone */
-    enum tt_cause cause; /* of ENDED */
-    int64_t since_ns;    /* of the state; of CONNECTING: of ASKED before it */
+    /* if CONNECTING: to the port of the process, because the port of the client is closed */
+    bool doubted;
+    enum tt_cause cause; /* if ENDED */
+    int64_t since_ns;    /* begin of the state; if CONNECTING, begin of ASKED before it */
     int64_t retry_ns;
-    _Atomic int64_t wanted_ns; /* when it was last waited for */
+    _Atomic int64_t wanted_ns; /* when a rank last waited for it */
     int64_t lost_ns;           /* when a link to it broke; 0: none did */
     struct tt_pmix_reply *reply;
-    struct tt_card card;
-    int fds[TT_CARD_ADDRESSES],
-        n;             /* CONNECTING: all; UP: one, or none of a process without pidfd */
-    struct peer *next; /* of those not DONE */
+    struct tt_address_record record;
+    /* CONNECTING: all connections; UP: one, or none for a process without pidfd */
+    int fds[TT_RECORD_ADDRESSES], n;
+    struct peer *next; /* the next one that is not DONE */
 };
 
-/* `lock` is held to begin a watch, to look and to tell; entries of `peer` are set once. */
+/* `lock` is held to begin a watch, to look, and to send notices. An entry of `peer` is set once. */
 struct tt_watch {
     pthread_mutex_t lock;
-    int timeout_s, listener;
-    uint16_t port;
-    int size;
-    struct tt_watch *next;   /* of this process */
-    _Atomic int64_t look_ns; /* the next */
-    _Atomic int lost;        /* of `active` with lost_ns */
+    struct tt_watched_port port;
+    int timeout_s, size;
+    struct tt_watch *next;   /* the next watch of this process */
+    _Atomic int64_t look_ns; /* the time of the next look */
+    _Atomic int lost;        /* how many in `active` have lost_ns set */
     struct peer *active;
-    bool *telling; /* of each rank: a notice is being sent about it */
+    bool *notifying; /* by rank: a notice about it is being sent */
     struct peer *_Atomic peer[];
 };
 
-/* ---- One that is watched ---- */
+/* ---- One rank that is watched ---- */
 
 static void hang_up(struct peer *p)
 {
@@ -90,7 +95,7 @@ static void hang_up(struct peer *p)
 
 static void log_end(const struct peer *p, const char *why)
 {
-    if (tt_log_on(TT_LOG_boot)) tt_log("rank %d is not watched any more: %s", p->rank, why);
+    if (tt_log_on(TT_LOG_boot)) tt_log("stopped watching rank %d: %s", p->rank, why);
 }
 
 static void end(struct peer *p, enum tt_cause cause)
@@ -115,15 +120,17 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
 
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
-    uint16_t port = p->doubted ? p->card.process : p->card.port;
-    p->n = tt_connect_begin(port, p->card.address, p->card.addresses, f->watch->timeout_s, p->fds);
+    uint16_t port = p->doubted ? p->record.process : p->record.port;
+    p->n =
+        tt_connect_begin(port, p->record.address, p->record.addresses, f->watch->timeout_s, p->fds);
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
 }
 
-/* Nobody listens for the client any more, or the connection broke: has the process ended? */
+/* The port of the client is closed, or the connection was reset. Connects to the port of the
+ * process to find out whether the process has ended. */
 static void doubt(struct tt_fabric *f, struct peer *p)
 {
-    bool known = p->doubted || p->card.process == 0;
+    bool known = p->doubted || p->record.process == 0;
     hang_up(p);
     if (known) {
         log_end(p, "its process has ended");
@@ -144,7 +151,8 @@ static void connected(struct peer *p)
     end(p, TT_CAUSE_LEFT);
 }
 
-/* Whether there is nothing to go by yet: no answer, or the answer that there is no card. */
+/* Whether the address record has still to come. That is so while there is no answer, and also if
+ * the answer was that there is no address record yet; then this function asks again. */
 static bool is_to_come(struct tt_fabric *f, struct peer *p)
 {
     if (!p->reply) return false;
@@ -152,19 +160,20 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
     if (!tt_pmix_lacks(p->reply)) return false;
     if (in_time(f, p)) {
         hang_up(p);
-        p->reply = tt_machines_ask_card(f, p->rank);
+        p->reply = tt_machines_ask_record(f, p->rank);
     }
     return p->reply;
 }
 
-/* A server that cannot say whether there is a card knows that the process ended. */
-static void look_for_card(struct tt_fabric *f, struct peer *p)
+/* Reads the address record when the answer has come. If the answer is an error, the server knows
+ * that the process has ended. */
+static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (is_to_come(f, p)) {
         if (!in_time(f, p)) silent(f, p);
         return;
     }
-    tutti_status status = tt_machines_end_card(f, p->reply, p->rank, &p->card);
+    tutti_status status = tt_machines_end_record(f, p->reply, p->rank, &p->record);
     p->reply = NULL;
     if (status != TUTTI_OK) {
         log_end(p, tutti_error());
@@ -200,8 +209,8 @@ static bool process_ended(const struct tt_fabric *f, const struct peer *p)
     return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
 }
 
-/* Data of a process of this machine are in shared memory when it ends: the watch allows no extra
- * time. */
+/* Looks whether a process of this host has ended. What it sent before is in shared memory, so the
+ * rank is not given extra time. */
 static void look_at_process(struct tt_fabric *f, struct peer *p)
 {
     if (!process_ended(f, p)) return;
@@ -223,8 +232,8 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* Data that a rank sent before it left in order may still be under way, over another connection
- * than the link that broke. */
+/* Whether all that the rank sent has had time to come. Data that it sent before it left in order
+ * may still be under way over another connection than the link that broke. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -232,8 +241,8 @@ static bool is_settled(const struct peer *p)
     return p->cause != TT_CAUSE_LEFT || tt_clock_ns() >= settled_ns;
 }
 
-/* One that left in order, and whose link has broken, has left: whether somebody needed it they know
- * themselves. */
+/* A rank that left in order, and whose link has broken, is marked as left: each rank that needed it
+ * notices that itself. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
     if (!is_settled(p)) return;
@@ -246,7 +255,7 @@ static void judge(struct tt_fabric *f, struct peer *p)
         tt_common_miss(f->job, f->common, p->rank);
 }
 
-/* The rank itself has said so (notice.h). */
+/* The rank itself has sent the notice that it leaves (notice.h). */
 static void look_for_notice(const struct tt_fabric *f, struct peer *p)
 {
     int64_t left_ns = atomic_load(&f->common->rank[p->rank].left_ns);
@@ -274,7 +283,7 @@ static void look_at(struct tt_fabric *f, struct peer *p)
     look_for_notice(f, p);
     give_up_lost(f, p);
     switch (p->state) {
-    case ASKED: look_for_card(f, p); break;
+    case ASKED: look_for_record(f, p); break;
     case CONNECTING: look_at_connecting(f, p); break;
     case UP:
         if (is_here(f, p))
@@ -287,14 +296,14 @@ static void look_at(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* ---- All of them ---- */
+/* ---- All ranks that are watched ---- */
 
 void tt_watch_look(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
     if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
     if (pthread_mutex_trylock(&w->lock) != 0) return;
-    tt_machines_hear(f);
+    tt_machines_take_notices(f);
     for (struct peer **at = &w->active, *p; (p = *at) != NULL;) {
         look_at(f, p);
         if (p->state != DONE) {
@@ -308,7 +317,8 @@ void tt_watch_look(struct tt_fabric *f)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A process that has not said its number is looked for again later. */
+/* Begins to watch a process of this host. Returns false if the process has not published its pid;
+ * the caller tries again later. */
 static bool watch_process(struct tt_fabric *f, struct peer *p)
 {
     pid_t pid = atomic_load(&f->job->rank[p->rank].pid);
@@ -319,7 +329,7 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
     return true;
 }
 
-/* Without memory it is tried again at the next call. */
+/* Begins to watch a rank. If there is no memory, the next call tries again. */
 static void begin_locked(struct tt_fabric *f, int rank)
 {
     struct tt_watch *w = f->watch;
@@ -329,7 +339,7 @@ static void begin_locked(struct tt_fabric *f, int rank)
     p->since_ns = tt_clock_ns();
     atomic_store(&p->wanted_ns, p->since_ns);
     if (!is_here(f, p))
-        p->reply = tt_machines_ask_card(f, rank);
+        p->reply = tt_machines_ask_record(f, rank);
     else if (!watch_process(f, p)) {
         tt_free(p);
         return;
@@ -353,7 +363,7 @@ void tt_watch(struct tt_fabric *f, int rank)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A link that broke after the end was found out is no news. */
+/* Records that the link to the rank has broken. That is no news if the rank's end is known. */
 static void note_lost_locked(struct tt_watch *w, struct peer *p)
 {
     if (!p || p->lost_ns || p->state == DONE) return;
@@ -379,26 +389,26 @@ bool tt_watch_seeks(const struct tt_fabric *f)
     return f->watch && atomic_load_explicit(&f->watch->lost, memory_order_relaxed) > 0;
 }
 
-/* ---- Telling ---- */
+/* ---- Sending notices ---- */
 
 static void send_notice(struct tt_fabric *f, int rank)
 {
-    const struct tt_fate *fate = tt_common_fate(f->job, f->common, rank);
+    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, rank);
     struct tt_notice notice = {.client = (uint32_t)f->client,
                                .from = f->me,
                                .about = rank,
-                               .cause = (int32_t)atomic_load(&fate->cause),
-                               .code = atomic_load(&fate->code)};
-    bool told = false;
+                               .cause = (int32_t)atomic_load(&rank_status->cause),
+                               .code = atomic_load(&rank_status->code)};
+    bool sent = false;
     for (int i = 0; i < TT_FINDINGS; i++) {
         const struct tt_finding *finding = tt_common_finding(f->common, i);
         if (!finding) continue;
         notice.team = finding->team;
         memcpy(notice.why, finding->text, sizeof notice.why);
-        tt_machines_tell(f, &notice);
-        told = true;
+        tt_machines_notify(f, &notice);
+        sent = true;
     }
-    if (!told) tt_machines_tell(f, &notice);
+    if (!sent) tt_machines_notify(f, &notice);
 }
 
 static bool is_unnoticed(const struct tt_fabric *f, int rank)
@@ -407,24 +417,25 @@ static bool is_unnoticed(const struct tt_fabric *f, int rank)
            !atomic_load(&f->common->rank[rank].noticed);
 }
 
-/* That all is sent is said only then. */
-static void tell_locked(struct tt_fabric *f)
+/* Sends notices about the ranks that have failed. A rank is marked as noticed only after the
+ * notices about it were sent. */
+static void notify_locked(struct tt_fabric *f)
 {
-    bool *telling = f->watch->telling, any = false;
+    bool *notifying = f->watch->notifying, any = false;
     for (int r = 0; r < f->size; r++) {
-        any |= telling[r] = is_unnoticed(f, r);
-        if (telling[r]) send_notice(f, r);
+        any |= notifying[r] = is_unnoticed(f, r);
+        if (notifying[r]) send_notice(f, r);
     }
     if (any) tt_notice_flush(tt_clock_ns() + TELL_FOR);
     for (int r = 0; r < f->size; r++)
-        if (telling[r]) atomic_store(&f->common->rank[r].noticed, 1);
+        if (notifying[r]) atomic_store(&f->common->rank[r].noticed, 1);
 }
 
-void tt_watch_tell(struct tt_fabric *f)
+void tt_watch_notify(struct tt_fabric *f)
 {
     if (!f->watch || f->job->nodes < 2) return;
     pthread_mutex_lock(&f->watch->lock);
-    tell_locked(f);
+    notify_locked(f);
     pthread_mutex_unlock(&f->watch->lock);
 }
 
@@ -433,27 +444,27 @@ void tt_watch_leave(struct tt_fabric *f)
     if (!f->watch || f->job->nodes < 2) return;
     struct tt_notice notice = {
         .client = (uint32_t)f->client, .from = f->me, .about = f->me, .left = true};
-    tt_machines_hear(f);
+    tt_machines_take_notices(f);
     if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED)
-        tt_watch_tell(f);
+        tt_watch_notify(f);
     else
-        tt_machines_tell(f, &notice);
+        tt_machines_notify(f, &notice);
     tt_notice_flush(tt_clock_ns() + LEAVE_FOR);
 }
 
 /* ---- In a child of this process ----
  *
  * A child that fork makes has all descriptors, too. If it kept those by which others watch this
- * process, then they would not see this one die while the child lives; so it closes them. Nothing
- * else of the job is undone in it: its memory stays mapped, since the program may read there what
- * it has computed (hence no MADV_DONTFORK), and is not touched (base/handle.h). */
+ * process, they would not notice that this one dies while the child lives; so the child closes
+ * them. It undoes nothing else of the job: the job's memory stays mapped, because the program may
+ * read there what it has computed (hence no MADV_DONTFORK), but the library does not touch it
+ * (base/handle.h). */
 
 static struct {
     pthread_mutex_t lock;
     struct tt_watch *first;
-    int process; /* listens as long as the process lives; -1: nothing does */
-    uint16_t process_port;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = -1};
+    struct tt_watched_port process; /* open from the first watch to the end of the process */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = {.fd = -1}};
 
 static void before_fork(void)
 {
@@ -465,15 +476,14 @@ static void after_fork(void)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* Another thread may have been about to change a peer: then a descriptor is closed in vain, or one
- * of those that were just opened is left. */
+/* Runs in a child process after a fork, and closes the descriptors. If another thread of the parent
+ * was changing a peer just then, the child may close a descriptor that is closed already, or leave
+ * one open. */
 static void in_child(void)
 {
-    if (all.process >= 0) close(all.process);
-    all.process = -1;
-    all.process_port = 0;
+    tt_watched_port_forget(&all.process);
     for (struct tt_watch *w = all.first; w; w = w->next) {
-        if (w->listener >= 0) close(w->listener);
+        tt_watched_port_forget(&w->port);
         for (int r = 0; r < w->size; r++) {
             struct peer *p = atomic_load(&w->peer[r]);
             for (int i = 0; p && i < p->n; i++) close(p->fds[i]);
@@ -507,13 +517,12 @@ static void unlist(const struct tt_watch *w)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* ---- Beginning and end ---- */
+/* ---- Begin and end ---- */
 
 static tutti_status listen_for_process(void)
 {
     pthread_mutex_lock(&all.lock);
-    tutti_status status =
-        all.process < 0 ? tt_listener_open(&all.process, &all.process_port) : TUTTI_OK;
+    tutti_status status = all.process.fd < 0 ? tt_watched_port_open(&all.process) : TUTTI_OK;
     pthread_mutex_unlock(&all.lock);
     return status;
 }
@@ -521,7 +530,7 @@ static tutti_status listen_for_process(void)
 uint16_t tt_watch_process_port(void)
 {
     pthread_mutex_lock(&all.lock);
-    uint16_t port = all.process_port;
+    uint16_t port = all.process.port;
     pthread_mutex_unlock(&all.lock);
     return port;
 }
@@ -529,22 +538,22 @@ uint16_t tt_watch_process_port(void)
 static tutti_status listen_for_others(struct tt_watch *w)
 {
     TT_TRY(listen_for_process());
-    return tt_listener_open(&w->listener, &w->port);
+    return tt_watched_port_open(&w->port);
 }
 
 tutti_status tt_watch_open(struct tt_fabric *f)
 {
     struct tt_watch *w = tt_calloc(1, sizeof *w + (size_t)f->size * sizeof w->peer[0]);
-    if (w) w->telling = tt_calloc((size_t)f->size, sizeof *w->telling);
-    if (!w || !w->telling) {
+    if (w) w->notifying = tt_calloc((size_t)f->size, sizeof *w->notifying);
+    if (!w || !w->notifying) {
         tt_free(w);
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
     }
     w->timeout_s = tt_machines_peer_timeout();
-    w->listener = -1;
+    w->port.fd = -1;
     tutti_status status = f->job->nodes > 1 ? listen_for_others(w) : TUTTI_OK;
     if (status != TUTTI_OK) {
-        tt_free(w->telling);
+        tt_free(w->notifying);
         tt_free(w);
         return status;
     }
@@ -557,7 +566,7 @@ tutti_status tt_watch_open(struct tt_fabric *f)
 
 uint16_t tt_watch_port(const struct tt_fabric *f)
 {
-    return f->watch ? f->watch->port : 0;
+    return f->watch ? f->watch->port.port : 0;
 }
 
 void tt_watch_close(struct tt_fabric *f)
@@ -566,13 +575,13 @@ void tt_watch_close(struct tt_fabric *f)
     if (!w) return;
     f->watch = NULL;
     unlist(w);
-    if (w->listener >= 0) tt_listener_close(w->listener);
+    tt_watched_port_close(&w->port);
     for (int r = 0; r < f->size; r++) {
         struct peer *p = atomic_load(&w->peer[r]);
         if (p) hang_up(p);
         tt_free(p);
     }
     pthread_mutex_destroy(&w->lock);
-    tt_free(w->telling);
+    tt_free(w->notifying);
     tt_free(w);
 }

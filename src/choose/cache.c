@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making plans, and keeping them.
+ * Making plans and keeping them in the cache.
  */
 #include "choose/cache.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "choose/plan-file.h"
 #include "type/layout.h"
 #include "type/type.h"
 
-/* FNV-1a. */
+/* The hash function FNV-1a. */
 static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
     return h;
 }
 
-/* Computes the fingerprint of all that must match on all ranks. Ranks that call in place, or with
- * buffers in shared memory, may run the same plan as others. Ranks compare the lower half, which is
- * never 0, as unused memory is. */
-static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm)
+/* Computes the fingerprint of the call signature: all that must match on all ranks. It leaves out
+ * whether a rank calls in place, or with buffers in shared memory, because ranks may differ in
+ * that. `file` is the hash of the plan file, or 0. Ranks compare the lower half of the fingerprint.
+ * That half is never 0, because unused memory is 0. */
+static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorithm, uint64_t file)
 {
     struct tt_call common = *c;
     common.in_place = common.shared = false;
@@ -27,6 +30,7 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
     struct tt_shape_key key = tt_shape_key(&common);
     uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
     h = hash(h, algorithm, strlen(algorithm));
+    if (file) h = hash(h, &file, sizeof file);
     if (c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter)
         h = hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
     return (h ^ h >> 32) | 1;
@@ -35,73 +39,120 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
 static void log_choice(const struct tt_prepared *p, const struct tt_team *team, bool forced)
 {
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
-    char text[TT_WHAT_TEXT];
+    char text[TT_SIGNATURE_TEXT];
     tt_log("choice: %s for %s on %d ranks (%s), %lld bytes of plan", p->plan->algorithm,
-           tt_what_text(&p->what, text, sizeof text), team->map.p,
+           tt_signature_text(&p->signature, text, sizeof text), team->map.p,
            forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
 }
 
-/* Makes what the first plan needs. */
+/* Reads the settings and makes the builder before the first plan. */
 static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
                           const struct tt_call *call)
 {
     if (cache->builder) return TUTTI_OK;
-    if (!cache->slice) cache->slice = tt_setting_alike(TT_ALIKE_SLICE);
-    if (!cache->radix) cache->radix = (int32_t)tt_setting_alike(TT_ALIKE_RADIX);
+    if (!cache->slice) cache->slice = tt_setting_must_match(TT_MUST_MATCH_SLICE);
+    if (!cache->radix) cache->radix = (int32_t)tt_setting_must_match(TT_MUST_MATCH_RADIX);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static bool gathers(const struct tt_call *c)
+/* Whether the call has n elements for each rank. */
+static bool has_pieces(const struct tt_call *c)
 {
-    return c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather || c->coll == TT_COLL_alltoall;
-}
-
-/* The input is the vector of all blocks; the output one of them, or in place all that was there. */
-static void set_scattered(struct tt_prepared *p, const struct tt_call *c,
-                          const struct tt_team *team)
-{
-    p->in_bytes = tt_call_block_at(c, team->map.p);
-    p->out_bytes = c->in_place ? p->in_bytes : tt_call_block_bytes(c, team->me);
+    return c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather ||
+           c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
 }
 
 /* Sets the sizes that this rank's buffers must have; see call.h. */
 static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const struct tt_team *team)
 {
-    int64_t bytes = tt_call_bytes(c), all = bytes * team->map.p;
-    if (tt_call_segments(c) || c->coll == TT_COLL_barrier) return;
-    if (tt_call_scatters(c)) {
-        set_scattered(p, c, team);
-        return;
+    p->in_bytes = tt_call_in_bytes(c, team->map.p, team->me);
+    p->out_bytes = tt_call_out_bytes(c, team->map.p, team->me);
+    p->place = tt_call_place(c, team->me);
+}
+
+/* Returns which windows the plan uses. This depends only on properties of the call and the team
+ * that all ranks know, so all ranks use the same windows. Algorithms on one node use no more of a
+ * window than all the bytes of the call if it has room for them; those for several nodes divide it
+ * into a few parts. An algorithm that does not apply with short windows gets the long ones, so the
+ * choice of the algorithm does not depend on the windows. */
+static enum tt_windows windows_for(const struct tt_algorithm *algorithm, const struct tt_call *c,
+                                   const struct tt_map *map)
+{
+    enum { PARTS = 4 };
+    struct tt_map low = *map;
+    int64_t bytes = tt_call_bytes(c);
+    bool blocks = has_pieces(c) || tt_call_scatters(c);
+    low.win_bytes = TT_SHORT_WINDOW;
+    if (map->win_bytes <= TT_SHORT_WINDOW) return TT_SHORT_WINDOWS;
+    int64_t room = TT_SHORT_WINDOW / (tt_map_one_node(map) ? 1 : PARTS) / (blocks ? map->p : 1);
+    if (tt_call_counts(c) || bytes > room || algorithm->refuse(c, &low)) return TT_LONG_WINDOWS;
+    return TT_SHORT_WINDOWS;
+}
+
+/* Takes the plan of a plan file. If the file of a rank is missing or wrong, or differs from the
+ * files of the others, they must not wait for this rank; and it cannot know whether they have the
+ * same error. So every error breaks the team. */
+static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
+                                   const struct tt_call *c, const char *path, size_t n,
+                                   uint64_t *hash_of_file)
+{
+    struct tt_lab_answer answer;
+    char text[sizeof answer.why];
+    tutti_status status = tt_plan_from_file(path, n, c, &team->map, team->me, &answer);
+    if (status != TUTTI_OK) {
+        snprintf(text, sizeof text, "%s", tutti_error());
+        tt_team_break(team, status);
+        return tt_fail(status, "%s", text);
     }
-    p->in_bytes = c->coll == TT_COLL_alltoall ? all : c->coll == TT_COLL_bcast ? 0 : bytes;
-    p->out_bytes = gathers(c) ? all : bytes;
-    p->place = c->coll == TT_COLL_allgather || c->coll == TT_COLL_gather ? team->me * bytes : 0;
-    if (tt_coll_is_roots(c->coll) && c->root != team->me) p->out_bytes = 0;
+    p->plan = answer.plan;
+    *hash_of_file = answer.hash | 1;
+    return TUTTI_OK;
+}
+
+/* Makes the plan of the chosen algorithm, with its windows. Or takes the plan of a plan file, whose
+ * windows may be of any size. Sets *file to the hash of the plan file, or to 0. */
+static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
+                              const struct tt_call *c, bool *forced, uint64_t *file)
+{
+    const struct tt_algorithm *algorithm;
+    const char *path;
+    size_t n;
+    struct tt_map map = team->map;
+    TT_TRY(tt_choose_file(c->coll, &path, &n));
+    *file = 0;
+    *forced = path != NULL;
+    p->windows = TT_LONG_WINDOWS;
+    if (path) return plan_from_file(p, team, c, path, n, file);
+    TT_TRY(tt_choose(c, &map, &algorithm, forced));
+    p->windows = windows_for(algorithm, c, &map);
+    if (p->windows == TT_SHORT_WINDOWS) map.win_bytes = tt_min(map.win_bytes, TT_SHORT_WINDOW);
+    p->plan = tt_algorithm_plan_with(cache->builder, algorithm, c, &map, team->me);
+    return p->plan ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared)
 {
-    const struct tt_algorithm *algorithm;
     bool forced;
+    uint64_t file;
     TT_TRY(ready(cache, team, call));
     struct tt_call c = *call;
     tt_tune(&c, cache->slice, cache->radix);
     if (cache->in_order) c.commutes = false;
     if (cache->seed) c.seed = cache->seed;
-    TT_TRY(tt_choose(&c, &team->map, &algorithm, &forced));
     struct tt_prepared *p = tt_alloc_lines(sizeof *p);
     if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
-    p->plan = tt_algorithm_plan_with(cache->builder, algorithm, &c, &team->map, team->me);
-    if (!p->plan) {
+    tutti_status status = make_plan(p, cache, team, &c, &forced, &file);
+    if (status != TUTTI_OK) {
         tt_free(p);
-        return TUTTI_ERR_MEMORY;
+        return status;
     }
     p->uses = 1;
     set_sizes(p, call, team);
-    p->shape = fingerprint(call, team->map.p, algorithm->name);
-    p->what = tt_what_of(call, team->map.p, (uint32_t)p->shape);
+    p->shape = fingerprint(call, team->map.p, p->plan->algorithm, file);
+    p->signature = tt_signature_of(call, team->map.p, (uint32_t)p->shape);
+    if (file) p->signature.flags |= TT_SIGNATURE_PLAN_FILE;
     log_choice(p, team, forced);
     *prepared = p;
     return TUTTI_OK;

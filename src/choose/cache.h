@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans that were made, kept by the shape of the call: what all ranks know of it, never addresses.
- * Bounded: a set of a few ways for each hash, where a new shape replaces the oldest.
+ * A cache of plans. The key is the shape of the call, which all ranks know: it contains no
+ * addresses.
+ *
+ * The cache is bounded. It is set-associative: the hash of the key selects a set of a few entries,
+ * and a new plan replaces the oldest entry of its set.
  */
 #ifndef TT_CACHE_H
 #define TT_CACHE_H
@@ -9,15 +12,19 @@
 #include "choose/choose.h"
 #include "run/exec.h"
 
-/* A plan with what is needed to run it; shared by the cache and the executions that use it. */
+/* A plan with what is needed to run it. The cache and the executions that use it share it and count
+ * their uses. */
 struct tt_prepared {
     int uses;
     struct tt_plan *plan;
-    struct tt_exec *spare;       /* for blocking calls; NULL while in use or not made */
+    struct tt_exec *spare;       /* an execution kept for blocking calls; NULL while it is in use,
+                                  * or not made yet */
     uint64_t shape;              /* fingerprint, equal on all ranks whose calls match */
-    int64_t in_bytes, out_bytes; /* that this rank's buffers must have (v-forms: unused) */
-    int64_t place;               /* in place: where in OUT the input lies */
-    struct tt_what what;
+    int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
+                                  * v-collectives) */
+    int64_t place;               /* for calls in place: the offset of the input in OUT */
+    enum tt_windows windows;     /* that the plan uses; equal on all ranks whose calls match */
+    struct tt_call_signature signature;
 };
 
 /* The key under which the cache keeps a plan. */
@@ -30,28 +37,30 @@ struct tt_cache {
     struct tt_shape_key key[TT_CACHE_SETS][TT_CACHE_WAYS];
     struct tt_prepared *prepared[TT_CACHE_SETS][TT_CACHE_WAYS];
     uint8_t oldest[TT_CACHE_SETS];
-    struct tt_builder *builder; /* its arrays have grown already */
-    /* How algorithms are tuned from outside: TUTTI_SLICE and TUTTI_RADIX, or what `tutti bench` was
-     * asked for, which sets these before the first plan. 0, false: as the call says. */
+    struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
+    /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
+     * these members before the first plan. 0 or false: the call decides. */
     int64_t slice;
     int32_t radix;
     uint64_t seed;
-    bool in_order; /* operands are combined, and segments put, in rank order */
+    bool in_order; /* operands are combined, and segments of an exchange are put, in rank order */
 };
 
-/* Makes a plan for this call (of a v-collective: with its counts). Errors: those of tt_choose,
- * MEMORY. */
+/* Makes a plan for this call; for a v-collective, the plan contains the counts. The caller owns one
+ * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
-/* Gives up one use. */
+/* Gives up one use; the last one frees the plan. NULL is allowed. */
 void tt_prepared_drop(struct tt_prepared *prepared);
 
-/* The plan for this call out of the cache, or made and put there; the use stays the cache's. */
+/* Makes a plan for this call and puts it into the cache, which owns the use: the caller does not
+ * drop it. Errors: those of tt_prepare. */
 tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_prepared **prepared);
 void tt_cache_release(struct tt_cache *cache);
 
-/* Nobody has checked the values of the call yet: wrong ones make a key that no plan has. */
+/* The key of a call. The values of the call need not have been checked: invalid values give a key
+ * that no cached plan has. */
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
     uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |
@@ -67,7 +76,7 @@ static inline unsigned tt_cache_set(struct tt_shape_key key)
     return (unsigned)(h >> 58);
 }
 
-/* The plan kept for this shape, or NULL. */
+/* Returns the cached plan for the shape of this call, or NULL. */
 static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
                                                 const struct tt_call *call)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One plain table, by collective, ranks and bytes: of the rows that fit, the first whose
- * algorithm applies. The figures come from `tutti bench --algorithm all` on a machine of two
- * cores; see docs/choice.md.
+ * The choice of an algorithm from plain tables, by collective, ranks and bytes. The first row that
+ * fits and whose algorithm applies is chosen. The limits in the tables come from `tutti bench
+ * --algorithm all` on a machine of two cores; see docs/tuning.md.
  */
 #include "choose/choose.h"
 
@@ -16,12 +16,13 @@
 
 struct row {
     const struct tt_algorithm *algorithm;
-    int64_t most_bytes; /* that a rank contributes (exchanges: to each rank) */
+    int64_t most_bytes; /* the most bytes that a rank contributes (exchanges: to each rank) */
     int most_ranks;
-    int most_cost; /* of reading the others' buffers: map->read_cost */
+    int most_cost; /* the highest cost of reading the buffers of other ranks: map->read_cost */
 };
 
-/* Up to this the kernel's way into another process is worth it for what is large. */
+/* Up to this cost of reading, large messages are faster by access through the kernel to the memory
+ * of another process. */
 #define CHEAP 1
 
 static const struct row table[] = {
@@ -57,9 +58,21 @@ static const struct row table[] = {
     {&tt_alltoall_flat, ANY, 4, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_scatter_flat, 32 << 10, ANY_RANKS, ANY_COST},
+    {&tt_scatter_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_scatter_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_scan_flat, 16 << 10, 16, ANY_COST},
+    {&tt_scan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
+    {&tt_scan_flat, ANY, 4, ANY_COST},
+    {&tt_scan_chain, ANY, ANY_RANKS, ANY_COST},
+    {&tt_exscan_flat, 16 << 10, 16, ANY_COST},
+    {&tt_exscan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
+    {&tt_exscan_flat, ANY, 4, ANY_COST},
+    {&tt_exscan_chain, ANY, ANY_RANKS, ANY_COST},
 };
 
-/* Whether they come in as few runs as there are nodes. */
+/* Whether the ranks of each node are adjacent: there are as few runs of ranks as there are
+ * nodes. */
 static bool is_adjacent(const struct tt_map *map)
 {
     int runs = 1;
@@ -72,43 +85,44 @@ static bool is_adjacent_cube(const struct tt_map *map)
     return is_adjacent(map) && (map->p & (map->p - 1)) == 0;
 }
 
-static bool is_near(const struct tt_map *map)
+static bool is_one_kernel(const struct tt_map *map)
 {
-    return map->near;
+    return map->one_kernel;
 }
 
 /* The rows for several nodes come from simulations in which a message between nodes costs ten times
- * as much as one within a node, and the ranks of a node share a port (docs/hierarchy.md has the
- * figures). The rows for few nodes of few ranks come from measurements on 4,2,1,1 over TCP
- * (docs/figures.md): there the number of times that a rank waits for another one decides, and, over
- * cables of 1 and 10 Gbit/s and from some 64 KiB on, the bytes on the busiest cable. */
-enum { FEW = 4 }; /* nodes, or ranks of each */
+ * as much as one within a node, and the ranks of a node share a port (bench/results/simulated.md
+ * has the figures). The rows for few nodes with few ranks come from measurements on nodes of 4, 2,
+ * 1 and 1 ranks over TCP (bench/results). There the time depends on how often a rank waits for
+ * another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the
+ * bytes on the busiest cable. */
+enum { FEW = 4 }; /* the most nodes, or ranks on each node, that count as few */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
     int most_nodes;
     int most_on_node;                       /* ranks */
-    bool shares;                            /* some node has several ranks */
-    bool (*fits)(const struct tt_map *map); /* besides; NULL: always */
+    bool shares;                            /* whether some node has several ranks */
+    bool (*fits)(const struct tt_map *map); /* a further condition; NULL: none */
 };
 
 static const struct spread_row spread[] = {
     {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_bcast_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_bcast_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_reduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_reduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allreduce_logical, 2 << 10, 512 << 10, FEW, FEW, true, is_near},
+    {&tt_allreduce_logical, 2 << 10, 512 << 10, FEW, FEW, true, is_one_kernel},
     {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
-    {&tt_allreduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_near},
+    {&tt_allreduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_allreduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
@@ -127,6 +141,16 @@ static const struct spread_row spread[] = {
     {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
 };
 
 static const char *override;
@@ -152,7 +176,7 @@ static bool known_anywhere(const char *name, size_t length)
     return false;
 }
 
-/* Whether each COLLECTIVE= names one, and none is named twice. */
+/* Checks that each COLLECTIVE= names a collective, and that none is named twice. */
 static tutti_status check_named(const char *text)
 {
     unsigned named = 0;
@@ -178,8 +202,9 @@ static const char *forcing(void)
     return override ? override : tt_setting("TUTTI_ALGORITHM");
 }
 
-/* The word that TUTTI_ALGORITHM has for a collective: COLLECTIVE=NAME, or a NAME for every
- * collective that has it. NULL if it has none. */
+/* Returns the name that TUTTI_ALGORITHM gives for a collective: COLLECTIVE=NAME, or a NAME alone
+ * for every collective that has such an algorithm. NULL: it gives none. A NAME alone that no
+ * collective has is returned for every collective, so that it is reported. */
 static const char *forced_name(enum tt_coll coll, size_t *length)
 {
     const char *text = forcing(), *name = tt_coll_name(coll);
@@ -194,7 +219,32 @@ static const char *forced_name(enum tt_coll coll, size_t *length)
     return NULL;
 }
 
-/* *algorithm stays NULL where nothing is forced. */
+tutti_status tt_choose_file(enum tt_coll coll, const char **path, size_t *n)
+{
+    *path = NULL;
+    TT_TRY(check_named(forcing()));
+    const char *name = forced_name(coll, n);
+    if (!name || name[0] != '@') return TUTTI_OK;
+    if (name == forcing() || name[-1] == ',')
+        return tt_fail(TUTTI_ERR_ARG,
+                       "TUTTI_ALGORITHM: %.*s needs the name of its collective, as in %s=%.*s",
+                       (int)*n, name, tt_coll_name(coll), (int)*n, name);
+    *path = name + 1;
+    *n -= 1;
+    return TUTTI_OK;
+}
+
+/* Only a program runs a plan file by TUTTI_ALGORITHM, and it does not call tt_choose for that
+ * collective. */
+static tutti_status refuse_file(const char *name, size_t length, const char *coll)
+{
+    return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                   "TUTTI_ALGORITHM=%s=%.*s is for programs; tutti check, sim, draw and bench read "
+                   "a plan file by --plan",
+                   coll, (int)length, name);
+}
+
+/* Sets *algorithm to the algorithm that is forced, or to NULL if none is. */
 static tutti_status choose_forced(const struct tt_call *call, const struct tt_map *map,
                                   const struct tt_algorithm **algorithm)
 {
@@ -203,6 +253,7 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
     const char *name = forced_name(call->coll, &length), *coll = tt_coll_name(call->coll);
     *algorithm = NULL;
     if (!name) return TUTTI_OK;
+    if (name[0] == '@') return refuse_file(name, length, coll);
     const struct tt_algorithm *a = find(call->coll, name, length);
     if (!a)
         return tt_fail(TUTTI_ERR_ARG,
@@ -230,7 +281,7 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     return NULL;
 }
 
-/* Whether no node has more ranks than `most`. */
+/* Whether no node has more than `most` ranks. */
 static bool is_sparse(const struct tt_map *map, int most)
 {
     int ranks[FEW] = {0};
@@ -249,7 +300,8 @@ static bool spread_fits(const struct spread_row *r, const struct tt_call *call,
            is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
 }
 
-/* On several nodes that no network is known of: those have algorithms of their own. */
+/* Chooses for several nodes without a known network. On a known network other algorithms are
+ * used. */
 static const struct tt_algorithm *choose_spread(const struct tt_call *call,
                                                 const struct tt_map *map)
 {
@@ -271,7 +323,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **algorithm, bool *forced)
 {
     const struct tt_algorithm *a;
-    struct tt_map by_messages = *map; /* between nodes those that reach into memory come last */
+    struct tt_map by_messages = *map; /* access to the memory of other nodes is the last choice */
     by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
     if (forced) *forced = a != NULL;
@@ -280,7 +332,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     if (!a) a = choose_any(call, &by_messages);
     if (!a) a = choose_any(call, map);
     if (!a)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm for this %s on %d ranks",
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm applies to this %s on %d ranks",
                        tt_coll_name(call->coll), map->p);
     *algorithm = a;
     return TUTTI_OK;

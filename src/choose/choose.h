@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which algorithm runs a call. It is decided from the common part of the call and the map alone, so
- * all ranks decide alike without talking.
+ * The choice of the algorithm that runs a call. It depends only on the part of the call that is
+ * equal on all ranks, and on the map. So all ranks choose the same algorithm without communication.
  */
 #ifndef TT_CHOOSE_H
 #define TT_CHOOSE_H
 
 #include "coll/coll.h"
 
-/* Errors: UNSUPPORTED: TUTTI_ALGORITHM forces one that does not apply (says why), or none applies;
- * ARG: TUTTI_ALGORITHM names what there is not, or a collective twice. *forced, if not NULL:
- * whether it was forced. */
+/* Sets *algorithm, and *forced (if not NULL) to whether TUTTI_ALGORITHM has forced it. Errors:
+ *
+ *     UNSUPPORTED  TUTTI_ALGORITHM forces an algorithm that does not apply (the message says
+ *                  why), or no algorithm applies
+ *     ARG          TUTTI_ALGORITHM names an unknown algorithm or collective, or names a
+ *                  collective twice */
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **algorithm, bool *forced);
-/* Overrides TUTTI_ALGORITHM ("allreduce=ring,bcast=flat", or a name alone for all collectives that
- * have it); NULL: the environment again. Kept until the next call. Not while others choose. */
+/* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for this collective
+ * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
+ * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
+tutti_status tt_choose_file(enum tt_coll coll, const char **path, size_t *n);
+/* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone
+ * stands for all collectives that have such an algorithm. NULL: the environment decides again.
+ * `text` must stay valid until the next call. No thread may choose an algorithm during this
+ * call. */
 void tt_choose_force(const char *text);
 
-/* Applies TUTTI_SLICE and TUTTI_RADIX if the call itself says nothing. */
+/* Sets the slice and the radix of the call from TUTTI_SLICE and TUTTI_RADIX if the call itself does
+ * not set them. */
 static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
 {
     if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;

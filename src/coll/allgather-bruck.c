@@ -1,57 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `bruck`: in round k each rank sends all it has, at most 2^k pieces, to the one 2^k
- * before it, and gets as many from the one 2^k after it.
+ * Allgather(v) `bruck`: in round k each rank sends all pieces that it has, at most 2^k, to the rank
+ * 2^k before it, and receives as many from the rank 2^k after it.
  *
  *     rank r holds    r
  *                     r r+1
  *                     r r+1 r+2 r+3          ceil(log2 p) rounds, any p
  *
- * Pieces are kept in this order in a scratch, so that each message is in one piece, and copied to
- * their places at the end.
+ * The pieces are kept in this order in scratch, so that each message is one contiguous range. At
+ * the end they are copied to their places.
  * Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997.
  */
 #include "coll/coll-util.h"
 
-/* Bytes of the n pieces from rank `first` on. */
+/* Returns the bytes of the n pieces from rank `first` on. */
 static int64_t run(const struct tt_call *call, int p, int first, int n)
 {
     if (!call->out_counts) return n * tt_call_bytes(call);
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += tt_piece(call, tt_after(p, first, i)).len;
     return bytes;
-}
-
-/* Copies out of the scratch: a piece each, or what lies before and behind the end of OUT. */
-static int64_t copies_out(const struct tt_call *call, int p, int me)
-{
-    if (!call->out_counts) return me > 0 ? 2 : 1;
-    int64_t copies = 0;
-    for (int r = 0; r < p; r++) copies += tt_piece(call, r).len > 0;
-    return copies;
-}
-
-static struct tt_count rank_count(const struct tt_call *call, int p, int me)
-{
-    struct tt_count c = {.copied = run(call, p, me, 1) + run(call, p, 0, p),
-                         .steps = (run(call, p, me, 1) > 0) + copies_out(call, p, me)};
-    for (int64_t far = 1; far < p; far *= 2) {
-        int n = (int)tt_min(far, p - far);
-        int64_t out = run(call, p, me, n), in = run(call, p, tt_after(p, me, (int)far), n);
-        c.sent += out;
-        c.received += in;
-        c.messages += out > 0;
-        c.steps += 2 * (out > 0) + 2 * (in > 0);
-    }
-    return c;
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    int different = call->out_counts ? map->p : 2;
-    for (int r = 0; r < different; r++) tt_count_raise(&most, rank_count(call, map->p, r));
-    return most;
 }
 
 static void copy_out(struct tt_builder *b, const struct tt_call *call, int p, int me,
@@ -71,7 +39,7 @@ static void copy_out(struct tt_builder *b, const struct tt_call *call, int p, in
     }
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; and the copies into and out of the scratch. */
+/* Thakur, Rabenseifner, Gropp 2005, plus the copies into and out of the scratch. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -105,7 +73,6 @@ const struct tt_algorithm tt_allgather_bruck = {
     .cost = "log2(p) t_s + (p-1) t_w L",
     .source = "Bruck et al. 1997",
     .refuse = tt_refuse_never,
-    .count = count,
     .build = build,
     .time = time_ps,
 };
@@ -117,6 +84,5 @@ const struct tt_algorithm tt_allgatherv_bruck = {
     .cost = "log2(p) t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "Bruck et al. 1997",
     .refuse = tt_refuse_never,
-    .count = count,
     .build = build,
 };

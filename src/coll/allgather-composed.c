@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `composed`: the pieces of each node to its leader, the leaders' runs round their
- * ring, all of it through the leader's window.
+ * Allgather(v) `composed`: the pieces of each node go to its leader, the leaders pass the runs of
+ * their nodes round a ring, and each node reads all of it through its leader's window.
  *
  *     [0 1 2 3]   [4 5]   [6]       gather flat (v: a message from each)
  *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
  *     [0 1 2 3]   [4 5]   [6]       bcast flat
  *
- * Runs lie in their places in OUT; where a node's ranks are not adjacent, and of pieces that may be
- * anywhere in OUT, they are packed in scratch, and everyone copies them out in the end. Source:
- * docs/hierarchy.md.
+ * A run normally lies in its place in OUT. If the ranks of a node are not adjacent, or in the
+ * v-form, whose pieces may be anywhere in OUT, the runs are packed in scratch, and every rank
+ * copies the pieces out at the end.
+ * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-static bool packs(const struct tt_team *team)
+static bool packs(const struct tt_stage_team *team)
 {
     return team->call->out_counts || !team->nodes.adjacent;
 }
 
-static int64_t piece(const struct tt_team *team, int r)
+static int64_t piece(const struct tt_stage_team *team, int r)
 {
     return tt_piece(team->call, r).len;
 }
 
-/* Elements in all, and of each node's run, in the order of nodes. */
-static int64_t cut_runs(const struct tt_team *team)
+/* Sets the place and the length of each node's run, in the order of the nodes, in elements. Returns
+ * the number of elements in all runs. */
+static int64_t cut_runs(const struct tt_stage_team *team)
 {
     const struct tt_nodes *nodes = &team->nodes;
     int64_t at = 0;
@@ -39,7 +41,7 @@ static int64_t cut_runs(const struct tt_team *team)
 
 /* ---- To the leader ---- */
 
-static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
+static void gather_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_node(team, me, false, s);
     s->algorithm = &tt_gather_flat;
@@ -49,8 +51,8 @@ static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
                   team->displs[team->nodes.of[me]] * team->call->sz);
 }
 
-/* Pieces of a node's others may have any length. */
-static void take_pieces(struct tt_builder *b, const struct tt_team *team, int me)
+/* The leader receives the pieces of the other ranks of its node, which may differ in length. */
+static void take_pieces(struct tt_builder *b, const struct tt_stage_team *team, int me)
 {
     const struct tt_nodes *nodes = &team->nodes;
     tt_started recv[TT_OPERANDS];
@@ -68,7 +70,7 @@ static void take_pieces(struct tt_builder *b, const struct tt_team *team, int me
         if (tt_nodes_ranks(nodes, k)[i] != me) tt_wait(b, recv[i]);
 }
 
-static void pass_pieces(struct tt_builder *b, const struct tt_team *team, int me,
+static void pass_pieces(struct tt_builder *b, const struct tt_stage_team *team, int me,
                         int64_t kept_bytes)
 {
     (void)kept_bytes;
@@ -78,25 +80,9 @@ static void pass_pieces(struct tt_builder *b, const struct tt_team *team, int me
         tt_wait(b, tt_send(b, team->leader[team->nodes.of[me]], tt_own(TT_IN, 0), piece(team, me)));
 }
 
-static struct tt_count pass_count(const struct tt_team *team, int me)
-{
-    const struct tt_nodes *nodes = &team->nodes;
-    int64_t mine = piece(team, me);
-    int k = nodes->of[me];
-    if (!tt_team_leads(team, me))
-        return (struct tt_count){.sent = mine, .messages = mine > 0, .steps = 2 * (mine > 0)};
-    struct tt_count c = {.copied = mine, .steps = mine > 0};
-    for (int i = nodes->first[k]; i < nodes->first[k + 1]; i++) {
-        if (nodes->rank[i] == me) continue;
-        c.received += piece(team, nodes->rank[i]);
-        c.steps += 2 * (piece(team, nodes->rank[i]) > 0);
-    }
-    return c;
-}
-
 /* ---- Among leaders, and down ---- */
 
-static void exchange_runs(const struct tt_team *team, int me, struct tt_stage *s)
+static void exchange_runs(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_leaders(team, me, s);
     s->algorithm = &tt_allgatherv_ring;
@@ -108,7 +94,8 @@ static void exchange_runs(const struct tt_team *team, int me, struct tt_stage *s
     if (packs(team)) tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
-static void spread_all(const struct tt_team *team, int me, int64_t elements, struct tt_stage *s)
+static void spread_all(const struct tt_stage_team *team, int me, int64_t elements,
+                       struct tt_stage *s)
 {
     tt_stage_node(team, me, true, s);
     s->algorithm = &tt_bcast_flat;
@@ -117,7 +104,8 @@ static void spread_all(const struct tt_team *team, int me, int64_t elements, str
     if (packs(team)) tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
-static void copy_out(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+static void copy_out(struct tt_builder *b, const struct tt_stage_team *team, int me,
+                     int64_t kept_bytes)
 {
     int64_t at = 0;
     (void)me;
@@ -129,36 +117,23 @@ static void copy_out(struct tt_builder *b, const struct tt_team *team, int me, i
     }
 }
 
-static struct tt_count copy_count(const struct tt_team *team, int me)
-{
-    struct tt_count c = {0};
-    (void)me;
-    for (int r = 0; r < team->map->p && packs(team); r++) {
-        c.copied += piece(team, r);
-        c.steps += piece(team, r) > 0;
-    }
-    return c;
-}
-
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     int64_t elements = cut_runs(team);
     if (which == 0 && !team->call->out_counts) {
         gather_node(team, me, s);
     } else if (which == 0) {
         s->build = pass_pieces;
-        s->count = pass_count;
     } else if (which == 1) {
         exchange_runs(team, me, s);
     } else if (which == 2) {
         spread_all(team, me, elements, s);
     } else {
         s->build = copy_out;
-        s->count = copy_count;
     }
 }
 
-static int64_t kept(const struct tt_team *team, int me)
+static int64_t kept(const struct tt_stage_team *team, int me)
 {
     (void)me;
     return packs(team) ? cut_runs(team) * team->call->sz : 0;
@@ -174,7 +149,6 @@ const struct tt_algorithm tt_allgather_composed = {
     .cost = "(n + 2p) t_w L within, (nodes-1) t_s + p t_w L between",
     .source = "windows within nodes, a ring of leaders",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,
@@ -187,7 +161,6 @@ const struct tt_algorithm tt_allgatherv_composed = {
     .cost = "(n + 2p) t_w L within, (nodes-1) t_s + p t_w L between",
     .source = "windows within nodes, a ring of leaders",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

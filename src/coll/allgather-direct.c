@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `direct`: everyone takes every piece out of its owner's input.
+ * Allgather(v) `direct`: every rank copies every piece out of its owner's input.
  *
  *     OUT@0  [IN 0][<- IN@1][<- IN@2]
  *     OUT@1  [<- IN@0][IN 1][<- IN@2] ...
  *
- * One copy; two rounds: the inputs are open, all has been read. Each rank begins with the one after
- * it, so that no input is read by all at once.
+ * There is one copy, and there are two rounds of signals: the inputs are open; all have been read.
+ * Each rank begins with the rank after it, so that no input is read by all ranks at once.
  * Source: single-copy allgather by cross-memory attach.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, total = 0, most = 0, least = tt_piece(call, 0).len, pieces = 0;
-    for (int r = 0; r < map->p; r++) {
-        int64_t len = tt_piece(call, r).len;
-        total += len;
-        pieces += len > 0;
-        most = tt_max(most, len);
-        least = tt_min(least, len);
-    }
-    bool copies = most > 0 && !call->in_place;
-    int64_t others = least > 0 ? pieces - 1 : pieces;
-    return (struct tt_count){.sent = (p - 1) * most,
-                             .received = total - least,
-                             .copied = copies ? most : 0,
-                             .messages = others,
-                             .steps = 2 * p + tt_max(others, copies ? pieces : 0)};
-}
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
@@ -51,21 +32,19 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_allgather_direct = {
     .coll = TT_COLL_allgather,
     .name = "direct",
-    .applies = "one node, direct access",
+    .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) t_w L",
     .source = "single copy by cross-memory attach",
     .refuse = tt_refuse_direct,
-    .count = count,
     .build = build,
 };
 
 const struct tt_algorithm tt_allgatherv_direct = {
     .coll = TT_COLL_allgatherv,
     .name = "direct",
-    .applies = "one node, direct access",
+    .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "single copy by cross-memory attach",
     .refuse = tt_refuse_direct,
-    .count = count,
     .build = build,
 };

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `flat`: everyone copies its piece into its window, all others copy it out.
+ * Allgather(v) `flat`: every rank copies its piece into its window, and all other ranks copy it
+ * out.
  *
  *     0  IN -> WIN ==\/==> OUT[1] OUT[2]
  *     1  IN -> WIN ==/\==> OUT[0] OUT[2] ...
  *
- * One round for pieces that fit the window. Longer ones go in slices through its two halves; a half
- * is filled again when the flags of the slice between tell that everyone has read it. Pieces of
- * different lengths end in the same turn: shorter ones begin later.
+ * There is one round if the pieces fit the window. Longer pieces go in slices through its two
+ * halves. A rank fills a half again only after it has awaited the flags of the slice in the other
+ * half from everyone; each rank raises that flag after it has read the slice before, which is the
+ * one in this half. Pieces of different lengths end in the same turn: shorter pieces begin later.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"
 
-/* All slices have the length of `s`; a piece's last one has its own. */
+/* How the pieces are cut. All slices have the length given by `s`, except that the last slice of
+ * each piece may be shorter. */
 struct cut {
     struct tt_slices s;
     int64_t base;
@@ -35,25 +38,6 @@ static struct cut cut(const struct tt_call *call, const struct tt_map *map)
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_refuse_window(map, 2 * call->sz);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct cut c = cut(call, map);
-    int64_t p = map->p, total = 0, all_turns = 0, most = longest(call, map->p);
-    int64_t least = most, least_turns = tt_late_turns(&c.s, most);
-    for (int r = 0; r < map->p; r++) {
-        int64_t len = tt_piece(call, r).len;
-        total += len;
-        all_turns += tt_late_turns(&c.s, len);
-        least = tt_min(least, len);
-        least_turns = tt_min(least_turns, tt_late_turns(&c.s, len));
-    }
-    return (struct tt_count){.sent = (p - 1) * most,
-                             .received = total - least,
-                             .copied = most * (call->in_place ? 1 : 2),
-                             .messages = all_turns - least_turns,
-                             .steps = p * c.s.turns + all_turns + (most > 0 && !call->in_place)};
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -84,7 +68,6 @@ const struct tt_algorithm tt_allgather_flat = {
     .cost = "t_s + p t_w L",
     .source = "a buffer shared by all ranks of a node",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };
 
@@ -95,6 +78,5 @@ const struct tt_algorithm tt_allgatherv_flat = {
     .cost = "t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "a buffer shared by all ranks of a node",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

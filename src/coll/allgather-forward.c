@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `forward`: every piece goes down a tree of shortest ways from its owner, from member
- * to member of a network; neighbours exchange what they got in the round before, in as many rounds
- * as the farthest two members are links apart.
+ * Allgather(v) `forward`: every piece goes down a tree of shortest paths from its owner, from rank
+ * to rank of a network. In each round neighbours exchange what they received in the round before.
+ * There are as many rounds as there are links between the two ranks that are farthest apart.
  *
  *     round 1    0 -> 1 [0]            the piece of 0 to each neighbour
- *     round 2    1 -> 6 [0] [2]        those of 0 and 2, which 1 has just got
+ *     round 2    1 -> 6 [0] [2]        the pieces of 0 and 2, which 1 has just received
  *
- * Nothing passes nodes that are no members, whatever is missing.
+ * No message passes a node without a rank, whichever nodes are missing.
  * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
  */
 #include "coll/forward.h"
@@ -33,11 +33,6 @@ static void pack(struct tt_forward *f, int s, int v)
 
 static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_forward_count(&ops, call, map);
-}
-
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -53,7 +48,6 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         .cost = "for each of its rounds: t_s + t_w (most that goes over a link)",                  \
         .source = "CN101114273, around holes",                                                     \
         .refuse = tt_forward_refuse,                                                               \
-        .count = count,                                                                            \
         .build = build,                                                                            \
     }
 

@@ -1,56 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `ring`: the pieces go round; in turn i each rank passes piece r+i on to r-1 and gets
- * piece r+i+1 from r+1.
+ * Allgather(v) `ring`: the pieces go round a ring. In turn i each rank r sends piece r+i to r-1 and
+ * receives piece r+i+1 from r+1.
  *
  *     0 <- 1 <- 2 <- 3 <- 0          p-1 rounds, each piece once over each link
  *
- * Equal pieces make a loop; unequal ones are written out.
+ * Equal pieces make a loop; unequal ones are written out step by step.
  * Source: the ring of message-passing allgathers.
  */
 #include "coll/ring.h"
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int p = map->p;
-    int64_t total = 0, pieces = 0, least = tt_piece(call, 0).len, most = 0, steps = 0;
-    for (int r = 0; r < p; r++) {
-        int64_t len = tt_piece(call, r).len;
-        total += len;
-        pieces += len > 0;
-        least = tt_min(least, len);
-        most = tt_max(most, len);
-    }
-    for (int r = 0; r < p; r++) {
-        bool has = tt_piece(call, r).len > 0,
-             before = tt_piece(call, tt_after(p, r, p - 1)).len > 0;
-        steps = tt_max(steps, 4 * pieces - 2 * has - 2 * before + (has && !call->in_place));
-    }
-    return (struct tt_count){.sent = total - least,
-                             .received = total - least,
-                             .copied = call->in_place ? 0 : most,
-                             .messages = least > 0 ? pieces - 1 : pieces,
-                             .steps = steps};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int p = map->p, before = tt_after(p, me, p - 1);
-    int64_t total = 0, pieces = 0, mine = tt_piece(call, me).len;
-    for (int r = 0; r < p; r++) {
-        total += tt_piece(call, r).len;
-        pieces += tt_piece(call, r).len > 0;
-    }
-    int64_t kept = tt_piece(call, before).len, copied = call->in_place ? 0 : mine;
-    int64_t sends = pieces - (kept > 0), receives = pieces - (mine > 0);
-    return (struct tt_count){.sent = total - kept,
-                             .received = total - mine,
-                             .copied = copied,
-                             .messages = sends,
-                             .steps = 2 * (sends + receives) + (copied > 0)};
-}
-
-static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_ring_plan *ring)
 {
     for (int i = 0; i < ring->p - 1; i++) {
         struct tt_span out = tt_piece(call, tt_after(ring->p, ring->me, i));
@@ -62,7 +22,7 @@ static void pass(struct tt_builder *b, const struct tt_call *call, const struct 
     }
 }
 
-static void loop(struct tt_builder *b, const struct tt_ring *ring)
+static void loop(struct tt_builder *b, const struct tt_ring_plan *ring)
 {
     struct tt_range out = tt_own(TT_OUT, 0);
     tt_loop(b, (uint32_t)ring->p - 1);
@@ -85,7 +45,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct tt_ring ring = tt_ring(call, map->p, me);
+    struct tt_ring_plan ring = tt_ring(call, map->p, me);
     struct tt_span mine = tt_piece(call, me);
     ring.block = ring.last = mine.len;
     tt_copy_in(b, call, mine.off, 0, mine.len);
@@ -102,8 +62,6 @@ const struct tt_algorithm tt_allgather_ring = {
     .cost = "(p-1) (t_s + t_w L)",
     .source = "ring",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };
@@ -115,7 +73,5 @@ const struct tt_algorithm tt_allgatherv_ring = {
     .cost = "(p-1) t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "ring",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `composed`: each node reduces to its leader, leaders exchange among themselves, each
- * node gets the result.
+ * Allreduce `composed`: each node reduces to its leader, the leaders do an allreduce among
+ * themselves, and each leader broadcasts the result on its node.
  *
  *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
  *     [0 1 2 3]   [4 5]   [6]       bcast flat
  *
+ * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* From here on it pays to send each byte twice instead of log2(nodes) times, in twice as many
- * messages. */
+/* From this many bytes on it pays to send each byte twice instead of log2(nodes) times, in twice as
+ * many messages. */
 enum { LONG = 16 << 10 };
 
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     bool shares = tt_team_size(team, me) > 1, is_long = tt_call_bytes(team->call) >= LONG;
     if (which == 1) {
@@ -45,7 +46,6 @@ const struct tt_algorithm tt_allreduce_composed = {
     .cost = "5 t_w L + gamma L within, log2(nodes) t_s + 2 t_w L between",
     .source = "windows within nodes, doubling or halving among leaders",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

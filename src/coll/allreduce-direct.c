@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `direct`: each rank reduces its own block straight from all inputs, in one pass, then
- * takes the other blocks from their owners' results.
+ * Allreduce `direct`: each rank reduces its own block straight from all inputs, in one pass. Then
+ * it copies the other blocks out of their owners' results.
  *
  *              block 0   block 1   block 2
  *     OUT@0   [  sum  ] <-------  <-------
  *     OUT@1    ------> [  sum  ]  <-------        no copy beyond those that collect the result
  *     OUT@2    ------>  ------>  [  sum  ]
  *
- * Three rounds: inputs are open; a block is done; all has been read. In place it is right as it is:
- * block r of anyone's input is read by rank r alone, before it tells that its result is done, and
- * only then overwritten by it.
+ * There are three rounds of signals: the inputs are open; a block is done; all blocks have been
+ * read. A call in place needs nothing special: only rank r reads block r of any input, before it
+ * signals that its result is done. The other ranks overwrite their block r only after that signal.
  * Source: reduce-scatter and allgather (Rabenseifner 2004) by single copy.
  */
 #include "coll/coll-util.h"
@@ -19,17 +19,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
     return tt_refuse_direct(call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, bytes = tt_call_bytes(call), mine = tt_block(call, map->p, 0).len;
-    int64_t blocks = tt_min(call->n, p);
-    return (struct tt_count){.sent = bytes + (p - 2) * mine,
-                             .received = bytes + (p - 2) * mine,
-                             .reduced = (p - 1) * mine,
-                             .messages = p - 1 + blocks - 1,
-                             .steps = 3 * p + blocks};
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -57,10 +46,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_allreduce_direct = {
     .coll = TT_COLL_allreduce,
     .name = "direct",
-    .applies = "one node, direct access",
+    .applies = "one node, direct access; or RDMA",
     .cost = "3 t_s + 2 t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `doubling`: in round k each rank exchanges all it has with the rank that differs in bit
- * k.
+ * Allreduce `doubling`: in round k each rank exchanges all it has with the rank that differs from
+ * it in bit k.
  *
  *     0<>1  2<>3  4<>5  6<>7         log2 p rounds of L bytes, L bytes reduced in each
  *     0<--->2     4<--->6  ...
  *     0<--------->4     ...
  *
- * What is combined are runs of adjacent ranks, the lower first, so any operation will do, and both
- * partners get the same bits. p no power of two: of the first 2r ranks each odd one gives its
- * input to the even one before it, and gets the result.
+ * Each round combines the results of two runs of adjacent ranks, the lower one first. So any
+ * operation is allowed, and both partners get the same bits. If p is not a power of two, then of
+ * the first 2r ranks (r = p minus the greatest power of two below p) each odd rank sends its input
+ * to the even rank before it, and receives the result at the end.
  * Source: recursive doubling; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/coll-util.h"
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t q = tt_pow2_below(map->p), bytes = tt_call_bytes(call), folds = map->p > q;
-    int64_t rounds = tt_log2_up((int)q) + folds;
-    return (struct tt_count){.sent = rounds * bytes,
-                             .received = rounds * bytes,
-                             .reduced = rounds * bytes,
-                             .messages = rounds,
-                             .steps = 5 * rounds};
-}
-
-/* OUT <- mine and the partner's, the lower rank's first. */
+/* Appends the reduction of this rank's operand and the partner's into OUT, the lower rank's operand
+ * first. */
 static void merge(struct tt_builder *b, struct tt_range mine, struct tt_range theirs, bool lower,
                   int64_t bytes)
 {
@@ -33,7 +24,8 @@ static void merge(struct tt_builder *b, struct tt_range mine, struct tt_range th
                (struct tt_range[]){lower ? mine : theirs, lower ? theirs : mine}, 2, bytes);
 }
 
-/* The q ranks of the rounds, and the pairs of which one sits them out. */
+/* The largest power of two, `q`, is the number of ranks that take part in the rounds. The other
+ * ranks, `folded` in number, each give their input to a neighbour before. */
 struct halves {
     int q, folded;
 };
@@ -44,21 +36,8 @@ static struct halves halves(const struct tt_map *map)
     return (struct halves){q, map->p - q};
 }
 
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    struct halves h = halves(map);
-    bool pairs = me < 2 * h.folded;
-    int64_t bytes = tt_call_bytes(call), rounds = tt_log2_up(h.q);
-    if (pairs && me % 2)
-        return (struct tt_count){.sent = bytes, .received = bytes, .messages = 1, .steps = 4};
-    return (struct tt_count){.sent = (rounds + pairs) * bytes,
-                             .received = (rounds + pairs) * bytes,
-                             .reduced = (rounds + pairs) * bytes,
-                             .messages = rounds + pairs,
-                             .steps = 5 * (rounds + pairs)};
-}
-
-/* A phase for each round, and where p is no power of two one before and one after them. */
+/* There is one phase for each round, and one more before and one after the rounds if p is not a
+ * power of two. */
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
     struct halves h = halves(map);
@@ -84,7 +63,8 @@ static void unfold(struct tt_builder *b, int me, int64_t bytes)
     tt_wait(b, me % 2 ? tt_recv(b, me - 1, out, bytes) : tt_send(b, me + 1, out, bytes));
 }
 
-/* Of the i-th of the q ranks. */
+/* Appends one round of the i-th of the ranks that take part. It exchanges with the one whose number
+ * is i ^ bit. */
 static void exchange(struct tt_builder *b, const struct halves *h, int i, int bit, bool first,
                      int64_t bytes)
 {
@@ -96,8 +76,8 @@ static void exchange(struct tt_builder *b, const struct halves *h, int i, int bi
     merge(b, mine, tmp, i < partner, bytes);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds one message for those who sit them
- * out. */
+/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds there is one message for each rank
+ * that does not take part in them. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -130,8 +110,6 @@ const struct tt_algorithm tt_allreduce_doubling = {
     .cost = "log2(p) (t_s + (t_w + gamma) L)",
     .source = "recursive doubling; Thakur, Rabenseifner, Gropp 2005",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = phases,

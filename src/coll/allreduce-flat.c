@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `flat`: everyone makes its input readable in its window and raises its flag; then
- * everyone reduces all inputs in one pass, the same way, so that all get the same bits.
+ * Allreduce `flat`: every rank copies its input into its window and raises its flag. Then every
+ * rank reduces all inputs in one pass, in the same order, so that all ranks get the same bits.
  *
  *     0  IN -> WIN ==\/==> OUT <- IN op WIN@1 op WIN@2
  *     1  IN -> WIN ==/\==> OUT <- WIN@0 op IN op WIN@2 ...
  *
- * One round, no closing barrier; p-fold work, so for small inputs, or two ranks. Up to 48 bytes
- * travel in the same cache line as the flag. What is larger than the window goes in slices through
- * its two halves: who awaits slice k + 1 of everyone knows that all have read slice k, whose half
- * it fills next. Source: docs/plan.md; the all-to-all exchange of small allreduces.
+ * There is one round and no closing barrier. Every rank does the whole work, so it suits small
+ * inputs, or two ranks. Up to 48 bytes travel in the same cache line as the flag. A message that is
+ * larger than the window goes in slices through its two halves: a rank that has awaited slice k + 1
+ * of everyone knows that everyone has read slice k, and fills the half of slice k next.
+ * Source: docs/plan.md; the all-to-all exchange of small allreduces.
  */
 #include "coll/coll-util.h"
 
@@ -17,18 +18,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
     return tt_refuse_halves(call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    return (struct tt_count){.sent = others * bytes,
-                             .received = others * bytes,
-                             .reduced = others * bytes,
-                             .copied = bytes,
-                             .messages = q * others,
-                             .steps = q * (3 + others)};
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -55,6 +44,5 @@ const struct tt_algorithm tt_allreduce_flat = {
     .cost = "q t_s + t_w L + (p-1) gamma L",
     .source = "all inputs in one round and one pass",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `halving`, pipelined recursive halving and doubling: in step k partners i and i ^ 2^k
- * each keep one half of what they have, reduce it, and give the other; then the finished blocks are
- * collected with the same partners in reverse order. Slices travel while those before them are
- * reduced, across steps and into the collection.
+ * Allreduce `halving`: pipelined recursive halving and doubling. In step k partners i and i ^ 2^k
+ * each keep one half of what they have, reduce it, and give the other half. Then each rank collects
+ * the finished blocks from the same partners in reverse order. Slices travel while the slices
+ * before them are reduced; this overlap goes on across steps and into the collection.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
  *     collect  0<>2  1<>3    [####]
  *              0<>1  2<>3    [########]
  *
- * Reduced by a rank: (p-1)/p L; sent and received: 4 (p-1)/p L (p a power of two; otherwise up to
- * half of L more reduced, and 2 L more moved, halving.h). Runs of adjacent ranks are combined,
- * lower first: any operation. With direct access a slice is reduced from where it lies in the
- * partner's buffer, and the collection is the only copy. Source: CN101206588, corrected;
- * docs/plan.md has rank 0's plan of four.
+ * A rank reduces (p-1)/p L bytes, and sends and receives 4 (p-1)/p L bytes, if p is a power of two.
+ * Otherwise it reduces up to L/2 more, and moves up to 2 L more (halving.h). Runs of adjacent ranks
+ * are combined, the lower one first, so any operation is allowed. With direct access a rank reduces
+ * a slice from where it lies in the partner's buffer, and the collection is the only copy.
+ * Source: CN101206588, corrected; docs/plan.md has rank 0's plan of four.
  */
 #include "coll/halving.h"
 
-/* The step whose partners are those of round t of the collection. */
+/* Returns the step that has the same partners as round t of the collection. */
 static int step_of(const struct tt_halving *h, int t)
 {
     return h->m - 1 - t;
 }
 
-/* What the rank of a pair that did not go on takes at the end. */
+/* Returns the slices of the whole result, which the rep sends to the second rank of its pair at the
+ * end. */
 static struct tt_slices whole(const struct tt_halving *h)
 {
     int64_t bytes = tt_call_bytes(h->call);
     return tt_slices(bytes, tt_div_up(bytes, 2 * h->s), h->call->sz);
 }
 
-/* ---- Costs ---- */
+/* ---- Rounds ---- */
 
-/* Slices before round t that were there before round t-1, and then came at once in each turn. */
+/* The part that a place has before round t is cut into s slices. first_slices returns how many of
+ * them the place had before round t-1; turn_slices returns how many each turn of round t-1
+ * added. */
 static int first_slices(const struct tt_halving *h, int t)
 {
     return t == 0 ? 1 : h->s / (tt_halving_partners(h, step_of(h, t - 1)) + 1);
@@ -42,12 +45,6 @@ static int first_slices(const struct tt_halving *h, int t)
 static int turn_slices(const struct tt_halving *h, int t)
 {
     return t == 0 ? 1 : tt_halving_partners(h, step_of(h, t - 1));
-}
-
-/* How often what there is before round t is posted. */
-static int posts(const struct tt_halving *h, int t)
-{
-    return t == h->m ? 0 : 1 + (h->s - first_slices(h, t)) / turn_slices(h, t);
 }
 
 static struct tt_swap swap_of(const struct tt_halving *h, int t)
@@ -61,49 +58,6 @@ static struct tt_swap swap_of(const struct tt_halving *h, int t)
     return swap;
 }
 
-static void count_direct(struct tt_count *c, const struct tt_halving *h, int t)
-{
-    struct tt_span in[TT_HALVING_SLICES];
-    int k = step_of(h, t);
-    for (int g = 0; g < tt_halving_partners(h, k); g++) {
-        int i = tt_halving_partner(h, h->i, k, g);
-        tt_halving_held(h, i, t, h->s, in);
-        int64_t filled = tt_halving_filled(in, h->s);
-        c->sent += tt_halving_span(h, tt_halving_kept(h, h->i, k)).len;
-        c->received += tt_halving_span(h, tt_halving_kept(h, i, k)).len;
-        c->messages += filled;
-        c->steps += 2 * filled + posts(h, t); /* gets; awaits */
-    }
-    c->steps += posts(h, t); /* mine */
-}
-
-static void count_round(struct tt_count *c, const struct tt_halving *h, int t, bool direct)
-{
-    struct tt_swap swap = swap_of(h, t);
-    if (direct)
-        count_direct(c, h, t);
-    else
-        tt_flow_swap_count(c, h, &swap);
-}
-
-static struct tt_count count_place(const struct tt_halving *h, bool direct)
-{
-    struct tt_count c = direct ? tt_halving_direct_count(h) : tt_halving_flow_count(h);
-    int64_t bytes = tt_call_bytes(h->call), turns = whole(h).turns;
-    for (int t = 0; t < h->m && h->rep; t++) count_round(&c, h, t, direct);
-    if (h->mate < 0) return c;
-    *(h->rep ? &c.sent : &c.received) += bytes;
-    if (h->rep != direct) c.messages += turns;
-    c.steps += direct ? 1 + (h->rep ? 0 : 2 * turns) : 2 * turns;
-    return c;
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    struct tt_halving h = tt_halving(call, map, me);
-    return count_place(&h, tt_halving_is_direct(map));
-}
-
 /* ---- By direct access ---- */
 
 static tt_started get(struct tt_builder *b, int from, struct tt_span span)
@@ -111,13 +65,14 @@ static tt_started get(struct tt_builder *b, int from, struct tt_span span)
     return tt_get(b, tt_own(TT_OUT, span.off), tt_at(TT_OUT, from, span.off), span.len);
 }
 
-/* Tells round t's partners that what I have before it is there, up to slice j. */
+/* Signals to the partners of round t that the first j + 1 of the slices that this rank has before
+ * the round are ready. */
 static void post(struct tt_builder *b, const struct tt_halving *h, int t, int j)
 {
     if (t < h->m) tt_halving_post(b, h, step_of(h, t), tt_halving_collected(h, t, j));
 }
 
-/* Starts getting slice j of what round t's partners have, as soon as they have posted it. */
+/* Starts to get slice j from each partner of round t, once the partner has posted it. */
 static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, int j,
                       tt_started *got)
 {
@@ -133,7 +88,8 @@ static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, i
     }
 }
 
-/* The block, slice by slice; while the last one is reduced, the collection begins. */
+/* Reduces this rank's block, slice by slice. The collection begins while the last slice is
+ * reduced. */
 static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_started *got)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -146,11 +102,12 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_start
     }
 }
 
-/* Round t: the partners' slices. The first of round 0 are on their way. */
+/* Does round t of the collection: gets the partners' slices, and posts them for round t+1. The
+ * caller has already started to get the first slices of round 0. */
 static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started *got)
 {
     int partners = tt_halving_partners(h, step_of(h, t)), before = first_slices(h, t + 1);
-    post(b, h, t + 1, before - 1); /* what I had before this round */
+    post(b, h, t + 1, before - 1); /* what this rank had before this round */
     for (int j = 0; j < h->s; j++) {
         if (t > 0 || j > 0) get_slice(b, h, t, j, got);
         for (int g = 0; g < partners; g++) tt_wait(b, got[g]);
@@ -159,7 +116,7 @@ static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_
     }
 }
 
-/* The pair's other rank takes the whole result. */
+/* The second rank of a pair gets the whole result from the rep. */
 static void hand_over(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_slices s = whole(h);
@@ -239,7 +196,6 @@ const struct tt_algorithm tt_allreduce_halving = {
     .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
     .source = "CN101206588, corrected",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

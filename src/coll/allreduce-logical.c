@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `logical`: up the logical tree of unequal nodes in one lane, down again in another.
+ * Allreduce `logical`: slices go up the logical tree of unequal nodes in one lane, and down again
+ * in another.
  *
  *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     slice i + d goes up
  *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while slice i comes down
  *
- * So both directions of the network are busy at once, and a long vector takes about as long as a
- * reduce. Source: docs/hierarchy.md.
+ * So both directions of the network are busy at once, and a long vector takes about as long as in a
+ * reduce.
+ * Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_logical_refuse(call, map, TT_UP | TT_DOWN);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_logical_count(call, map, TT_UP | TT_DOWN);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -34,6 +31,5 @@ const struct tt_algorithm tt_allreduce_logical = {
     .cost = "(2 depth + q - 1) slots of a slice, as of reduce and bcast",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `prt`, the pipelined tree: slices stream up a binary (k-ary) tree to rank 0, and the
- * result streams down again.
+ * Allreduce `prt`, the pipelined tree: slices go up a binary (k-ary) tree to rank 0, and the result
+ * comes down again.
  *
  *         0            in and out of an inner rank: 3 L up, 3 L down
  *       /   \
@@ -13,11 +13,6 @@
 #include "coll/tree.h"
 
 enum { SLICE = 64 << 10 };
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    return tt_tree_allreduce_count(call, map, me, tt_tree_radix, SLICE);
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -38,7 +33,6 @@ const struct tt_algorithm tt_allreduce_prt = {
     .cost = "2 log2(p) t_s + max(2 gamma + 3 t_w, 6 t_w) L",
     .source = "prior art of CN101206588",
     .refuse = tt_refuse_radix,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = tt_tree_allreduce_phases,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `ring`: p blocks go round; first each gathers every rank's part on its way, then the
- * finished blocks go round once more.
+ * Allreduce `ring`: p blocks go round a ring. On the first round trip each block collects every
+ * rank's part; then the finished blocks go round once more.
  *
  *     0 <- 1 <- 2 <- 3 <- 0      turn i: rank r adds its part to block r+1+i and sends it to r-1
  *
- * 2(p-1) messages of L/p: the least traffic there is, over 2(p-1) rounds. Each block is combined in
- * the order of the ring, beginning at another rank: for commuting operations only.
+ * There are 2(p-1) messages of L/p bytes for each rank, which is the least possible traffic, in
+ * 2(p-1) rounds. Each block is combined in the order of the ring, beginning at another rank, so the
+ * operation must commute.
  * Source: Patarasuk, Yuan 2009.
  */
 #include "coll/ring.h"
@@ -17,21 +18,9 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_ring_refuse(call, map->p);
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_ring ring = tt_ring(call, map->p, 0);
-    int64_t p = map->p, bytes = tt_call_bytes(call);
-    int64_t moved = p == 2 ? bytes : 2 * bytes - 2 * ring.block;
-    return (struct tt_count){.sent = moved,
-                             .received = moved,
-                             .reduced = bytes - ring.block,
-                             .messages = 2 * p - 2,
-                             .steps = 9 * p - 9};
-}
-
-/* Turn i: block me+1+i comes in, is reduced and goes on. The last send is not waited for: its
- * receiver posts that receive in the second half. */
-static tt_started scatter(struct tt_builder *b, const struct tt_ring *ring)
+/* In turn i block me+1+i comes in, is reduced and is sent on. The last send is not waited for here,
+ * because its receiver posts the matching receive in the second half. */
+static tt_started scatter(struct tt_builder *b, const struct tt_ring_plan *ring)
 {
     struct tt_range tmp = tt_scratch(b, ring->last);
     struct tt_range in = tt_ring_block(b, ring, tt_own(TT_IN, 0), 1);
@@ -52,8 +41,8 @@ static tt_started scatter(struct tt_builder *b, const struct tt_ring *ring)
     return send;
 }
 
-/* Turn i: block me+i comes in and goes on, but for the last one. */
-static void gather(struct tt_builder *b, const struct tt_ring *ring)
+/* In turn i block me+i comes in and, except for the last one, is sent on. */
+static void gather(struct tt_builder *b, const struct tt_ring_plan *ring)
 {
     struct tt_range out = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 0);
     int last = tt_after(ring->p, ring->me, ring->p - 2);
@@ -71,11 +60,11 @@ static void gather(struct tt_builder *b, const struct tt_ring *ring)
     tt_wait(b, end);
 }
 
-/* Patarasuk, Yuan 2009; equal blocks. */
+/* Patarasuk, Yuan 2009, for equal blocks. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
-    struct tt_ring ring = tt_ring(call, map->p, 0);
+    struct tt_ring_plan ring = tt_ring(call, map->p, 0);
     if (ring.last != ring.block) return -1;
     return (map->p - 1) * (2 * (c->ts + c->tw_both * ring.block) + c->gamma * ring.block);
 }
@@ -84,7 +73,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct tt_ring ring = tt_ring(call, map->p, me);
+    struct tt_ring_plan ring = tt_ring(call, map->p, me);
     tt_started sent = scatter(b, &ring);
     gather(b, &ring);
     tt_wait_ago(b, sent, 1);
@@ -97,7 +86,6 @@ const struct tt_algorithm tt_allreduce_ring = {
     .cost = "2 (p-1) t_s + (p-1)/p (2 t_w + gamma) L",
     .source = "Patarasuk, Yuan 2009",
     .refuse = refuse,
-    .count = count,
     .build = build,
     .time = time_ps,
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `tree`: slices stream up the links of a tree network to its root, combined on the way,
- * and the result down again. Where the adapters of the network reduce (tree:2x1023+reduce), that
- * costs the processors nothing.
+ * Allreduce `tree`: slices go up the links of a tree network to its root and are combined on the
+ * way, and the result comes down again. If the adapters of the network can reduce
+ * (tree:2x1023+reduce), this costs the processors nothing.
  *
  *       0             each link carries every slice once up and once down
  *      / \
  *     1   2           the operands do not come in rank order
  *    3 4 5 6
  *
- * On other networks the tree is the binary (k-ary) one in breadth-first order.
+ * On other networks the tree is the binary (k-ary) tree in breadth-first order.
  * Source: the collective network of CN101114273.
  */
 #include "coll/tree.h"
@@ -20,11 +20,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (!call->commutes) return tt_needs_order;
     return tt_refuse_network(call, map);
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    return tt_tree_allreduce_count(call, map, me, tt_tree_network, SLICE);
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -46,7 +41,6 @@ const struct tt_algorithm tt_allreduce_tree = {
     .cost = "2 (depth + q) t_s + max(k gamma, (k + 1) t_w) L + k t_w L",
     .source = "CN101114273",
     .refuse = refuse,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
     .phases = tt_tree_allreduce_phases,

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `window`: each rank reduces its own block of the slice, from its input and the others'
- * windows into its own, and everyone collects the blocks.
+ * Allreduce `window`: each rank reduces its own block of the slice, from its input and the windows
+ * of the others, into its own window. Then every rank collects the blocks.
  *
  *               block 0   block 1   block 2
  *     WIN@0    [  sum  ]  [ input ]  [ input ]
  *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds a slice; p blocks out of p windows
  *     WIN@2    [ input ]  [ input ]  [  sum  ]
  *
- * Slices alternate between the halves of WIN. A rank that fills a half again knows from the first
- * round of the slice before that everyone has read it. Needs no access to user buffers; two copies
- * beyond the reduction.
+ * Slices alternate between the halves of WIN. A rank that fills a half again has awaited all flags
+ * of the first round of the slice before; each rank raises that flag after it has read this half.
+ * The algorithm needs no access to user buffers, and makes two copies beyond the reduction.
  * Source: reduce-scatter and allgather (Rabenseifner 2004) through shared memory.
  */
 #include "coll/coll-util.h"
 
-/* Turn by turn block r of the slice is `block` bytes at r * block; the last slice may end in the
- * middle of one. */
-struct cut {
+/* How the message is cut. In each turn, block r of the slice begins at r * block and has `block`
+ * bytes; the last slice may end in the middle of a block. */
+struct allreduce_window_cut {
     struct tt_slices s;
     int64_t base, block;
 };
 
-/* Slices as equal as they can be. */
-static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+/* Cuts the message into slices that are as equal as possible. */
+static struct allreduce_window_cut cut(const struct tt_call *call, const struct tt_map *map)
 {
-    struct cut c;
+    struct allreduce_window_cut c;
     int64_t bytes = tt_call_bytes(call), unit = map->p * call->sz;
     struct tt_slices most = tt_window_slices(call, map, bytes, unit, &c.base);
-    /* Not longer than `most`, whose slices are multiples of the unit. */
+    /* Slices that are as equal as possible are not longer than those of `most`, so they fit too. */
     c.s = most.turns == 1 ? most
                           : tt_slices(bytes, tt_round_up(tt_div_up(bytes, most.turns), unit), unit);
     c.block = tt_round_up(tt_div_up(c.s.len, map->p), call->sz);
     return c;
 }
 
-static int64_t clipped(const struct cut *c, int r, int64_t slice)
+static int64_t clipped(const struct allreduce_window_cut *c, int r, int64_t slice)
 {
     return tt_max(0, tt_min(c->block, slice - r * c->block));
 }
@@ -46,52 +46,14 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * map->p * call->sz));
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct cut c = cut(call, map);
-    int64_t p = map->p, bytes = tt_call_bytes(call), full = c.s.turns - 1;
-    int64_t mine = full * c.block + clipped(&c, 0, c.s.tail);
-    int64_t blocks = tt_div_up(c.s.tail, c.block);
-    return (struct tt_count){.sent = bytes + (p - 2) * mine,
-                             .received = bytes + (p - 2) * mine,
-                             .reduced = (p - 1) * mine,
-                             .copied = bytes,
-                             .messages = full * 2 * (p - 1) + p - 1 + blocks - 1,
-                             .steps = full * (3 * p + 2 + (p > 2)) + 2 * p + 1 + blocks +
-                                      (blocks > 1) + (blocks > 2)};
-}
-
-/* In a turn of so many bytes. */
-static struct tt_count count_turn(const struct cut *c, int p, int me, int64_t bytes)
-{
-    int64_t mine = clipped(c, me, bytes), blocks = tt_div_up(bytes, c->block),
-            below = me * c->block;
-    int64_t moved = bytes - mine + (p - 1) * mine;
-    return (struct tt_count){.sent = moved,
-                             .received = moved,
-                             .reduced = (p - 1) * mine,
-                             .copied = bytes,
-                             .messages = (mine > 0) * (p - 1) + blocks - (mine > 0),
-                             .steps = (below > 0) + (bytes > below + c->block) + 2 * p +
-                                      (mine > 0) + blocks};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    struct cut c = cut(call, map);
-    struct tt_count sum = count_turn(&c, map->p, me, c.s.tail);
-    struct tt_count full = count_turn(&c, map->p, me, c.s.len);
-    for (uint32_t turn = 1; turn < c.s.turns; turn++) tt_count_add(&sum, full);
-    return sum;
-}
-
-static void tail(struct tt_builder *b, const struct cut *c, int r)
+static void tail(struct tt_builder *b, const struct allreduce_window_cut *c, int r)
 {
     int64_t len = clipped(c, r, c->s.tail);
     if (len != clipped(c, r, c->s.len)) tt_tail(b, len);
 }
 
-/* Of the slice from `off` on, at most `most` bytes. */
+/* Copies the part of the slice that begins at `off` and has at most `most` bytes into the
+ * window. */
 static void offer_part(struct tt_builder *b, const struct tt_slices *s, struct tt_range win,
                        int64_t off, int64_t most)
 {
@@ -103,8 +65,9 @@ static void offer_part(struct tt_builder *b, const struct tt_slices *s, struct t
     if (tail_len != len) tt_tail(b, tail_len);
 }
 
-/* Into the window what the others need: the slice without my block. */
-static void offer(struct tt_builder *b, const struct cut *c, struct tt_range win, int me)
+/* Copies into the window what the others need: the slice without this rank's block. */
+static void offer(struct tt_builder *b, const struct allreduce_window_cut *c, struct tt_range win,
+                  int me)
 {
     int64_t below = me * c->block;
     offer_part(b, &c->s, win, 0, below);
@@ -115,7 +78,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct cut c = cut(call, map);
+    struct allreduce_window_cut c = cut(call, map);
     const struct tt_slices *s = &c.s;
     struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
     struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0));
@@ -148,7 +111,5 @@ const struct tt_algorithm tt_allreduce_window = {
     .cost = "q (2 t_s) + 4 t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, through shared memory",
     .refuse = refuse,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

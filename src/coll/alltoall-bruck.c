@@ -1,51 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `bruck`: a block that has j ranks to go goes 2^k of them in each round k in which bit k
- * of j is set; so in round k half of the blocks travel, packed into one message.
+ * Alltoall `bruck`: a block that has j ranks to go moves on by 2^k ranks in each round k in which
+ * bit k of j is set. So half of the blocks travel in each round, packed into one message.
  *
  *     TMP[j]    the block for the rank j after me      round 0 moves j = 1 3 5 7 ...
  *                                                      round 1 moves j = 2 3 6 7 ...
  *
- * ceil(log2 p) rounds of about p m / 2 bytes, any p: for small blocks. Blocks are rotated into TMP
- * first, and back to their places at the end, when TMP[j] is from the rank j before me.
+ * There are ceil(log2 p) rounds of about p m / 2 bytes, for any p: good for small blocks. Before
+ * the rounds the blocks are rotated into TMP. After them TMP[j] is from the rank j before me, and
+ * the blocks are copied to their places.
  * Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997.
  */
 #include "coll/coll-util.h"
 
-/* The blocks of round k among p: `groups` runs of 2^k blocks, 2^(k+1) apart, then `rest` more. */
-struct round {
+/* The blocks that a rank sends in one round: `groups` runs of `run` blocks, whose beginnings are 2
+ * * run apart, and after these `rest` blocks of a run that is cut off at p. */
+struct alltoall_bruck_round {
     int64_t run, groups, rest;
 };
 
-static struct round round_of(int p, int64_t far)
+static struct alltoall_bruck_round round_of(int p, int64_t far)
 {
     int64_t over = p % (2 * far);
-    return (struct round){.run = far, .groups = p / (2 * far), .rest = tt_max(0, over - far)};
+    return (struct alltoall_bruck_round){
+        .run = far, .groups = p / (2 * far), .rest = tt_max(0, over - far)};
 }
 
-static int64_t blocks(const struct round *r)
+static int64_t blocks(const struct alltoall_bruck_round *r)
 {
     return r->groups * r->run + r->rest;
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, m = tt_call_bytes(call);
-    struct tt_count c = {.copied = 2 * p * m, .steps = 2 + p};
-    for (int64_t far = 1; far < p; far *= 2) {
-        struct round r = round_of(map->p, far);
-        c.sent += blocks(&r) * m;
-        c.received += blocks(&r) * m;
-        c.copied += 2 * blocks(&r) * m;
-        c.messages++;
-        c.steps += 4 + 2 * (r.groups > 0) + 2 * (r.rest > 0);
-    }
-    return c;
-}
-
-/* Between the blocks of the round in TMP and the packed ones. */
-static void pack(struct tt_builder *b, const struct round *r, int64_t m, struct tt_range tmp,
-                 struct tt_range packed, bool in)
+/* Copies the blocks of the round from TMP into one contiguous range `packed` (if `in`), or from
+ * that range back to their places in TMP. */
+static void pack(struct tt_builder *b, const struct alltoall_bruck_round *r, int64_t m,
+                 struct tt_range tmp, struct tt_range packed, bool in)
 {
     struct tt_range first = tmp;
     first.off += r->run * m;
@@ -59,8 +48,12 @@ static void pack(struct tt_builder *b, const struct round *r, int64_t m, struct 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
-    struct tt_count all = count(call, map);
-    return all.messages * c->ts + c->tw_both * all.sent + c->tr * all.copied;
+    int64_t p = map->p, m = tt_call_bytes(call), moved = 0;
+    for (int64_t far = 1; far < p; far *= 2) {
+        struct alltoall_bruck_round r = round_of(map->p, far);
+        moved += blocks(&r) * m;
+    }
+    return tt_log2_up(map->p) * c->ts + c->tw_both * moved + c->tr * 2 * (p * m + moved);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -75,7 +68,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     tt_copy(b, tmp, tt_own(TT_IN, me * m), (p - me) * m);
     tt_copy(b, behind, tt_own(TT_IN, 0), me * m);
     for (int64_t far = 1; far < p; far *= 2) {
-        struct round r = round_of(p, far);
+        struct alltoall_bruck_round r = round_of(p, far);
         pack(b, &r, m, tmp, out, true);
         tt_started send = tt_send(b, tt_after(p, me, (int)far), out, blocks(&r) * m);
         tt_started recv = tt_recv(b, tt_after(p, me, (int)(p - far)), in, blocks(&r) * m);
@@ -97,7 +90,6 @@ const struct tt_algorithm tt_alltoall_bruck = {
     .cost = "log2(p) (t_s + p/2 t_w m)",
     .source = "Bruck et al. 1997",
     .refuse = tt_refuse_never,
-    .count = count,
     .build = build,
     .time = time_ps,
 };

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `composed`: each node's blocks are gathered at its leader, leaders exchange what is for
- * each other's nodes in one message, and hand it to their nodes' ranks.
+ * Alltoall `composed`: each leader gathers the blocks of its node. The leaders exchange what is for
+ * each other's nodes in one message, and give it to the ranks of their nodes.
  *
  *     [0 1 2 3]   [4 5]       gather flat
  *      0 <=====> 4            4 * 2 blocks each way, in one message instead of 8
  *      0 -> 1 2 3  4 -> 5     a message each
  *
- * A message is ordered by receiver and then by sender: so what is for one rank is packed, and what
- * has come for one rank from a node lies together. For small blocks: each byte moves over the
- * network once, but through the memory of two leaders. Source: docs/hierarchy.md.
+ * The blocks of a message are ordered by receiver and then by sender. So all blocks for one rank
+ * are packed together, and all blocks that have come for one rank from one node lie side by side.
+ * It is meant for small blocks: each byte crosses the network once, but passes through the memory
+ * of two leaders.
+ * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* The leader's scratch: what its node sends, by sender and by receiver (and later what each rank
- * gets); the messages to all nodes; those from all nodes. */
-static int64_t scratch(const struct tt_team *team, int me, int which)
+/* The leader's scratch has three parts of the same size. Returns where part `which` begins; 3:
+ * where the last one ends.
+ *
+ *     0   what the ranks of the node send, by sender; later, what each of them receives
+ *     1   the same by receiver, which is the messages to all nodes
+ *     2   the messages from all nodes */
+static int64_t scratch(const struct tt_stage_team *team, int me, int which)
 {
     int64_t bytes = tt_call_bytes(team->call) * team->map->p * tt_team_size(team, me);
     return which * tt_round_up(bytes, TT_LINE);
 }
 
-static void pack(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+static void pack(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t kept_bytes)
 {
     int64_t m = tt_call_bytes(team->call), p = team->map->p, size = tt_team_size(team, me);
     (void)kept_bytes;
@@ -31,15 +37,9 @@ static void pack(struct tt_builder *b, const struct tt_team *team, int me, int64
                 tt_strided(b, tt_own(TT_TMP, r * m), m, p * m), size * m);
 }
 
-static struct tt_count pack_count(const struct tt_team *team, int me)
-{
-    int64_t m = tt_call_bytes(team->call), p = team->map->p, size = tt_team_size(team, me);
-    if (size == 1 || !tt_team_leads(team, me)) return (struct tt_count){0};
-    return (struct tt_count){.copied = p * size * m, .steps = p};
-}
-
-/* For the i-th rank of the node, from all nodes' runs to `to`. */
-static void unpack(struct tt_builder *b, const struct tt_team *team, int me, int i,
+/* Copies what the messages from all nodes hold for the i-th rank of this node to `to`, in the order
+ * of the senders. */
+static void unpack(struct tt_builder *b, const struct tt_stage_team *team, int me, int i,
                    struct tt_range to)
 {
     const struct tt_nodes *nodes = &team->nodes;
@@ -51,7 +51,7 @@ static void unpack(struct tt_builder *b, const struct tt_team *team, int me, int
     }
 }
 
-static void give(struct tt_builder *b, const struct tt_team *team, int me)
+static void give(struct tt_builder *b, const struct tt_stage_team *team, int me)
 {
     int64_t row = tt_call_bytes(team->call) * team->map->p;
     const int *rank = tt_nodes_ranks(&team->nodes, team->nodes.of[me]);
@@ -65,7 +65,8 @@ static void give(struct tt_builder *b, const struct tt_team *team, int me)
         if (rank[i] != me) tt_wait(b, send[i]);
 }
 
-static void hand_out(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+static void hand_out(struct tt_builder *b, const struct tt_stage_team *team, int me,
+                     int64_t kept_bytes)
 {
     (void)kept_bytes;
     if (tt_team_size(team, me) == 1) return;
@@ -76,18 +77,7 @@ static void hand_out(struct tt_builder *b, const struct tt_team *team, int me, i
                            tt_call_bytes(team->call) * team->map->p));
 }
 
-static struct tt_count hand_count(const struct tt_team *team, int me)
-{
-    int64_t row = tt_call_bytes(team->call) * team->map->p, size = tt_team_size(team, me);
-    if (size == 1) return (struct tt_count){0};
-    if (!tt_team_leads(team, me)) return (struct tt_count){.received = row, .steps = 2};
-    return (struct tt_count){.sent = (size - 1) * row,
-                             .copied = size * row,
-                             .messages = size - 1,
-                             .steps = size * team->nodes.n + 2 * (size - 1)};
-}
-
-static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
+static void gather_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_node(team, me, false, s);
     s->algorithm = &tt_gather_flat;
@@ -96,8 +86,8 @@ static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
-/* As many elements to a node as from it. */
-static void exchange(const struct tt_team *team, int me, bool shares, struct tt_stage *s)
+/* Each leader sends as many elements to a node as it receives from it. */
+static void exchange(const struct tt_stage_team *team, int me, bool shares, struct tt_stage *s)
 {
     int64_t n = team->call->n * tt_team_size(team, me);
     for (int k = 0; k < team->nodes.n; k++) {
@@ -115,23 +105,20 @@ static void exchange(const struct tt_team *team, int me, bool shares, struct tt_
     tt_stage_puts(s, TT_OUT, TT_TMP, scratch(team, me, 2));
 }
 
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     bool shares = tt_team_size(team, me) > 1;
     switch (which) {
     case 0:
         if (shares) gather_node(team, me, s);
         return;
-    case 1:
-        s->build = pack;
-        s->count = pack_count;
-        return;
+    case 1: s->build = pack; return;
     case 2: exchange(team, me, shares, s); return;
-    default: s->build = hand_out; s->count = hand_count;
+    default: s->build = hand_out;
     }
 }
 
-static int64_t kept(const struct tt_team *team, int me)
+static int64_t kept(const struct tt_stage_team *team, int me)
 {
     bool leads = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
     return leads ? scratch(team, me, 3) : 0;
@@ -147,7 +134,6 @@ const struct tt_algorithm tt_alltoall_composed = {
     .cost = "(nodes-1) t_s + n p t_w m between, 5 n p t_w m within",
     .source = "gathered at leaders, pairwise among them",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

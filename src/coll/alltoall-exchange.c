@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall(v) and allgather(v) `exchange`: the one engine of total exchange, by puts: each rank
- * goes over its list of segments in a random order of its own, puts a chunk of each in every round,
- * and drops what is finished. An allgather is the exchange in which all segments are the same one.
+ * Alltoall(v) and allgather(v) `exchange`: a total exchange by puts. Each rank goes over its list
+ * of segments in a random order of its own. In every round it puts one chunk of each segment, and
+ * it drops the segments that are finished. An allgather is the exchange in which all segments are
+ * the same one.
  *
  *     0:  [to 1]....  [to 2]...........       round 1: a chunk of each, in random order
  *             [to 1]    [to 2]                round 2 ...
  *
- * Two rounds of signals: the outputs are open, all puts are in place. No receives, so no order can
- * deadlock. Where memory is not shared, or the system forbids to write it, the fabric makes the
- * puts by messages.
+ * There are two rounds of signals: the outputs are open; all puts are in place. There are no
+ * receives, so no order can deadlock. Where memory is not shared, or the system does not allow
+ * writing to it, the puts are made by messages.
  * Source: CN101114273; docs/plan.md.
  */
 #include "coll/coll-util.h"
@@ -21,7 +22,7 @@ static bool gathers(const struct tt_call *call)
     return call->coll == TT_COLL_allgather || call->coll == TT_COLL_allgatherv;
 }
 
-/* What goes to rank r, in IN. */
+/* Returns the place in IN of the bytes that go to rank r. */
 static struct tt_span outgoing(const struct tt_call *call, int me, int r)
 {
     if (gathers(call)) return (struct tt_span){0, tt_piece(call, me).len};
@@ -31,22 +32,6 @@ static struct tt_span outgoing(const struct tt_call *call, int me, int r)
 static int64_t chunk(const struct tt_call *call)
 {
     return tt_max(tt_slice_bytes(call, CHUNK) / call->sz, 1) * call->sz;
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, m = tt_largest_block(call, map->p), total = 0, least = m;
-    for (int r = 0; r < map->p; r++) {
-        total += gathers(call) ? tt_piece(call, r).len : m;
-        least = gathers(call) ? tt_min(least, tt_piece(call, r).len) : m;
-    }
-    int64_t puts = (p - 1) * tt_div_up(m, chunk(call));
-    bool copies = m > 0 && !call->in_place;
-    return (struct tt_count){.sent = (p - 1) * m,
-                             .received = total - least,
-                             .copied = copies ? m : 0,
-                             .messages = puts,
-                             .steps = 2 * p + 2 * puts + copies};
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -65,7 +50,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     for (int r = 0; r < map->p; r++) {
         struct tt_span out = outgoing(call, me, r);
         if (r == me) continue;
-        /* In the v-forms OUT@r is the segment there that is meant for me. */
+        /* In the v-forms OUT@r is the segment at r that is meant for this rank. */
         tt_entry(b, &(struct tt_entry){.mine = out.off,
                                        .theirs = tt_call_segments(call) ? 0 : place.off,
                                        .len = out.len,
@@ -85,7 +70,6 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         .cost = "2 t_s + p (t_s + t_w m)",                                                         \
         .source = "CN101114273",                                                                   \
         .refuse = tt_refuse_never,                                                                 \
-        .count = count,                                                                            \
         .build = build,                                                                            \
     }
 

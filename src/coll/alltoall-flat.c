@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `flat`: everyone copies the blocks for the others into its window, everyone copies its
- * own out of all windows.
+ * Alltoall `flat`: every rank copies the blocks for the others into its window, and then copies its
+ * own blocks out of all windows.
  *
  *     WIN@0        [to 1][to 2]
  *     WIN@1  [to 0]      [to 2]  ==> OUT@1 [from 0][from 1][from 2]
  *     WIN@2  [to 0][to 1]
  *
- * One round where p - 1 blocks fit the window. Else a turn takes the same part of each block, and
- * the turns alternate between the halves of WIN, as in allgather `flat`. Source: the shared buffer
- * of shared-memory collectives.
+ * There is one round if p - 1 blocks fit the window. Otherwise a turn takes the same part of each
+ * block, and the turns alternate between the halves of WIN, as in allgather `flat`.
+ * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"
 
-/* `turns` of `part` bytes of each block, and one of `rest` bytes if there is a rest. */
-struct cut {
+/* How the blocks are cut: each of `turns` turns exchanges `part` bytes of every block, and a last
+ * turn exchanges `rest` bytes, unless `rest` is 0. */
+struct alltoall_flat_cut {
     int64_t base, part, rest;
     uint32_t turns;
 };
@@ -22,9 +23,9 @@ struct cut {
 /* Parts at least this large begin and end with a cache line. */
 #define WHOLE_LINES 1024
 
-static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+static struct alltoall_flat_cut cut(const struct tt_call *call, const struct tt_map *map)
 {
-    struct cut c;
+    struct alltoall_flat_cut c;
     int64_t bytes = tt_call_bytes(call), others = tt_max(map->p - 1, 1);
     struct tt_call blocks = *call;
     blocks.slice *= others;
@@ -41,18 +42,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, (map->p - 1) * tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct cut c = cut(call, map);
-    int64_t p = map->p, bytes = tt_call_bytes(call), turns = p > 1 ? c.turns + (c.rest > 0) : 0;
-    return (struct tt_count){.sent = (p - 1) * bytes,
-                             .received = (p - 1) * bytes,
-                             .copied = p * bytes,
-                             .messages = (p - 1) * turns,
-                             .steps = (2 * p + (p > 2)) * turns + 1};
-}
-
-/* This turn's parts of blocks first .. first + n - 1, to `win`. */
+/* Copies the bytes of this turn of n blocks, from block `first` on, to `win`. */
 static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                   struct tt_range win, int64_t first, int64_t n, int64_t done)
 {
@@ -62,9 +52,10 @@ static void offer(struct tt_builder *b, const struct tt_call *call, const struct
     tt_copy(b, win, tt_slice(b, s, blocks), n * s->len);
 }
 
-/* `part` bytes of each block, turn by turn; the first is turn `first` of the whole. */
+/* Appends the turns that exchange the slices `s` of each block. `first` is the number of turns that
+ * came before these. */
 static void exchange(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                     int me, const struct cut *c, struct tt_slices s, int64_t first)
+                     int me, const struct alltoall_flat_cut *c, struct tt_slices s, int64_t first)
 {
     int64_t bytes = tt_call_bytes(call), done = first * c->part, others = map->p - 1;
     struct tt_range win = tt_own(TT_WIN, c->base + first % 2 * others * c->part);
@@ -90,7 +81,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct cut c = cut(call, map);
+    struct alltoall_flat_cut c = cut(call, map);
     int64_t bytes = tt_call_bytes(call);
     struct tt_slices full = {.len = c.part, .tail = c.part, .turns = c.turns};
     struct tt_slices rest = {.len = c.rest, .tail = c.rest, .turns = 1};
@@ -102,10 +93,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_alltoall_flat = {
     .coll = TT_COLL_alltoall,
     .name = "flat",
-    .applies = "one node, windows with room for p elements",
+    .applies = "one node, windows with room for 2(p-1) elements",
     .cost = "t_s + 2 p t_w m",
     .source = "a buffer shared by all ranks of a node",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

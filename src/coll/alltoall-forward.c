@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `forward`: every block goes from member to member of a network, by a shortest way;
- * neighbours exchange bundles of blocks with neighbours, in as many rounds as the farthest two
- * members are links apart.
+ * Alltoall `forward`: every block goes from rank to rank of a network, along a shortest path. In
+ * each round neighbours exchange bundles of blocks. There are as many rounds as there are links
+ * between the two ranks that are farthest apart.
  *
  *     mesh:4, of rank 1       round 1    1 -> 2 [for 2] [for 3]            1 -> 0 [for 0]
  *                             round 2    1 -> 2 [0's for 2] [0's for 3]    1 -> 0 [2's for 0]
  *                             round 3                                      1 -> 0 [3's for 0]
  *
- * What passes a node is forwarded by its rank, so nothing passes nodes that are no members,
- * whatever is missing. A block is sent as often as its way has links: that costs more bytes than
- * `pairwise`, in fewer and larger messages, of which none shares a link with another. Source:
- * CN101114273, "torus discontinuities"; trees by breadth-first search.
+ * The rank of a node forwards what passes the node, so no message passes a node without a rank,
+ * whichever nodes are missing. A block is sent once for each link of its path. That costs more
+ * bytes than `pairwise`, but there are fewer and larger messages, and no two messages of a round
+ * share a link.
+ * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
  */
 #include "coll/forward.h"
 
@@ -25,7 +26,7 @@ static int64_t bytes(const struct tt_forward *f, int s, int v)
     return f->forest.size[(int64_t)s * f->forest.p + v] * tt_call_bytes(f->call);
 }
 
-/* In the order of the tree, in which they also came. */
+/* Each rank packs blocks in the order of the tree, in which it has also received them. */
 static void pack(struct tt_forward *f, int s, int v)
 {
     int64_t m = tt_call_bytes(f->call), tree = (int64_t)s * f->forest.p;
@@ -41,11 +42,6 @@ static void pack(struct tt_forward *f, int s, int v)
 
 static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_forward_count(&ops, call, map);
-}
-
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -60,6 +56,5 @@ const struct tt_algorithm tt_alltoall_forward = {
     .cost = "for each of its rounds: t_s + t_w m (most blocks that go over a link)",
     .source = "CN101114273, around holes",
     .refuse = tt_forward_refuse,
-    .count = count,
     .build = build,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `hypercube`: in step k each rank exchanges with the one that differs from it in bit k
- * all that goes to that one's side: half of what it holds.
+ * Alltoall `hypercube`: in step k each rank exchanges with the rank that differs from it in bit k.
+ * It sends all blocks whose destination is on the partner's side, which is half of what it holds.
  *
  *     p = 4    step 0:  0 <=[1 3]=> 1     2 <=[1 3]=> 3     from 0 to 1: the blocks for 1 and 3
  *              step 1:  0 <=[2 2]=> 2     1 <=[3 3]=> 3     from 0 to 2: 0's and 1's block for 2
  *
- * log2(p) steps of p / 2 blocks: for small blocks, since each travels half of log2(p) times.
+ * There are log2(p) steps of p / 2 blocks. It is meant for small blocks, since each block is sent
+ * log2(p) / 2 times on average.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/grid.h"
@@ -15,12 +16,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     (void)call;
     return tt_pow2_below(map->p) == map->p ? NULL : "needs a power of two of ranks";
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_grid grid = tt_grid_cube(map->p);
-    return tt_grid_count(&grid, map->p, tt_call_bytes(call));
 }
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
@@ -45,7 +40,6 @@ const struct tt_algorithm tt_alltoall_hypercube = {
     .cost = "log2(p) (t_s + p/2 t_w m)",
     .source = "Grama et al., section 4.5",
     .refuse = refuse,
-    .count = count,
     .build = build,
     .time = time_ps,
 };

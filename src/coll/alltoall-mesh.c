@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `mesh`: total exchange along each dimension of a grid in turn, each as on a ring.
+ * Alltoall `mesh`: a total exchange along each dimension of a grid in turn, each as on a ring.
  *
  *     first along the rows: what goes to a column, whatever its row      [a b c]  ->  [a d g]
  *     then along the columns: what has come from a row                   [d e f]      [b e h]
  *                                                                        [g h i]      [c f i]
  *
- * The grid is the machine's, of any number of dimensions and any extents, closed to a torus or not
- * (on a mesh the last place's message to the first takes the links backwards, which nobody else
- * uses); else the ranks are cut into rows as long as columns as can be. On a square 2 (sqrt(p) - 1)
- * steps, near to what no method can beat. Source: Grama et al., Introduction to Parallel Computing,
- * section 4.5.
+ * The grid is that of the network, with any number of dimensions and any extents, closed to a torus
+ * or not. (On a mesh the message from the last place to the first takes the links backwards, which
+ * no other message uses.) Without such a network, the ranks are cut into rows and columns whose
+ * lengths are as close as possible. On a square there are 2 (sqrt(p) - 1) steps, close to the lower
+ * bound.
+ * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/grid.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct tt_grid grid = tt_grid(map);
-    return tt_grid_count(&grid, map->p, tt_call_bytes(call));
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -42,7 +37,6 @@ const struct tt_algorithm tt_alltoall_mesh = {
     .cost = "for each extent e: (e-1) (t_s + p/2 t_w m); on a square (sqrt(p)-1) (2 t_s + p t_w m)",
     .source = "Grama et al., section 4.5",
     .refuse = tt_refuse_never,
-    .count = count,
     .build = build,
     .time = time_ps,
 };

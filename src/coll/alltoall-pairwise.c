@@ -1,40 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall(v) `pairwise`: in round j each rank exchanges one block with one other: the rank that
- * differs by j in its bits (p a power of two), else it sends to the one j after it and receives
- * from the one j before it.
+ * Alltoall(v) `pairwise`: in round j each rank exchanges one block. If p is a power of two, the
+ * partner is the rank that differs by j in its bits. Otherwise the rank sends to the rank j after
+ * it and receives from the rank j before it.
  *
  *     j = 1:  0<>1  2<>3       j = 2:  0<>2  1<>3       j = 3:  0<>3  1<>2
  *
- * p-1 rounds, each block sent once. On a hypercube with E-cube routing no link is shared.
+ * There are p-1 rounds, and each block is sent once. On a hypercube with E-cube routing no two
+ * messages share a link.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, m = tt_largest_block(call, map->p);
-    return (struct tt_count){.sent = (p - 1) * m,
-                             .received = (p - 1) * m,
-                             .copied = m,
-                             .messages = m > 0 ? p - 1 : 0,
-                             .steps = m > 0 ? 4 * (p - 1) + 1 : 0};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int64_t mine = tt_block_to(call, me).len;
-    struct tt_count c = {.copied = mine, .steps = mine > 0};
-    for (int r = 0; r < map->p; r++) {
-        int64_t out = r == me ? 0 : tt_block_to(call, r).len;
-        int64_t in = r == me ? 0 : tt_block_from(call, r).len;
-        c.sent += out;
-        c.received += in;
-        c.messages += out > 0;
-        c.steps += 2 * (out > 0) + 2 * (in > 0);
-    }
-    return c;
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -68,8 +44,6 @@ const struct tt_algorithm tt_alltoall_pairwise = {
     .cost = "(p-1) (t_s + t_w m)",
     .source = "Grama et al., section 4.5",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };
@@ -81,7 +55,5 @@ const struct tt_algorithm tt_alltoallv_pairwise = {
     .cost = "(p-1) t_s + t_w (m_0 + ... + m_(p-1))",
     .source = "Grama et al., section 4.5",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

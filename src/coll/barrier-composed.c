@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `composed`: the ranks of each node, then the leaders of all nodes, then those of each
- * node again.
+ * Barrier `composed`: a barrier of each node, then one of the leaders of all nodes, then one of
+ * each node again.
  *
- *     [0 1 2 3]   [4 5]   [6]       flat: everyone has come to their leader
+ *     [0 1 2 3]   [4 5]   [6]       flat: the leader knows that its node has arrived
  *      0 <------> 4 <---> 6         dissemination among leaders
- *     [0 1 2 3]   [4 5]   [6]       flat: and knows that all have
+ *     [0 1 2 3]   [4 5]   [6]       flat: the node knows that all have arrived
  *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     if (which == 1)
         tt_stage_leaders(team, me, s);
@@ -29,7 +29,6 @@ const struct tt_algorithm tt_barrier_composed = {
     .cost = "2 t_s within a node, log2(nodes) t_s between",
     .source = "a barrier of nodes, of leaders, of nodes",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `dissemination`: in round k each rank tells the one 2^k after it, and hears of the one
- * 2^k before it; after ceil(log2 p) rounds everyone has heard of everyone.
+ * Barrier `dissemination`: in round k each rank signals the rank 2^k after it, and awaits the rank
+ * 2^k before it. After ceil(log2 p) rounds every rank knows, through others, that all have arrived.
  *
  *     0>1>2>3>4>0      0>2>4>1>3>0      0>4>3>2>1>0
  *
- * ceil(log2 p) rounds of one message a rank, any p: for networks and many ranks.
+ * There are ceil(log2 p) rounds of one message for each rank, for any p: good on networks and for
+ * many ranks.
  * Source: Hensgen, Finkel, Manber 1988.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    (void)call;
-    (void)me;
-    return (struct tt_count){.steps = 2 * tt_log2_up(map->p)};
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -44,7 +38,6 @@ const struct tt_algorithm tt_barrier_dissemination = {
     .cost = "log2(p) t_s",
     .source = "Hensgen, Finkel, Manber 1988",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `flat`: every rank tells all others that it came, and looks until all have.
+ * Barrier `flat`: every rank signals all others that it has arrived, and awaits the signals of all.
  *
  *     0 1 2 3
  *     !-!-!-!      one store a rank, p-1 lines read by each
  *
- * One round, the least there is; p(p-1) messages on a network, but on shared memory p stores.
+ * There is one round, which is the minimum. On a network it takes p(p-1) messages, but in shared
+ * memory only p stores.
  * Source: the flag barrier of shared-memory machines (Mellor-Crummey, Scott 1991, simplified).
  */
 #include "coll/coll-util.h"
 
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    (void)call;
-    (void)me;
-    return (struct tt_count){.steps = map->p};
-}
-
-/* On a network each rank sends p - 1 messages, and gets one from each other at a time. */
+/* On a network each rank sends p - 1 messages and receives one from each other rank, one at a
+ * time. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -41,7 +36,6 @@ const struct tt_algorithm tt_barrier_flat = {
     .cost = "t_s",
     .source = "flags in shared memory, one writer each",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

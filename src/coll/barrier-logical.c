@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `logical`: up the logical tree of unequal nodes, and down again.
+ * Barrier `logical`: signals go up the logical tree of unequal nodes, and down again.
  *
- *     [ 0 <- 1 2 3 ]      1 2 3 hear from 4 6 7 first; then 0 hears from 1 2 3, and it goes back
+ *     [ 0 <- 1 2 3 ]      first 1 2 3 await 4 6 7; then 0 awaits 1 2 3, and the signals go back
  *            ^ ^ ^
  *        [4 5][6][7]
  *
- * Between nodes there is one signal each way for every node but one.
+ * Between nodes there is one signal in each direction for every node but one.
  * Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"
@@ -14,11 +14,6 @@
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_logical_refuse(call, map, 0);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_logical_count(call, map, 0);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -35,6 +30,5 @@ const struct tt_algorithm tt_barrier_logical = {
     .cost = "2 depth t_s, t_s of a node or between nodes",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `binomial`: who has the message sends it on; those who have it double in each round.
+ * Broadcast `binomial`: every rank that has the message sends it on, so the number of ranks that
+ * have it doubles in each round.
  *
  *     0 ----------> 4           ceil(log2 p) rounds, the root sends as many messages
  *     0 ---> 2      4 ---> 6
  *     0>1    2>3    4>5    6>7
  *
- * With a slice length given, slices follow one another down the tree.
+ * If the call gives a slice length, slices follow one another down the tree.
  * Source: the binomial tree of message-passing broadcasts.
  */
 #include "coll/tree.h"
 
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    /* The root has the most children; nobody has more messages in and out. */
-    struct tt_count most =
-        tt_tree_bcast_count(call, map, 0, 0, tt_tree_binomial, tt_call_bytes(call));
-    most.received = tt_call_bytes(call);
-    return most;
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    return tt_tree_bcast_count(call, map, me, call->root, tt_tree_binomial, tt_call_bytes(call));
-}
-
-/* Thakur, Rabenseifner, Gropp 2005; of q slices each takes all rounds of the root, which is never
+/* Thakur, Rabenseifner, Gropp 2005. Each of q slices takes all rounds of the root, which is never
  * idle. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -50,8 +37,6 @@ const struct tt_algorithm tt_bcast_binomial = {
     .cost = "log2(p) (t_s + t_w L)",
     .source = "binomial tree",
     .refuse = tt_refuse_never,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `composed`: the leaders of the nodes, of which the root is one, then each node through
- * its leader's window.
+ * Broadcast `composed`: first among the leaders of the nodes, of which the root is one, then on
+ * each node through its leader's window.
  *
  *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6; long messages scatter-allgather
  *     [0 1 2 3]   [4 5]   [6]       flat
@@ -10,11 +10,12 @@
  */
 #include "coll/composed.h"
 
-/* From LONG on it pays to send each byte about twice instead of log2(nodes) times, in more
- * messages. */
+/* From LONG bytes on, scatter-allgather among the leaders pays: it sends each byte about twice
+ * instead of log2(nodes) times, in more messages. SLICE is the length of the slices among the
+ * leaders, if the call does not say. */
 enum { SLICE = 64 << 10, LONG = 16 << 10 };
 
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     if (which == 1) {
         tt_stage_node(team, me, true, s);
@@ -37,7 +38,6 @@ const struct tt_algorithm tt_bcast_composed = {
     .cost = "log2(nodes) t_s + 2 t_w L between, 2 t_w L within",
     .source = "binomial or scatter-allgather among leaders, windows within nodes",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

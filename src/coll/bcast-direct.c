@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `direct`: all others take the message out of the root's own buffer, at once.
+ * Broadcast `direct`: all other ranks copy the message out of the root's own buffer at the same
+ * time.
  *
  *     root  OUT ====> OUT of 1
  *               ====> OUT of 2 ...      one copy, and an answer: the root may change it again
@@ -8,13 +9,6 @@
  * Source: single-copy broadcast by cross-memory attach.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t bytes = tt_call_bytes(call);
-    return (struct tt_count){
-        .sent = bytes * (map->p - 1), .received = bytes, .messages = 1, .steps = tt_max(map->p, 4)};
-}
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
@@ -35,10 +29,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_bcast_direct = {
     .coll = TT_COLL_bcast,
     .name = "direct",
-    .applies = "one node, direct access",
+    .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w L",
     .source = "single copy by cross-memory attach",
     .refuse = tt_refuse_direct,
-    .count = count,
     .build = build,
 };

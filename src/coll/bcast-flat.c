@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `flat`: the root copies its message into its window, all others copy it out.
+ * Broadcast `flat`: the root copies its message into its window, and all others copy it out.
  *
  *     root   OUT -> WIN ====> OUT of 1
  *                       ====> OUT of 2 ...
  *
- * One round and two copies; nobody answers the root. A message larger than the window goes in
- * slices through its two halves, each refilled when everyone has told that it was read. Source: the
- * shared buffer of shared-memory broadcasts.
+ * There is one round with two copies, and no rank answers the root. A message that is larger than
+ * the window goes in slices through its two halves. The root refills a half when every rank has
+ * signalled that it has read it.
+ * Source: the shared buffer of shared-memory broadcasts.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    int64_t root = 2 * q + others * tt_max(q - 2, 0), other = (q > 2 ? 3 : 2) * q;
-    return (struct tt_count){.sent = others * bytes,
-                             .received = bytes,
-                             .copied = bytes,
-                             .messages = q,
-                             .steps = tt_max(root, other)};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    if (me != call->root)
-        return (struct tt_count){.received = bytes, .messages = q, .steps = (q > 2 ? 3 : 2) * q};
-    return (struct tt_count){
-        .sent = others * bytes, .copied = bytes, .steps = 2 * q + others * tt_max(q - 2, 0)};
-}
 
 static void fill(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
 {
@@ -74,7 +53,5 @@ const struct tt_algorithm tt_bcast_flat = {
     .cost = "t_s + 2 t_w L",
     .source = "a buffer shared by all ranks of a node",
     .refuse = tt_refuse_halves,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `logical`: slices stream down the logical tree of unequal nodes.
+ * Broadcast `logical`: slices go down the logical tree of unequal nodes.
  *
- *     [ 0 -> 1 2 3 ]      through the window of 0; then 1 2 3 send to the local roots 4 6 7 side by
- *            v v v        side, whose windows the others of their nodes read
- *        [4 5][6][7]
+ *     [ 0 -> 1 2 3 ]      1 2 3 read the window of 0; then they send to the local roots 4 6 7,
+ *            v v v        all at the same time; the other ranks of those nodes read the windows
+ *        [4 5][6][7]      of their local roots
  *
- * The root's node sends nothing but what its ranks send to their children; a root on a smaller node
- * sends to the global root, and its node gets it from nobody else. Source: docs/hierarchy.md.
+ * From the node of the root, each rank sends only to its own children. If the root is on a smaller
+ * node, it sends to the global root, and the other ranks of its node read the root's window.
+ * Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_logical_refuse(call, map, TT_DOWN);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_logical_count(call, map, TT_DOWN);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -35,6 +31,5 @@ const struct tt_algorithm tt_bcast_logical = {
     .cost = "(depth + q - 1) slots of a slice: t_s + k t_w L/q between nodes, 2 t_w' L/q within",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `scatter-allgather`: the root deals out p blocks along a binomial tree, then the blocks
- * go round a ring until everyone has all.
+ * Broadcast `scatter-allgather`: the root scatters p blocks along a binomial tree. Then the blocks
+ * go round a ring until every rank has all of them.
  *
  *     root  [0 1 2 3] -> [2 3] to 2, [1] to 1 ...        (p-1)/p L out of the root
  *     ring  r sends block r+i to r-1 in turn i           (p-1)/p L for everyone
  *
- * About 2 L of time for long messages, where a tree takes log2(p) L.
+ * A long message takes about 2 L of time, while a tree takes log2(p) L.
  * Source: van de Geijn; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/ring.h"
 
-/* Ranks are counted from the root. */
+/* Returns the place of a rank. Places are counted from the root, which has place 0. */
 static int place(const struct tt_call *call, int p, int me)
 {
     return tt_after(p, me, p - call->root);
 }
 
-/* Of the tree: v deals out the blocks [v, end). */
+/* Returns the end of the run of blocks, beginning with v, that place v passes on to its subtree. */
 static int subtree_end(int p, int v)
 {
     return v == 0 ? p : (int)tt_min(p, v + (v & -v));
 }
 
-static int64_t span(const struct tt_ring *ring, int from, int to)
+static int64_t span(const struct tt_ring_plan *ring, int from, int to)
 {
     return (to - from) * ring->block + (to == ring->p && from < to ? ring->last - ring->block : 0);
 }
@@ -33,41 +33,8 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_ring_refuse(call, map->p);
 }
 
-static int children(int p, int v)
-{
-    return tt_log2_up(subtree_end(p, v) - v);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int p = map->p;
-    int64_t bytes = tt_call_bytes(call), sent = 0, received = 0;
-    struct tt_ring ring = tt_ring(call, p, 0);
-    for (int v = 0; v < p; v++) {
-        int before = tt_after(p, v, p - 1);
-        int64_t tree = span(&ring, v, subtree_end(p, v)), mine = span(&ring, v, v + 1);
-        sent = tt_max(sent, tree - mine + bytes - span(&ring, before, before + 1));
-        received = tt_max(received, (v ? tree : 0) + bytes - mine);
-    }
-    return (struct tt_count){.sent = sent,
-                             .received = received,
-                             .messages = children(p, 0) + p - 1,
-                             .steps = 2 * children(p, 0) + 4 * (p - 1)};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int p = map->p, v = place(call, p, me), before = tt_after(p, v, p - 1), end = subtree_end(p, v);
-    struct tt_ring ring = tt_ring(call, p, 0);
-    int64_t bytes = tt_call_bytes(call), sends = children(p, v);
-    int64_t tree = span(&ring, v, end), mine = span(&ring, v, v + 1);
-    return (struct tt_count){.sent = tree - mine + bytes - span(&ring, before, before + 1),
-                             .received = (v ? tree : 0) + bytes - mine,
-                             .messages = sends + p - 1,
-                             .steps = 2 * sends + 2 * (v > 0) + 4 * (p - 1)};
-}
-
-static void scatter(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+static void scatter(struct tt_builder *b, const struct tt_call *call,
+                    const struct tt_ring_plan *ring)
 {
     int p = ring->p, v = ring->me, end = subtree_end(p, v);
     tt_started send[32];
@@ -84,7 +51,8 @@ static void scatter(struct tt_builder *b, const struct tt_call *call, const stru
     while (sends > 0) tt_wait(b, send[--sends]);
 }
 
-static void gather(struct tt_builder *b, const struct tt_call *call, const struct tt_ring *ring)
+static void gather(struct tt_builder *b, const struct tt_call *call,
+                   const struct tt_ring_plan *ring)
 {
     struct tt_range mine = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 0);
     struct tt_range next = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 1);
@@ -98,13 +66,13 @@ static void gather(struct tt_builder *b, const struct tt_call *call, const struc
     tt_end(b);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; p a power of two, equal blocks: the ring begins everywhere at
- * once. */
+/* Thakur, Rabenseifner, Gropp 2005, for p a power of two and equal blocks, where all ranks begin
+ * the ring at the same time. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
     int p = map->p;
-    struct tt_ring ring = tt_ring(call, p, 0);
+    struct tt_ring_plan ring = tt_ring(call, p, 0);
     int64_t round = ring.block;
     if (c->all_ports || tt_pow2_below(p) != p || ring.last != round) return -1;
     return (tt_log2_up(p) + p - 1) * c->ts + (p - 1) * (c->tw + c->tw_both) * round;
@@ -114,7 +82,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    struct tt_ring ring = tt_ring(call, map->p, place(call, map->p, me));
+    struct tt_ring_plan ring = tt_ring(call, map->p, place(call, map->p, me));
     scatter(b, call, &ring);
     gather(b, call, &ring);
 }
@@ -126,8 +94,6 @@ const struct tt_algorithm tt_bcast_scatter_allgather = {
     .cost = "(log2(p) + p - 1) t_s + 2 (p-1)/p t_w L",
     .source = "van de Geijn; Thakur, Rabenseifner, Gropp 2005",
     .refuse = refuse,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `tree`: slices stream along the links of a tree network, hung up at the root; each
- * message takes one link, and no two want the same.
+ * Broadcast `tree`: slices go along the links of a tree network, from the root outwards. Each
+ * message takes one link, and no two messages use the same one.
  *
  *          1                  tree:2x6, from 1
  *        / | \
@@ -9,17 +9,12 @@
  *       |
  *       2 - 5
  *
- * On other networks the tree is the binary (k-ary) one in breadth-first order.
+ * On other networks the tree is the binary (k-ary) tree in breadth-first order.
  * Source: the collective network of CN101114273; pipelined broadcast along a tree.
  */
 #include "coll/tree.h"
 
 enum { SLICE = 64 << 10 };
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    return tt_tree_bcast_count(call, map, me, call->root, tt_tree_network, SLICE);
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -41,7 +36,6 @@ const struct tt_algorithm tt_bcast_tree = {
     .cost = "(depth + q) t_s + k t_w L",
     .source = "CN101114273",
     .refuse = tt_refuse_network,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cutting and walking, shared by the algorithms.
+ * Blocks, slices, and steps that several algorithms share.
  */
 #include "coll/coll-util.h"
 
@@ -68,14 +68,6 @@ struct tt_span tt_block_from(const struct tt_call *call, int r)
     return part(call, call->out_counts, call->out_displs, r);
 }
 
-int64_t tt_largest_block(const struct tt_call *call, int p)
-{
-    int64_t m = 0;
-    for (int r = 0; r < p; r++)
-        m = tt_max(m, tt_max(tt_block_to(call, r).len, tt_block_from(call, r).len));
-    return m;
-}
-
 int tt_log2_up(int p)
 {
     int l = 0;
@@ -109,7 +101,9 @@ int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise)
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base)
 {
-    /* The rest of WIN starts a line; a few bytes are better off with the signal. */
+    /* A message of more than FEW bytes begins behind the first TT_WIN_LINE bytes of WIN, at a cache
+     * line. A shorter one begins at 0, because the first bytes travel with the signal. OVERLAPPED
+     * is the length of a slice where ranks can work at the same time. */
     enum { FEW = 1024, OVERLAPPED = 32 << 10 };
     *base = bytes > FEW && map->win_bytes - TT_WIN_LINE >= 2 * unit ? TT_WIN_LINE : 0;
     int64_t room = map->win_bytes - *base;
@@ -230,22 +224,4 @@ void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, in
                 int64_t len)
 {
     if (!call->in_place) tt_copy(b, tt_own(TT_OUT, to), tt_own(TT_IN, from), len);
-}
-
-/* ---- Costs ---- */
-
-void tt_count_raise(struct tt_count *most, struct tt_count other)
-{
-    struct tt_count two[] = {*most, other};
-    *most = tt_count_worst(two, 2);
-}
-
-void tt_count_add(struct tt_count *sum, struct tt_count other)
-{
-    sum->sent += other.sent;
-    sum->received += other.received;
-    sum->reduced += other.reduced;
-    sum->copied += other.copied;
-    sum->messages += other.messages;
-    sum->steps += other.steps;
 }

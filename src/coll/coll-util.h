@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The few things that several algorithms cut alike: blocks, slices, and the ranks' places in WIN.
+ * What several algorithms share: cutting a message into blocks and slices, passing slices through
+ * WIN, and steps that concern all ranks.
  */
 #ifndef TT_COLL_UTIL_H
 #define TT_COLL_UTIL_H
@@ -8,17 +9,22 @@
 #include "coll/coll.h"
 
 enum {
-    TT_WIN_LINE = 48,  /* WIN's first bytes, which travel with the signal */
-    TT_OPERANDS = 1024 /* ranks whose inputs one step reduces, at most */
+    TT_WIN_LINE = 48,  /* the first bytes of WIN, which lie in the cache line of the signal and
+                        * travel with it */
+    TT_OPERANDS = 1024 /* the most ranks whose inputs one step can reduce */
 };
 
-/* Reasons to refuse that several algorithms share. */
+/* Reasons to refuse a call that several algorithms share. */
 extern const char tt_needs_node[], tt_needs_direct[], tt_needs_window[], tt_needs_order[],
     tt_needs_fewer[];
-/* NULL where every rank can read every other's WIN, and at least `bytes` of it. */
+/* Returns NULL if every rank can read at least `bytes` of every other rank's WIN, else the
+ * reason. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
-/* For rows. NULL: always; where WIN holds the message, or an element in either half; where every
- * rank can read and write every other's opened buffers. */
+/* These fit the member `refuse` of a row. Each returns NULL in these cases, else the reason:
+ *
+ *     tt_refuse_never   always
+ *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
+ *     tt_refuse_direct  every rank can read and write every other rank's opened buffers */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
@@ -28,38 +34,45 @@ const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *ma
 struct tt_span {
     int64_t off, len; /* bytes */
 };
+/* Returns part i of the message cut into k parts. */
 struct tt_span tt_block(const struct tt_call *call, int k, int i);
-/* Where rank r's piece of an allgather(v) lies in OUT. */
+/* Returns the place in OUT of the piece of rank r, in a gather or an allgather(v). */
 struct tt_span tt_piece(const struct tt_call *call, int r);
-/* The blocks of an alltoall(v): to rank r, in IN, and from rank r, in OUT. */
+/* Return the blocks of an alltoall(v): the one for rank r, in IN, and the one from rank r, in
+ * OUT. */
 struct tt_span tt_block_to(const struct tt_call *call, int r);
 struct tt_span tt_block_from(const struct tt_call *call, int r);
-/* Of all this rank knows: what formulas for unequal blocks go by. */
-int64_t tt_largest_block(const struct tt_call *call, int p);
-int tt_log2_up(int p);    /* least l with 2^l >= p */
-int tt_pow2_below(int p); /* greatest power of two <= p */
+int tt_log2_up(int p);    /* the least l with 2^l >= p */
+int tt_pow2_below(int p); /* the greatest power of two <= p */
 
-/* ---- Slices: bytes worked through in `turns` of `len`, the last of `tail` ----
- * One turn is no loop. The step functions are those of plan.h, moved or counted on each turn. */
+/* ---- Slices: a message as `turns` slices of `len` bytes, the last of `tail` bytes ----
+ *
+ * If there is one turn, the plan has no loop. The functions tt_slice_... append the step of plan.h
+ * with the same name, with a range that moves, or a flag value that grows, from turn to turn. */
 
 struct tt_slices {
     int64_t len, tail;
     uint32_t turns;
 };
-/* len is made a multiple of `unit`, and at least that. */
+/* Cuts `bytes` into slices. `len` is rounded down to a multiple of `unit`, but is at least
+ * `unit`. */
 struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit);
-/* For a message that passes through the two halves of WIN, the first at *base, in multiples of
- * `unit` (which WIN has room for twice, or once if that is all); in one turn it has all of WIN. */
+/* Slices for a message that passes through the two halves of WIN; the first half begins at *base.
+ * The length of a slice is a multiple of `unit`. The caller has checked that WIN has room for two
+ * units, or for the whole message. A message that goes in one turn may use all of WIN. */
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base);
-/* The length of a slice when the call does not say. */
+/* Returns the slice length that the call asks for, or `otherwise` if it asks for none. */
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise);
 
+/* Begin and end the loop over the slices. If there is one turn, they append nothing. */
 void tt_slices_begin(struct tt_builder *b, const struct tt_slices *s);
 void tt_slices_end(struct tt_builder *b, const struct tt_slices *s);
-/* The range's slice of this turn, and the half of a buffer for it. */
+/* tt_slice returns the slice of range r that belongs to this turn. tt_half is for a buffer that
+ * holds two slices: it returns r in even turns, and the range one slice further in odd turns. */
 struct tt_range tt_slice(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
 struct tt_range tt_half(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
+/* The flag value is `value` in the first turn and grows by `inc` in each turn. */
 void tt_slice_signal(struct tt_builder *b, const struct tt_slices *s, int peer, uint32_t value,
                      int inc);
 void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer, uint32_t value,
@@ -67,44 +80,44 @@ void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer,
 void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                    struct tt_range from);
 
-/* Pieces of different lengths that end in the same turn: s cuts the longest, shorter ones begin
- * later. */
+/* Pieces of different lengths that share one loop: `s` cuts the longest piece, and shorter pieces
+ * begin in a later turn, so that all pieces end in the last turn. tt_late_turns returns the number
+ * of turns that a piece of `bytes` takes. */
 int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes);
-/* This turn's slice of such a piece. */
+/* tt_late returns the slice of such a piece that belongs to this turn; tt_late_len, the length to
+ * give to its step. */
 struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
                         int64_t bytes);
 int64_t tt_late_len(const struct tt_slices *s, int64_t bytes);
-/* Of the step just appended, which is one of such a piece: when it begins and how it ends. */
+/* Sets, for the step just appended, the turn in which a piece of `bytes` begins and the length of
+ * its last slice. */
 void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes);
-/* A piece's slice, between the caller's buffer and WIN, whose range is taken as it is. */
+/* Copies this turn's slice of such a piece. A range in WIN is used as it is; a range in another
+ * buffer is moved with the turns. */
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
 
-/* IN through the halves of WIN to the root, who says in the end of a turn that it has read its
- * slice. */
+/* Appends the steps of a rank that is not the root in a flat reduce or gather. The rank copies IN,
+ * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a
+ * half again, it awaits the root's signal that the root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
 
 /* ---- All ranks ---- */
 
-/* `from` of rank 0 op that of rank 1 ...; this rank's operand is `mine`. */
+/* Appends to <- `from` of rank 0 op `from` of rank 1 op ..., except that the operand of this rank
+ * is `mine`. */
 void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, struct tt_range from,
                     struct tt_range mine, int64_t len);
-/* Awaits `value` of every other rank, the next one first. */
+/* Awaits `value` from every other rank, beginning with rank me + 1. */
 void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value);
-/* The k-th rank after me. */
+/* Returns the k-th rank after `me`, modulo p. */
 static inline int tt_after(int p, int me, int k)
 {
     return (int)(((int64_t)me + k) % p);
 }
 
-/* OUT <- IN, unless they are the same. */
+/* Copies `len` bytes from IN to OUT, unless the call is in place. */
 void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, int64_t from,
                 int64_t len);
-
-/* ---- Costs ---- */
-
-/* The larger, field by field. */
-void tt_count_raise(struct tt_count *most, struct tt_count other);
-void tt_count_add(struct tt_count *sum, struct tt_count other);
 
 #endif

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The algorithms: one file each, one word each in TT_ALGORITHMS.
+ * The algorithms. Each has a file of its own and one word in TT_ALGORITHMS.
  *
- * Every function is pure: what it gives depends on its arguments alone, and the row is the same on
- * all ranks, so that ranks that ask alike decide alike.
+ * Every function of a row is pure: its result depends on its arguments alone. The row is the same
+ * on all ranks, and so ranks that ask with the same arguments get the same decision.
  */
 #ifndef TT_COLL_H
 #define TT_COLL_H
 
-#include "plan/count.h"
 #include "plan/plan.h"
 #include "topo/map.h"
 
-/* What formulas of times are in, in picoseconds: t_s of a message; t_w, t_r and gamma of a byte
- * that is moved, rearranged, reduced; t_w' of one that is moved at a rank that sends and receives
- * at once (t_w if that is no slower). A rank sends one message and receives one at a time, or any
- * number. */
+/* The unit costs that formulas of times are written in, in picoseconds:
+ *
+ *     ts       t_s, the start-up time of a message
+ *     tw       t_w, for a byte that is moved
+ *     tw_both  t_w', for a byte that is moved at a rank that sends and receives at once; equal to
+ *              tw if that is no slower
+ *     tr       t_r, for a byte that is rearranged (copied within a rank)
+ *     gamma    for a byte that is reduced
+ *
+ * A rank sends one message and receives one message at a time, or any number if all_ports is
+ * set. */
 struct tt_costs {
     int64_t ts, tw, tw_both, tr, gamma;
     bool all_ports;
-    bool starts_side_by_side; /* t_s is counted at the sender alone: of messages that come to a rank
-                               * together all start at once, and only their bytes come in turn */
+    bool starts_side_by_side; /* only the sender spends t_s: messages that reach a rank at the same
+                               * time have all started together, and only their bytes arrive one
+                               * after the other */
 };
 
 struct tt_composition;
@@ -28,31 +35,36 @@ struct tt_composition;
 struct tt_algorithm {
     enum tt_coll coll;
     const char *name;    /* the word in the command, in wisdom, and in the file's name */
-    const char *applies; /* in words, for `tutti list` */
-    const char *cost;    /* in the symbols of docs/plan.md: t_s t_w gamma p m L q */
-    const char *source;
-    /* NULL if it applies, else why not. Looks at no rank-local part of the call; any p >= 1. */
+    const char *applies; /* when the algorithm applies, in words, for `tutti list` */
+    /* The formula of the time, in the symbols of `tutti list --help`: t_s t_w gamma p m L q. */
+    const char *cost;
+    const char *source; /* the publication or practice that the algorithm comes from */
+    /* Returns NULL if the algorithm applies, else a static text that says why not. It reads no
+     * rank-local part of the call, so all ranks get the same answer. It works for any p >= 1. */
     const char *(*refuse)(const struct tt_call *call, const struct tt_map *map);
-    /* The most any rank does, field by field, as formulas for p > 1 and n > 0; compared with the
-     * counted plans by the tests. NULL: the most of what `count_rank` says. */
-    struct tt_count (*count)(const struct tt_call *call, const struct tt_map *map);
-    /* What rank `me` does, likewise. NULL where nobody needs it: plans of several parts
-     * (composed.h) are made of algorithms that tell. */
-    struct tt_count (*count_rank)(const struct tt_call *call, const struct tt_map *map, int me);
+    /* Appends the steps of rank `me` in one phase, for p > 1 and n > 0. Errors are kept in the
+     * builder. */
     void (*build)(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase);
-    /* The source's formula, as the plan keeps it exactly, p > 1 and n > 0; -1: not for this case.
-     * NULL where there is none. */
+    /* Returns the time in picoseconds by the formula of the source, for p > 1 and n > 0. The
+     * simulated plan takes exactly this time. -1: the formula does not cover this case. NULL: there
+     * is no formula. */
     int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
                     const struct tt_costs *costs);
-    /* How many phases there are, each built alone; NULL: 1. */
+    /* Returns the number of phases. Each phase is built without the others. NULL: there is 1
+     * phase. */
     int (*phases)(const struct tt_call *call, const struct tt_map *map);
-    /* Of a composed algorithm, whose functions are those of composed.h: its stages. Else NULL. */
+    /* the stages of a composed algorithm, whose other functions are those of composed.h; else
+     * NULL */
     const struct tt_composition *composition;
+    /* This row was made from a plan file for one problem, and applies to that problem only. The
+     * array has the plans of all its ranks, which take the place of `build`. NULL: this is any
+     * other row. */
+    const struct tt_plan *const *plans;
 };
 
-/* All there are. New ones go to the end: where nothing else decides, the first that applies is
- * taken, and the mutants of docs/proof.md are numbered in this order. */
+/* All algorithms. A new one goes to the end, for two reasons: where nothing else decides, the first
+ * algorithm that applies is chosen, and the mutants of run-oracle are numbered in this order. */
 #define TT_ALGORITHMS(X)                                                                           \
     X(barrier_flat)                                                                                \
     X(barrier_dissemination)                                                                       \
@@ -119,39 +131,47 @@ struct tt_algorithm {
     X(allgatherv_composed)                                                                         \
     X(reduce_scatter_block_composed)                                                               \
     X(reduce_scatter_composed)                                                                     \
-    X(alltoall_composed)
+    X(alltoall_composed)                                                                           \
+    X(allgather_neighbour)                                                                         \
+    X(scatter_flat)                                                                                \
+    X(scatter_direct)                                                                              \
+    X(scatter_linear)                                                                              \
+    X(scatter_binomial)                                                                            \
+    X(scan_flat)                                                                                   \
+    X(scan_doubling)                                                                               \
+    X(scan_chain)                                                                                  \
+    X(exscan_flat)                                                                                 \
+    X(exscan_doubling)                                                                             \
+    X(exscan_chain)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 
-extern const struct tt_algorithm *const tt_algorithms[]; /* ends with NULL */
+extern const struct tt_algorithm *const tt_algorithms[]; /* the table ends with NULL */
 
+/* Returns the algorithm of that name for a collective, or NULL if there is none. */
 const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name);
 
+/* Returns the number of phases of the algorithm for this call. */
 static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm,
                                       const struct tt_call *call, const struct tt_map *map)
 {
     return algorithm->phases ? algorithm->phases(call, map) : 1;
 }
 
-/* The functions of the row where more than one rank has something to do; else nothing, or the copy
- * that a single rank needs. */
-struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                                   const struct tt_map *map);
-/* Of a row that tells. */
-struct tt_count tt_algorithm_count_rank(const struct tt_algorithm *algorithm,
-                                        const struct tt_call *call, const struct tt_map *map,
-                                        int me);
+/* Calls `build` of the row if more than one rank has something to do. Otherwise the plan is empty,
+ * or holds the one copy that a single rank needs. */
 void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder *b,
                         const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
-/* The same in a phase that has begun already. */
+/* Appends the same steps as tt_algorithm_build to a phase that the caller has begun. */
 void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder *b,
                         const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
-/* Builds all phases into one plan. NULL: see tutti_error. */
+/* Builds all phases into one plan, which the caller frees with tt_plan_free. NULL: an error, which
+ * tutti_error describes. */
 struct tt_plan *tt_algorithm_plan(const struct tt_algorithm *algorithm, const struct tt_call *call,
                                   const struct tt_map *map, int me);
-/* The same with a builder that is kept, whose arrays have grown already. */
+/* Does the same with a builder that the caller keeps, so that its arrays need not grow again. */
 struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_algorithm *algorithm,
                                        const struct tt_call *call, const struct tt_map *map,
                                        int me);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cutting the team of a call into nodes, and the parts of a stage; building and counting the stages
- * one after the other, and of long vectors those of each slice in a lane.
+ * Hierarchical algorithms: grouping the team of a call by node, finding the part of the team for
+ * each stage, and building the stages one after the other. For long vectors, the stages of each
+ * slice are in a lane of their own.
  */
 #include "coll/composed.h"
 
-static const char needs_memory[] = "finds no memory to look at the nodes";
+static const char needs_memory[] = "has no memory for the table of nodes";
 static const char needs_adjacent[] = "needs nodes of adjacent ranks";
 
 /* ---- The team ---- */
 
-static bool team_of(struct tt_team *team, const struct tt_call *call, const struct tt_map *map)
+static bool team_of(struct tt_stage_team *team, const struct tt_call *call,
+                    const struct tt_map *map)
 {
-    *team = (struct tt_team){.call = call, .map = map};
+    *team = (struct tt_stage_team){.call = call, .map = map};
     if (!tt_nodes_of(map, &team->nodes)) return false;
     size_t n = (size_t)team->nodes.n;
     team->counts = tt_alloc(n * (2 * sizeof(int64_t) + 2 * sizeof(int)));
@@ -31,7 +33,7 @@ static bool team_of(struct tt_team *team, const struct tt_call *call, const stru
     return true;
 }
 
-static void team_free(struct tt_team *team)
+static void team_free(struct tt_stage_team *team)
 {
     tt_nodes_free(&team->nodes);
     tt_free(team->counts);
@@ -51,7 +53,7 @@ static int index_of(const int *list, int n, int rank)
     return -1;
 }
 
-static void begin_stage(const struct tt_team *team, const int *member, int p, int me,
+static void begin_stage(const struct tt_stage_team *team, const int *member, int p, int me,
                         struct tt_stage *stage)
 {
     stage->call = *team->call;
@@ -63,7 +65,7 @@ static void begin_stage(const struct tt_team *team, const int *member, int p, in
     for (int buf = 0; buf < TT_BUFFERS; buf++) stage->part.at[buf] = tt_own((enum tt_buffer)buf, 0);
 }
 
-void tt_stage_node(const struct tt_team *team, int me, bool last, struct tt_stage *stage)
+void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct tt_stage *stage)
 {
     int k = team->nodes.of[me], size = tt_nodes_size(&team->nodes, k);
     int64_t half = half_window(team->map);
@@ -76,7 +78,7 @@ void tt_stage_node(const struct tt_team *team, int me, bool last, struct tt_stag
     tt_stage_puts(stage, TT_WIN, TT_WIN, last ? half : 0);
 }
 
-void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage)
+void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage)
 {
     begin_stage(team, team->leader, team->nodes.n, me, stage);
     if (stage->part.me < 0) stage->part.p = 0;
@@ -85,17 +87,17 @@ void tt_stage_leaders(const struct tt_team *team, int me, struct tt_stage *stage
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
-/* Enough ranks, and bytes, that each should reduce a part, at the price of a second round and of
- * copies. */
+/* On a node of at least WIDE ranks, and from LONG bytes on, every rank reduces a part. This costs a
+ * second round and more copies. */
 enum { WIDE = 4, LONG = 32 << 10 };
 
-bool tt_stage_is_wide(const struct tt_team *team, int me, int64_t bytes)
+bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes)
 {
     int64_t size = tt_team_size(team, me);
     return size >= WIDE && bytes >= LONG && half_window(team->map) >= 2 * size * team->call->sz;
 }
 
-void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_stage *stage)
+void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struct tt_stage *stage)
 {
     bool wide = tt_stage_is_wide(team, me, bytes);
     tt_stage_node(team, me, false, stage);
@@ -104,7 +106,7 @@ void tt_stage_sum(const struct tt_team *team, int me, int64_t bytes, struct tt_s
     stage->call.n = bytes / team->call->sz;
 }
 
-/* Of the one row of this collective that has one. */
+/* Returns the stages of the composed row of this collective. */
 static const struct tt_composition *composition_of(const struct tt_call *call)
 {
     const struct tt_algorithm *const *a = tt_algorithms;
@@ -112,13 +114,14 @@ static const struct tt_composition *composition_of(const struct tt_call *call)
     return (*a)->composition;
 }
 
-/* As many on every rank: those of a node are of one phase. */
+/* Returns the number of phases of a stage. It is the same on all ranks, although nodes differ in
+ * size, because every algorithm that is used within a node has one phase. */
 static int stage_phases(const struct tt_stage *stage)
 {
     return stage->algorithm ? tt_algorithm_phases(stage->algorithm, &stage->call, &stage->map) : 1;
 }
 
-static struct tt_stage stage_of(const struct tt_composition *how, const struct tt_team *team,
+static struct tt_stage stage_of(const struct tt_composition *how, const struct tt_stage_team *team,
                                 int me, int which)
 {
     struct tt_stage stage = {.algorithm = NULL};
@@ -128,17 +131,18 @@ static struct tt_stage stage_of(const struct tt_composition *how, const struct t
 
 /* ---- Slices ---- */
 
-/* Each in a lane of its own, so that one is between the nodes while another is on them. */
+/* A slice of a long vector. Each slice has a lane of its own, so that one slice can be between the
+ * nodes while another is within them. */
 struct slice {
-    struct tt_team team; /* with the call and the map of the slice */
+    struct tt_stage_team team; /* the team, but with the call and the map of the slice */
     struct tt_call call;
     struct tt_map map;
-    int64_t off, win; /* of it in IN and OUT; of its windows in WIN */
+    int64_t off, win; /* offset of the slice in IN and OUT; offset of its share of WIN */
 };
 
-/* At most so many: with eight it gains 1 % more where it gains at all, at the price of windows half
- * as large. The shortest that it pays for, if the call does not say; and the least share of a
- * window. */
+/* SLICES: the most slices. Eight slices gain 1 % more in the cases that gain at all, but halve the
+ * windows. SLICE: the shortest slice that pays, in bytes, if the call does not say. WINDOW: the
+ * least share of a window, in bytes. */
 enum { SLICES = 4, SLICE = 64 << 10, WINDOW = 4 << 10 };
 _Static_assert((int)SLICES <= (int)TT_LANES, "each has a lane");
 
@@ -147,7 +151,7 @@ static int64_t share_of(const struct tt_map *map, int slices)
     return slices == 1 ? map->win_bytes : map->win_bytes / slices / TT_LINE * TT_LINE;
 }
 
-static int slices_of(const struct tt_composition *how, const struct tt_team *team)
+static int slices_of(const struct tt_composition *how, const struct tt_stage_team *team)
 {
     const struct tt_call *call = team->call;
     bool spans = team->nodes.n > 1 && team->nodes.n < team->map->p;
@@ -157,7 +161,7 @@ static int slices_of(const struct tt_composition *how, const struct tt_team *tea
     return (int)tt_max(1, n);
 }
 
-static void slice_of(const struct tt_team *whole, int slices, int i, struct slice *s)
+static void slice_of(const struct tt_stage_team *whole, int slices, int i, struct slice *s)
 {
     struct tt_span span = {0, tt_call_bytes(whole->call)};
     *s = (struct slice){.team = *whole, .call = *whole->call, .map = *whole->map};
@@ -171,7 +175,7 @@ static void slice_of(const struct tt_team *whole, int slices, int i, struct slic
     s->win = i * s->map.win_bytes;
 }
 
-static int slice_phases(const struct tt_composition *how, const struct tt_team *team)
+static int slice_phases(const struct tt_composition *how, const struct tt_stage_team *team)
 {
     int phases = 0;
     for (int which = 0; which < how->stages; which++) {
@@ -181,12 +185,13 @@ static int slice_phases(const struct tt_composition *how, const struct tt_team *
     return phases;
 }
 
-/* Slices have theirs within one: phases are of all lanes. */
+/* If the vector is cut into slices, the plan has one phase, because a phase comprises all lanes;
+ * build_slices then begins the phases of each lane itself. */
 int tt_composed_phases(const struct tt_call *call, const struct tt_map *map)
 {
     const struct tt_composition *how = composition_of(call);
-    struct tt_team team;
-    if (!team_of(&team, call, map)) return how->stages; /* building says so */
+    struct tt_stage_team team;
+    if (!team_of(&team, call, map)) return how->stages; /* tt_composed_build reports the error */
     int phases = slices_of(how, &team) > 1 ? 1 : slice_phases(how, &team);
     team_free(&team);
     return phases;
@@ -223,7 +228,7 @@ static void build_phase(struct tt_builder *b, const struct tt_composition *how,
 }
 
 static void build_slices(struct tt_builder *b, const struct tt_composition *how,
-                         const struct tt_team *team, int slices, int me)
+                         const struct tt_stage_team *team, int slices, int me)
 {
     for (int i = 0; i < slices; i++) {
         struct slice s;
@@ -241,7 +246,7 @@ void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const s
                        int me, int phase)
 {
     const struct tt_composition *how = composition_of(call);
-    struct tt_team team;
+    struct tt_stage_team team;
     struct slice s;
     if (!team_of(&team, call, map)) {
         tt_builder_fail(b, needs_memory);
@@ -256,49 +261,12 @@ void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const s
     team_free(&team);
 }
 
-/* ---- Counting, refusing ---- */
-
-static struct tt_count count_stage(const struct tt_team *team, const struct tt_stage *stage, int me)
-{
-    struct tt_count c = stage->count ? stage->count(team, me) : (struct tt_count){0};
-    if (!stage->algorithm || stage->part.p == 0) return c;
-    struct tt_count one =
-        tt_algorithm_count_rank(stage->algorithm, &stage->call, &stage->map, stage->part.me);
-    tt_count_add(&c, one);
-    return c;
-}
-
-static struct tt_count count_rank(const struct tt_composition *how, const struct tt_team *team,
-                                  int me)
-{
-    struct tt_count mine = {0};
-    int slices = slices_of(how, team);
-    for (int i = 0; i < slices; i++) {
-        struct slice s;
-        slice_of(team, slices, i, &s);
-        for (int which = 0; which < how->stages; which++) {
-            struct tt_stage stage = stage_of(how, &s.team, me, which);
-            tt_count_add(&mine, count_stage(&s.team, &stage, me));
-        }
-    }
-    return mine;
-}
-
-struct tt_count tt_composed_count(const struct tt_call *call, const struct tt_map *map)
-{
-    const struct tt_composition *how = composition_of(call);
-    struct tt_team team;
-    struct tt_count most = {0};
-    if (!team_of(&team, call, map)) return most;
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, count_rank(how, &team, r));
-    team_free(&team);
-    return most;
-}
+/* ---- Refusing ---- */
 
 const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map)
 {
     const struct tt_composition *how = composition_of(call);
-    struct tt_team team;
+    struct tt_stage_team team;
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;
     int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));

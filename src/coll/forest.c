@@ -1,15 +1,21 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Trees of shortest paths: a breadth-first search from each source finds the distances, a hash
+ * chooses each parent among the neighbours that are nearer to the source, and then the ranks are
+ * numbered in preorder.
+ */
 #include "coll/forest.h"
 
 const char *tt_forest_refuse(const struct tt_net *net, int p)
 {
     if (!net || net->ranks != p) return "needs to know the network";
     if (net->vertices != net->nodes) return "needs ranks that are joined directly, by no switches";
-    if (p > TT_FOREST_RANKS) return "looks for the ways of at most 1024 ranks";
+    if (p > TT_FOREST_RANKS) return "supports at most 1024 ranks";
     return NULL;
 }
 
-/* One tree while it is made: rows of the forest, and the ranks by their distance. */
+/* One tree while it is built: its rows in the arrays of the forest, and `list`, the ranks in the
+ * order of their distance. */
 struct tree {
     int s, n;
     uint16_t *parent, *depth, *size, *order, *at, *list;
@@ -36,7 +42,7 @@ static void look_round(struct tt_forest *f)
     }
 }
 
-/* Breadth first. */
+/* Finds the distance of each rank from the source, breadth first. */
 static void measure(const struct tt_forest *f, struct tree *t)
 {
     const int unknown = UINT16_MAX;
@@ -54,7 +60,8 @@ static void measure(const struct tt_forest *f, struct tree *t)
     tt_assert(t->n == f->p);
 }
 
-/* Of the neighbours that are nearer to the source the one with the least number drawn. */
+/* Returns the parent of v: one of its neighbours that are nearer to the source. A pseudo-random
+ * number decides between them. */
 static int parent_of(const struct tt_forest *f, const struct tree *t, int v)
 {
     const int *from = f->coordinate + t->s * TT_NET_CUBE, *to = f->coordinate + v * TT_NET_CUBE;
@@ -81,8 +88,8 @@ static void join(const struct tt_forest *f, struct tree *t)
     }
 }
 
-/* In preorder, children by their distance in the list; `next` is where a rank's next child
- * comes. */
+/* Numbers the ranks in preorder, children in the order of the list. next[v] is the number for the
+ * next child of v. */
 static void number(struct tree *t, uint16_t *next)
 {
     for (int i = 0; i < t->n; i++) {
@@ -105,6 +112,30 @@ static void grow(struct tt_forest *f, uint16_t *list, uint16_t *next)
     }
 }
 
+static bool tree_is_valid(const struct tree *t, int p)
+{
+    bool valid = t->order[0] == t->s && t->parent[t->s] == t->s && t->depth[t->s] == 0 &&
+                 t->at[t->s] == 0 && t->size[t->s] == p;
+    for (int v = 0; v < p; v++) {
+        int up = t->parent[v];
+        valid = valid && t->order[t->at[v]] == v;
+        if (v != t->s)
+            valid = valid && t->depth[v] == t->depth[up] + 1 && t->at[v] > t->at[up] &&
+                    t->at[v] + t->size[v] <= t->at[up] + t->size[up];
+    }
+    return valid;
+}
+
+bool tt_forest_valid(const struct tt_forest *f)
+{
+    bool valid = true;
+    for (int s = 0; s < f->p; s++) {
+        struct tree tree = row(f, s, NULL);
+        valid = valid && tree_is_valid(&tree, f->p);
+    }
+    return valid;
+}
+
 bool tt_forest_make(struct tt_forest *f, const struct tt_net *net)
 {
     size_t p = (size_t)net->ranks, ports = (size_t)net->ports, square = p * p;
@@ -119,6 +150,7 @@ bool tt_forest_make(struct tt_forest *f, const struct tt_net *net)
     f->at = f->order + square;
     look_round(f);
     grow(f, f->at + square, f->at + square + p);
+    tt_assert(tt_forest_valid(f));
     return true;
 }
 

@@ -1,53 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Of each rank of a network a tree of shortest ways to all others, from member to member.
+ * For each rank of a network, a tree of shortest paths from it to all other ranks. The edges of a
+ * tree are links between ranks.
  *
  *     torus:3x3-hole(1,1)      0 1 2      the tree of 0:     0 -- 1 -- 6
  *                              3 . 4                         | -- 2
  *                              5 6 7                         | -- 3 -- 4
  *                                                            | -- 5 -- 7
  *
- * Where a rank can be reached over several neighbours, as 4 by 2 and 3, a hash of where it lies as
- * seen from the source says over which: so the trees of a whole torus are the same one moved, and
- * the links of a direction have equal shares; and with holes it stays near to that.
+ * Where shortest paths reach a rank over several neighbours, as they reach 4 over 2 and over 3, a
+ * hash chooses one. On a grid the hash depends only on the position of the rank relative to the
+ * source. So in a whole torus all trees are the same tree shifted, and all links of a direction
+ * carry equal shares; with holes the shares stay close to equal.
  *
- * Trees depend on the network alone, so all ranks find the same. In each the ranks are numbered in
- * preorder: what is behind a link is one run of them.
+ * The trees depend on the network alone, so all ranks compute the same trees. Within a tree the
+ * ranks are numbered in preorder, so the ranks behind a link are consecutive.
  */
 #ifndef TT_COLL_FOREST_H
 #define TT_COLL_FOREST_H
 
 #include "topo/net.h"
 
-enum { TT_FOREST_RANKS = 1 << 10 }; /* what is kept grows with the square */
+/* The most ranks: the memory that is used grows with their square. */
+enum { TT_FOREST_RANKS = 1 << 10 };
 
-/* Invariants, for each tree s and rank v: order[s * p + at[s * p + v]] == v; order[s * p] == s;
- * those in the tree below v are the size[s * p + v] ranks from v on in this order; parent[s * p +
- * s] == s, depth[s * p + s] == 0. */
+/* The trees. For the tree of source s, these arrays have at s * p + v, for rank v: parent; depth,
+ * the distance from s; size, the number of ranks in the subtree of v; at, the position of v in
+ * preorder. `order` has the ranks of tree s in preorder, from s * p on. Invariants
+ * (tt_forest_valid):
+ *
+ *     order[s * p + at[s * p + v]] == v
+ *     order[s * p] == s
+ *     the subtree of v is the size[s * p + v] ranks from v on in this order
+ *     parent[s * p + s] == s, depth[s * p + s] == 0 */
 struct tt_neighbour {
     int rank, port;
 };
 struct tt_forest {
     int p, ports;
     const struct tt_net *net;
-    struct tt_neighbour *neighbour; /* those of rank v, from v * (ports + 1) on to one of rank -1 */
-    int *coordinate;                /* of rank v, at v * TT_NET_CUBE; those of the network */
+    struct tt_neighbour *neighbour; /* the neighbours of rank v, from v * (ports + 1) on, ended by
+                                     * an entry of rank -1 */
+    int *coordinate;                /* the coordinates of rank v in the network, at v *
+                                     * TT_NET_CUBE */
     uint16_t *parent, *depth, *size, *order, *at;
-    int deepest;
+    int deepest; /* the greatest depth in any tree */
 };
 
-/* NULL, or why there are none. */
+bool tt_forest_valid(const struct tt_forest *forest);
+
+/* Returns NULL, or a static text that says why this network has no such trees for p ranks. */
 const char *tt_forest_refuse(const struct tt_net *net, int p);
-/* False: no memory. Freed by tt_forest_free, also then. */
+/* Returns false if there is no memory. The caller frees the forest with tt_forest_free in either
+ * case. */
 bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net);
 void tt_forest_free(struct tt_forest *forest);
 
+/* The neighbours of rank v, ended by an entry of rank -1. */
 static inline const struct tt_neighbour *tt_forest_neighbours(const struct tt_forest *forest, int v)
 {
     return forest->neighbour + (int64_t)v * (forest->ports + 1);
 }
 
-/* Whether what s sends passes the link between two neighbours, as its `depth`-th. */
+/* Whether the tree of source s contains the link between the neighbours `from` and `to`, with `to`
+ * at this depth. */
 static inline bool tt_forest_passes(const struct tt_forest *forest, int s, int from, int to,
                                     int depth)
 {

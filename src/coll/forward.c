@@ -1,7 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The rounds of an exchange between neighbours (forward.h).
+ */
 #include "coll/forward.h"
 
-/* To one neighbour, in the round at hand. */
+/* The link to one neighbour, with the messages of the current round. */
 struct tt_forward_link {
     int peer;
     int64_t in, out; /* bytes */
@@ -15,16 +18,12 @@ const char *tt_forward_refuse(const struct tt_call *call, const struct tt_map *m
     return map->p == 1 ? NULL : tt_forest_refuse(map->net, map->p);
 }
 
-/* ---- Copies, as few as can be ---- */
+/* ---- Copies: neighbouring ones are merged into one ---- */
 
 static void copy_now(struct tt_forward *f)
 {
     struct tt_growing *c = &f->copy;
-    if (c->len > 0) {
-        f->count.copied += c->len;
-        f->count.steps++;
-        if (f->builder) tt_copy(f->builder, c->to, c->from, c->len);
-    }
+    tt_copy(f->builder, c->to, c->from, c->len);
     c->len = 0;
 }
 
@@ -53,7 +52,7 @@ void tt_forward_take(struct tt_forward *f, struct tt_range from, int64_t len)
 
 /* ---- Messages ---- */
 
-/* What passes a link in round t. */
+/* Returns the bytes that go over a link in round t. */
 static int64_t flow(const struct tt_forward *f, int from, int to, int t)
 {
     int64_t bytes = 0;
@@ -62,7 +61,9 @@ static int64_t flow(const struct tt_forward *f, int from, int to, int t)
     return bytes;
 }
 
-/* Whether all that comes stays, and in one piece; then `at` is its place. */
+/* Whether the message can be received in its final place. It can if this rank keeps all its bytes
+ * (this rank may also forward them) and its pieces lie side by side in OUT. If so, sets *at to
+ * their place. */
 static bool is_kept_whole(const struct tt_forward *f, int from, int t, struct tt_range *at)
 {
     struct tt_span all = {0, 0};
@@ -86,12 +87,11 @@ static void receive(struct tt_forward *f, struct tt_forward_link *l, int t, stru
         l->in_at = *room;
         room->off += l->in;
     }
-    f->count.received += l->in;
-    f->count.steps += 2;
-    if (f->builder) l->recv = tt_recv(f->builder, l->peer, l->in_at, l->in);
+    l->recv = tt_recv(f->builder, l->peer, l->in_at, l->in);
 }
 
-/* What lies in one piece is sent from there. */
+/* Packs the message for a neighbour. If all of it already lies in one piece, it is sent from there
+ * without a copy. */
 static void pack(struct tt_forward *f, struct tt_forward_link *l, int t, struct tt_range *room)
 {
     f->packed = l->out_at = *room;
@@ -110,20 +110,17 @@ static void pack(struct tt_forward *f, struct tt_forward_link *l, int t, struct 
 static void send(struct tt_forward *f, struct tt_forward_link *l, int t, struct tt_range *room)
 {
     pack(f, l, t, room);
-    if (l->out == 0) return;
-    f->count.sent += l->out;
-    f->count.messages++;
-    f->count.steps += 2;
-    if (f->builder) l->send = tt_send(f->builder, l->peer, l->out_at, l->out);
+    if (l->out > 0) l->send = tt_send(f->builder, l->peer, l->out_at, l->out);
 }
 
 static void wait(struct tt_forward *f, const struct tt_forward_link *l)
 {
-    if (f->builder && l->in > 0) tt_wait(f->builder, l->recv);
-    if (f->builder && l->out > 0) tt_wait(f->builder, l->send);
+    if (l->in > 0) tt_wait(f->builder, l->recv);
+    if (l->out > 0) tt_wait(f->builder, l->send);
 }
 
-/* Of what came each source's first piece. */
+/* Copies this rank's pieces of a message to OUT. The piece for this rank comes first in the data of
+ * each source. */
 static void keep(struct tt_forward *f, const struct tt_forward_link *l, int t)
 {
     struct tt_range from = l->in_at;
@@ -149,7 +146,8 @@ static void play_round(struct tt_forward *f, int t)
 
 /* ---- A rank ---- */
 
-/* The most that comes, and goes, in any round. */
+/* Takes scratch: twice the most bytes that a round receives, because the data of two rounds are
+ * kept, and once the most bytes that a round sends. */
 static void find_room(struct tt_forward *f)
 {
     int64_t most_in = 0, most_out = 0;
@@ -178,7 +176,7 @@ static void play(struct tt_forward *f)
 {
     struct tt_span piece = tt_piece(f->call, f->me);
     find_links(f);
-    if (f->builder) find_room(f);
+    find_room(f);
     if (!f->call->in_place)
         copy(f, tt_own(TT_OUT, piece.off), tt_own(TT_IN, f->ops->own(f)), piece.len);
     copy_now(f);
@@ -208,22 +206,4 @@ void tt_forward_build(struct tt_builder *b, const struct tt_forward_ops *ops,
     else
         tt_builder_fail(b, "out of memory");
     end(&f);
-}
-
-struct tt_count tt_forward_count(const struct tt_forward_ops *ops, const struct tt_call *call,
-                                 const struct tt_map *map)
-{
-    struct tt_forward f = {.ops = ops, .call = call};
-    struct tt_count most = {0};
-    for (bool able = begin(&f, map->net); able && f.me < map->p; f.me++) {
-        /* Where it would be in TMP does not matter, only that it lies apart. */
-        const int64_t apart = (int64_t)1 << 60;
-        f.count = (struct tt_count){0};
-        for (int i = 0; i < 2; i++) f.in[i] = tt_own(TT_TMP, i * apart);
-        f.out = tt_own(TT_TMP, 2 * apart);
-        play(&f);
-        tt_count_raise(&most, f.count);
-    }
-    end(&f);
-    return most;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Exchanges in which members of a network talk to their neighbours alone, in rounds: what a source
- * sends goes down its tree (forest.h), in round t over the links at depth t of all trees. A round's
- * pieces for a neighbour are one message, in the order of their sources, so both ends know what is
- * in it.
+ * Exchanges in which the ranks of a network send to their neighbours only. They go in rounds: the
+ * data of each source goes down the tree of that source (forest.h), in round t over the links at
+ * depth t of all trees. All pieces that a round sends over one link are one message, in the order
+ * of their sources, so both ends know what it contains.
  *
- *     round 1    my own         ->  each neighbour
- *     round 2    what came      ->  those behind me in the tree of its source
+ *     round 1    my own data         ->  each neighbour
+ *     round 2    what I received     ->  the neighbours behind me in the tree of its source
  *
- * Sends are started before anything is waited for: neighbours that wait for each other have both
- * sent.
+ * A rank starts all sends of a round before it waits for anything, so two neighbours that wait for
+ * each other have both sent.
  */
 #ifndef TT_COLL_FORWARD_H
 #define TT_COLL_FORWARD_H
@@ -17,45 +17,47 @@
 #include "coll/coll-util.h"
 #include "coll/forest.h"
 
-/* A copy that may still grow. */
+/* A copy that is not appended yet, because the next copy may extend it. */
 struct tt_growing {
     struct tt_range to, from;
     int64_t len;
 };
 
-/* One rank's part. */
+/* The state of one rank. */
 struct tt_forward {
     const struct tt_forward_ops *ops;
     const struct tt_call *call;
     struct tt_forest forest;
     int me, links;
-    struct tt_forward_link *link; /* to each neighbour */
-    /* Of each source: where in TMP lies what came of it, for this rank and those behind. */
+    struct tt_forward_link *link; /* one link for each neighbour */
+    /* For each source, the offset in TMP of its data for this rank and the ranks behind this
+     * one. */
     int64_t *place;
     struct tt_growing copy;
-    struct tt_range in[2], out; /* TMP for what comes in two rounds, and goes in one */
-    struct tt_range packed;     /* where the next bytes of a message go */
-    struct tt_builder *builder; /* NULL: only counted */
-    struct tt_count count;
+    struct tt_range in[2], out; /* places in TMP: received data of this round and of the one before,
+                                 * and data to send */
+    struct tt_range packed;     /* where the next bytes of the message being packed go */
+    struct tt_builder *builder;
 };
 
-/* What differs between the collectives. */
+/* The functions in which the collectives differ. */
 struct tt_forward_ops {
-    /* Where in IN lies what this rank has for itself. */
+    /* Returns the offset in IN of the data that this rank has for itself. */
     int64_t (*own)(const struct tt_forward *f);
-    /* How much of what s sends is for v and those behind it. */
+    /* Returns how many bytes of source s are for v and the ranks behind v. */
     int64_t (*bytes)(const struct tt_forward *f, int s, int v);
-    /* Names it, piece by piece, to tt_forward_take; v is a neighbour behind this rank. */
+    /* Passes the data of source s for v and the ranks behind v to tt_forward_take, piece by piece.
+     * v is a neighbour behind this rank in the tree of s. */
     void (*pack)(struct tt_forward *f, int s, int v);
 };
 
+/* Returns NULL if the map has a network that such an exchange can use, else a static text that says
+ * why not. */
 const char *tt_forward_refuse(const struct tt_call *call, const struct tt_map *map);
+/* Appends all rounds of rank `me`. */
 void tt_forward_build(struct tt_builder *b, const struct tt_forward_ops *ops,
                       const struct tt_call *call, const struct tt_map *map, int me);
-/* By the same walk, of all ranks; zeros if there is no memory for it. */
-struct tt_count tt_forward_count(const struct tt_forward_ops *ops, const struct tt_call *call,
-                                 const struct tt_map *map);
-/* The next bytes of the message that is packed. */
+/* Appends `len` bytes at `from` to the message being packed. */
 void tt_forward_take(struct tt_forward *f, struct tt_range from, int64_t len);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather `composed`: each node through windows to its leader, which sends all of it in one message
- * to the root.
+ * Gather `composed`: the pieces of each node go through windows to its leader, which sends all of
+ * them in one message to the root.
  *
  *     [0 1 2 3]   [4 5]   [6]       flat
  *      4 ==> 0 <- 6                 a message for each other node
  *
- * Where a node's ranks are not adjacent the root puts the pieces in their places in the end.
+ * If the ranks of a node are not adjacent, the root copies the pieces to their places at the end.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
+static void gather_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     int64_t bytes = tt_call_bytes(team->call);
     int k = team->nodes.of[me];
@@ -24,8 +24,9 @@ static void gather_node(const struct tt_team *team, int me, struct tt_stage *s)
                   here ? team->nodes.first[k] * bytes : 0);
 }
 
-/* All leaders' runs come at once. */
-static void collect(struct tt_builder *b, const struct tt_team *team, int64_t bytes)
+/* Receives the runs of all leaders at the same time. The array team->counts holds the ids of the
+ * receives. */
+static void collect(struct tt_builder *b, const struct tt_stage_team *team, int64_t bytes)
 {
     const struct tt_nodes *nodes = &team->nodes;
     enum tt_buffer to = nodes->adjacent ? TT_OUT : TT_TMP;
@@ -40,7 +41,8 @@ static void collect(struct tt_builder *b, const struct tt_team *team, int64_t by
         tt_copy(b, tt_own(TT_OUT, nodes->rank[i] * bytes), tt_own(TT_TMP, i * bytes), bytes);
 }
 
-static void send_runs(struct tt_builder *b, const struct tt_team *team, int me, int64_t kept_bytes)
+static void send_runs(struct tt_builder *b, const struct tt_stage_team *team, int me,
+                      int64_t kept_bytes)
 {
     int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me);
     (void)kept_bytes;
@@ -51,29 +53,16 @@ static void send_runs(struct tt_builder *b, const struct tt_team *team, int me, 
                 tt_send(b, team->call->root, tt_own(size > 1 ? TT_TMP : TT_IN, 0), size * bytes));
 }
 
-static struct tt_count send_count(const struct tt_team *team, int me)
-{
-    int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me), p = team->map->p;
-    bool moves = !team->nodes.adjacent;
-    if (me == team->call->root)
-        return (struct tt_count){.received = (p - size) * bytes,
-                                 .copied = moves ? p * bytes : 0,
-                                 .steps = 2 * (team->nodes.n - 1) + (moves ? p : 0)};
-    if (!tt_team_leads(team, me)) return (struct tt_count){0};
-    return (struct tt_count){.sent = size * bytes, .messages = 1, .steps = 2};
-}
-
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     if (which == 0) {
         gather_node(team, me, s);
         return;
     }
     s->build = send_runs;
-    s->count = send_count;
 }
 
-static int64_t kept(const struct tt_team *team, int me)
+static int64_t kept(const struct tt_stage_team *team, int me)
 {
     int64_t bytes = tt_call_bytes(team->call), size = tt_team_size(team, me);
     if (me == team->call->root) return team->nodes.adjacent ? 0 : team->map->p * bytes;
@@ -90,7 +79,6 @@ const struct tt_algorithm tt_gather_composed = {
     .cost = "n t_w L within, (nodes-1) t_s + p t_w L between",
     .source = "windows within nodes, a message from each",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather `flat`: everyone copies its piece into its window, the root copies all of them out.
+ * Gather `flat`: every rank copies its piece into its window, and the root copies all pieces out.
  *
  *     1  IN -> WIN ==\
  *     2  IN -> WIN ===> root: OUT[1] OUT[2] ...
  *
- * One round. A piece larger than the window goes in slices through its two halves; the root says
- * which slices it has read.
+ * There is one round. A piece that is larger than the window goes in slices through its two halves;
+ * the root signals which slices it has read.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    int64_t root = (2 * others + (q > 2)) * q + !call->in_place, other = 2 * q + tt_max(q - 2, 0);
-    return (struct tt_count){.sent = bytes,
-                             .received = others * bytes,
-                             .copied = bytes,
-                             .messages = others * q,
-                             .steps = tt_max(root, other)};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    if (me != call->root)
-        return (struct tt_count){.sent = bytes, .copied = bytes, .steps = 2 * q + tt_max(q - 2, 0)};
-    return (struct tt_count){.received = others * bytes,
-                             .copied = call->in_place ? 0 : bytes,
-                             .messages = others * q,
-                             .steps = (2 * others + (q > 2)) * q + !call->in_place};
-}
 
 static void drain(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                   int p, int64_t base)
@@ -69,7 +45,5 @@ const struct tt_algorithm tt_gather_flat = {
     .cost = "t_s + p t_w L",
     .source = "a buffer shared by all ranks of a node",
     .refuse = tt_refuse_halves,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

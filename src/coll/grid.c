@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Total exchange along the dimensions of a grid, each as on a ring (line.h).
+ */
 #include "coll/grid.h"
 
 struct tt_grid tt_grid(const struct tt_map *map)
@@ -22,8 +25,8 @@ struct tt_grid tt_grid_cube(int p)
     return grid;
 }
 
-/* Blocks are in the order of the ranks they go to, or, in the dimensions that are done, come
- * from. */
+/* The blocks begin in the order of the ranks that they go to. With each dimension that is done,
+ * they are ordered along it by the ranks that they come from. */
 void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, int64_t m)
 {
     int stride = 1, p = 1;
@@ -31,12 +34,12 @@ void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, 
     for (int d = 0; d < grid->dims; d++) p *= grid->extent[d];
     for (int d = 0; d < grid->dims; d++) {
         int e = grid->extent[d], at = me / stride % e;
-        struct tt_line line = {.places = e,
-                               .at = at,
-                               .first = me - at * stride,
-                               .stride = stride,
-                               .run = stride * m,
-                               .bytes = p / e * m};
+        struct tt_rank_line line = {.places = e,
+                                    .at = at,
+                                    .first = me - at * stride,
+                                    .stride = stride,
+                                    .run = stride * m,
+                                    .bytes = p / e * m};
         stride *= e;
         if (e == 1) continue;
         if (from == TT_IN) tt_line_keep(b, &line);
@@ -45,25 +48,19 @@ void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, 
     }
 }
 
-struct tt_count tt_grid_count(const struct tt_grid *grid, int p, int64_t m)
-{
-    struct tt_count c = {.steps = 1};
-    for (int d = 0; d < grid->dims; d++) {
-        int e = grid->extent[d];
-        int64_t bytes = p / e * m;
-        if (e > 1 && c.copied == 0) c.copied = bytes;
-        tt_count_add(&c, tt_way_count(bytes, e - 1, bytes));
-    }
-    return c;
-}
-
-/* Along a dimension messages of 1 to e - 1 sets of p / e blocks. */
+/* Along a dimension of extent e, the messages have 1 to e - 1 sets of p / e blocks. A rank copies
+ * each set before it sends it, and again when it has arrived. In the first dimension a rank also
+ * copies its own set once. */
 int64_t tt_grid_time_ps(const struct tt_grid *grid, int p, int64_t m, const struct tt_costs *c)
 {
-    int64_t time = c->tr * tt_grid_count(grid, p, m).copied;
+    int64_t time = 0;
+    bool kept = false;
     for (int d = 0; d < grid->dims; d++) {
-        int64_t e = grid->extent[d];
-        time += (e - 1) * c->ts + c->tw_both * m * (p / e) * (e * (e - 1) / 2);
+        int64_t e = grid->extent[d], set = m * (p / e);
+        if (e == 1) continue;
+        time += (e - 1) * c->ts + c->tw_both * set * (e * (e - 1) / 2);
+        time += c->tr * set * (2 * (e - 1) + !kept);
+        kept = true;
     }
     return time;
 }

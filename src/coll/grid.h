@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks in a grid: that of the machine where it is one, else one made up.
+ * Ranks in a grid: the grid of the network if it is one without holes, else a grid of two
+ * dimensions made up from p.
  */
 #ifndef TT_COLL_GRID_H
 #define TT_COLL_GRID_H
@@ -12,16 +13,18 @@ struct tt_grid {
     int dims, extent[TT_NET_CUBE];
 };
 
-/* The whole grid that the map says; else p = a * b with a <= b as near as can be. */
+/* Returns the grid of the map's network if no node is missing; else p = a * b, a <= b, with a and b
+ * as close as possible. */
 struct tt_grid tt_grid(const struct tt_map *map);
-/* 2 * 2 * ...; p is a power of two. */
+/* Returns the grid 2 x 2 x ...; p must be a power of two. */
 struct tt_grid tt_grid_cube(int p);
 
-/* Total exchange along one dimension after the other: afterwards what a rank holds comes from all
- * those that differ from it in the dimensions so far, and goes to all that differ in the others. */
+/* Appends a total exchange of blocks of m bytes, which goes along one dimension after the other.
+ * When some dimensions are done, a rank holds blocks from the ranks that differ from it in these
+ * dimensions only, for the ranks that differ from it in the other dimensions only. */
 void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, int64_t m);
-struct tt_count tt_grid_count(const struct tt_grid *grid, int p, int64_t m);
-/* For each extent e: (e - 1) (t_s + t_w m p / 2); and what is rearranged. */
+/* Returns the sum over all extents e of (e - 1) (t_s + t_w m p / 2), plus the time of the
+ * copies. */
 int64_t tt_grid_time_ps(const struct tt_grid *grid, int p, int64_t m, const struct tt_costs *c);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The geometry of recursive halving: pure arithmetic of places, runs and slices.
+ * Recursive halving: the arithmetic of places, runs of blocks and slices; the distribution by
+ * direct access and by messages; and the formula of their time.
  */
 #include "coll/halving.h"
+
+static int halving_other(const struct tt_halving *h, int i);
 
 /* ---- Places ---- */
 
@@ -16,7 +19,7 @@ static int slices(const struct tt_halving *h)
 {
     int s = 1 << h->w;
     int64_t slice = h->call->slice;
-    int64_t kept = tt_halving_span(h, (struct tt_run){0, h->q}).len >> h->w;
+    int64_t kept = tt_halving_span(h, (struct tt_halving_run){0, h->q}).len >> h->w;
     while (slice > 0 && s << h->w <= TT_HALVING_SLICES && kept > s * slice) s <<= h->w;
     return s;
 }
@@ -35,7 +38,7 @@ struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *ma
     h.s = slices(&h);
     h.i = tt_halving_place(&h, me);
     h.rep = tt_halving_rep(&h, h.i) == me;
-    h.mate = h.rep ? tt_halving_other(&h, h.i) : tt_halving_rep(&h, h.i);
+    h.mate = h.rep ? halving_other(&h, h.i) : tt_halving_rep(&h, h.i);
     return h;
 }
 
@@ -46,7 +49,7 @@ static int reversed(const struct tt_halving *h, int i)
     return other;
 }
 
-/* The place's number in the order of ranks, and back. */
+/* Converts the number of a place to its position in the order of the ranks, and back. */
 static int in_order(const struct tt_halving *h, int i)
 {
     return h->turned ? reversed(h, i) : i;
@@ -57,27 +60,32 @@ int tt_halving_place(const struct tt_halving *h, int rank)
     return in_order(h, rank < 2 * h->pairs ? rank / 2 : rank - h->pairs);
 }
 
-bool tt_halving_paired(const struct tt_halving *h, int i)
+/* Whether the place has two ranks. */
+static bool halving_paired(const struct tt_halving *h, int i)
 {
     return in_order(h, i) < h->pairs;
 }
 
-/* The even rank of a pair reduces the first half, which even places keep. */
+/* The even rank of a pair reduces the first half of the vector. An even place keeps a part of the
+ * first half in step 0, so its rep is the even rank; the rep of an odd place is the odd rank. */
 int tt_halving_rep(const struct tt_halving *h, int i)
 {
     int at = in_order(h, i);
     return at < h->pairs ? 2 * at + i % 2 : at + h->pairs;
 }
 
-int tt_halving_other(const struct tt_halving *h, int i)
+/* Returns the second rank of place i, which is not the rep; -1: the place has one rank. */
+static int halving_other(const struct tt_halving *h, int i)
 {
-    return tt_halving_paired(h, i) ? 2 * in_order(h, i) + (i + 1) % 2 : -1;
+    return halving_paired(h, i) ? 2 * in_order(h, i) + (i + 1) % 2 : -1;
 }
 
-int tt_halving_giver(const struct tt_halving *h, int i, int to, int k)
+/* Returns the rank that sends what place i gives to place `to` in step k. In step 0 of a pair this
+ * is the rank that has reduced that half. */
+static int halving_giver(const struct tt_halving *h, int i, int to, int k)
 {
-    bool other_half = k == 0 && tt_halving_paired(h, i) && ((i ^ to) & 1);
-    return other_half ? tt_halving_other(h, i) : tt_halving_rep(h, i);
+    bool other_half = k == 0 && halving_paired(h, i) && ((i ^ to) & 1);
+    return other_half ? halving_other(h, i) : tt_halving_rep(h, i);
 }
 
 int tt_halving_holder(const struct tt_halving *h, int i)
@@ -88,16 +96,16 @@ int tt_halving_holder(const struct tt_halving *h, int i)
 int tt_halving_taker(const struct tt_halving *h, int side)
 {
     int owner = tt_halving_holder(h, h->i);
-    return side ? tt_halving_other(h, owner) : tt_halving_rep(h, owner);
+    return side ? halving_other(h, owner) : tt_halving_rep(h, owner);
 }
 
-/* Halvings before step k. */
+/* The number of halvings before step k. */
 static int halvings(const struct tt_halving *h, int k)
 {
     return (int)tt_min((int64_t)k * h->w, h->l);
 }
 
-/* Halvings after which a place has what it has after step k. */
+/* Returns the number of halvings that a place has done after step k. */
 static int depth(const struct tt_halving *h, int k)
 {
     return k == TT_HALVING_PAIR ? 1 : halvings(h, k + 1);
@@ -108,8 +116,10 @@ int tt_halving_partners(const struct tt_halving *h, int k)
     return (1 << (depth(h, k) - halvings(h, k))) - 1;
 }
 
-/* What leaves with the first halving of the step is given first: g's bits from the high to the low
- * are those in which the places are the same, from the low to the high. */
+/* A place gives its parts in the order of the halvings of the step: first the parts that it would
+ * give in the first halving, then those of the second. The bits of g, from high to low, stand for
+ * these halvings, from the first to the last: a bit is set if the partner is on the same side as
+ * place i. */
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
 {
     int from = halvings(h, k), n = depth(h, k) - from;
@@ -118,7 +128,9 @@ int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
     return i;
 }
 
-uint32_t tt_halving_given(const struct tt_halving *h, int k, int g, int slice)
+/* Returns the flag value which says that slice `slice`, and all slices before it, of the g-th part
+ * given in step k is ready. */
+static uint32_t halving_given(const struct tt_halving *h, int k, int g, int slice)
 {
     int round = k * ((1 << h->w) - 1) + g;
     return (uint32_t)(2 + round * h->s + slice);
@@ -126,14 +138,14 @@ uint32_t tt_halving_given(const struct tt_halving *h, int k, int g, int slice)
 
 uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice)
 {
-    return tt_halving_given(h, h->m, t, slice);
+    return halving_given(h, h->m, t, slice);
 }
 
 /* ---- Runs and slices ---- */
 
-struct tt_run tt_halving_kept(const struct tt_halving *h, int i, int k)
+struct tt_halving_run tt_halving_kept(const struct tt_halving *h, int i, int k)
 {
-    struct tt_run run = {0, h->q};
+    struct tt_halving_run run = {0, h->q};
     for (int j = 0; j < depth(h, k); j++) {
         run.n >>= 1;
         run.at += run.n & -(i >> j & 1);
@@ -141,46 +153,49 @@ struct tt_run tt_halving_kept(const struct tt_halving *h, int i, int k)
     return run;
 }
 
-/* Where part i of n elements cut in 2^l parts begins: 2^(l+1) parts cut each of these in two. */
-static int64_t begin(int64_t n, int64_t i, int l)
+/* Returns the element at which part i begins if n elements are cut into 2^l parts. Cutting into
+ * 2^(l+1) parts cuts each of these parts in two. */
+static int64_t part_begin(int64_t n, int64_t i, int l)
 {
     return (n >> l) * i + ((n & (((int64_t)1 << l) - 1)) * i >> l);
 }
 
-/* Where a block begins, in elements. */
+/* Returns the element at which a block begins. */
 static int64_t block_begin(const struct tt_halving *h, int block)
 {
-    if (!h->own) return begin(h->call->n, block, h->l);
+    if (!h->own) return part_begin(h->call->n, block, h->l);
     return tt_call_block_at(h->call, block + (int)tt_min(block, h->pairs)) / h->call->sz;
 }
 
-static struct tt_span elements(const struct tt_halving *h, struct tt_run run)
+static struct tt_span elements(const struct tt_halving *h, struct tt_halving_run run)
 {
     int64_t from = block_begin(h, run.at);
     return (struct tt_span){from, block_begin(h, run.at + run.n) - from};
 }
 
-struct tt_span tt_halving_span(const struct tt_halving *h, struct tt_run run)
+struct tt_span tt_halving_span(const struct tt_halving *h, struct tt_halving_run run)
 {
     struct tt_span span = elements(h, run);
     return (struct tt_span){span.off * h->call->sz, span.len * h->call->sz};
 }
 
-/* Of elements, in n ascending slices of bytes. */
-static void cut(struct tt_span all, int64_t sz, int n, struct tt_span *list)
+/* Cuts a span of elements into n ascending slices, in bytes. */
+static void cut_span(struct tt_span all, int64_t sz, int n, struct tt_span *list)
 {
     int64_t from = 0;
     int l = __builtin_ctz((unsigned)n);
     for (int j = 0; j < n; j++) {
-        int64_t to = begin(all.len, j + 1, l);
+        int64_t to = part_begin(all.len, j + 1, l);
         list[j] = (struct tt_span){(all.off + from) * sz, (to - from) * sz};
         from = to;
     }
 }
 
-void tt_halving_cut(const struct tt_halving *h, struct tt_run run, int n, struct tt_span *list)
+/* Cuts the run into n slices in ascending order; n is a power of two <= 64. */
+static void halving_cut(const struct tt_halving *h, struct tt_halving_run run, int n,
+                        struct tt_span *list)
 {
-    cut(elements(h, run), h->call->sz, n, list);
+    cut_span(elements(h, run), h->call->sz, n, list);
 }
 
 struct tt_span tt_halving_block(const struct tt_halving *h, int rank)
@@ -192,20 +207,22 @@ void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt
 {
     struct tt_span all = tt_halving_block(h, rank);
     int64_t sz = h->call->sz;
-    cut((struct tt_span){all.off / sz, all.len / sz}, sz, n, list);
+    cut_span((struct tt_span){all.off / sz, all.len / sz}, sz, n, list);
 }
 
-/* What leaves with halving `d` first. */
-static void order(const struct tt_halving *h, int i, int d, struct tt_run run, int n,
+/* Lists the slices of a run in the order in which the place gives them: first those that it gives
+ * in halving `d`, then those of the next halving, and so on. */
+static void order(const struct tt_halving *h, int i, int d, struct tt_halving_run run, int n,
                   struct tt_span *list)
 {
     if (n == 1 || run.n == 1) {
-        tt_halving_cut(h, run, n, list);
+        halving_cut(h, run, n, list);
         return;
     }
     int half = run.n >> 1, keeps = i >> d & 1;
-    order(h, i, d + 1, (struct tt_run){run.at + (keeps ? 0 : half), half}, n / 2, list);
-    order(h, i, d + 1, (struct tt_run){run.at + (keeps ? half : 0), half}, n / 2, list + n / 2);
+    order(h, i, d + 1, (struct tt_halving_run){run.at + (keeps ? 0 : half), half}, n / 2, list);
+    order(h, i, d + 1, (struct tt_halving_run){run.at + (keeps ? half : 0), half}, n / 2,
+          list + n / 2);
 }
 
 void tt_halving_list(const struct tt_halving *h, int i, int k, int n, struct tt_span *list)
@@ -217,7 +234,7 @@ void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_
 {
     int k = h->m - 1 - t;
     if (n == 1 || t == 0) {
-        tt_halving_cut(h, tt_halving_kept(h, i, k), n, list);
+        halving_cut(h, tt_halving_kept(h, i, k), n, list);
         return;
     }
     int partners = tt_halving_partners(h, k + 1), each = n / (partners + 1);
@@ -229,20 +246,14 @@ void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_
     }
 }
 
-int64_t tt_halving_filled(const struct tt_span *list, int n)
-{
-    int64_t filled = 0;
-    for (int j = 0; j < n; j++) filled += list[j].len > 0;
-    return filled;
-}
-
 /* ---- Operands ---- */
 
-/* What rank r reduces in: of a pair, its half of the vector. */
+/* Returns the span of the vector that rank r reduces, now or later. A rank of a pair reduces one
+ * half. */
 static struct tt_span area(const struct tt_halving *h, int r)
 {
     int i = tt_halving_place(h, r);
-    bool paired = tt_halving_paired(h, i), rep = tt_halving_rep(h, i) == r;
+    bool paired = halving_paired(h, i), rep = tt_halving_rep(h, i) == r;
     return tt_halving_span(h, tt_halving_kept(h, rep ? i : i ^ 1, paired ? TT_HALVING_PAIR : 0));
 }
 
@@ -252,16 +263,18 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off)
     return tt_at(TT_TMP, r, off - area(h, r).off);
 }
 
-void tt_halving_room(struct tt_builder *b, const struct tt_halving *h)
+/* Takes the TMP for tt_halving_acc, if one is needed. It must be called before any other scratch is
+ * taken. */
+static void halving_room(struct tt_builder *b, const struct tt_halving *h)
 {
-    if (h->m == 1 && tt_halving_is_home(h)) return; /* it reduces once, from IN to OUT */
+    if (h->m == 1 && tt_halving_is_home(h)) return; /* the only step reduces from IN to OUT */
     if (h->reduces && h->me != h->root) tt_scratch(b, area(h, h->me).len);
 }
 
-/* What place i brings into step k. */
+/* Returns the range at rank r that holds the operand of place i in step k. */
 static struct tt_range brings(const struct tt_halving *h, int r, int i, int k, int64_t off)
 {
-    bool as_given = k == 0 && !tt_halving_paired(h, i);
+    bool as_given = k == 0 && !halving_paired(h, i);
     return as_given ? tt_at(TT_IN, r, off) : tt_halving_acc(h, r, off);
 }
 
@@ -298,8 +311,462 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
     int partners = tt_halving_partners(h, k), from = halvings(h, k);
     operand[h->i >> from & partners] = brings(h, h->me, h->i, k, span.off);
     for (int g = 0; g < partners; g++) {
-        int i = tt_halving_partner(h, h->i, k, g), giver = tt_halving_giver(h, i, h->i, k);
+        int i = tt_halving_partner(h, h->i, k, g), giver = halving_giver(h, i, h->i, k);
         operand[i >> from & partners] = theirs ? theirs[g] : brings(h, giver, i, k, span.off);
     }
     tt_combine(b, result(h, k, span.off), operand, partners + 1, span.len);
+}
+
+/* ---- By direct access ---- */
+
+/* The distribution of recursive halving by direct access. A rank posts a slice with a signal, and
+ * the partner reduces from the slice where it lies. In step k a rank first reduces and posts the
+ * slices that it gives in step k+1, one partner after the other. The partners reduce from those
+ * slices while this rank reduces the part that it keeps. */
+
+bool tt_halving_is_direct(const struct tt_map *map)
+{
+    return map->direct && tt_map_one_node(map);
+}
+
+/* Whether the data that place i gives in step k need no reduction before, because they are the
+ * input of its rank. */
+static bool is_there(const struct tt_halving *h, int i, int k)
+{
+    return k == 0 && !halving_paired(h, i);
+}
+
+/* Whether this rank sends the g-th part that its place gives in step k. */
+static bool gives(const struct tt_halving *h, int k, int g)
+{
+    return halving_giver(h, h->i, tt_halving_partner(h, h->i, k, g), k) == h->me;
+}
+
+void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice)
+{
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        if (!is_there(h, i, k))
+            tt_await(b, halving_giver(h, i, h->i, k), halving_given(h, k, g, slice));
+    }
+}
+
+static int partner_rep(const struct tt_halving *h, int k, int g)
+{
+    return tt_halving_rep(h, tt_halving_partner(h, h->i, k, g));
+}
+
+void tt_halving_post(struct tt_builder *b, const struct tt_halving *h, int k, uint32_t value)
+{
+    int32_t rank[TT_HALVING_RADIX];
+    int n = tt_halving_partners(h, k);
+    for (int g = 0; g < n; g++) rank[g] = partner_rep(h, k, g);
+    if (n == 1)
+        tt_signal(b, rank[0], value);
+    else
+        tt_signal_set(b, rank, (uint32_t)n, value);
+}
+
+/* Opens the buffers and signals the ranks that will use them: in a reduce, the root signals all
+ * ranks, because all reps put into its output. */
+static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
+{
+    bool root = h->me == h->root;
+    tt_open(b, 1u << TT_IN | 1u << (h->reduces && !root ? TT_TMP : TT_OUT));
+    if (root || h->mate >= 0)
+        tt_signal(b, root ? TT_ALL : h->mate, 1);
+    else
+        tt_halving_post(b, h, 0, 1);
+    if (h->mate >= 0) tt_await(b, h->mate, 1);
+    for (int g = 0; g < tt_halving_partners(h, 0) && h->rep; g++)
+        if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
+}
+
+/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The slices
+ * of step k become ready in the order of its list. One of them covers as many slices of this part
+ * as the list has parts; so this rank awaits once for that many slices. */
+static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int parts = tt_halving_partners(h, k + 1) + 1, i = tt_halving_partner(h, h->i, k + 1, g);
+    tt_halving_list(h, i, k + 1, h->s, list);
+    for (int j = 0; j < h->s; j++) {
+        if (k != TT_HALVING_PAIR && j % parts == 0)
+            tt_halving_await(b, h, k, (g * h->s + j) / parts);
+        tt_halving_reduce(b, h, k, list[j], NULL);
+        tt_signal(b, tt_halving_rep(h, i), halving_given(h, k + 1, g, j));
+    }
+}
+
+/* The two ranks of a pair reduce their inputs: each reduces what it gives in step 0, and then the
+ * rep reduces what the place keeps. */
+static void pair_up(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    for (int g = 0; g < tt_halving_partners(h, 0); g++)
+        if (gives(h, 0, g)) give(b, h, TT_HALVING_PAIR, g);
+    tt_halving_list(h, h->i, 0, h->s, list);
+    for (int j = 0; j < h->s && h->rep; j++)
+        tt_halving_reduce(b, h, TT_HALVING_PAIR, list[j], NULL);
+}
+
+/* Does step k, which is not the last one: reduces first the parts that this rank gives in the next
+ * step, and then the part that it keeps. */
+static void step(struct tt_builder *b, const struct tt_halving *h, int k)
+{
+    struct tt_span list[TT_HALVING_SLICES];
+    int given = tt_halving_partners(h, k + 1);
+    tt_halving_list(h, h->i, k, h->s, list);
+    for (int g = 0; g < given; g++) give(b, h, k, g);
+    for (int j = given * h->s / (given + 1); j < h->s; j++) {
+        tt_halving_await(b, h, k, j);
+        tt_halving_reduce(b, h, k, list[j], NULL);
+    }
+}
+
+void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h)
+{
+    halving_room(b, h);
+    begin_direct(b, h);
+    if (h->mate >= 0) pair_up(b, h);
+    for (int k = 0; k < h->m - 1 && h->rep; k++) step(b, h, k);
+}
+
+/* ---- The end ---- */
+
+struct set {
+    int32_t rank[256]; /* at most 16 for each of the log16 p steps, twice that for the first step */
+    uint32_t n;
+};
+
+static bool has(const struct set *set, int rank)
+{
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->rank[i] == rank) return true;
+    return false;
+}
+
+static void add(struct set *set, int me, int rank)
+{
+    if (rank >= 0 && rank != me && !has(set, rank)) set->rank[set->n++] = rank;
+}
+
+/* Adds the ranks for the g-th partner of step k (see touched()). In a reduce, the collection uses
+ * only the buffers of the root, so it adds no rank here. */
+static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
+                       struct set *others)
+{
+    int i = tt_halving_partner(h, h->i, k, g), rep = tt_halving_rep(h, i);
+    bool collects = h->rep && !h->reduces;
+    if (h->rep) add(mine, h->me, halving_giver(h, i, h->i, k));
+    if (collects) add(mine, h->me, rep);
+    if (collects || gives(h, k, g)) add(others, h->me, rep);
+}
+
+/* Finds the ranks whose buffers this rank uses (mine), and the ranks that use this rank's buffers
+ * (others). The reps that put into the root's OUT are not in `others`; see late(). */
+static void touched(const struct tt_halving *h, struct set *mine, struct set *others)
+{
+    add(mine, h->me, h->mate);
+    add(others, h->me, h->mate);
+    for (int k = 0; k < (h->rep ? h->m : 1); k++)
+        for (int g = 0; g < tt_halving_partners(h, k); g++) touched_in(h, k, g, mine, others);
+    if (h->rep) add(mine, h->me, h->root);
+    for (int side = 0; side < 2 && tt_call_scatters(h->call); side++) {
+        add(mine, h->me, tt_halving_rep(h, tt_halving_holder(h, h->i)));
+        if (h->rep) add(others, h->me, tt_halving_taker(h, side));
+    }
+}
+
+/* Returns the rep of place i if this rank is the root, the rep has put into its OUT, and the rep is
+ * not in `others`; else -1. The root awaits these reps last. */
+static int late(const struct tt_halving *h, const struct set *others, int i)
+{
+    int rep = tt_halving_rep(h, i);
+    bool put = h->me == h->root && rep != h->me;
+    return put && !has(others, rep) ? rep : -1;
+}
+
+void tt_halving_close(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct set mine = {.n = 0}, others = {.n = 0};
+    uint32_t value = tt_halving_collected(h, h->m, 1);
+    touched(h, &mine, &others);
+    tt_signal_set(b, mine.rank, mine.n, value);
+    for (uint32_t i = 0; i < others.n; i++) tt_await(b, others.rank[i], value);
+    for (int i = 0; i < h->q; i++)
+        if (late(h, &others, i) >= 0) tt_await(b, late(h, &others, i), value);
+}
+
+/* ---- By messages ---- */
+
+/* The distribution of recursive halving by messages. In each turn a rank sends one slice to each
+ * partner and receives one slice from each, and meanwhile it reduces the slices of the turn before.
+ * The turns follow one another without a break, across steps and into the collection. */
+
+/* ---- Turns ---- */
+
+static struct tt_range behind(struct tt_range at, int64_t off)
+{
+    at.off += off;
+    return at;
+}
+
+static struct tt_range source(const struct tt_flow *flow, const struct tt_turn *turn, int g)
+{
+    const struct tt_halving *h = flow->h;
+    /* In its first exchange a rank sends its input as it is. Later it sends only what it has
+     * reduced. */
+    bool input = turn->step == TT_HALVING_PAIR || (turn->step == 0 && h->mate < 0);
+    int64_t off = turn->peer[g].out.off;
+    return input ? tt_own(TT_IN, off) : behind(flow->from, off);
+}
+
+static struct tt_range *rooms(struct tt_flow *flow)
+{
+    return flow->room[flow->turns % 2];
+}
+
+static void begin_turn(struct tt_flow *flow, const struct tt_turn *turn)
+{
+    flow->turns++;
+    flow->now = *turn;
+    for (int g = 0; g < turn->n; g++) {
+        const struct tt_turn_peer *peer = &turn->peer[g];
+        bool straight = turn->step == TT_HALVING_STRAIGHT;
+        struct tt_range to = straight ? behind(flow->to, peer->in.off) : rooms(flow)[g];
+        if (peer->to >= 0)
+            flow->sent[g] = tt_send(flow->b, peer->to, source(flow, turn, g), peer->out.len);
+        if (peer->from >= 0) flow->received[g] = tt_recv(flow->b, peer->from, to, peer->in.len);
+    }
+}
+
+/* Waits for the messages of the turn that was started last. */
+static void finish(struct tt_flow *flow)
+{
+    const struct tt_turn *now = &flow->now;
+    for (int g = 0; g < now->n; g++)
+        if (now->peer[g].from >= 0) tt_wait(flow->b, flow->received[g]);
+    for (int g = 0; g < now->n; g++)
+        if (now->peer[g].to >= 0) tt_wait(flow->b, flow->sent[g]);
+}
+
+/* Reduces the slice that the turn has received. In a turn all partners send the same slice of the
+ * vector, or none sends any. */
+static void reduce(struct tt_flow *flow, const struct tt_turn *turn, const struct tt_range *from)
+{
+    if (turn->n > 0 && turn->peer[0].from >= 0 && turn->step != TT_HALVING_STRAIGHT)
+        tt_halving_reduce(flow->b, flow->h, turn->step, turn->peer[0].in, from);
+}
+
+void tt_flow_turn(struct tt_flow *flow, const struct tt_turn *next)
+{
+    const struct tt_range *from = rooms(flow);
+    struct tt_turn done = flow->now;
+    finish(flow);
+    begin_turn(flow, next);
+    reduce(flow, &done, from);
+}
+
+void tt_flow_end(struct tt_flow *flow)
+{
+    finish(flow);
+    reduce(flow, &flow->now, rooms(flow));
+    flow->now = (struct tt_turn){.n = 0};
+}
+
+/* ---- Steps ---- */
+
+static void cut_swap(const struct tt_halving *h, const struct tt_swap *swap, int i,
+                     struct tt_span *list)
+{
+    if (swap->collects)
+        halving_cut(h, tt_halving_kept(h, i, swap->step), h->s, list);
+    else
+        tt_halving_list(h, i, swap->step, h->s, list);
+}
+
+static void set_turns(const struct tt_halving *h, const struct tt_swap *swap, struct tt_turn *turns)
+{
+    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
+    int step = swap->collects ? TT_HALVING_STRAIGHT : swap->step;
+    for (int j = 0; j < h->s; j++) turns[j] = (struct tt_turn){.step = step, .n = swap->n};
+    for (int g = 0; g < swap->n; g++) {
+        const struct tt_swap_peer *peer = &swap->peer[g];
+        cut_swap(h, swap, peer->out, out);
+        cut_swap(h, swap, peer->in, in);
+        for (int j = 0; j < h->s; j++)
+            turns[j].peer[g] = (struct tt_turn_peer){peer->to, peer->from, out[j], in[j]};
+    }
+}
+
+void tt_flow_swap(struct tt_flow *flow, const struct tt_swap *swap)
+{
+    struct tt_turn turns[TT_HALVING_SLICES];
+    set_turns(flow->h, swap, turns);
+    for (int j = 0; j < flow->h->s; j++) tt_flow_turn(flow, &turns[j]);
+}
+
+/* Returns a turn with one peer, in which nothing is reduced. */
+static struct tt_turn turn_of(int to, struct tt_span out, int from, struct tt_span in)
+{
+    return (struct tt_turn){.step = TT_HALVING_STRAIGHT,
+                            .n = 1,
+                            .peer = {{.to = to, .from = from, .out = out, .in = in}}};
+}
+
+void tt_flow_exchange(struct tt_flow *flow, int to, const struct tt_span *out, int from,
+                      const struct tt_span *in)
+{
+    for (int j = 0; j < flow->h->s; j++) {
+        struct tt_turn turn = turn_of(to, out[j], from, in[j]);
+        tt_flow_turn(flow, &turn);
+    }
+}
+
+struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at)
+{
+    return (struct tt_flow){.b = b, .h = h, .from = at, .to = at};
+}
+
+/* Returns the swap of step k of the distribution, or of the pair. In a pair, each rank reduces one
+ * half, so it sends the other half to its mate. In step 0 each rank of a pair gives only parts of
+ * the half that it has reduced. */
+static struct tt_swap swap_of(const struct tt_halving *h, int k)
+{
+    struct tt_swap swap = {.step = k};
+    if (k == TT_HALVING_PAIR) {
+        int mine = h->rep ? h->i : h->i ^ 1;
+        swap.peer[swap.n++] = (struct tt_swap_peer){h->mate, h->mate, mine ^ 1, mine};
+        return swap;
+    }
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        bool gives = halving_giver(h, h->i, i, k) == h->me;
+        swap.peer[swap.n++] = (struct tt_swap_peer){
+            gives ? tt_halving_rep(h, i) : -1, h->rep ? halving_giver(h, i, h->i, k) : -1, i, h->i};
+    }
+    return swap;
+}
+
+/* Returns how many steps of the distribution this rank takes part in. A rank of a pair that is not
+ * the rep gives in step 0, and does nothing afterwards. */
+static int steps(const struct tt_halving *h)
+{
+    return h->rep ? h->m : 1;
+}
+
+static int64_t longest_slice(const struct tt_halving *h, int k)
+{
+    int64_t longest = 0;
+    struct tt_span list[TT_HALVING_SLICES];
+    tt_halving_list(h, h->rep ? h->i : h->i ^ 1, k, h->s, list);
+    for (int j = 0; j < h->s; j++) longest = tt_max(longest, list[j].len);
+    return longest;
+}
+
+/* Takes scratch for the slices that a turn receives. From step to step slices become half as long,
+ * except for a rest of one element. So the longest slice of step 0 (or of the pair) and one element
+ * are room enough for all steps. */
+static void make_rooms(struct tt_flow *flow)
+{
+    const struct tt_halving *h = flow->h;
+    int n = h->rep ? tt_halving_partners(h, 0) : 1;
+    for (int half = 0; half < 2; half++)
+        for (int g = 0; g < n; g++) {
+            int k = g == 0 && h->mate >= 0 ? TT_HALVING_PAIR : 0;
+            flow->room[half][g] = tt_scratch(flow->b, longest_slice(h, k) + h->call->sz);
+        }
+}
+
+struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
+{
+    struct tt_flow flow = tt_flow_at(b, h, tt_halving_acc(h, h->me, 0));
+    halving_room(b, h);
+    make_rooms(&flow);
+    for (int k = h->mate >= 0 ? TT_HALVING_PAIR : 0; k < steps(h); k++) {
+        struct tt_swap swap = swap_of(h, k);
+        tt_flow_swap(&flow, &swap);
+    }
+    return flow;
+}
+
+/* ---- The gather ---- */
+
+/* Sets the swap of step k of the gather. Returns true if this rank has no part in the later steps,
+ * because it sends its blocks in this one. */
+static bool gather_step(const struct tt_halving *h, int at, int k, struct tt_swap *swap)
+{
+    int head = h->i;
+    *swap = (struct tt_swap){.step = k, .collects = true};
+    for (int g = 0; g < tt_halving_partners(h, k); g++) {
+        int i = tt_halving_partner(h, h->i, k, g);
+        if ((i ^ at) < (head ^ at)) head = i;
+        swap->peer[swap->n++] = (struct tt_swap_peer){-1, tt_halving_rep(h, i), i, i};
+    }
+    if (head == h->i) return false;
+    int to = head == at ? h->root : tt_halving_rep(h, head);
+    swap->n = 1;
+    swap->peer[0] = (struct tt_swap_peer){to, -1, h->i, h->i};
+    return true;
+}
+
+int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap)
+{
+    int at = tt_halving_place(h, h->root), n = 0;
+    bool ends = false;
+    for (int k = h->m - 1; k >= 0 && !ends; k--) ends = gather_step(h, at, k, &swap[n++]);
+    return n;
+}
+
+/* ---- The time by messages ---- */
+
+/* The time of recursive halving by messages where all ranks do the same amount of work: p is a
+ * power of two, the radix is 2, and all slices are equal.
+ *
+ *     L / 4      [send]  [send]                    [send]  [send]    s slices a step; what came
+ *                        [reduce][reduce]                            in one is reduced in the next
+ *     L / 8                      [send]  [send]
+ *                                        [reduce][reduce]
+ *
+ * A turn takes as long as its message or its reduction, whichever takes longer. The first turn of a
+ * step has a message of its own step, and the last reduction of the step before, which has twice as
+ * many bytes. Without start-up times (t_s = 0), and with l_0 and l_last as the slices of the first
+ * and the last step, the times equal those of CN101206588 except for one slice:
+ *
+ *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + min(t_w', max(0, 2 gamma - t_w')) (l_0 -
+ *                 l_last)
+ *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + the same + max(0, min(gamma, t_w') - t_w)
+ *                                                     l_last */
+
+static int64_t bytes_of_all(const struct tt_halving *h)
+{
+    return tt_halving_span(h, (struct tt_halving_run){0, h->q}).len;
+}
+
+static bool is_even(const struct tt_halving *h)
+{
+    return h->w == 1 && h->pairs == 0 &&
+           bytes_of_all(h) / h->call->sz % ((int64_t)h->q * h->s) == 0;
+}
+
+int64_t tt_halving_time_ps(const struct tt_halving *h, const struct tt_costs *c, int rounds,
+                           int64_t tw)
+{
+    int64_t time = 0, reduction = 0, slice;
+    if (!is_even(h)) return -1;
+    for (int k = 0; k < h->m; k++) {
+        slice = (bytes_of_all(h) >> (k + 1)) / h->s;
+        int64_t turn = c->ts + c->tw_both * slice;
+        time += tt_max(turn, reduction);
+        reduction = c->gamma * slice;
+        time += (h->s - 1) * tt_max(turn, reduction);
+    }
+    for (int t = 0; t < rounds; t++) {
+        slice = (bytes_of_all(h) >> (h->m - t)) / h->s;
+        int64_t turn = c->ts + tw * slice;
+        time += tt_max(turn, reduction) + (h->s - 1) * turn;
+        reduction = 0;
+    }
+    return time + reduction;
 }

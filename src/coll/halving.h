@@ -1,147 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Recursive halving: who is whose partner, which part of the vector is kept, and in what order its
- * slices go. Shared by reduce, allreduce and reduce_scatter(_block) `halving` and gather
- * `binomial`.
+ * Recursive halving: which rank has which partners, which part of the vector each rank keeps, and
+ * in which order slices are sent. Shared by reduce, allreduce and reduce_scatter(_block) `halving`
+ * and gather `binomial`.
  *
- * The vector is q blocks, q the greatest power of two <= p. Place i (0..q-1) exchanges with i ^ 2^k
- * in step k, keeps half of what it has, and gives the other half; after log2 q steps it has one
- * block. p > q: of the first 2(p-q) ranks, each pair shares a place. Each of the two reduces one
- * half of both inputs; the one whose half has what the place keeps in step 0 goes on as the place's
- * `rep`, and what the place gives of the other half comes from the `other`. So nothing is moved to
- * merge them.
+ * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
+ * place i (0 .. q-1) exchanges with place i ^ 2^k: it keeps half of what it has, and gives the
+ * other half. After log2 q steps, which are called the distribution, it has one block.
+ *
+ * If p > q, the first 2(p-q) ranks form pairs, and the two ranks of a pair share a place. Each of
+ * the two reduces one half of both inputs. One of the two halves contains the part that the place
+ * keeps in step 0. The rank that has reduced this half goes on and represents the place; it is
+ * called `rep`. The rank that has reduced the other half, called the `other`, sends the part of it
+ * that the place gives in step 0. So no data are moved to merge the two halves.
  *
  *     p = 6:   ranks  0 1   2 3   4   5        reps 0, 3, 4, 5
  *              places  0     1    2   3        others 1, 2
  *
- * Place i ends with block bitreverse(i). Where each rank has a block of its own (reduce_scatter,
- * gather) a place's block is what its ranks have, as unequal as it may be; and where operands need
- * not stay in rank order, or there are none, places are numbered in reverse bit order, so that each
- * keeps its own.
+ * Place i ends with block bitreverse(i). In reduce_scatter and gather each rank has a block of its
+ * own; then the block of a place is the blocks of its ranks, which may be unequal. If operands need
+ * not stay in rank order, or nothing is reduced, the places are numbered in reverse bit order, so
+ * that each place ends with its own block.
  *
- * With radix 2^w, one step does w such halvings at once: i keeps 2^-w of what it has, and gives a
- * part to each of the 2^w - 1 places that differ from it in those w bits, in any of them. The last
- * step has what is left of the log2 q bits. Who has which block does not depend on the radix.
+ * With radix 2^w, one step does w such halvings at once: place i keeps 2^-w of what it has, and
+ * gives one part to each of the 2^w - 1 places that differ from it in any of those w bits. The last
+ * step does what is left of the log2 q halvings. The radix does not change who ends with which
+ * block.
  *
  *     q = 8, radix 4:   step 0   0<>1<>2<>3  4<>5<>6<>7    each keeps 2 of 8 blocks
  *                       step 1   0<>4  1<>5  2<>6  3<>7               1
  *
- * Each part goes in `s` slices, in such an order that what is given in the next step comes first,
- * and within that what is given in the step after it (order 'list' below): then slices travel, are
- * reduced, and can be passed on while those after them still travel. All ranks cut alike:
+ * Each part is sent in `s` slices. First come the slices that the receiver gives in the next step,
+ * and among those first the ones that are given in the step after it, and so on (tt_halving_list
+ * below). So a slice can be reduced and passed on while later slices still travel. All ranks cut
+ * alike, and flags have these values:
  *
- *     values of flags:  1 my input is there;  2 + round s + slice: a round for each part that is
- *                       given
- *                       in each step, then one for each step of the collection;  the end of both.
+ *     1                       my input is there
+ *     2 + round * s + slice   that slice is there; each step has one round for each part that is
+ *                             given, and after the last step the collection has one round for each
+ *                             of its steps
+ *     the values after these  the end of both
  */
 #ifndef TT_COLL_HALVING_H
 #define TT_COLL_HALVING_H
 
 #include "coll/coll-util.h"
 
+/* The most slices of a part, and the highest radix. */
 enum { TT_HALVING_SLICES = 64, TT_HALVING_RADIX = 16 };
 
 struct tt_halving {
     const struct tt_call *call;
     int p, me;
-    int q, l;     /* places: 2^l */
-    int w, m;     /* halvings of a step but the last; steps */
-    int pairs;    /* p - q */
-    int s;        /* slices of a part, a power of 2^w, so that a slice's parts are slices */
+    int q, l;     /* number of places: 2^l */
+    int w, m;     /* halvings in each step but the last; number of steps */
+    int pairs;    /* number of pairs: p - q */
+    int s;        /* slices of a part: a power of 2^w, so that they divide evenly among the parts of
+                   * the next step */
     int i;        /* my place */
-    bool rep;     /* I stand for it */
-    int mate;     /* the other rank of my place, or -1 */
-    bool reduces; /* not all ranks have the vector in an OUT */
-    int root;     /* who has, or -1 */
-    bool own;     /* blocks are those of the ranks */
+    bool rep;     /* this rank is the rep of its place */
+    int mate;     /* the rank that shares my place, or -1 */
+    bool reduces; /* on some ranks, OUT has no room for the whole vector */
+    int root;     /* the only rank whose OUT has room for the vector, or -1 */
+    bool own;     /* each rank has a block of its own */
     bool turned;  /* places are numbered in reverse bit order */
 };
 
+/* Returns the place of rank `me` in this call, and what follows from it. */
 struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *map, int me);
+/* Return the place of a rank, and the rank that is the rep of place i. */
 int tt_halving_place(const struct tt_halving *h, int rank);
 int tt_halving_rep(const struct tt_halving *h, int i);
-int tt_halving_other(const struct tt_halving *h, int i);   /* -1 if there is none */
-bool tt_halving_paired(const struct tt_halving *h, int i); /* whether there is one */
-/* Of own blocks: the place that ends with that of place i, which ends with its. */
+/* If each rank has a block of its own: place i ends with the block of another place, and that place
+ * ends with the block of place i. Returns that place, which may be i itself. */
 int tt_halving_holder(const struct tt_halving *h, int i);
-/* Of the block that this rank's place ends with, the rank that gets part `side`, 0 or 1 (-1:
- * none). */
+/* This rank's place ends with a block that belongs to one rank, or to the two ranks of a pair.
+ * Returns the rank that owns part `side` of the block: part 0 is the rep's, part 1 that of the
+ * other rank of the pair; -1: there is no such part. */
 int tt_halving_taker(const struct tt_halving *h, int side);
-/* The block of a rank, and its n slices. */
+/* Return the block of a rank, and the same block cut into n slices. */
 struct tt_span tt_halving_block(const struct tt_halving *h, int rank);
 void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt_span *list);
-/* Who supplies what place i gives place `to` in step k. */
-int tt_halving_giver(const struct tt_halving *h, int i, int to, int k);
-/* What is reduced: in a step, or before step 0 by the two ranks of a place. Nothing in the
- * collection. */
+/* Two more values of a step number, besides 0 .. m-1. PAIR is the reduction by the two ranks of a
+ * place, before step 0. STRAIGHT stands for a step that only moves data, as in the collection. */
 enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 
-/* The partners of a place in step k: how many, and which one gets the g-th part that it gives. To
- * that one, it is the g-th too. */
+/* Return the number of partners of a place in step k, and the partner that gets the g-th part that
+ * place i gives. For that partner, place i is the g-th partner too. */
 int tt_halving_partners(const struct tt_halving *h, int k);
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g);
 
-/* What place i has after step k, or of a pair the rep after the pair's: n blocks from `at`. */
-struct tt_run {
+/* The part that place i has after step k: n blocks, beginning with block `at`. After step PAIR it
+ * is the half that the rep of place i has reduced. */
+struct tt_halving_run {
     int at, n;
 };
-struct tt_run tt_halving_kept(const struct tt_halving *h, int i, int k);
-struct tt_span tt_halving_span(const struct tt_halving *h, struct tt_run run);
-/* The same in n slices, in the order in which they are given on; n a power of two <= 64. */
+struct tt_halving_run tt_halving_kept(const struct tt_halving *h, int i, int k);
+/* Converts a run of blocks to bytes of the vector. */
+struct tt_span tt_halving_span(const struct tt_halving *h, struct tt_halving_run run);
+/* Lists the part that place i has after step k: n slices, in the order in which later steps give
+ * them; n is a power of two <= 64. */
 void tt_halving_list(const struct tt_halving *h, int i, int k, int n, struct tt_span *list);
-/* The run in n ascending slices, likewise. */
-void tt_halving_cut(const struct tt_halving *h, struct tt_run run, int n, struct tt_span *list);
-/* What place i has before round t of the collection, in the order in which it got it. */
+/* Lists the part that place i has before round t of the collection: n slices, in the order in which
+ * place i received them. */
 void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_span *list);
 
-/* The value that says: the g-th part given in step k is there up to this slice; what I collected
- * before round t is (t = m: all). */
-uint32_t tt_halving_given(const struct tt_halving *h, int k, int g, int slice);
+/* Returns the flag value which says that the slices that this rank had collected before round t are
+ * ready up to this one. t = m means the whole vector. */
 uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice);
 
-/* Where rank r has what it reduced: in OUT, or in TMP from its half on. */
+/* Returns the place in which rank r keeps byte `off` of the vector after reducing it. This is its
+ * OUT or its TMP. The TMP holds only a part of the vector: at a rank of a pair, the half that it
+ * reduces; at other ranks, the part that it keeps in step 0. */
 struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
-/* The last step's results go to where they belong at once: OUT of a reduce_scatter. */
+/* Whether the last step reduces to the final place at once: the OUT of a reduce_scatter. */
 bool tt_halving_is_home(const struct tt_halving *h);
-/* Takes that TMP, before any other scratch. */
-void tt_halving_room(struct tt_builder *b, const struct tt_halving *h);
-/* acc <- mine op those of all partners, of step k or of the pair, in order of ranks. `theirs`, in
- * the order of the partners, may be NULL: where they are. */
+/* Appends the reduction of step k (or of the pair) for `span`: it combines this rank's operand and
+ * those of all partners, in rank order, into tt_halving_acc, or into OUT if tt_halving_is_home.
+ * `theirs` lists the partners' operands, in the order of the partners; NULL: they are read where
+ * they lie. */
 void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, struct tt_span span,
                        const struct tt_range *theirs);
 
-/* ---- By direct access (halving-direct.c): one node, map.direct ---- */
+/* ---- By direct access: one node, map.direct ---- */
 
+/* Whether the ranks use direct access; otherwise they use messages. */
 bool tt_halving_is_direct(const struct tt_map *map);
-/* All but the last step. Afterwards step m-1 can be done slice by slice:
- * tt_halving_await, tt_halving_reduce. */
+/* Appends the distribution except for its last step, m-1. The caller does that step slice by slice,
+ * with tt_halving_await and tt_halving_reduce. */
 void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h);
+/* Awaits the signals of all partners of step k that they have the slice ready. */
 void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice);
 /* Signals the partners of step k. */
 void tt_halving_post(struct tt_builder *b, const struct tt_halving *h, int k, uint32_t value);
-/* Tells everyone whose buffers I read, and waits for everyone who read mine. */
+/* Signals all ranks whose buffers this rank has used, and awaits the signals of all ranks that have
+ * used this rank's buffers. */
 void tt_halving_close(struct tt_builder *b, const struct tt_halving *h);
 
-/* ---- By messages (halving-message.c) ---- */
+/* ---- By messages ---- */
 
-/* One turn with all partners at once: to each a slice, from each a slice; both may be missing (rank
- * -1, or no bytes). */
+/* One turn with all partners at once: a slice is sent to each and a slice is received from each.
+ * Either may be missing (rank -1, or no bytes). */
 struct tt_turn {
-    int step; /* where what comes in is reduced; STRAIGHT: it goes to its place as it is */
-    int n;
+    int step; /* the step in which the received slices are reduced; STRAIGHT: they are stored where
+               * they belong, without a reduction */
+    int n;    /* number of partners */
     struct tt_turn_peer {
-        int to, from;
+        int to, from; /* ranks, or -1 */
         struct tt_span out, in;
     } peer[TT_HALVING_RADIX];
 };
 
-/* Turns for all slices of a step: to and from each partner, what this place has after the step, or
- * in the collection had before the round: of the distribution in its order, of the collection
- * ascending. */
+/* The turns of one step, one for each slice. In the distribution, a rank sends the part that the
+ * place `out` has after the step, and receives the part that the place `in` has after it, in the
+ * order of tt_halving_list. In the collection, a rank sends and receives the parts that these
+ * places had before the round, in ascending order. */
 struct tt_swap {
     int step;
-    bool collects;
-    int n;
+    bool collects; /* part of the collection */
+    int n;         /* number of partners */
     struct tt_swap_peer {
         int to, from; /* ranks, or -1 */
         int out, in;  /* places */
@@ -151,47 +168,44 @@ struct tt_swap {
 struct tt_flow {
     struct tt_builder *b;
     const struct tt_halving *h;
-    struct tt_range room[2][TT_HALVING_RADIX]; /* slices come in to these in turn */
+    struct tt_range room[2][TT_HALVING_RADIX]; /* slices are received into these two alternately */
     struct tt_range from,
-        to; /* where byte 0 of what goes straight would be, here and when it came */
-    int turns;
-    struct tt_turn now; /* under way */
+        to;    /* byte 0 of the vector, in the buffer that slices are sent from, and in the one that
+                * straight slices are received into; either may lie before the buffer's beginning */
+    int turns; /* turns started so far */
+    struct tt_turn now; /* the turn that has started */
     tt_started sent[TT_HALVING_RADIX], received[TT_HALVING_RADIX];
 };
-/* Nothing is under way, and what goes straight goes from and to `at`. */
+/* Returns a flow in which no turn has started. Turns with the step STRAIGHT send from `at` and
+ * receive to `at`. */
 struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at);
-/* All of the distribution; its last slice is still to be reduced. */
+/* Appends the whole distribution, except that its last slice has still to be reduced. */
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h);
-/* Waits for the turn under way, starts the next, and reduces what has come in meanwhile. */
+/* Waits for the turn that was started last, starts `next`, and then reduces what the former turn
+ * has received. */
 void tt_flow_turn(struct tt_flow *flow, const struct tt_turn *next);
-/* A turn for each of h->s slices: of `out` straight to one rank, of `in` from another, or nothing
- * where it is -1. */
+/* One turn for each of h->s slices: sends the slice of `out` straight to one rank and receives the
+ * slice of `in` from another rank. A rank of -1 leaves that direction out. */
 void tt_flow_exchange(struct tt_flow *flow, int to, const struct tt_span *out, int from,
                       const struct tt_span *in);
+/* Appends the turns of a swap. */
 void tt_flow_swap(struct tt_flow *flow, const struct tt_swap *swap);
+/* Waits for the turn that was started last, and reduces what it has received. */
 void tt_flow_end(struct tt_flow *flow);
 
+/* More than the most swaps of a rank in a gather, which has one for each step and one for a
+ * pair. */
 enum { TT_HALVING_SWAPS = 34 };
-/* What this rank does in the gather of all places' blocks to the root, along a tree in which one
- * takes from k - 1 at once (radix k), and in which one rank of each place takes part, at the root's
- * the root; in order, and how many. */
+/* Sets the swaps of this rank in the gather of the blocks of all places to the root, in order, and
+ * returns their number. The gather follows a tree in which a rank receives from k - 1 others at
+ * once (radix k). One rank of each place takes part; at the root's place that is the root. */
 int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap);
 
 /* ---- Costs ---- */
 
-/* By messages: of the distribution, and of so many rounds of the collection at tw a byte; -1 where
- * not all ranks do alike. Formulas in picoseconds. */
+/* Returns the time of the distribution by messages and of `rounds` rounds of the collection, which
+ * take `tw` for each byte; -1: the ranks do not all do the same amount of work. */
 int64_t tt_halving_time_ps(const struct tt_halving *h, const struct tt_costs *c, int rounds,
                            int64_t tw);
-
-/* Of the distribution (direct: the opening and closing signals too), for rank h->me. */
-struct tt_count tt_halving_direct_count(const struct tt_halving *h);
-struct tt_count tt_halving_flow_count(const struct tt_halving *h);
-void tt_flow_swap_count(struct tt_count *c, const struct tt_halving *h, const struct tt_swap *swap);
-/* Of a collection's exchange of s slices each way; either list may be NULL. */
-void tt_flow_count(struct tt_count *c, const struct tt_halving *h, const struct tt_span *out,
-                   const struct tt_span *in);
-/* How many slices of a list have bytes. */
-int64_t tt_halving_filled(const struct tt_span *list, int n);
 
 #endif

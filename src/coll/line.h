@@ -1,51 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Total exchange among the ranks of a line, each sending to its neighbours alone: in step i what
- * has i and more steps to go moves on by one, and the nearest of what arrives is kept.
+ * Total exchange among the ranks of a line, in which each rank sends to its neighbours only. In
+ * step i all blocks that have at least i steps to go move on by one rank. Each rank keeps the
+ * blocks that have arrived at their destination.
  *
  *     step 1    me -> [for me + 1][for me + 2][for me + 3]      to the next, which keeps the first
  *     step 2    me -> [for me + 1][for me + 2]                  of what came from me - 1
  *     step 3    me -> [for me + 1]
  *
- * The last rank's next one is the first. A line is a whole ring of ranks, or those of a grid that
- * differ in one coordinate alone; then what goes to one of them is for all the ranks behind it, a
- * set of blocks.
+ * The line is closed: the first rank follows the last one. It is either a whole ring of ranks, or
+ * the ranks of a grid that differ in one coordinate only. In the second case a set of blocks goes
+ * to each place of the line: the blocks of all the ranks behind that place.
  */
 #ifndef TT_COLL_LINE_H
 #define TT_COLL_LINE_H
 
 #include "coll/coll-util.h"
 
-/* The rank at place c is first + c * stride; the blocks that concern it are `bytes`, in runs of
- * `run` of which the first is at c * run and the next `places` runs further. */
-struct tt_line {
+/* The line as the rank at place `at` sees it. The rank at place c is first + c * stride. The blocks
+ * for one place are `bytes` in total. They lie in runs of `run` bytes: the first run is at c * run,
+ * and each further one `places` runs behind the one before. */
+struct tt_rank_line {
     int places, at, first, stride;
     int64_t run, bytes;
 };
 
-/* What goes one way round: to the `n` nearest in the direction of `step` (1 or -1); of the farthest
- * only `last` bytes, from `last_off` on. */
-struct tt_way {
+/* The data that go round in one direction: `step` is 1 or -1. Each of the `n` nearest places gets
+ * all of its blocks, except that the farthest one gets only `last` bytes of its blocks, from
+ * `last_off` on. */
+struct tt_direction {
     int step, n;
     int64_t last, last_off;
     struct tt_range tmp[2];
 };
 
-/* To `n` places upwards (step 1) or downwards (-1), with its scratch. */
-struct tt_way tt_way(struct tt_builder *b, const struct tt_line *line, int step, int n,
-                     int64_t last, int64_t last_off);
-/* Takes the blocks out of `from`, which may be OUT: afterwards they may be overwritten. */
-void tt_way_pack(struct tt_builder *b, const struct tt_line *line, const struct tt_way *way,
-                 enum tt_buffer from);
-/* Step i from 1 on, of both ways at once; keeps what has come in OUT. */
-void tt_way_step(struct tt_builder *b, const struct tt_line *line, const struct tt_way *ways,
-                 int n_ways, int i);
-/* What this costs; without what is not sent. */
-struct tt_count tt_way_count(int64_t bytes, int n, int64_t last);
+/* Returns a direction, upwards (step 1) or downwards (step -1), and takes its scratch. */
+struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_line *line, int step,
+                                    int n, int64_t last, int64_t last_off);
+/* Copies the blocks that are to be sent from the buffer `from` to the scratch. If `from` is OUT,
+ * its blocks may be overwritten afterwards. */
+void tt_direction_pack(struct tt_builder *b, const struct tt_rank_line *line,
+                       const struct tt_direction *direction, enum tt_buffer from);
+/* Appends step i, counted from 1, of one or two directions at once, and copies the blocks that have
+ * arrived at their destination to OUT. */
+void tt_direction_step(struct tt_builder *b, const struct tt_rank_line *line,
+                       const struct tt_direction *directions, int n_directions, int i);
 
-/* This place's own blocks. */
-void tt_line_keep(struct tt_builder *b, const struct tt_line *line);
-/* The whole exchange, one way round. */
-void tt_line_exchange(struct tt_builder *b, const struct tt_line *line, enum tt_buffer from);
+/* Copies the blocks of this place itself from IN to OUT. */
+void tt_line_keep(struct tt_builder *b, const struct tt_rank_line *line);
+/* Appends the whole exchange, in which all data goes upwards. */
+void tt_line_exchange(struct tt_builder *b, const struct tt_rank_line *line, enum tt_buffer from);
 
 #endif

@@ -1,88 +1,100 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Flags. Turn i of a lane raises it to i + 1. Up, a rank tells its local root that slice i is in
- * its window, and the local root tells its node that it has read it: so a half of a window is
- * filled again only after the slice two before was read. Down it is the other way round. Of an
- * allreduce a local root also tells itself, in lane 1, that its own slice i is read (at the top:
- * that the sum is there), before which nothing may come into OUT, which may be IN; on the node's
- * others that is known from the result having come at all.
+ * Slices that go up and down the logical tree. The flags work as follows; in turn i a lane raises
+ * its flag to i + 1.
+ *
+ *  - Up: a rank signals its local root that slice i is in its window, and the local root signals
+ *    its node that it has read slice i. So a rank fills a half of its window again only after the
+ *    slice two before has been read.
+ *  - Down: the local root signals that slice i is in its window, and the other ranks of the node
+ *    signal that they have read it.
+ *  - In an allreduce, lane 0 of a local root also signals lane 1 of the same rank that slice i of
+ *    its own input has been read (at the top of the tree: that the sum is there). Nothing may be
+ *    received into OUT before that, because OUT may be the same buffer as IN. The other ranks of
+ *    the node need no such signal: when a result arrives, their slice has been read.
  */
 #include "coll/logical.h"
 
+/* SLICE: the length of a slice in bytes, if the call does not say. FEW: a WIN, or a message, of at
+ * most this many bytes is laid out without regard to cache lines. */
 enum { SLICE = 32 << 10, FEW = 1024 };
 
-static const char needs_memory[] = "finds no memory to look at the nodes";
+static const char needs_memory[] = "has no memory for the table of nodes";
 static const char needs_adjacent[] =
     "needs nodes of adjacent ranks where operands must stay in rank order";
 
-/* How the tree carries this call. */
-struct way {
+/* How the tree carries a call: the tree, the slices, and their places in WIN. */
+struct logical_layout {
     struct tt_logical tree;
     struct tt_slices s;
-    bool forwards;    /* operands of its children to the local root, uncombined */
-    int slots;        /* slices side by side in a half of a window, up */
-    int64_t up, down; /* in WIN */
+    bool forwards;    /* a receiver does not combine its children's operands; its local root does */
+    int slots;        /* going up: slices side by side in a half of a window */
+    int64_t up, down; /* where the slices going up and down begin in WIN */
 };
 
-/* One rank's part. */
-struct part {
-    const struct way *way;
+/* What one rank does in the tree. */
+struct logical_part {
+    const struct logical_layout *layout;
     struct tt_logical_place at;
-    int me, others;   /* others: ranks of its node besides it */
-    const int *rank;  /* of its node, others + 1 */
-    bool local, both; /* both: lane 1 goes down */
+    int me, others;   /* others: the number of other ranks of its node */
+    const int *rank;  /* the ranks of its node, others + 1 */
+    bool local, both; /* local: a local root; both: lane 1 goes down */
 };
 
-/* ---- The way ---- */
+/* ---- The layout ---- */
 
 static int root_of(const struct tt_call *call)
 {
     return tt_coll_has_root(call->coll) ? call->root : -1;
 }
 
-/* The largest slice for which WIN has room in `halves` parts. */
-static int64_t room(const struct tt_call *call, const struct way *w, int64_t win, unsigned ways,
-                    int halves)
+/* Returns the length of the longest slice of which WIN can hold one (`halves` = 1) or two (2) for
+ * each slot. */
+static int64_t room(const struct tt_call *call, const struct logical_layout *w, int64_t win,
+                    unsigned directions, int halves)
 {
-    int64_t parts = halves * ((ways & TT_UP ? w->slots : 0) + (ways & TT_DOWN ? 1 : 0));
+    int64_t parts = halves * ((directions & TT_UP ? w->slots : 0) + (directions & TT_DOWN ? 1 : 0));
     int64_t free = win > FEW ? win - 2 * TT_LINE : win;
     return free / parts / call->sz * call->sz;
 }
 
-static void cut(const struct tt_call *call, const struct tt_map *map, unsigned ways, struct way *w)
+static void cut(const struct tt_call *call, const struct tt_map *map, unsigned directions,
+                struct logical_layout *w)
 {
     int64_t bytes = tt_call_bytes(call), wanted = tt_slice_bytes(call, SLICE);
-    int64_t once = room(call, w, map->win_bytes, ways, 1);
-    int64_t half = room(call, w, map->win_bytes, ways, 2);
+    int64_t once = room(call, w, map->win_bytes, directions, 1);
+    int64_t half = room(call, w, map->win_bytes, directions, 2);
     bool shares = w->tree.nodes.n < map->p; /* some node has two ranks */
     if (bytes <= tt_min(wanted, shares ? once : wanted))
         w->s = (struct tt_slices){bytes, bytes, 1};
     else
         w->s = tt_slices(bytes, shares ? tt_min(wanted, half) : wanted, call->sz);
-    bool lines = map->win_bytes > FEW; /* else it is packed */
+    bool lines = map->win_bytes > FEW; /* a small WIN is used without alignment */
     int64_t above = (w->s.turns > 1 ? 2 : 1) * w->slots * w->s.len;
     w->up = lines && bytes > FEW ? TT_WIN_LINE : 0;
-    w->down = w->up + (ways & TT_UP ? lines ? tt_round_up(above, TT_LINE) : above : 0);
+    w->down = w->up + (directions & TT_UP ? lines ? tt_round_up(above, TT_LINE) : above : 0);
 }
 
-static const char *way_of(const struct tt_call *call, const struct tt_map *map, unsigned ways,
-                          struct way *w)
+static const char *layout_of(const struct tt_call *call, const struct tt_map *map,
+                             unsigned directions, struct logical_layout *w)
 {
-    *w = (struct way){.slots = 1, .forwards = ways & TT_UP && !call->commutes};
+    *w = (struct logical_layout){.slots = 1, .forwards = directions & TT_UP && !call->commutes};
     if (!tt_logical_of(map, root_of(call), w->forwards, &w->tree)) return needs_memory;
     if (w->forwards) w->slots += w->tree.most_children;
-    if (ways) cut(call, map, ways, w);
+    if (directions) cut(call, map, directions, w);
     return NULL;
 }
 
-const char *tt_logical_refuse(const struct tt_call *call, const struct tt_map *map, unsigned ways)
+const char *tt_logical_refuse(const struct tt_call *call, const struct tt_map *map,
+                              unsigned directions)
 {
-    struct way w;
-    const char *why = way_of(call, map, ways, &w);
+    struct logical_layout w;
+    const char *why = layout_of(call, map, directions, &w);
     if (why) return why;
     int64_t least = tt_min(tt_call_bytes(call), call->sz);
     int largest = tt_nodes_size(&w.tree.nodes, w.tree.identified);
-    if (w.tree.nodes.n < map->p && ways && room(call, &w, map->win_bytes, ways, 2) < least)
+    if (w.tree.nodes.n < map->p && directions &&
+        room(call, &w, map->win_bytes, directions, 2) < least)
         why = tt_needs_window;
     else if ((int64_t)largest * w.slots + TT_LOGICAL_CHILDREN + 1 > TT_OPERANDS)
         why = tt_needs_fewer;
@@ -92,64 +104,69 @@ const char *tt_logical_refuse(const struct tt_call *call, const struct tt_map *m
     return why;
 }
 
-static struct part part_of(const struct way *w, unsigned ways, int me)
+static struct logical_part part_of(const struct logical_layout *w, unsigned directions, int me)
 {
-    struct part part = {.way = w, .at = tt_logical_place(&w->tree, me), .me = me};
+    struct logical_part part = {.layout = w, .at = tt_logical_place(&w->tree, me), .me = me};
     part.local = part.at.local == me;
     part.others = tt_nodes_size(&w->tree.nodes, part.at.node) - 1;
     part.rank = tt_nodes_ranks(&w->tree.nodes, part.at.node);
-    part.both = ways == (TT_UP | TT_DOWN);
+    part.both = directions == (TT_UP | TT_DOWN);
     return part;
 }
 
-/* To every other rank of the node, and `self` to this one too. */
-static void tell_node(struct tt_builder *b, const struct part *part, bool others, bool self)
+/* Signals the other ranks of the node (if `others`) and this rank itself (if `self`). */
+static void signal_node(struct tt_builder *b, const struct logical_part *part, bool others,
+                        bool self)
 {
     int32_t set[TT_OPERANDS];
     uint32_t n = 0;
     for (int i = 0; i <= part->others; i++)
         if (part->rank[i] == part->me ? self : others) set[n++] = part->rank[i];
     tt_signal_set(b, set, n, 1);
-    if (part->way->s.turns > 1) tt_per_turn(b, 1, 0);
+    if (part->layout->s.turns > 1) tt_per_turn(b, 1, 0);
 }
 
-/* That the others' flags are at the turn's number plus `value`, from `from` on. */
-static void await_node(struct tt_builder *b, const struct part *part, int lane, uint32_t value,
-                       uint32_t from)
+/* Awaits the flags of the other ranks of the node. In a loop, turn i awaits i + `value`; turns
+ * before `from` await nothing. */
+static void await_node(struct tt_builder *b, const struct logical_part *part, int lane,
+                       uint32_t value, uint32_t from)
 {
     for (int i = 0; i <= part->others; i++) {
         if (part->rank[i] == part->me) continue;
         tt_await_lane(b, part->rank[i], lane, value);
-        if (part->way->s.turns > 1) tt_per_turn(b, 1, 0);
+        if (part->layout->s.turns > 1) tt_per_turn(b, 1, 0);
         if (from > 0) tt_from(b, from);
     }
 }
 
-static void await_one(struct tt_builder *b, const struct part *part, int writer, int lane,
+static void await_one(struct tt_builder *b, const struct logical_part *part, int writer, int lane,
                       uint32_t value, uint32_t from)
 {
     tt_await_lane(b, writer, lane, value);
-    if (part->way->s.turns > 1) tt_per_turn(b, 1, 0);
+    if (part->layout->s.turns > 1) tt_per_turn(b, 1, 0);
     if (from > 0) tt_from(b, from);
 }
 
-static void tail(struct tt_builder *b, const struct part *part)
+static void tail(struct tt_builder *b, const struct logical_part *part)
 {
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
-/* The half of a window for slices going up: of `rank`, the slice at a slot. */
-static struct tt_range up_window(struct tt_builder *b, const struct part *part, int rank, int slot)
+/* Returns the place in the window of `rank` of a slice that goes up. A slice has a slot in the half
+ * of the window that this turn uses. */
+static struct tt_range up_window(struct tt_builder *b, const struct logical_part *part, int rank,
+                                 int slot)
 {
-    const struct way *w = part->way;
+    const struct logical_layout *w = part->layout;
     struct tt_range r = tt_at(TT_WIN, rank, w->up + slot * w->s.len);
     return w->s.turns > 1 ? tt_rotating(b, r, w->slots * w->s.len, 2, 0) : r;
 }
 
 /* ---- Up ---- */
 
-/* Runs of operands that lie together at a rank; kept in the order of their first ranks. */
+/* A list of operands, in the order of their first ranks. An operand is the input of one rank, or
+ * the combined inputs of several. */
 struct operands {
     int n;
     int first[TT_OPERANDS];
@@ -167,22 +184,22 @@ static void add_operand(struct operands *o, int first, struct tt_range range)
     o->range[at] = range;
 }
 
-/* How many it sends up. */
-static int runs_of(const struct part *part, int rank)
+/* Returns how many operands this local root sends to its parent. */
+static int runs_of(const struct logical_part *part, int rank)
 {
-    return rank == part->way->tree.global ? part->way->tree.runs : 1;
+    return rank == part->layout->tree.global ? part->layout->tree.runs : 1;
 }
 
-static int first_of(const struct part *part, int rank, int run)
+static int first_of(const struct logical_part *part, int rank, int run)
 {
-    return part->way->forwards ? tt_logical_first(&part->way->tree, rank, run) : rank;
+    return part->layout->forwards ? tt_logical_first(&part->layout->tree, rank, run) : rank;
 }
 
-/* This turn's slices of the children, in scratch. */
-static void receive(struct tt_builder *b, const struct part *part, struct operands *o)
+/* Receives this turn's slices of the children into scratch. */
+static void receive(struct tt_builder *b, const struct logical_part *part, struct operands *o)
 {
     tt_started recv[TT_LOGICAL_CHILDREN + 2];
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     int n = 0;
     for (int c = 0; c < part->at.children; c++) {
         int child = part->at.child[c];
@@ -196,28 +213,30 @@ static void receive(struct tt_builder *b, const struct part *part, struct operan
     for (int i = 0; i < n; i++) tt_wait(b, recv[i]);
 }
 
-/* The operands whose ranks are below `end`, from the at-th on; returns where they end. */
-static int combine(struct tt_builder *b, const struct part *part, struct tt_range to,
+/* Combines the operands from number `at` on whose first rank is below `end`. Returns the number of
+ * the next operand. */
+static int combine(struct tt_builder *b, const struct logical_part *part, struct tt_range to,
                    const struct operands *o, int at, int end)
 {
     int n = 0;
     while (at + n < o->n && o->first[at + n] < end) n++;
-    tt_combine(b, to, o->range + at, n, part->way->s.len);
+    tt_combine(b, to, o->range + at, n, part->layout->s.len);
     tail(b, part);
     return at + n;
 }
 
-static void copy(struct tt_builder *b, const struct part *part, struct tt_range to,
+static void copy(struct tt_builder *b, const struct logical_part *part, struct tt_range to,
                  struct tt_range from)
 {
-    tt_slice_copy(b, &part->way->s, to, from);
+    tt_slice_copy(b, &part->layout->s, to, from);
 }
 
-/* Not the local root: into the window, one sum or operands side by side. */
-static void offer(struct tt_builder *b, const struct part *part, struct operands *o,
+/* A rank that is not the local root writes its slice into its window: one sum, or (forwards) its
+ * operands side by side. */
+static void offer(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                   struct tt_range in)
 {
-    const struct way *w = part->way;
+    const struct logical_layout *w = part->layout;
     if (w->s.turns > 2) await_one(b, part, part->at.local, 0, (uint32_t)-1, 2);
     if (o->n == 0 || w->forwards) {
         copy(b, part, up_window(b, part, TT_SELF, 0), in);
@@ -230,22 +249,23 @@ static void offer(struct tt_builder *b, const struct part *part, struct operands
     tt_slice_signal(b, &w->s, part->at.local, 1, 1);
 }
 
-/* All that the node's other ranks have in their windows. */
-static void add_windows(struct tt_builder *b, const struct part *part, struct operands *o)
+/* Adds all operands that the node's other ranks have in their windows. */
+static void add_windows(struct tt_builder *b, const struct logical_part *part, struct operands *o)
 {
     for (int i = 0; i <= part->others; i++) {
         int r = part->rank[i];
         if (r == part->me) continue;
         add_operand(o, r, up_window(b, part, r, 0));
-        if (!part->way->forwards) continue;
-        struct tt_logical_place at = tt_logical_place(&part->way->tree, r);
+        if (!part->layout->forwards) continue;
+        struct tt_logical_place at = tt_logical_place(&part->layout->tree, r);
         for (int c = 0; c < at.children; c++)
             add_operand(o, first_of(part, at.child[c], 0), up_window(b, part, r, 1 + c));
     }
 }
 
-/* The local root: the sum of this turn, of all below it, or of each run. */
-static void take(struct tt_builder *b, const struct part *part, struct operands *o,
+/* The local root combines the operands of this turn from its node and from its children. The result
+ * is one sum, or one for each run of ranks. */
+static void take(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                  struct tt_range in, const struct tt_range *sum)
 {
     bool two = runs_of(part, part->me) == 2;
@@ -255,21 +275,21 @@ static void take(struct tt_builder *b, const struct part *part, struct operands 
     add_operand(o, part->me, in);
     int at = combine(b, part, sum[0], o, 0, two ? first_of(part, part->me, 1) : INT32_MAX);
     if (two) combine(b, part, sum[1], o, at, INT32_MAX);
-    bool again = part->way->s.turns > 2 && part->others > 0;
-    if (again || part->both) tell_node(b, part, again, part->both);
+    bool again = part->layout->s.turns > 2 && part->others > 0;
+    if (again || part->both) signal_node(b, part, again, part->both);
 }
 
-/* A rank that is alone and has nothing below sends its input as it lies: what it tells itself is
- * that the slice before has left. */
-static bool sends_input(const struct part *part)
+/* Whether this rank sends its input from where it lies, because it is alone on its node and has no
+ * children. The signal to its own lane 1 then says that the slice before has been sent. */
+static bool sends_input(const struct logical_part *part)
 {
     return part->local && part->others == 0 && part->at.children == 0;
 }
 
-static void send_up(struct tt_builder *b, const struct part *part, const struct tt_range *from,
-                    tt_started *sent)
+static void send_up(struct tt_builder *b, const struct logical_part *part,
+                    const struct tt_range *from, tt_started *sent)
 {
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     int runs = runs_of(part, part->me);
     for (int i = 0; i < runs; i++) {
         sent[i] = tt_send(b, part->at.parent, from[i], s->len);
@@ -283,17 +303,17 @@ static void send_up(struct tt_builder *b, const struct part *part, const struct 
     tt_from(b, 1);
 }
 
-static void end_up(struct tt_builder *b, const struct part *part, const tt_started *sent)
+static void end_up(struct tt_builder *b, const struct logical_part *part, const tt_started *sent)
 {
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     if (!part->local || part->at.parent < 0 || s->turns == 1) return;
     for (int i = 0; i < runs_of(part, part->me); i++) tt_wait_ago(b, sent[i], 1);
     if (part->both && sends_input(part)) tt_signal(b, part->me, s->turns);
 }
 
-static void up(struct tt_builder *b, const struct part *part)
+static void up(struct tt_builder *b, const struct logical_part *part)
 {
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     struct operands o = {.n = 0};
     tt_started sent[2] = {0};
     struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0)), sum[2];
@@ -315,39 +335,39 @@ static void up(struct tt_builder *b, const struct part *part)
 
 /* ---- Down ---- */
 
-/* From above, into OUT. */
-static void receive_down(struct tt_builder *b, const struct part *part, struct tt_range out)
+/* Receives a slice from the parent into OUT. */
+static void receive_down(struct tt_builder *b, const struct logical_part *part, struct tt_range out)
 {
     if (part->both) await_one(b, part, part->me, 0, 1, 0);
     if (part->at.parent < 0) return;
-    tt_started recv = tt_recv(b, part->at.parent, out, part->way->s.len);
+    tt_started recv = tt_recv(b, part->at.parent, out, part->layout->s.len);
     tail(b, part);
     tt_wait(b, recv);
 }
 
-static void fill(struct tt_builder *b, const struct part *part, struct tt_range win,
+static void fill(struct tt_builder *b, const struct logical_part *part, struct tt_range win,
                  struct tt_range out)
 {
     if (part->others == 0) return;
-    if (part->way->s.turns > 2) await_node(b, part, part->both, (uint32_t)-1, 2);
+    if (part->layout->s.turns > 2) await_node(b, part, part->both, (uint32_t)-1, 2);
     copy(b, part, win, out);
-    tell_node(b, part, true, false);
+    signal_node(b, part, true, false);
 }
 
-static void drain(struct tt_builder *b, const struct part *part, struct tt_range win,
+static void drain(struct tt_builder *b, const struct logical_part *part, struct tt_range win,
                   struct tt_range out)
 {
     await_one(b, part, part->at.local, part->both, 1, 0);
     copy(b, part, out, win);
-    if (part->way->s.turns > 2) tt_slice_signal(b, &part->way->s, part->at.local, 1, 1);
+    if (part->layout->s.turns > 2) tt_slice_signal(b, &part->layout->s, part->at.local, 1, 1);
 }
 
-static void down(struct tt_builder *b, const struct part *part)
+static void down(struct tt_builder *b, const struct logical_part *part)
 {
-    const struct tt_slices *s = &part->way->s;
+    const struct tt_slices *s = &part->layout->s;
     tt_started sent[TT_LOGICAL_CHILDREN + 1];
     struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
-    struct tt_range win = tt_half(b, s, tt_at(TT_WIN, part->at.local, part->way->down));
+    struct tt_range win = tt_half(b, s, tt_at(TT_WIN, part->at.local, part->layout->down));
     tt_slices_begin(b, s);
     if (part->local) {
         receive_down(b, part, out);
@@ -364,15 +384,16 @@ static void down(struct tt_builder *b, const struct part *part)
     for (int c = 0; c < part->at.children && s->turns > 1; c++) tt_wait_ago(b, sent[c], 1);
 }
 
-/* ---- Nothing but signals: a barrier ---- */
+/* ---- A barrier: signals only ---- */
 
-static void await_children(struct tt_builder *b, const struct part *part)
+static void await_children(struct tt_builder *b, const struct logical_part *part)
 {
     for (int c = 0; c < part->at.children; c++) tt_await(b, part->at.child[c], 1);
 }
 
-/* Up with 1, down with 2: to the node's others and to the children at once. */
-static void only_signals(struct tt_builder *b, const struct part *part)
+/* Appends a barrier. Flag value 1 goes up the tree. Value 2 goes down, to the children and to the
+ * other ranks of the node with one signal. */
+static void only_signals(struct tt_builder *b, const struct logical_part *part)
 {
     int32_t set[TT_OPERANDS + TT_LOGICAL_CHILDREN];
     uint32_t n = 0;
@@ -391,112 +412,18 @@ static void only_signals(struct tt_builder *b, const struct part *part)
 /* ---- The whole ---- */
 
 void tt_logical_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                      int me, unsigned ways)
+                      int me, unsigned directions)
 {
-    struct way w;
-    const char *why = way_of(call, map, ways, &w);
+    struct logical_layout w;
+    const char *why = layout_of(call, map, directions, &w);
     if (why) {
         tt_builder_fail(b, why);
         return;
     }
-    struct part part = part_of(&w, ways, me);
-    if (!ways) only_signals(b, &part);
-    if (ways & TT_UP) up(b, &part);
+    struct logical_part part = part_of(&w, directions, me);
+    if (!directions) only_signals(b, &part);
+    if (directions & TT_UP) up(b, &part);
     if (part.both) tt_lane(b);
-    if (ways & TT_DOWN) down(b, &part);
+    if (directions & TT_DOWN) down(b, &part);
     tt_logical_free(&w.tree);
-}
-
-/* ---- Costs ---- */
-
-/* Slices that the local root reads in the windows of its node's others, and that this rank has in
- * its own. */
-static int64_t windows(const struct part *part)
-{
-    int64_t n = part->others;
-    for (int i = 0; part->way->forwards && i <= part->others; i++)
-        if (part->rank[i] != part->me)
-            n += tt_logical_place(&part->way->tree, part->rank[i]).children;
-    return n;
-}
-
-/* Messages that a rank takes each turn. */
-static int64_t streams(const struct part *part)
-{
-    int64_t n = 0;
-    for (int c = 0; c < part->at.children; c++) n += runs_of(part, part->at.child[c]);
-    return n;
-}
-
-static struct tt_count take_count(const struct part *part, int64_t bytes)
-{
-    int64_t q = part->way->s.turns, far = windows(part), combines = !sends_input(part);
-    int64_t tells = part->both || (q > 2 && part->others > 0), runs = runs_of(part, part->me);
-    int64_t sends = part->at.parent >= 0 ? runs : 0;
-    return (struct tt_count){.sent = sends * bytes,
-                             .received = far * bytes,
-                             .reduced = (far + streams(part) - runs + 1) * bytes,
-                             .messages = (far + sends) * q,
-                             .steps = (part->others + combines * runs + tells + 2 * sends) * q};
-}
-
-static struct tt_count offer_count(const struct part *part, int64_t bytes)
-{
-    int64_t q = part->way->s.turns, children = part->at.children, slots = 1;
-    bool copies = part->way->forwards || children == 0;
-    if (part->way->forwards) slots += children;
-    return (struct tt_count){.sent = slots * bytes,
-                             .reduced = copies ? 0 : children * bytes,
-                             .copied = copies ? slots * bytes : 0,
-                             .steps = (slots + 1) * q + tt_max(q - 2, 0)};
-}
-
-static struct tt_count up_count(const struct part *part, int64_t bytes)
-{
-    struct tt_count c = part->local ? take_count(part, bytes) : offer_count(part, bytes);
-    c.received += streams(part) * bytes;
-    c.steps += 2 * streams(part) * part->way->s.turns;
-    return c;
-}
-
-static struct tt_count down_count(const struct part *part, int64_t bytes)
-{
-    int64_t q = part->way->s.turns, children = part->at.children, others = part->others;
-    int64_t receives = part->at.parent >= 0, fills = others > 0;
-    struct tt_count c = {.sent = children * bytes,
-                         .received = receives * bytes,
-                         .messages = children * q,
-                         .steps = 2 * children * q};
-    if (part->local) {
-        c.sent += others * bytes;
-        c.copied = fills * bytes;
-        c.steps += (2 * receives + part->both + 2 * fills) * q + others * tt_max(q - 2, 0);
-    } else {
-        c.messages += q;
-        c.steps += (q > 2 ? 3 : 2) * q;
-    }
-    return c;
-}
-
-static struct tt_count signals_count(const struct part *part)
-{
-    int64_t below = part->at.children + (part->local ? part->others : 0);
-    return (struct tt_count){.steps = below + (below > 0) + 2 * (part->at.parent >= 0)};
-}
-
-struct tt_count tt_logical_count(const struct tt_call *call, const struct tt_map *map,
-                                 unsigned ways)
-{
-    struct way w;
-    struct tt_count most = {0};
-    if (way_of(call, map, ways, &w)) return most;
-    for (int r = 0; r < map->p; r++) {
-        struct part part = part_of(&w, ways, r);
-        struct tt_count mine = ways ? (struct tt_count){0} : signals_count(&part);
-        if (ways & TT_UP) tt_count_add(&mine, up_count(&part, tt_call_bytes(call)));
-        if (ways & TT_DOWN) tt_count_add(&mine, down_count(&part, tt_call_bytes(call)));
-        tt_count_raise(&most, mine);
-    }
-    tt_logical_free(&w.tree);
-    return most;
 }

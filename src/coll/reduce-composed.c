@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `composed`: each node through windows to its leader, then among leaders to the root, which
- * is one of them.
+ * Reduce `composed`: each node reduces through windows to its leader, then the leaders reduce to
+ * the root, which is one of them.
  *
  *     [0 1 2 3]   [4 5]   [6]       flat (wide nodes: window), into scratch of leaders 0 5 6
  *      0 -> 5, 6 -> 5               binomial, long vectors halving
  *
+ * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* As of bcast. */
+/* From LONG bytes on, `halving` among the leaders pays: it sends each byte about twice instead of
+ * log2(nodes) times, in more messages. */
 enum { LONG = 16 << 10 };
 
-static void stage(const struct tt_team *team, int me, int which, struct tt_stage *s)
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     bool shares = tt_team_size(team, me) > 1;
     if (which == 0 && shares) {
@@ -27,8 +29,8 @@ static void stage(const struct tt_team *team, int me, int which, struct tt_stage
     if (shares) tt_stage_puts(s, TT_IN, TT_TMP, 0);
 }
 
-/* The node's sum. */
-static int64_t kept(const struct tt_team *team, int me)
+/* Returns the bytes in TMP that hold the sum of the node. */
+static int64_t kept(const struct tt_stage_team *team, int me)
 {
     int64_t bytes = tt_call_bytes(team->call);
     bool sums =
@@ -46,7 +48,6 @@ const struct tt_algorithm tt_reduce_composed = {
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + 2 t_w L between",
     .source = "windows within nodes, binomial or halving among leaders",
     .refuse = tt_composed_refuse,
-    .count = tt_composed_count,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
     .composition = &composition,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reduce `direct`: each rank reduces its own block straight from all inputs, in one pass, and puts
- * it into the root's result, slice by slice out of a scratch that stays in cache.
+ * it into the root's result, slice by slice out of scratch that stays in cache.
  *
  *              block 0   block 1   block 2
  *     IN@*    --v-v-v-- --v-v-v-- --v-v-v--
@@ -9,8 +9,8 @@
  *                |      (the root)   |
  *     OUT@1   [  sum  ] [  sum  ] [  sum  ]
  *
- * Two rounds; the work is shared by all ranks. In place it is right as it is: block r of the root's
- * input is read by rank r alone, which then overwrites it.
+ * There are two rounds of signals, and all ranks share the work. A call in place needs nothing
+ * special: only rank r reads block r of the root's input, and then overwrites it.
  * Source: reduce-scatter and gather (Rabenseifner 2004) by single copy.
  */
 #include "coll/coll-util.h"
@@ -26,19 +26,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
     return tt_refuse_direct(call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t p = map->p, bytes = tt_call_bytes(call);
-    int64_t most = tt_block(call, map->p, 0).len, roots = tt_block(call, map->p, call->root).len;
-    int64_t other = tt_block(call, map->p, call->root == 0).len;
-    int64_t q = other > 0 ? slices(call, other).turns : 0;
-    return (struct tt_count){.sent = bytes,
-                             .received = tt_max((p - 1) * other, bytes + (p - 2) * roots),
-                             .reduced = (p - 1) * most,
-                             .messages = tt_max(q * p, p - 1),
-                             .steps = 2 * p + tt_max(3 * q, 1)};
 }
 
 static void reduce_and_put(struct tt_builder *b, const struct tt_call *call, int p, int me,
@@ -79,10 +66,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_reduce_direct = {
     .coll = TT_COLL_reduce,
     .name = "direct",
-    .applies = "one node, direct access",
+    .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (1 + 1/p) t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `flat`: everyone puts its input into its window, the root reduces all of them in one pass.
+ * Reduce `flat`: every rank copies its input into its window, and the root reduces all of them in
+ * one pass.
  *
  *     1  IN -> WIN ==\
  *     2  IN -> WIN ===> root: OUT <- IN op WIN@1 op WIN@2 ...
  *
- * One round. A message larger than the window goes in slices through its two halves; the root says
- * which slices it has read.
+ * There is one round. A message that is larger than the window goes in slices through its two
+ * halves; the root signals which slices it has read.
  * Source: the shared buffer of shared-memory reductions, read in one pass.
  */
 #include "coll/coll-util.h"
@@ -15,31 +16,6 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     if (map->p > TT_OPERANDS) return tt_needs_fewer;
     return tt_refuse_halves(call, map);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    int64_t root = (others + (q > 2 ? 2 : 1)) * q, other = 2 * q + tt_max(q - 2, 0);
-    return (struct tt_count){.sent = bytes,
-                             .received = others * bytes,
-                             .reduced = others * bytes,
-                             .copied = bytes,
-                             .messages = others * q,
-                             .steps = tt_max(root, other)};
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    int64_t bytes = tt_call_bytes(call), base, others = map->p - 1;
-    int64_t q = tt_window_slices(call, map, bytes, call->sz, &base).turns;
-    if (me != call->root)
-        return (struct tt_count){.sent = bytes, .copied = bytes, .steps = 2 * q + tt_max(q - 2, 0)};
-    return (struct tt_count){.received = others * bytes,
-                             .reduced = others * bytes,
-                             .messages = others * q,
-                             .steps = (others + (q > 2 ? 2 : 1)) * q};
 }
 
 static void drain(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
@@ -72,7 +48,5 @@ const struct tt_algorithm tt_reduce_flat = {
     .cost = "t_s + t_w L + (p-1) gamma L",
     .source = "a buffer shared by all ranks of a node",
     .refuse = refuse,
-    .count = count,
-    .count_rank = count_rank,
     .build = build,
 };

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `halving`, pipelined recursive halving and a gather: the distribution of allreduce
- * `halving`, after which every place has one block of the result; then the blocks go to the root.
+ * Reduce `halving`: pipelined recursive halving and a gather. It begins with the distribution of
+ * allreduce `halving`, after which every place has one block of the result. Then the blocks go to
+ * the root.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
  *     gather   2>0   3>1     [####]      places counted from the root's: i ^ root
  *              1>0           [########]
  *
- * By messages along a binomial tree (radix k: from k - 1 at once), each rank passing on all it has.
- * By direct access each rank puts its block into the root's buffer itself, slice by slice while the
- * next is reduced: the one copy. Reduced by a rank: (p-1)/p L; sent and received by the root: 3
- * (p-1)/p L (p a power of two). Source: CN101206588, corrected.
+ * By messages the gather goes along a binomial tree (with radix k a rank receives from k - 1 others
+ * at once), and each rank passes on all it has. By direct access each rank puts its block into the
+ * root's buffer itself, slice by slice while the next slice is reduced; that is the only copy. A
+ * rank reduces (p-1)/p L bytes, and the root sends and receives 3 (p-1)/p L bytes (p a power of
+ * two).
+ * Source: CN101206588, corrected.
  */
 #include "coll/halving.h"
 
 /* ---- The gather by messages ---- */
 
-/* All that it does, in order; how many swaps. The root itself stands for its place. */
+/* Sets the swaps of this rank in the gather, in order, and returns their number. The root takes the
+ * part of its place, even if it is not the rep. */
 static int moves(const struct tt_halving *h, struct tt_swap *swap)
 {
     int root = h->call->root, at = tt_halving_place(h, root), n = 0;
@@ -34,43 +38,9 @@ static int moves(const struct tt_halving *h, struct tt_swap *swap)
     return n + tt_halving_gather(h, swap + n);
 }
 
-/* ---- Costs ---- */
-
-static struct tt_count message_count(const struct tt_halving *h)
-{
-    struct tt_count c = tt_halving_flow_count(h);
-    struct tt_swap swap[TT_HALVING_SWAPS];
-    int n = moves(h, swap);
-    for (int i = 0; i < n; i++) tt_flow_swap_count(&c, h, &swap[i]);
-    return c;
-}
-
-static struct tt_count direct_count(const struct tt_halving *h)
-{
-    struct tt_count c = tt_halving_direct_count(h);
-    struct tt_span list[TT_HALVING_SLICES];
-    int64_t block = tt_halving_span(h, tt_halving_kept(h, h->i, h->m - 1)).len;
-    tt_halving_list(h, h->i, h->m - 1, h->s, list);
-    int64_t puts = tt_halving_filled(list, h->s);
-    if (h->me == h->call->root) {
-        c.received += tt_call_bytes(h->call) - (h->rep ? block : 0);
-    } else if (h->rep) {
-        c.sent += block;
-        c.messages += puts;
-        c.steps += 1 + 2 * puts;
-    }
-    return c;
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    struct tt_halving h = tt_halving(call, map, me);
-    return tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h);
-}
-
 /* ---- Plans ---- */
 
-/* The block, slice by slice; a slice is put while the next one is reduced. */
+/* Reduces this rank's block slice by slice. A slice is put while the next one is reduced. */
 static void last_step(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -126,7 +96,6 @@ const struct tt_algorithm tt_reduce_halving = {
     .cost = "2 log2(p) q t_s + (p-1)/p (max(gamma, t_w) + t_w) L",
     .source = "CN101206588, corrected",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `logical`: slices stream up the logical tree of unequal nodes.
+ * Reduce `logical`: slices go up the logical tree of unequal nodes.
  *
- *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and its
- *            ^ ^ ^           local root reduces them; 2. it sends the sum to its parent, all of
- *        [4 5][6][7]         them side by side; 3. that adds its own, in its window, and the
- *                            global root reduces those
+ *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and the
+ *            ^ ^ ^           local root reduces them; 2. the local roots send the sums to their
+ *        [4 5][6][7]         parents, all at the same time; 3. each parent adds its own slice, in
+ *                            its window, and the global root reduces these windows
  *
  * Source: docs/hierarchy.md.
  */
@@ -14,11 +14,6 @@
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
     return tt_logical_refuse(call, map, TT_UP);
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_logical_count(call, map, TT_UP);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -35,6 +30,5 @@ const struct tt_algorithm tt_reduce_logical = {
     .cost = "(depth + q - 1) slots of a slice: t_s + k t_w L/q between nodes, n gamma L/q within",
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `prt`, the pipelined tree: slices stream up a binary (k-ary, by the call's radix) tree.
- * Each inner rank waits for slice i of its children, reduces them with its own, and sends it on
- * while slice i+1 arrives.
+ * Reduce `prt`, the pipelined tree: slices go up a binary tree (k-ary, with the radix of the call).
+ * Each inner rank waits for slice i of its children, reduces it with its own, and sends it on while
+ * slice i+1 arrives.
  *
  *         0            in and out of an inner rank: 3 L
  *       /   \          reduced there: 2 L
  *      1     4         the baseline that `halving` is measured against
  *     2 3   5 6
  *
- * Subtrees are runs of adjacent ranks, so any operation can be reduced.
+ * The ranks of a subtree are adjacent, so any operation can be reduced.
  * Source: the prior art of CN101206588.
  */
 #include "coll/tree.h"
 
 enum { SLICE = 64 << 10 };
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    return tt_tree_reduce_count(call, map, me, tt_tree_radix, SLICE);
-}
 
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -41,7 +36,6 @@ const struct tt_algorithm tt_reduce_prt = {
     .cost = "log2(p) t_s + max(2 gamma, 3 t_w) L",
     .source = "prior art of CN101206588",
     .refuse = tt_refuse_radix,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };

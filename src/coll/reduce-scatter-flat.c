@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `flat`: each rank reduces its own block in one pass, from its input and
- * the others' windows, where everyone has put what is not its own.
+ * Reduce_scatter(_block) `flat`: every rank copies the blocks of the others into its window. Then
+ * each rank reduces its own block in one pass, from its input and the windows of the others.
  *
  *               block 0   block 1   block 2
  *     WIN@0    [       ]  [ input ]  [ input ]
  *     WIN@1    [ input ]  [       ]  [ input ]      rank r: OUT <- column r, in rank order
  *     WIN@2    [ input ]  [ input ]  [       ]
  *
- * One round where all blocks fit the window. Otherwise slices of every block go through its two
- * halves; a half is filled again when the flags of the slice between tell that everyone has read
- * it. Blocks of different lengths end in the same turn. In place, where blocks are unequal, the
- * result could lie over input that is still wanted, and waits in scratch. Source: the first half of
- * allreduce `window` (Rabenseifner 2004, through shared memory).
+ * There is one round if all blocks fit the window. Otherwise slices of every block go through its
+ * two halves. A rank fills a half again only after it has awaited the flags of the slice in the
+ * other half from everyone; each rank raises that flag after it has read the slice before. Blocks
+ * of different lengths end in the same turn. In place with unequal blocks, the result could
+ * overwrite input that is still needed; so it is kept in scratch until the end.
+ * Source: the first half of allreduce `window` (Rabenseifner 2004, through shared memory).
  */
 #include "coll/coll-util.h"
 
-/* Turn by turn, of the largest block. In one turn WIN is as IN; otherwise a half has p slices. */
-struct cut {
+/* How the blocks are cut: `s` are the slices of the largest block. If there is one turn, WIN has
+ * the layout of IN; otherwise each half of WIN has room for p slices. */
+struct reduce_scatter_flat_cut {
     struct tt_slices s;
     int64_t base;
 };
@@ -29,10 +31,10 @@ static int64_t largest(const struct tt_call *call, int p)
     return most;
 }
 
-/* Slices as equal as they can be. */
-static struct cut cut(const struct tt_call *call, const struct tt_map *map)
+/* Cuts the blocks into slices that are as equal as possible. */
+static struct reduce_scatter_flat_cut cut(const struct tt_call *call, const struct tt_map *map)
 {
-    struct cut c;
+    struct reduce_scatter_flat_cut c;
     int64_t most = largest(call, map->p), p = map->p;
     struct tt_slices all = tt_window_slices(call, map, p * most, p * call->sz, &c.base);
     int64_t turns = tt_div_up(most, all.len / p);
@@ -47,52 +49,25 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, 2 * map->p * call->sz);
 }
 
-/* Whether the result must wait until all has been read. */
+/* Whether the result must stay in scratch until all input has been read. */
 static bool waits(const struct tt_call *call)
 {
     return call->in_place && call->out_counts;
 }
 
-/* ---- Costs ---- */
-
-static struct tt_count rank_count(const struct tt_call *call, const struct cut *c, int p, int me)
-{
-    int64_t mine = tt_call_block_bytes(call, me), total = tt_call_block_at(call, p);
-    int64_t at = tt_call_block_at(call, me), turns = tt_late_turns(&c->s, mine);
-    int64_t q = c->s.turns, copies = (at > 0) + (at + mine < total);
-    if (q > 1) copies = 0;
-    for (int r = 0; r < p && q > 1; r++)
-        copies += r == me ? 0 : tt_late_turns(&c->s, tt_call_block_bytes(call, r));
-    bool again = waits(call) && mine > 0;
-    return (struct tt_count){.sent = total - mine,
-                             .received = (p - 1) * mine,
-                             .reduced = (p - 1) * mine,
-                             .copied = total - mine + (again ? mine : 0),
-                             .messages = (p - 1) * turns,
-                             .steps = copies + p * q + turns + again};
-}
-
-static struct tt_count count(const struct tt_call *call, const struct tt_map *map)
-{
-    struct cut c = cut(call, map);
-    struct tt_count most = {0};
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, rank_count(call, &c, map->p, r));
-    return most;
-}
-
 /* ---- Plans ---- */
 
-/* Where block r lies in WIN in this turn. */
-static struct tt_range place(struct tt_builder *b, const struct tt_call *call, const struct cut *c,
-                             int p, int r)
+/* The place of block r in WIN in this turn. */
+static struct tt_range place(struct tt_builder *b, const struct tt_call *call,
+                             const struct reduce_scatter_flat_cut *c, int p, int r)
 {
     if (c->s.turns == 1) return tt_own(TT_WIN, c->base + tt_call_block_at(call, r));
     return tt_rotating(b, tt_own(TT_WIN, c->base + r * c->s.len), p * c->s.len, 2, 0);
 }
 
-/* Into the window what the others need. */
-static void offer(struct tt_builder *b, const struct tt_call *call, const struct cut *c, int p,
-                  int me)
+/* Copies the blocks of the other ranks into the window. */
+static void offer(struct tt_builder *b, const struct tt_call *call,
+                  const struct reduce_scatter_flat_cut *c, int p, int me)
 {
     int64_t end = tt_call_block_at(call, me), next = end + tt_call_block_bytes(call, me);
     if (c->s.turns == 1) {
@@ -113,7 +88,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     int p = map->p;
-    struct cut c = cut(call, map);
+    struct reduce_scatter_flat_cut c = cut(call, map);
     int64_t mine = tt_call_block_bytes(call, me);
     struct tt_range to = waits(call) ? tt_scratch(b, mine) : tt_own(TT_OUT, 0);
     tt_slices_begin(b, &c.s);
@@ -137,7 +112,6 @@ const struct tt_algorithm tt_reduce_scatter_block_flat = {
     .cost = "q t_s + 2 (p-1) t_w L + (p-1) gamma L",
     .source = "Rabenseifner 2004, through shared memory",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };
 
@@ -148,6 +122,5 @@ const struct tt_algorithm tt_reduce_scatter_flat = {
     .cost = "q t_s + 2 t_w (L_0 + ... + L_(p-1)) + (p-1) gamma max L_i",
     .source = "Rabenseifner 2004, through shared memory",
     .refuse = refuse,
-    .count = count,
     .build = build,
 };

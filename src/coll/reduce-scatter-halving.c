@@ -1,94 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own,
- * with the blocks of the ranks for blocks, however unequal.
+ * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own. Its
+ * blocks are the blocks of the ranks, however unequal they are.
  *
  *     step 0   0<>2  1<>3    [########]  each reduces 4 of 8 half-blocks
  *     step 1   0<>1  2<>3    [####]                   2: its own
  *
- * Operands that must stay in rank order meet the other way round (0<>1 first), after which place i
- * has the block of place bitreverse(i): the two change blocks. A rank of a pair (p no power of two)
- * that did not go on gets its block from the one that did.
+ * Operands that must stay in rank order are combined in the opposite order of steps (0<>1 first).
+ * After that place i has the block of place bitreverse(i), and the two exchange their blocks. If p
+ * is not a power of two, the rank of a pair that is not the rep gets its block from the rep.
  *
- * Reduced by a rank: (p-1)/p of the vector; sent and received: 2 (p-1)/p of it, in rank order up to
- * 2/p more (p a power of two, blocks equal). In place the result waits until nobody needs the
- * input. Source: CN101206588, corrected.
+ * If p is a power of two and the blocks are equal, a rank reduces (p-1)/p of the vector, and sends
+ * and receives 2 (p-1)/p of it; in rank order it sends and receives up to 2/p more. In place the
+ * result is moved to its place only when no rank needs the input any more.
+ * Source: CN101206588, corrected.
  */
 #include "coll/halving.h"
 
-/* The rank that ends the distribution with my block. */
+/* Returns the rank that holds this rank's block when the distribution ends. */
 static int holder(const struct tt_halving *h)
 {
     return tt_halving_rep(h, tt_halving_holder(h, h->i));
 }
 
-/* Who gets a part of the block that I end with, or -1. */
+/* Returns the rank to which this rank must send part `side` of the block that it holds when the
+ * distribution ends; -1: there is none. */
 static int taker(const struct tt_halving *h, int side)
 {
     int rank = h->rep ? tt_halving_taker(h, side) : -1;
     return rank == h->me ? -1 : rank;
 }
 
-/* Who gives me mine, when that side of blocks is handed out, or -1. */
+/* At the end, first the reps of all places get their blocks (side 0), and then the other ranks of
+ * the pairs (side 1). Returns the rank that sends this rank its block then; -1: no other rank
+ * does. */
 static int giver(const struct tt_halving *h, int side)
 {
     bool mine = h->rep == (side == 0);
     return mine && holder(h) != h->me ? holder(h) : -1;
 }
 
-/* My block is here, but not where it belongs. */
+/* Whether this rank has its block after the distribution, but not in its final place. */
 static bool must_move(const struct tt_halving *h)
 {
     return holder(h) == h->me && !tt_halving_is_home(h);
-}
-
-/* ---- Costs ---- */
-
-static void count_copy(const struct tt_halving *h, struct tt_count *c)
-{
-    int64_t bytes = tt_halving_block(h, h->me).len;
-    c->copied += bytes;
-    c->steps += bytes > 0;
-}
-
-static struct tt_count direct_count(const struct tt_halving *h)
-{
-    struct tt_count c = tt_halving_direct_count(h);
-    int64_t bytes = tt_halving_block(h, h->me).len;
-    bool gives = false;
-    for (int side = 0; side < 2; side++) {
-        if (taker(h, side) < 0) continue;
-        c.sent += tt_halving_block(h, taker(h, side)).len;
-        gives = true;
-    }
-    c.steps += gives;
-    if (holder(h) != h->me) {
-        c.received += bytes;
-        c.messages += bytes > 0;
-        c.steps += 1 + (bytes > 0);
-    }
-    if (must_move(h) || (holder(h) != h->me && h->call->in_place)) count_copy(h, &c);
-    return c;
-}
-
-static struct tt_count message_count(const struct tt_halving *h)
-{
-    struct tt_count c = tt_halving_flow_count(h);
-    struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
-    tt_halving_block_cut(h, h->me, h->s, in);
-    for (int side = 0; side < 2; side++) {
-        int to = taker(h, side);
-        if (to >= 0) tt_halving_block_cut(h, to, h->s, out);
-        tt_flow_count(&c, h, to >= 0 ? out : NULL, giver(h, side) >= 0 ? in : NULL);
-    }
-    if (must_move(h)) count_copy(h, &c);
-    return c;
-}
-
-static struct tt_count count_rank(const struct tt_call *call, const struct tt_map *map, int me)
-{
-    struct tt_halving h = tt_halving(call, map, me);
-    return tt_halving_is_direct(map) ? direct_count(&h) : message_count(&h);
 }
 
 /* ---- Plans ---- */
@@ -103,7 +58,7 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h)
     }
 }
 
-/* Tells those who get a part of my block that it is there. */
+/* Signals that the block is there to the ranks that get a part of it. */
 static void offer(struct tt_builder *b, const struct tt_halving *h)
 {
     int32_t rank[2];
@@ -138,8 +93,10 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     struct tt_flow flow = tt_halving_flow(b, h);
     flow.to = tt_own(TT_OUT, -mine.off);
     tt_halving_block_cut(h, h->me, h->s, in);
-    /* A whole block begins to leave while its last slice is reduced; of a pair's, that may be the
-     * first slice to leave. */
+    /* The turn that moves the block sends its first slice before it reduces the slice that came in
+     * last. That is right for a whole block, whose first slice was reduced long ago. In the block
+     * of a pair, the slice that is sent first may be the one that is still to be reduced; so an
+     * empty turn reduces it before. */
     if (taker(h, 1) >= 0) tt_flow_turn(&flow, &(struct tt_turn){.step = TT_HALVING_STRAIGHT});
     for (int side = 0; side < 2; side++) {
         int to = taker(h, side), from = giver(h, side);
@@ -151,7 +108,8 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     if (must_move(h)) tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
 }
 
-/* Of the distribution alone; in rank order blocks are changed at the end, which is not foreseen. */
+/* Returns the time of the distribution; -1 if operands must stay in rank order, because blocks are
+ * then exchanged at the end, which the formula does not cover. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -179,7 +137,6 @@ const struct tt_algorithm tt_reduce_scatter_block_halving = {
     .cost = "log2(p) q t_s + (p-1) max(gamma, t_w) L",
     .source = "the distribution of CN101206588, corrected",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
     .time = time_ps,
 };
@@ -191,6 +148,5 @@ const struct tt_algorithm tt_reduce_scatter_halving = {
     .cost = "log2(p) q t_s + max(gamma, t_w) (L_0 + ... + L_(p-1))",
     .source = "the distribution of CN101206588, corrected",
     .refuse = tt_refuse_never,
-    .count_rank = count_rank,
     .build = build,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of all algorithms, and what is the same for all of them: nothing to do for an empty
- * message, only a copy for a single rank.
+ * The table of all algorithms, and what is the same for all of them: an empty message needs no
+ * steps, and a single rank needs only a copy.
  */
 #include "coll/coll-util.h"
 
@@ -17,8 +17,8 @@ const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name
     return NULL;
 }
 
-/* No data to move between ranks: a single rank, or nothing in it (in the v-forms it is seen later,
- * since counts are a rank's own). */
+/* Whether no data moves between ranks, because there is only one rank or the message is empty. In
+ * the v-forms each rank knows only its own counts, so the builder drops empty steps instead. */
 static bool is_alone(const struct tt_call *call, const struct tt_map *map)
 {
     bool empty = call->n == 0 && call->coll != TT_COLL_barrier && !tt_call_segments(call);
@@ -28,7 +28,9 @@ static bool is_alone(const struct tt_call *call, const struct tt_map *map)
 static struct tt_span alone_bytes(const struct tt_call *call, int64_t *from)
 {
     *from = call->in_displs ? call->in_displs[0] * call->sz : 0;
-    if (call->coll == TT_COLL_barrier || call->coll == TT_COLL_bcast) return (struct tt_span){0};
+    if (call->coll == TT_COLL_barrier || call->coll == TT_COLL_bcast ||
+        call->coll == TT_COLL_exscan)
+        return (struct tt_span){0};
     if (!call->out_displs) return (struct tt_span){.len = tt_call_bytes(call)};
     return (struct tt_span){call->out_displs[0] * call->sz, call->out_counts[0] * call->sz};
 }
@@ -43,6 +45,7 @@ void tt_algorithm_build(const struct tt_algorithm *algorithm, struct tt_builder 
 void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder *b,
                         const struct tt_call *call, const struct tt_map *map, int me, int phase)
 {
+    tt_assert(tt_map_valid(map) && tt_call_valid(call, map->p));
     if (!is_alone(call, map)) {
         algorithm->build(b, call, map, me, phase);
     } else if (phase == 0) {
@@ -52,36 +55,16 @@ void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder 
     }
 }
 
-static struct tt_count count_alone(const struct tt_call *call)
-{
-    int64_t from, len = call->in_place ? 0 : alone_bytes(call, &from).len;
-    return (struct tt_count){.copied = len, .steps = len > 0};
-}
-
-struct tt_count tt_algorithm_count(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                                   const struct tt_map *map)
-{
-    struct tt_count most = {0};
-    if (is_alone(call, map)) return count_alone(call);
-    if (algorithm->count) return algorithm->count(call, map);
-    for (int r = 0; r < map->p; r++) tt_count_raise(&most, algorithm->count_rank(call, map, r));
-    return most;
-}
-
-struct tt_count tt_algorithm_count_rank(const struct tt_algorithm *algorithm,
-                                        const struct tt_call *call, const struct tt_map *map,
-                                        int me)
-{
-    return is_alone(call, map) ? count_alone(call) : algorithm->count_rank(call, map, me);
-}
-
 struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_algorithm *algorithm,
                                        const struct tt_call *call, const struct tt_map *map, int me)
 {
+    if (algorithm->plans) return tt_plan_copy(algorithm->plans[me]);
     tt_builder_reset(b, map->p, me, call, algorithm->name);
     for (int phase = 0; phase < tt_algorithm_phases(algorithm, call, map); phase++)
         tt_algorithm_build(algorithm, b, call, map, me, phase);
-    return tt_builder_finish(b);
+    struct tt_plan *plan = tt_builder_finish(b);
+    tt_assert(!plan || !tt_plan_invalid(plan));
+    return plan;
 }
 
 struct tt_plan *tt_algorithm_plan(const struct tt_algorithm *algorithm, const struct tt_call *call,

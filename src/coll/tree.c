@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Up and down a tree. In each turn an inner rank takes a slice from every child at once and
- * combines them with its own in one pass; what it sends is waited for a turn later.
+ * Data that goes up and down a tree in slices. In each turn an inner rank receives one slice from
+ * every child at once and combines them with its own slice in one pass. It waits for the
+ * sends of a turn in the next turn.
  */
 #include "coll/tree.h"
 
@@ -31,7 +32,8 @@ const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map
     return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
 }
 
-/* The first rank of the run [lo, hi) is its root; the rest is cut into k runs, its children. */
+/* The ranks of a subtree are a run [lo, hi). Its first rank is its root. The others are cut into k
+ * runs, whose first ranks are the children of the root. */
 struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *map, int base, int me)
 {
     int p = map->p, v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
@@ -61,7 +63,8 @@ const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *m
     return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call, map);
 }
 
-/* Breadth first: the children of 0 are 1, 2; of 1 they are 3, 4; ... */
+/* Numbers the tree breadth first: with k = 2, the children of 0 are 1 and 2, the children of 1 are
+ * 3 and 4, and so on. */
 static struct tt_tree breadth_first(const struct tt_call *call, int p, int base, int me)
 {
     int v = tt_after(p, me, p - base), k = radix(call);
@@ -71,8 +74,8 @@ static struct tt_tree breadth_first(const struct tt_call *call, int p, int base,
     return t;
 }
 
-/* The network hung up at `base`: who is on the way there is the parent, the other neighbours are
- * children. */
+/* The tree of the network with `base` as its root: the parent is the neighbour on the route to the
+ * base, and the other neighbours are the children. */
 struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *map, int base,
                                int me)
 {
@@ -98,7 +101,8 @@ static bool has_out(const struct tt_call *call, int me)
     return call->coll != TT_COLL_reduce || me == call->root;
 }
 
-/* The rank where the tree stands, and whether its result has to go on to the root. */
+/* base_of returns the root of the tree. hands_on says whether that rank must send the result on to
+ * the root of the collective. */
 static int base_of(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce && call->commutes ? call->root : 0;
@@ -109,7 +113,8 @@ static bool hands_on(const struct tt_call *call)
     return call->coll == TT_COLL_reduce && base_of(call) != call->root;
 }
 
-/* This turn's slices of all inputs of the subtree into `to`. */
+/* Combines into `to` this turn's slices of this rank and of its children, which have combined those
+ * of their subtrees. */
 static void combine(struct tt_builder *b, const struct tt_slices *s, const struct tt_tree *t,
                     struct tt_range to)
 {
@@ -146,7 +151,8 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
                     int me, tt_tree_fn *shape, int64_t slice)
 {
     int base = base_of(call);
-    bool again = hands_on(call) && me == call->root; /* its input leaves before the result comes */
+    bool again = hands_on(call) && me == call->root; /* the root sends its input up before it
+                                                      * receives the result */
     struct tt_tree t = shape(call, map, base, me);
     int to = t.parent >= 0 ? t.parent : hands_on(call) ? call->root : -1;
     struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
@@ -166,22 +172,6 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
     if (to >= 0 && s.turns > 1 && !again) tt_wait_ago(b, send, 1);
 }
 
-struct tt_count tt_tree_reduce_count(const struct tt_call *call, const struct tt_map *map, int me,
-                                     tt_tree_fn *shape, int64_t slice)
-{
-    struct tt_tree t = shape(call, map, base_of(call), me);
-    int64_t bytes = tt_call_bytes(call);
-    int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
-    bool sends = t.parent >= 0 || hands_on(call), again = hands_on(call) && me == call->root;
-    return (struct tt_count){
-        .sent = sends ? bytes : 0,
-        .received = (t.children + again) * bytes,
-        .reduced = t.children * bytes,
-        .messages = sends ? q : 0,
-        .steps = q * (2 * t.children + (t.children > 0) + 2 * sends + 2 * again),
-    };
-}
-
 /* ---- Down ---- */
 
 void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -193,34 +183,25 @@ void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struc
     tt_started send[TT_CHILDREN];
     tt_slices_begin(b, &s);
     if (t.parent >= 0) recv_slice(b, &s, t.parent, out);
-    /* The largest subtree first. */
+    /* Sends to the largest subtree first: the subtrees of a binomial tree grow with the number of
+     * the child. */
     for (int c = t.children - 1; c >= 0; c--) send[c] = send_slice(b, &s, t.child[c], out);
     for (int c = t.children - 1; c >= 0; c--) tt_wait_ago(b, send[c], s.turns > 1);
     tt_slices_end(b, &s);
     for (int c = t.children - 1; c >= 0 && s.turns > 1; c--) tt_wait_ago(b, send[c], 1);
 }
 
-struct tt_count tt_tree_bcast_count(const struct tt_call *call, const struct tt_map *map, int me,
-                                    int base, tt_tree_fn *shape, int64_t slice)
-{
-    struct tt_tree t = shape(call, map, base, me);
-    int64_t bytes = tt_call_bytes(call), receives = t.parent >= 0;
-    int64_t q = tt_slices(bytes, tt_slice_bytes(call, slice), call->sz).turns;
-    return (struct tt_count){.sent = t.children * bytes,
-                             .received = receives * bytes,
-                             .messages = t.children * q,
-                             .steps = 2 * q * (t.children + receives)};
-}
-
 /* ---- Times of full trees ---- */
 
-/* Levels below the root of a full tree, slices, children of all inner ranks; a message, and of it
- * what its bytes take. */
+/* A full tree: `depth`, the levels below its root; `q`, the number of slices; `k`, the children of
+ * each inner rank; `message`, the time of a message; `bytes`, the part of that time that its bytes
+ * take. */
 struct full {
     int64_t depth, q, k, message, bytes;
 };
 
-/* False: it is not full, or ranks do not keep step. */
+/* Fills in *f. Returns false if the tree is not full, its slices are not equal, or the costs are
+ * not those of the formulas. */
 static bool full(const struct tt_call *call, const struct tt_map *map, const struct tt_costs *c,
                  int base, tt_tree_fn *shape, int64_t slice, struct full *f)
 {
@@ -236,10 +217,10 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     return n == map->p && s.tail == s.len && !c->all_ports && c->tw_both == c->tw;
 }
 
-/* A slice of all children comes, and is reduced while the next one does. Where messages start side
- * by side, the children's slices take t_s once on a level; from then on the next turn waits for
- * what takes longest: their bytes at the parent, a child that starts its next message, or the
- * reduction. */
+/* A rank receives one slice from each child, and reduces these while it receives the next ones. If
+ * messages start side by side, t_s counts once for the slices of all children. After the first
+ * turn, each turn takes as long as the slowest of three activities: the parent receives the bytes
+ * of all children, a child starts and sends its next message, or the parent reduces. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {
@@ -252,7 +233,8 @@ int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *
     return f.depth * (in + reduction) + (f.q - 1) * tt_max(next, reduction);
 }
 
-/* A slice goes to all children, one after the other, and a level deeper from the last of them. */
+/* A rank sends a slice to one child after the other. The child that gets it last begins the next
+ * level, and so decides the time. */
 int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *map,
                               const struct tt_costs *c, int base, tt_tree_fn *shape, int64_t slice)
 {
@@ -277,14 +259,6 @@ void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const s
         tt_tree_reduce(b, call, map, me, shape, slice);
     else
         tt_tree_bcast(b, call, map, me, 0, shape, slice);
-}
-
-struct tt_count tt_tree_allreduce_count(const struct tt_call *call, const struct tt_map *map,
-                                        int me, tt_tree_fn *shape, int64_t slice)
-{
-    struct tt_count c = tt_tree_reduce_count(call, map, me, shape, slice);
-    tt_count_add(&c, tt_tree_bcast_count(call, map, me, 0, shape, slice));
-    return c;
 }
 
 int64_t tt_tree_allreduce_time_ps(const struct tt_call *call, const struct tt_map *map,

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What it costs to read another process, beside the other way of moving bytes: by shared memory,
- * which two processors copy in and out at the same time. Three prices count:
+ * Measures what it costs to read another process' memory, compared with moving bytes through shared
+ * memory, where two processors copy in and out at the same time. Three costs count:
  *
- *   the kernel's   what process_vm_readv takes longer than memcpy, of the same memory: it looks up
- *                  every page
- *   taking         a copy of lines that another processor has written; whoever reads pays it either
+ *   the kernel's   how much longer process_vm_readv takes than memcpy of the same memory, because
+ *                  it looks up every page
+ *   taking         copying lines that another processor has written; the reader pays this either
  *                  way
- *   giving         writing lines that another processor has read: it has to let go of them first
+ *   giving         writing lines that another processor has read: its cache must give them up first
  *
- * Taking is quick from another cache and slow from memory; giving may be slow by stores, and is
- * quick past the caches, but then what is taken is in memory. Machines differ in all. Where taking
- * and giving 64 KiB are below 2 microseconds and the kernel's price is 5, reading is dear; where
- * giving is 8, with the same kernel, it is cheap beside stores, and half dearer than streaming.
+ * Taking is fast from another cache and slow from memory. Giving may be slow by plain stores and is
+ * fast by non-temporal stores, but then the data taken are in memory. Computers differ in all
+ * three. If taking and giving 64 KiB take less than 2 microseconds and the kernel's cost is 5,
+ * reading is expensive. If giving takes 8 microseconds with the same kernel, reading is cheap
+ * compared with plain stores, and takes half as long again as streaming.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -57,8 +58,8 @@ static int64_t time_reading(char *to, char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Times a copy that can be done only once. It takes the second fastest of its parts, so that
- * neither an interrupt nor a part that was in a near cache counts. */
+/* Times a copy that can be done only once. Takes the second fastest of its parts, so that neither
+ * an interrupt nor a part that was in a near cache counts. */
 static int64_t time_once(copy_fn *copy, char *to, const char *from)
 {
     int64_t least = INT64_MAX, second = INT64_MAX;
@@ -70,7 +71,7 @@ static int64_t time_once(copy_fn *copy, char *to, const char *from)
     return second * PARTS;
 }
 
-/* ---- The steps: half of a block is written by stores, half past the caches ---- */
+/* ---- The steps: half of a block is written by plain stores, half by non-temporal ones ---- */
 
 void tt_cost_begin(char *block)
 {
@@ -78,7 +79,7 @@ void tt_cost_begin(char *block)
     tt_stream(block + BYTES, block, BYTES);
 }
 
-/* A byte of each page comes first, for it may not be mapped yet. */
+/* Reads a byte of each page first, since the pages may not be mapped yet. */
 struct tt_taking tt_cost_take(const char *block)
 {
     struct tt_taking taking = {0, 0};
@@ -128,11 +129,11 @@ struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
     return cost;
 }
 
-/* ---- In a program without peers ---- */
+/* ---- In a program without other processes ---- */
 
 struct taker {
     const char *block;
-    int not_here; /* the processor of who writes */
+    int not_here; /* the processor of the thread that writes */
     struct tt_taking taking;
 };
 

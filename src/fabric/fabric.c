@@ -1,10 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank's end of the job, and the two fabrics whose ranks share one address space.
+ * The setup of a rank's fabric, and the two fabrics whose ranks share one address space.
  */
 #include "fabric/fabric.h"
 
 #include <string.h>
+
+/* ---- Simulated nodes ---- */
+
+/* TUTTI_NODES: ranks of one node that behave as if they were on several. */
+
+/* Parses a number at *at that ends at one of `ends`, and moves *at to its end. 0: there is no
+ * number, or it is above `most`. */
+static int64_t number(const char **at, const char *ends, int most)
+{
+    size_t n = strcspn(*at, ends);
+    int64_t value = 0;
+    bool good = tt_parse_size(*at, *at + n, &value) && value <= most;
+    *at += n;
+    return good ? value : 0;
+}
+
+/* Places ranks first, first + 1 ... on the nodes of one item, SIZE or SIZE*NODES. Returns the
+ * number of these ranks; -1: the item is malformed or has too many. */
+static int64_t place(const char **at, int first, int size, int *node, int *nodes)
+{
+    int64_t each = number(at, "*,", size), times = 1;
+    if (**at == '*') {
+        ++*at;
+        times = number(at, ",", size);
+    }
+    if (each < 1 || times < 1 || each * times > size - first) return -1;
+    for (int64_t i = 0; i < each * times; i++) node[first + i] = *nodes + (int)(i / each);
+    *nodes += (int)times;
+    return each * times;
+}
+
+static tutti_status place_all(const char *text, int size, int *node, int *nodes)
+{
+    const char *name = tt_setting_must_match_name(TT_MUST_MATCH_NODES), *at = text;
+    int ranks = 0;
+    for (bool more = true; more; at += more) {
+        size_t begin = (size_t)(at - text);
+        int64_t n = place(&at, ranks, size, node, nodes);
+        if (n < 0)
+            return tt_fail(TUTTI_ERR_ARG,
+                           "%s=%.200s: expected the ranks of each node, as in 4,2,1,1 or 4*16, %d "
+                           "together (at character %zu)",
+                           name, text, size, begin + 1);
+        ranks += (int)n;
+        more = *at == ',';
+    }
+    if (ranks == size) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG, "%s=%.200s has room for %d ranks, the job has %d", name, text,
+                   ranks, size);
+}
+
+/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
+ * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
+static tutti_status fabric_nodes(int size, int **node, int *nodes)
+{
+    const char *text = tt_setting(tt_setting_must_match_name(TT_MUST_MATCH_NODES));
+    *node = NULL;
+    *nodes = 1;
+    if (!text) return TUTTI_OK;
+    int *made = tt_alloc((size_t)size * sizeof *made), n = 0;
+    if (!made) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the nodes of %d ranks", size);
+    tutti_status status = place_all(text, size, made, &n);
+    if (status == TUTTI_OK && n > 1) {
+        *node = made;
+        *nodes = n;
+        return TUTTI_OK;
+    }
+    tt_free(made);
+    return status;
+}
+
+/* ---- The fabric ---- */
+
+/* The setup of a rank's fabric, and the two fabrics whose ranks share one address space. */
 
 static tutti_status read_here(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
                               void *to, tt_address from, int64_t len)
@@ -24,21 +98,21 @@ static tutti_status write_here(const struct tt_fabric_ops *self, struct tt_fabri
     return TUTTI_OK;
 }
 
-const struct tt_fabric_ops tt_fabric_self = {
+static const struct tt_fabric_ops fabric_self = {
     .name = "self", .read = read_here, .write = write_here};
-const struct tt_fabric_ops tt_fabric_thread = {
+static const struct tt_fabric_ops fabric_thread = {
     .name = "thread", .read = read_here, .write = write_here};
 
 static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
 {
-    if (job->size == 1) return &tt_fabric_self;
-    return job->threads ? &tt_fabric_thread : &tt_fabric_shm;
+    if (job->size == 1) return &fabric_self;
+    return job->threads ? &fabric_thread : &tt_fabric_shm;
 }
 
-/* The machines that the job is on; where it is one, those that it is said to behave as. */
+/* Sets the nodes of the ranks: the job's or, if it is on one node, those that TUTTI_NODES names. */
 static tutti_status map_nodes(struct tt_fabric *f)
 {
-    if (f->job->nodes == 1) return tt_fabric_nodes(f->size, &f->node, &f->nodes);
+    if (f->job->nodes == 1) return fabric_nodes(f->size, &f->node, &f->nodes);
     if (tt_setting("TUTTI_NODES"))
         return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this one is on %d",
                        f->job->nodes);
@@ -54,7 +128,7 @@ static tutti_status note_forbidden(struct tt_fabric *f)
     if (f->mapped) return TUTTI_OK;
     f->forbidden = tt_calloc((size_t)f->size, sizeof *f->forbidden);
     if (f->forbidden) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_MEMORY, "no memory for what may be done to %d ranks", f->size);
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for the access rights to %d ranks", f->size);
 }
 
 void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses)
@@ -79,9 +153,9 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .writes = true,
                             .one_kernel = true,
                             .cores = tt_usable_cores(),
-                            .eager_most = tt_setting_alike(TT_ALIKE_EAGER),
+                            .eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER),
                             .watchdog_ns = tt_setting_seconds("TUTTI_WATCHDOG")};
-    f->patience = tt_patience_for(job->arenas, f->cores);
+    f->policy = tt_wait_policy_for(job->arenas, f->cores);
     tt_wait_register(job);
     tutti_status status = map_nodes(f);
     if (status == TUTTI_OK) status = note_forbidden(f);

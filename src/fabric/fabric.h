@@ -1,70 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How bytes and signals travel between the ranks of a job.
+ * How bytes and signals move between the ranks of a node, and the interface that hides how.
  *
- * What all fabrics here share is memory that every rank maps (segment.h): signals are stores to
- * it, and waiting is wait.h. They differ in the few functions of the table below: how a rank
- * gets at memory of another that lies outside the segment.
+ * All fabrics share memory that every rank of the node maps (job/segment.h). Signals are stores to
+ * that memory, and waiting is in job/wait.h. The fabrics differ only in the functions of the table
+ * below: how a rank accesses memory of another rank that lies outside the segment.
  *
- *   self, thread   everything is in one address space: plain loads and stores
- *   shm            processes: process_vm_readv and writev (CMA), where the system allows them
+ *   self, thread   all ranks are in one address space: plain loads and stores
+ *   shm            the ranks are processes: process_vm_readv and process_vm_writev (CMA), where the
+ *                  system allows them
  *
- * A wrapper (fault.c, trace.c) stands before another fabric and passes on what it does not alter.
+ * A wrapper (fault.c, trace.c) stands in front of another fabric and passes on what it does not
+ * alter.
  */
 #ifndef TT_FABRIC_H
 #define TT_FABRIC_H
 
-#include "fabric/arena.h"
-#include "fabric/wait.h"
+#include "job/arena.h"
+#include "job/wait.h"
 
-/* A buffer as told to others: an offset in the segment, or an address of its owner. */
+/* The address of a buffer as other ranks get it: an offset in the segment, or an address in the
+ * owner's process. */
 typedef uint64_t tt_address;
 #define TT_ADDRESS_IN_SEGMENT (1ull << 63)
 
 struct tt_fabric;
-struct tt_watch; /* boot/watch.h */
+struct tt_waiting; /* waiting.h */
+struct tt_watch;   /* boot/watch.h */
 
-/* A thing done, for a trace. */
-struct tt_deed {
-    const char *name;             /* static text, as the next two, which are of the collective */
+/* A trace event: something that a rank did. */
+struct tt_trace_record {
+    const char *name;             /* static text; so are the next two, which name the collective */
     const char *call, *algorithm; /* NULL: none */
     int64_t begin_ns, bytes;
-    int peer;       /* in the job; -1: none */
-    uint32_t value; /* of a flag; of a start or its wait: its id */
+    int peer;       /* rank in the job; -1: none */
+    uint32_t value; /* of a flag; for the start of an operation and its wait: an id */
     uint32_t lane;
     uint64_t execution;
-    const void *key; /* of the call that it is a step of; NULL: of none */
+    const void *key; /* of the call that the event is a step of; NULL: of none */
 };
 
-/* A collective of which an execution begins, for a trace. Texts are static or are copied. */
+/* The execution of a collective that begins, for a trace. The texts are static or copied by the
+ * callee. */
 struct tt_traced_call {
-    const void *key; /* of no other call that is under way */
+    const void *key; /* differs from the keys of all other calls under way */
     uint64_t team, execution;
     int team_size, team_me;
-    const char *coll, *algorithm, *type, *op; /* type, op: "" where there is none */
-    int root;                                 /* in the job; -1: there is none */
+    const char *coll, *algorithm, *type, *op; /* type, op: "" if there is none */
+    int root;                                 /* rank in the job; -1: none */
     int64_t bytes, n;                         /* n: elements; -1: not known */
-    bool blocks;                              /* its caller waits from the start on */
+    bool blocks;                              /* the caller waits from the start on */
 };
 
-/* rank: in the job. Preconditions: 0 <= rank < size, not me; [from, from + len) is a buffer that
- * its owner opened and that stays so during the call; len > 0. They return when the bytes are
- * there. Errors: PEER (its memory is gone), SYSTEM (also: what it gave is no memory), ARG (what
- * this rank gave is none), UNSUPPORTED (the system forbids it, from now on: its owner has to be
- * asked instead). `self` is the table itself: a wrapper's is the beginning
- * of the wrapper. */
+/* `rank` is a rank of the job, not this one. [from, from + len) or [to, to + len) is a buffer that
+ * its owner has opened and keeps open during the call; len > 0. The functions return when the bytes
+ * are in place. Errors: PEER (the rank's memory is gone), SYSTEM (also if the other rank's buffer
+ * is no valid memory), ARG (this rank's buffer is no valid memory), UNSUPPORTED (the system forbids
+ * the access from now on; the owner has to be asked to send the bytes). `self` is the table itself;
+ * the table of a wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
                          tt_address from, int64_t len);
     tutti_status (*write)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
                           tt_address to, const void *from, int64_t len);
-    /* Before each signal of this rank is given: a wrapper may delay it, or make the rank fail. NULL
-     * where nobody listens. */
+    /* Called before this rank gives a signal. A wrapper may delay the signal or make the rank fail.
+     * NULL: no wrapper needs it. */
     tutti_status (*signalling)(const struct tt_fabric_ops *self, struct tt_fabric *f);
-    /* After each step of a plan: what it was, since when, and how many bytes. NULL likewise. */
-    void (*did)(const struct tt_fabric_ops *self, struct tt_fabric *f, const struct tt_deed *deed);
-    /* A call begins; its caller waits for it; it ends. They are there where `did` is. */
+    /* Called after each step of a plan. NULL: no wrapper needs it. */
+    void (*did)(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                const struct tt_trace_record *event);
+    /* Called when an execution begins, when its caller begins to wait for it, and when it ends. Not
+     * NULL if `did` is not NULL. */
     void (*began)(const struct tt_fabric_ops *self, struct tt_fabric *f,
                   const struct tt_traced_call *call);
     void (*waits)(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key);
@@ -73,62 +80,63 @@ struct tt_fabric_ops {
     void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
 };
 
-/* One rank's end. */
+/* The fabric as one rank sees it. */
 struct tt_fabric {
     const struct tt_fabric_ops *ops;
     const struct tt_segment *segment;
     struct tt_job_page *job;
     struct tt_common *common; /* what the ranks share of this client */
     int me, size;
-    /* Which node each rank of the job is on; NULL: all on one. What TUTTI_NODES=4,2,1,1 says where
-     * it is set, though memory is shared: then plans are made, and run, as between machines. */
-    int *node; /* its own */
+    /* The node of each rank of the job; NULL: all are on one node. If TUTTI_NODES=4,2,1,1 is set,
+     * it divides the ranks of one node into several: plans are then made and run as between nodes,
+     * although the ranks share memory. */
+    int *node; /* owned by the fabric */
     int nodes;
-    int client;         /* its number in the job, from 0: the same on all ranks of the client */
-    bool direct;        /* read and write work between every pair of ranks */
-    bool reads, writes; /* ... of this machine: the one, the other */
-    bool mapped;        /* every buffer of every rank can be reached by plain loads */
-    int read_cost;      /* struct tt_map's */
-    int read_percent;   /* struct tt_cost's, of this machine ... */
-    bool streams;       /* ... likewise */
-    bool fences;        /* signallers must fence: no membarrier */
-    bool one_kernel;    /* under which all ranks run, on one machine or in containers of it */
-    int cores;          /* that the ranks may use together; until they have met, this one's */
-    int64_t eager_most; /* bytes of a message that go through the ring; longer ones are read */
-    /* For each rank, the TT_ACCESSES that were found to be forbidden. NULL if all memory is
+    /* the client's number in the job, from 0: the same on all ranks of the client */
+    int client;
+    bool direct;        /* read and write work between all pairs of ranks of the job */
+    bool reads, writes; /* read, or write, works between all pairs of ranks of this node */
+    bool mapped;        /* plain loads reach every buffer of every rank */
+    int read_cost;      /* as in struct tt_map */
+    int read_percent;   /* as in struct tt_cost, for this node */
+    bool streams;       /* as in struct tt_cost */
+    bool fences;        /* signals need a fence, because membarrier is not available */
+    bool one_kernel;    /* all ranks run under one kernel: on one host, perhaps in containers */
+    /* processors that the ranks may use together; before they have met, those of this rank */
+    int cores;
+    /* longest message in bytes that goes through the byte ring; longer ones are read */
+    int64_t eager_most;
+    /* For each rank, the TT_ACCESSES that have turned out to be forbidden. NULL if all memory is
      * mapped. */
     _Atomic unsigned char *forbidden;
-    struct tt_patience patience;
+    struct tt_wait_policy policy;
     struct tt_arena arena;
-    struct tt_watch *watch; /* of the peers' processes; NULL: the launcher watches them */
-    int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: none */
-    /* Prints who is missing, when this wait has lasted that long; NULL: nobody does. */
+    struct tt_watch *watch; /* watches the processes of the peers; NULL: the launcher does */
+    int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
+    /* Prints the roll call when this wait has lasted watchdog_ns; NULL: nothing is printed. */
     void (*call_roll)(struct tt_fabric *f, const struct tt_waiting *waiting);
 };
 
-/* Readies f for the rank that has this seat, which it uses but does not own. The fabric is
- * self, thread or shm by what the job is; then the wrappers that TUTTI_FAULT and TUTTI_TRACE ask
- * for. What can be known only together (direct) is settled by boot. */
+/* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The
+ * kind of job decides between self, thread and shm; then come the wrappers that TUTTI_FAULT and
+ * TUTTI_TRACE ask for. Boot sets later what the ranks must find out together (such as `direct`). */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 
-/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
- * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
-tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
-
-/* Ways of reaching into another rank's memory by the system. */
+/* Accesses by the system to another rank's memory. */
 enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };
 
-/* Whether this way to a rank of this machine works, as far as is known. Any thread. */
+/* Whether this access to a rank of this node works, as far as this rank knows. Any thread. */
 static inline bool tt_fabric_may(const struct tt_fabric *f, int rank, enum tt_access access)
 {
     return !f->forbidden ||
            !(atomic_load_explicit(&f->forbidden[rank], memory_order_relaxed) & access);
 }
-/* It does not, from now on. Any thread. */
+/* Records that these accesses do not work, from now on. Any thread. */
 void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses);
 
-/* Whether the rank's arena lies in this segment: it is on this machine, whatever `node` says. */
+/* Whether the rank's arena lies in this segment. If so, the rank is on this node, whatever `node`
+ * says. */
 static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)
 {
     return f->job->rank[rank].arena >= 0;
@@ -144,15 +152,16 @@ static inline void *tt_fabric_at(const struct tt_fabric *f, int64_t offset)
     return f->segment->base + offset;
 }
 
-/* The address to tell others of a local buffer. */
-static inline tt_address tt_fabric_tell(const struct tt_fabric *f, const void *memory)
+/* Returns the address of a local buffer in the form that other ranks need. */
+static inline tt_address tt_fabric_address(const struct tt_fabric *f, const void *memory)
 {
     int64_t offset = (const char *)memory - f->segment->base;
     if (offset >= 0 && offset < f->segment->bytes) return (uint64_t)offset | TT_ADDRESS_IN_SEGMENT;
     return (uint64_t)(uintptr_t)memory;
 }
 
-/* Where another rank's buffer can be loaded from, or NULL: then read and write. */
+/* Returns where this rank can load the other rank's buffer from; NULL: it has to use read and
+ * write. */
 static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address address)
 {
     if (address & TT_ADDRESS_IN_SEGMENT)
@@ -160,8 +169,8 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address addres
     return f->mapped ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Rings for context 0 of job ranks[0..n-1], if they sleep, after a release store; n < 0: for
- * everybody. */
+/* Wakes the threads for context 0 of job ranks[0..n-1], if they sleep, after a release store; n <
+ * 0: wakes all ranks. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
@@ -172,7 +181,7 @@ static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, in
 /* Does the same for one context of a rank. */
 static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
 {
-    if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_bell_of(context));
+    if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_wake_word_of(context));
 }
 
 static inline tutti_status tt_fabric_read(struct tt_fabric *f, int rank, void *to, tt_address from,
@@ -187,37 +196,41 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
     return f->ops->write(f->ops, f, rank, to, from, len);
 }
 
-/* Put themselves before f->ops, if TUTTI_FAULT or TUTTI_TRACE ask for it. */
+/* Put a wrapper in front of f->ops if TUTTI_FAULT or TUTTI_TRACE ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 
-/* The cost of reading 64 KiB of another process; each field is at least 1. */
+/* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
 struct tt_cost {
-    int times;    /* what the same takes through shared memory by stores, rounded down */
-    int percent;  /* of what it takes there by stores or by tt_stream, whichever is better ... */
-    bool streams; /* ... which is the latter */
+    /* how many times as long as through shared memory by plain stores, rounded down */
+    int times;
+    /* per cent of the time through shared memory by plain stores or tt_stream, whichever is
+     * faster */
+    int percent;
+    bool streams; /* tt_stream is the faster of the two */
 };
-/* The ns that another process took to copy 64 KiB that were stored, and streamed; 0: it could
- * not. */
+/* The ns that another process took to copy 64 KiB that were written by plain stores, and by
+ * tt_stream; 0: it could not copy them. */
 struct tt_taking {
     int64_t stored, streamed;
 };
 enum { TT_COST_BYTES = 128 << 10 };
-/* It is measured, or what TUTTI_READ_COST says. In three steps, some 200 us together: one writes a
- * block of shared memory, then another one, of another process, takes it and tells how long that
- * was, then the first one writes it once more. block NULL or nothing told: there is no other one,
- * and its own cache stands for theirs. */
+/* Measure that cost, unless TUTTI_READ_COST gives it. There are three steps, about 200 us in all.
+ * One process writes a block of shared memory (begin). Another process copies it and reports the
+ * times (take). The first process writes the block again and computes the cost (end). If block is
+ * NULL or `taking` is 0, there is no other process, and the process' own cache stands for the
+ * other's. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
-/* Returns the cost in a job without other processes, between threads. */
+/* Returns `times` as measured between two threads, for a job that has no other processes. */
 int tt_cost_alone(void);
-/* Returns the TT_ACCESSES that this process has to the memory of a rank of its job; it tries them
- * on the rank's probe word. */
+/* Returns the TT_ACCESSES that this process has to the memory of a rank of its job. Tries them on
+ * the rank's probe word. */
 int tt_cma_works(const struct tt_job_page *job, int rank);
-/* Returns in words what forbids this access on this machine; NULL: nothing that is known. */
+/* Returns a text that says what forbids this access on this host; NULL: nothing known. */
 const char *tt_cma_forbidden(enum tt_access access);
 
-extern const struct tt_fabric_ops tt_fabric_self, tt_fabric_thread, tt_fabric_shm;
+extern const struct tt_fabric_ops tt_fabric_shm;
 
 #endif

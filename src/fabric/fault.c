@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A wrapper that makes things go wrong, so that what promises to survive them can be tried:
+ * A wrapper that makes operations fail, for tests of the promises to survive that:
  *
  *     TUTTI_FAULT=kill,rank=2,after=100      rank 2 kills itself at its 100th operation
  *     TUTTI_FAULT=fail,after=7               every rank's 7th operation fails (SYSTEM)
- *     TUTTI_FAULT=delay=50,seed=3            a pause of 0 to 50 microseconds before each
+ *     TUTTI_FAULT=delay=50,seed=3            a pause of 0 to 50 microseconds before each operation
  *
- * An operation is a signal given, in a flag or with messages, a read or a write.
+ * An operation is a signal given (in a flag or with messages), a read or a write.
  */
 #include "fabric/fabric.h"
 
@@ -72,7 +72,7 @@ static void fault_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
     tt_free(fault);
 }
 
-/* One word of the setting: a flag or key=number. */
+/* Handles one word of the setting: a flag, or key=number. */
 static bool take_word(struct fault *fault, const char *word, size_t n)
 {
     struct {
@@ -106,8 +106,8 @@ static tutti_status parse(struct fault *fault, const char *text)
     return TUTTI_OK;
 }
 
-/* Beside its largest job a process may make smaller ones, of threads or of one, that lack the rank
- * that is meant. */
+/* Whether the process has a job with this rank. Besides its largest job a process may make smaller
+ * ones (of threads, or of one rank) that lack the rank. */
 static bool has_rank(int64_t rank, int size)
 {
     static _Atomic int largest;

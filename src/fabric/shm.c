@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that are processes of one machine: memory outside the segment is read and written by
- * process_vm_readv and process_vm_writev (CMA: cross memory attach), one copy and no set-up. The
- * kernel asks the same right for it as for a debugger; containers and Yama may refuse it, or one of
- * the two. So both are tried between every pair at the start (boot), and plans count on them only
- * if all pairs have both.
+ * Ranks that are processes of one node: memory outside the segment is read and written by
+ * process_vm_readv and process_vm_writev (CMA, cross memory attach), with one copy and no setup.
+ * The kernel requires the same permission for them as for a debugger; containers and Yama may
+ * refuse it, or one of the two calls. So boot tries both between every pair of ranks at the start,
+ * and plans use them only if all pairs have both.
  *
- * A process may lose that right later (prctl: PR_SET_DUMPABLE, a filter of system calls). Plans do
- * not change then, which would have to be agreed on. Whoever is refused notes it, and asks the
- * owner from then on (run/served.c, msg): the same bytes, moved by messages.
+ * A process may lose the permission later (prctl: PR_SET_DUMPABLE, a filter of system calls). The
+ * plans stay as they are then, since all ranks would have to agree on a change. A rank that is
+ * refused records that, and from then on asks the owner to send the bytes by messages
+ * (run/served.c, src/msg).
  */
 #include "fabric/fabric.h"
 
@@ -24,13 +25,13 @@
 typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                        unsigned long, unsigned long);
 
-/* Whether the kernel can read this rank's memory here and, where it is to be written, can write it:
- * one byte of each page goes through a pipe and back. Called where something is wrong already. */
+/* Whether the kernel can read this rank's memory here and, if it is to be written, write it: one
+ * byte of each page goes through a pipe and back. Called only if something is wrong already. */
 static bool is_memory(char *here, int64_t len, bool written)
 {
     int ends[2];
     bool good = true;
-    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* nobody knows better */
+    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* cannot be found out */
     for (char *at = here; good && at < here + len; at = (char *)(((uintptr_t)at | 4095) + 1)) {
         char byte;
         good = write(ends[1], at, 1) == 1 && read(ends[0], written ? at : &byte, 1) == 1;
@@ -40,7 +41,7 @@ static bool is_memory(char *here, int64_t len, bool written)
     return good;
 }
 
-/* The kernel does not say on whose side an address is bad. */
+/* Finds out which address is bad, since the kernel does not say on which side it is. */
 static tutti_status bad_address(int rank, char *here, bool written, uint64_t there, int64_t len)
 {
     if (!is_memory(here, len, written))
@@ -65,16 +66,16 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
     return TUTTI_ERR_UNSUPPORTED;
 }
 
-/* The kernel sees before the launcher does that a process is gone, so its word is waited for; and
- * one that failed for another's sake may have freed what it had opened. */
+/* The kernel knows that a process is gone before the launcher does, so the launcher's record is
+ * waited for. A rank that failed because of another rank may also have freed what it had opened. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
 {
     char text[160];
     int error = errno;
-    const struct tt_fate *fate = &f->job->rank[rank].fate;
+    const struct tt_rank_status *rank_status = &f->job->rank[rank].rank_status;
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int ms = 0; error == ESRCH && ms < 1000 && atomic_load(&fate->state) != TT_RANK_FAILED;
-         ms++)
+    for (int ms = 0;
+         error == ESRCH && ms < 1000 && atomic_load(&rank_status->state) != TT_RANK_FAILED; ms++)
         nanosleep(&pause, NULL);
     int first = tt_common_first_failed(f->job, f->common);
     if (first >= 0)
@@ -86,7 +87,7 @@ static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t th
                          (long long)len, (unsigned long long)there, rank);
 }
 
-/* The kernel moves at most MAX_RW_COUNT bytes a call, and less when a page is missing. */
+/* The kernel moves at most MAX_RW_COUNT bytes per call, and fewer if a page is missing. */
 static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, char *here,
                          tt_address there, int64_t len)
 {
@@ -129,7 +130,7 @@ static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabr
 const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
-/* The probe writes the value that is there already, so that peers may probe at the same time. */
+/* The probe writes the value that is there already, so several peers may probe at the same time. */
 int tt_cma_works(const struct tt_job_page *job, int rank)
 {
     uint64_t word = 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank's entries as events of Chrome's trace format: pid is the rank; tid is 8 times the track of
- * a call plus the lane, so that what lies on one line nests, however calls overlap.
+ * Prints a rank's entries as events of Chrome's trace format. pid is the rank. tid is 8 times the
+ * track of a call plus the lane, so that the spans of one line nest, however calls overlap.
  *
- * The bytes may be those of a rank that was killed, or anybody's: nothing in them is believed.
- *
+ * The bytes may come from a rank that was killed, or from anybody: every value is checked.
  */
 #include "fabric/trace-part.h"
 
@@ -18,8 +17,8 @@ struct printing {
     int64_t n, last_ns;
     FILE *out;
     bool ended;
-    const struct tt_part_entry *recent[RECENT]; /* calls, by execution: the names of their steps */
-    bool line[LINES];                           /* those that something lies on */
+    const struct tt_part_entry *recent[RECENT]; /* calls by execution, which name the steps */
+    bool line[LINES];                           /* lines that have an event */
 };
 
 bool tt_part_is_one(const void *bytes, size_t n)
@@ -29,7 +28,7 @@ bool tt_part_is_one(const void *bytes, size_t n)
            head->rank >= 0 && head->rank < head->ranks && head->client >= 0 && head->node >= 0;
 }
 
-/* At most `most` bytes; what could break out of a JSON text becomes '?'. */
+/* Prints at most `most` bytes. Characters that could end a JSON text become '?'. */
 static void print_text(FILE *out, const char *key, const char *text, size_t most)
 {
     fprintf(out, ",\"%s\":\"", key);
@@ -50,7 +49,8 @@ static bool is_time(int64_t ns)
     return ns >= 0 && ns < INT64_MAX / 16;
 }
 
-/* Since when and until when; until now, where it goes on. */
+/* Stores begin and end of an event; the end of one that goes on is now. False: it makes no
+ * sense. */
 static bool times_of(const struct printing *p, const struct tt_part_entry *e, int64_t *begin,
                      int64_t *end)
 {
@@ -124,17 +124,17 @@ static void print_team(const struct printing *p, const struct tt_part_entry *e)
         p->head->rank, e->made.number, (unsigned long long)e->made.id, e->made.size, e->made.me);
 }
 
-static void print_fate(const struct printing *p, const struct tt_part_entry *e)
+static void print_rank_status(const struct printing *p, const struct tt_part_entry *e)
 {
     if (e->peer < 0 || e->peer >= p->head->ranks) return;
-    fprintf(p->out, ",\n{\"name\":\"fate\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"of\":%d",
+    fprintf(p->out, ",\n{\"name\":\"rank_status\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"of\":%d",
             p->head->rank, e->peer);
-    print_text(p->out, "fate", e->text, sizeof e->text);
+    print_text(p->out, "rank_status", e->text, sizeof e->text);
     fprintf(p->out, "}}");
 }
 
-/* Prints which rank of which run writes the file, so that files of different runs can be told
- * apart. */
+/* Prints which rank of which run wrote the file, so that files of different runs can be
+ * distinguished. */
 static void print_head(const struct printing *p)
 {
     const struct tt_part_head *h = p->head;
@@ -177,7 +177,7 @@ static void print_entry(struct printing *p, int64_t i)
         if (named) print_call(p, e);
         break;
     case TT_PART_TEAM: print_team(p, e); break;
-    case TT_PART_FATE: print_fate(p, e); break;
+    case TT_PART_RANK_STATUS: print_rank_status(p, e); break;
     default: break;
     }
 }

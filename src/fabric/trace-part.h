@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank that is traced has written so far: a file that it maps, so that everything is there
- * however the rank ends. A head, then entries of one size. At an orderly end the file becomes
- * rank-R.json and goes; of a rank that was killed it stays, and is read as it is.
+ * What a traced rank has recorded so far: a file that the rank maps, so that everything is there
+ * however the rank ends. It has a head and then entries of one size. At an orderly end the file is
+ * converted to rank-R.json and removed. If the rank was killed the file stays, and
+ * `tutti draw --trace` reads it as it is.
  *
- * One thread writes. It fills in an entry and then raises `entries` (release), so an entry that is
- * counted is whole even if the rank is killed between any two instructions. Only two fields change
- * later: the times of a call, each by one store of eight bytes.
+ * One thread writes. It fills in an entry and then increments `entries` (release), so an entry that
+ * is counted is complete even if the rank is killed between any two instructions. Only the times of
+ * a call change later, each by one store of eight bytes.
  */
 #ifndef TT_TRACE_PART_H
 #define TT_TRACE_PART_H
@@ -19,41 +20,41 @@
 #define TT_PART_MAGIC "tutti part 1"
 
 enum {
-    TT_PART_ENTRIES = 1 << 20, /* of a rank; what comes later is counted, not kept ... */
-    TT_PART_STEPS = 3 << 18,   /* ... and steps give up earlier, so that calls have room */
-    TT_PART_TRACKS = 64,       /* calls under way at once that lie beside each other */
-    TT_PART_LANES = 8          /* TT_LANES */
+    TT_PART_ENTRIES = 1 << 20, /* of a rank; later ones are only counted */
+    TT_PART_STEPS = 3 << 18,   /* limit for steps, which is lower, so that calls have room */
+    TT_PART_TRACKS = 64,       /* calls under way at a time that are drawn on tracks of their own */
+    TT_PART_LANES = 8          /* as many as TT_LANES */
 };
 
 struct tt_part_head {
     char magic[16];
     int64_t run; /* the job's stamp */
     int32_t ranks, rank, client, node, pid, unused;
-    int64_t wall_ns;          /* time of day minus the clock of all times here */
-    char host[64], clock[40]; /* clock: the same text means the same clock */
+    int64_t wall_ns;          /* time of day minus the clock that all times here are from */
+    char host[64], clock[40]; /* clock: if two texts are equal, the clocks are the same */
     _Atomic int64_t entries;
     _Atomic int64_t lost_steps, lost_calls;
-    _Atomic int64_t last_ns; /* when the rank last did something that was kept */
+    _Atomic int64_t last_ns; /* when the rank last did something that was recorded */
     char room[320];
 };
 _Static_assert(sizeof(struct tt_part_head) == 512, "entries begin behind it, aligned");
 
 enum tt_part_kind {
     TT_PART_STEP,
-    TT_PART_CALL, /* the next entry is its names */
+    TT_PART_CALL, /* a call; the next entry holds its names */
     TT_PART_NAMES,
     TT_PART_TEAM,
-    TT_PART_FATE /* what became of another rank */
+    TT_PART_RANK_STATUS /* how another rank failed */
 };
 
 struct tt_part_times {
     _Atomic int64_t begin_ns, end_ns; /* end_ns: 0 while a call is under way */
 };
 
-/* A step, or with `blocked_ns` a call. */
+/* An entry. `blocked_ns` and `n` are for a call, `name` is for a step. */
 struct tt_part_entry {
     uint8_t kind, lane, track, status;
-    int32_t peer; /* of a call: its root; -1: none */
+    int32_t peer; /* for a call: its root; -1: none */
     union {
         struct {
             struct tt_part_times time;
@@ -61,18 +62,18 @@ struct tt_part_entry {
             uint64_t execution;
             uint32_t value;
             uint16_t team;
-            uint8_t blocks; /* a call: its caller waited from the start on */
+            uint8_t blocks; /* for a call: its caller waited from the start on */
             uint8_t unused;
             union {
-                char name[16]; /* of a step */
+                char name[16]; /* for a step */
                 struct {
-                    _Atomic int64_t blocked_ns; /* since then its caller waited; 0: it did not */
+                    _Atomic int64_t blocked_ns; /* when its caller began to wait; 0: it did not */
                     int64_t n;                  /* elements */
                 };
             };
         };
         struct {
-            char coll[20], algorithm[20], type[8], op[8]; /* not ended by a 0 where full */
+            char coll[20], algorithm[20], type[8], op[8]; /* without a final 0 if they are full */
         } names;
         struct {
             uint64_t id;
@@ -84,10 +85,10 @@ struct tt_part_entry {
 };
 _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 
-/* Whether these bytes are the beginning of such a file. */
+/* Whether these bytes begin such a file. */
 bool tt_part_is_one(const void *bytes, size_t n);
-/* All that is in it, as a Chrome trace: an array of events. What does not make sense is left out.
- * `ended`: the rank came to an orderly end. */
+/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. `ended`:
+ * the rank came to an orderly end. */
 void tt_part_print(const void *bytes, size_t n, bool ended, FILE *out);
 
 #endif

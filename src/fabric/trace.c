@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A wrapper that notes what a rank does and when: with TUTTI_TRACE=DIR a rank writes into
- * DIR/rank-R.part, which it maps (trace-part.h), and at an orderly end makes DIR/rank-R.json of it,
- * in Chrome's trace event format, which Perfetto opens. Of client K > 0 the names begin with
- * client-K-. Of a rank that is killed the .part stays. The clock is the machine's, so the files of
- * one machine fit together.
- *
+ * A wrapper that records what a rank does and when. With TUTTI_TRACE=DIR a rank writes to
+ * DIR/rank-R.part, which it maps (trace-part.h). At an orderly end it converts this file to
+ * DIR/rank-R.json in Chrome's trace event format, which Perfetto opens. For client K > 0 the names
+ * begin with client-K-. If the rank is killed, the .part file stays. The clock is the host's, so
+ * the files of the ranks of a host fit together.
  */
 #include "fabric/fabric.h"
 
@@ -20,11 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fabric/common.h"
+#include "job/common.h"
 #include "fabric/trace-part.h"
 
 enum {
-    TEAMS = 256, /* that are told apart; those beyond share the last number */
+    TEAMS = 256, /* that have numbers of their own; all later teams share the number TEAMS */
     GROWS = 1 << 20,
     FILE_BYTES = (int)sizeof(struct tt_part_head) + TT_PART_ENTRIES * 64
 };
@@ -32,7 +31,7 @@ enum {
 /* A call under way. */
 struct open_call {
     const void *key;
-    struct tt_part_entry *entry; /* NULL: it was not kept */
+    struct tt_part_entry *entry; /* NULL: it was not recorded */
     uint64_t execution;
     uint16_t team;
 };
@@ -40,20 +39,20 @@ struct open_call {
 struct trace {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
-    char path[PATH_MAX + 64]; /* absolute: the program may go elsewhere */
+    char path[PATH_MAX + 64]; /* absolute, since the program may change its directory */
     int fd;
-    int64_t backed; /* bytes of the file that there is room for */
+    int64_t backed; /* bytes of the file that have disk space */
     struct tt_part_head *head;
     struct tt_part_entry *entry;
     uint64_t team[TEAMS];
     int teams;
-    uint32_t failures; /* of the job, that have been told */
+    uint32_t failures; /* the job's count of failures whose causes were recorded */
     struct open_call call[TT_PART_TRACKS];
 };
 
 /* ---- Entries ---- */
 
-/* A file that grows beyond what the process may write ends it by a signal. */
+/* Whether the file may become this long. A file beyond the limit ends the process by a signal. */
 static bool may_grow(int64_t bytes)
 {
     struct rlimit most;
@@ -61,8 +60,8 @@ static bool may_grow(int64_t bytes)
            (uint64_t)bytes <= most.rlim_cur;
 }
 
-/* Room for so many more, which nobody counts yet; NULL: there is none. The file grows by what the
- * disk gives, so a full disk costs events and not the rank. */
+/* Returns room for more entries, which are not counted yet; NULL: there is none. The file grows
+ * only as far as the disk has space, so a full disk costs trace events and not the rank. */
 static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t most)
 {
     int64_t n = atomic_load_explicit(&trace->head->entries, memory_order_relaxed);
@@ -96,7 +95,7 @@ static void set_time(_Atomic int64_t *time, int64_t ns)
     atomic_store_explicit(time, ns, memory_order_relaxed);
 }
 
-/* Records what ranks of several machines know of their job only after they have met. */
+/* Records what ranks of several nodes learn about their job only when they meet. */
 static void fill_run(const struct trace *trace, const struct tt_fabric *f)
 {
     trace->head->run = f->job->stamp;
@@ -122,7 +121,7 @@ static uint16_t number_of(struct trace *trace, const struct tt_fabric *f,
     return (uint16_t)trace->teams++;
 }
 
-/* ---- Calls ---- */
+/* ---- Executions ---- */
 
 static struct open_call *find_call(struct trace *trace, const void *key)
 {
@@ -131,10 +130,10 @@ static struct open_call *find_call(struct trace *trace, const void *key)
     return NULL;
 }
 
-/* Records why each failed rank failed, again only when more ranks have failed. It must not be
- * called at the end: a rank that has left the client must not read the shared data, which the last
- * rank clears. */
-static void tell_fates(struct trace *trace, const struct tt_fabric *f)
+/* Records why each failed rank failed, again only when more ranks have failed. Must not be called
+ * at the end: a rank that has left the client must not read the shared data, which the last rank
+ * clears. */
+static void trace_rank_statuses(struct trace *trace, const struct tt_fabric *f)
 {
     uint32_t failures = atomic_load_explicit(&f->job->failures, memory_order_acquire);
     if (failures == trace->failures) return;
@@ -145,7 +144,7 @@ static void tell_fates(struct trace *trace, const struct tt_fabric *f)
         if (r == f->me || tt_common_state(f->job, f->common, r) != TT_RANK_FAILED) continue;
         if (!(e = room_for(trace, 1, TT_PART_ENTRIES))) return;
         tt_common_cause_text(f->job, f->common, r, text, sizeof text);
-        e->kind = TT_PART_FATE;
+        e->kind = TT_PART_RANK_STATUS;
         e->peer = r;
         memccpy(e->text, text, 0, sizeof e->text);
         count_in(trace, 1, tt_clock_ns());
@@ -174,7 +173,7 @@ static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
     struct trace *trace = (struct trace *)self;
     struct open_call *place = find_call(trace, call->key);
     if (place) return; /* it was queued before it ran */
-    tell_fates(trace, f);
+    trace_rank_statuses(trace, f);
     int64_t now = tt_clock_ns();
     uint16_t team = number_of(trace, f, call);
     struct tt_part_entry *e = room_for(trace, 2, TT_PART_ENTRIES);
@@ -206,7 +205,7 @@ static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, c
     struct trace *trace = (struct trace *)self;
     struct open_call *call = find_call(trace, key);
     int64_t now = tt_clock_ns();
-    if (status == TUTTI_ERR_PEER) tell_fates(trace, f);
+    if (status == TUTTI_ERR_PEER) trace_rank_statuses(trace, f);
     if (!call) return;
     call->entry->status = (uint8_t)status;
     set_time(&call->entry->time.end_ns, now);
@@ -216,12 +215,12 @@ static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, c
 
 /* ---- Steps ---- */
 
-/* The track of the call that a step belongs to; 0 for what belongs to none. */
-static uint8_t place_step(struct trace *trace, const struct tt_deed *deed, uint16_t *team)
+/* Returns the track of the call that a step belongs to; 0 if it belongs to none. */
+static uint8_t place_step(struct trace *trace, const struct tt_trace_record *event, uint16_t *team)
 {
     for (int i = 0; i < TT_PART_TRACKS; i++) {
         const struct open_call *call = &trace->call[i];
-        if (!call->key || call->key != deed->key) continue;
+        if (!call->key || call->key != event->key) continue;
         *team = call->team;
         return (uint8_t)i;
     }
@@ -229,7 +228,8 @@ static uint8_t place_step(struct trace *trace, const struct tt_deed *deed, uint1
     return 0;
 }
 
-/* The reads and writes within a step, which were recorded just before it, go to the step's row. */
+/* Moves the reads and writes within a step, which were recorded just before it, to the step's
+ * track. */
 static void adopt(const struct trace *trace, const struct tt_part_entry *step)
 {
     int64_t begin = atomic_load_explicit(&step->time.begin_ns, memory_order_relaxed);
@@ -245,7 +245,7 @@ static void adopt(const struct trace *trace, const struct tt_part_entry *step)
 }
 
 static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
-                      const struct tt_deed *deed)
+                      const struct tt_trace_record *event)
 {
     struct trace *trace = (struct trace *)self;
     struct tt_part_entry *e = room_for(trace, 1, TT_PART_STEPS);
@@ -256,16 +256,16 @@ static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
         return;
     }
     e->kind = TT_PART_STEP;
-    e->lane = (uint8_t)deed->lane;
-    e->track = place_step(trace, deed, &e->team);
-    e->peer = deed->peer;
-    e->bytes = deed->bytes;
-    e->execution = deed->execution;
-    e->value = deed->value;
-    memccpy(e->name, deed->name, 0, sizeof e->name);
-    set_time(&e->time.begin_ns, deed->begin_ns);
+    e->lane = (uint8_t)event->lane;
+    e->track = place_step(trace, event, &e->team);
+    e->peer = event->peer;
+    e->bytes = event->bytes;
+    e->execution = event->execution;
+    e->value = event->value;
+    memccpy(e->name, event->name, 0, sizeof e->name);
+    set_time(&e->time.begin_ns, event->begin_ns);
     set_time(&e->time.end_ns, now);
-    if (deed->key) adopt(trace, e);
+    if (event->key) adopt(trace, e);
     count_in(trace, 1, now);
 }
 
@@ -273,9 +273,10 @@ static tutti_status trace_read(const struct tt_fabric_ops *self, struct tt_fabri
                                void *to, tt_address from, int64_t len)
 {
     const struct tt_fabric_ops *below = ((const struct trace *)self)->below;
-    struct tt_deed deed = {.name = "read", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
+    struct tt_trace_record event = {
+        .name = "read", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
     tutti_status status = below->read(below, f, rank, to, from, len);
-    trace_did(self, f, &deed);
+    trace_did(self, f, &event);
     return status;
 }
 
@@ -283,9 +284,10 @@ static tutti_status trace_write(const struct tt_fabric_ops *self, struct tt_fabr
                                 tt_address to, const void *from, int64_t len)
 {
     const struct tt_fabric_ops *below = ((const struct trace *)self)->below;
-    struct tt_deed deed = {.name = "write", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
+    struct tt_trace_record event = {
+        .name = "write", .begin_ns = tt_clock_ns(), .bytes = len, .peer = rank};
     tutti_status status = below->write(below, f, rank, to, from, len);
-    trace_did(self, f, &deed);
+    trace_did(self, f, &event);
     return status;
 }
 
@@ -297,7 +299,7 @@ static tutti_status trace_signalling(const struct tt_fabric_ops *self, struct tt
 
 /* ---- The file ---- */
 
-/* DIR/rank-3.part and its kin. */
+/* Writes the name of one of the trace's files, such as DIR/rank-3.part. */
 static void name_file(const struct trace *trace, const char *ending, char *path, size_t n)
 {
     snprintf(path, n, "%s%s", trace->path, ending);
@@ -322,7 +324,7 @@ static bool print_json(const struct trace *trace, const char *path)
     return !(ferror(file) | fclose(file));
 }
 
-/* Only its own: another job may have come for the same names. */
+/* Removes the part only if it is this rank's: another job may have reused the names. */
 static void remove_part(const struct trace *trace, const char *part)
 {
     struct stat own, named;
@@ -330,7 +332,8 @@ static void remove_part(const struct trace *trace, const char *part)
         unlink(part);
 }
 
-/* The whole file takes the place of the part: until then the part is what counts. */
+/* Renames the complete JSON file into place and then removes the part, which is valid until
+ * then. */
 static void save(const struct trace *trace)
 {
     char part[PATH_MAX + 128], new[PATH_MAX + 128], path[PATH_MAX + 128];
@@ -367,7 +370,8 @@ static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
     free_trace(trace);
 }
 
-/* The clock counts from when the kernel started: which start that was tells clocks apart. */
+/* Stores the kernel's boot id, which identifies the clock: it counts from the start of the
+ * kernel. */
 static void read_clock_name(char *name, size_t n)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -394,7 +398,7 @@ static void fill_head(const struct trace *trace, const struct tt_fabric *f)
     fill_run(trace, f);
 }
 
-/* Kept out of core dumps, as the rest of what is shared. */
+/* Leaves the mapping out of core dumps, like the other shared memory. */
 static bool map_file(struct trace *trace, const struct tt_fabric *f)
 {
     char part[PATH_MAX + 128];
@@ -417,7 +421,7 @@ static bool map_file(struct trace *trace, const struct tt_fabric *f)
     return true;
 }
 
-/* Made if it is not there; false: it cannot be written to, errno tells why. */
+/* Creates the folder if necessary. False: it cannot be written to; errno says why. */
 static bool find_folder(const char *dir, struct trace *trace, const struct tt_fabric *f)
 {
     char absolute[PATH_MAX];

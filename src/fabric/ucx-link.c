@@ -1,16 +1,286 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A link is an endpoint of UCX, in the mode in which UCX tells of peers that are gone. Its end
- * takes three steps, in any of these orders: it fails, or the user closes it, or both; UCX closes
- * the endpoint, which gives back every buffer that was lent to it; then the link is freed.
- * Operations are completed when UCX has let go of their buffers, not when the failure is noticed: a
- * late reader of a freed buffer would be worse than a late PEER.
+ * Links to other ports, and the operations on a link.
  */
-#include <string.h>
-
 #include "fabric/ucx.h"
 
-static struct tt_link *link_of(struct tt_ring *ring)
+#include <string.h>
+#include <time.h>
+
+/* ---- Operations ---- */
+
+/* The operations on a link: packets, gets and puts.
+ *
+ * A put is in place at the peer when a flush that began after it is over. A link has one flush at a
+ * time, which covers all puts that were started before it, so many puts cost few flushes. */
+
+enum { CHUNK = 64 }; /* operations that are allocated together */
+
+struct chunk {
+    struct tt_list ring;
+    struct tt_ucx_op ops[CHUNK];
+};
+
+static bool allocate(struct tt_port *port)
+{
+    struct chunk *chunk = tt_alloc(sizeof *chunk);
+    if (!chunk) return false;
+    tt_ring_add(&port->chunks, &chunk->ring);
+    for (int i = 0; i < CHUNK; i++) tt_ring_add(&port->idle, &chunk->ops[i].ring);
+    return true;
+}
+
+void tt_ucx_ops_free(struct tt_port *port)
+{
+    while (!tt_ring_empty(&port->chunks)) {
+        struct tt_list *ring = port->chunks.next;
+        tt_ring_take(ring);
+        tt_free(tt_container_of(ring, struct chunk, ring));
+    }
+}
+
+/* Readies a free operation, which stays in the list of free ones until UCX has a request for it.
+ * The operation that was used last comes first, since its lines are in the cache. */
+static struct tt_ucx_op *ready_op(struct tt_link *link, tt_wire_done_fn *done, void *arg)
+{
+    struct tt_port *port = link->port;
+    if (tt_unlikely(tt_ring_empty(&port->idle)) && !allocate(port)) return NULL;
+    struct tt_ucx_op *op = tt_container_of(port->idle.prev, struct tt_ucx_op, ring);
+    op->link = link;
+    op->done = done;
+    op->arg = arg;
+    op->awaits = 1;
+    op->status = TUTTI_OK;
+    return op;
+}
+
+/* Records that an event for which an operation waits has happened. */
+static void op_event(struct tt_ucx_op *op, ucs_status_t status)
+{
+    struct tt_link *link = op->link;
+    if (status != UCS_OK) {
+        op->status = TUTTI_ERR_PEER;
+        tt_ucx_link_fails(link, status);
+    }
+    if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
+}
+
+/* Records such an event for all operations of a list: the flush that covered them is over, or they
+ * are given up.
+ * An operation that still waits for its request goes back to the list of those that UCX has a
+ * request for. */
+static void ops_event(struct tt_list *ring, ucs_status_t status)
+{
+    while (!tt_ring_empty(ring)) {
+        struct tt_ucx_op *op = tt_container_of(ring->next, struct tt_ucx_op, ring);
+        tt_ring_move(&op->link->under_way, &op->ring);
+        op_event(op, status);
+    }
+}
+
+int tt_ucx_ops_done(struct tt_port *port)
+{
+    int n = 0;
+    for (; !tt_ring_empty(&port->completed); n++) {
+        struct tt_ucx_op *op = tt_container_of(port->completed.next, struct tt_ucx_op, ring);
+        struct tt_ucx_op over = {.done = op->done, .arg = op->arg, .status = op->status};
+        tt_ring_move(&port->idle, &op->ring);
+        if (over.status == TUTTI_ERR_PEER)
+            (void)tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");
+        over.done(over.arg, over.status);
+    }
+    return n;
+}
+
+static void request_over(void *request, ucs_status_t status, void *arg)
+{
+    tt_ucx.ucp_request_free(request);
+    op_event(arg, status);
+}
+
+static void request_param(ucp_request_param_t *param, struct tt_ucx_op *op)
+{
+    param->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param->cb.send = request_over;
+    param->user_data = op;
+}
+
+/* ---- Starting ---- */
+
+__attribute__((noinline, cold)) static void pause_randomly(struct tt_port *port)
+{
+    uint64_t most_ns = (uint64_t)port->wire->delay_us * 1000;
+    struct timespec time = {.tv_nsec = (long)tt_random_below(&port->random, most_ns + 1)};
+    nanosleep(&time, NULL);
+}
+
+static tutti_status begin(struct tt_link *link, tt_wire_done_fn *done, void *arg,
+                          struct tt_ucx_op **op)
+{
+    if (tt_unlikely(link->failed || link->closing))
+        return tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");
+    if (tt_unlikely(link->port->wire->delay_us > 0)) pause_randomly(link->port);
+    *op = ready_op(link, done, arg);
+    return *op ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for what is under way");
+}
+
+/* Handles UCX's answer to a request: it is complete, under way, or refused. */
+static tutti_status begun(struct tt_link *link, struct tt_ucx_op *op, ucs_status_ptr_t request,
+                          const char *doing)
+{
+    if (UCS_PTR_IS_PTR(request)) {
+        tt_ring_move(&link->under_way, &op->ring);
+        return TUTTI_AGAIN;
+    }
+    if (!request) return TUTTI_OK;
+    return tt_ucx_fail(UCS_PTR_STATUS(request), doing);
+}
+
+/* ---- Packets ---- */
+
+/* Bytes that UCX (1.13) puts before a packet on TCP: 5 for TCP's transport and 8 for UCP. */
+enum { UCX_HEADS = 13 };
+
+/* Returns the gap between a header of this many bytes and its data.
+ *
+ * TCP copies what is sent into pages, and the first byte of a packet mostly to the beginning of a
+ * page. On some processors (AMD's Zen 4) a copy takes four times as long if the destination is less
+ * than 16 bytes behind the source, counted within their pages (bench/results). Data at the
+ * beginning of a page, as in large arrays, would be copied like that because of UCX's 13 bytes.
+ * With the gap the data have the same offset in a cache line in the copy as they have here. */
+static size_t gap_before(const void *data, size_t head_bytes)
+{
+    size_t before = UCX_HEADS + sizeof(struct tt_packet_head) + head_bytes;
+    return ((uintptr_t)data - before) % TT_LINE;
+}
+
+static size_t fill_head(struct tt_ucx_op *op, const void *head, size_t head_bytes, size_t gap)
+{
+    struct tt_link *link = op->link;
+    struct tt_packet_head packet = {.pass = link->pass,
+                                    .origin = link->origin,
+                                    .number = link->number,
+                                    .head_bytes = (uint16_t)head_bytes,
+                                    .gap = (uint8_t)gap,
+                                    .form = TT_PACKET_FORM};
+    memcpy(op->head, &packet, sizeof packet);
+    if (head_bytes) memcpy(op->head + sizeof packet, head, head_bytes);
+    memset(op->head + sizeof packet + head_bytes, 0, gap);
+    return sizeof packet + head_bytes + gap;
+}
+
+static void packet_param(ucp_request_param_t *param, struct tt_ucx_op *op)
+{
+    request_param(param, op);
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param->flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer has its own rendezvous */
+}
+
+/* Sends everything in what UCX calls the header, which takes the shorter path through UCX. */
+static ucs_status_ptr_t send_short(struct tt_ucx_op *op, const void *head, size_t head_bytes,
+                                   const void *data, size_t data_bytes)
+{
+    ucp_request_param_t param;
+    size_t bytes = fill_head(op, head, head_bytes, 0);
+    if (data_bytes) memcpy(op->head + bytes, data, data_bytes);
+    packet_param(&param, op);
+    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, op->head, bytes + data_bytes, NULL, 0,
+                                  &param);
+}
+
+/* Sends nothing in UCX's header, since UCX may put that behind the data. */
+static ucs_status_ptr_t send_long(struct tt_ucx_op *op, const void *head, size_t head_bytes,
+                                  const void *data, size_t data_bytes)
+{
+    ucp_request_param_t param;
+    size_t bytes = fill_head(op, head, head_bytes, gap_before(data, head_bytes));
+    op->part[0] = (ucp_dt_iov_t){.buffer = op->head, .length = bytes};
+    op->part[1] = (ucp_dt_iov_t){.buffer = (void *)(uintptr_t)data, .length = data_bytes};
+    packet_param(&param, op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = ucp_dt_make_iov();
+    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, NULL, 0, op->part, 2, &param);
+}
+
+tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_bytes,
+                         const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg)
+{
+    struct tt_ucx_op *op;
+    tt_assert(head_bytes <= TT_WIRE_HEAD);
+    TT_TRY(begin(link, done, arg, &op));
+    ucs_status_ptr_t request = head_bytes + data_bytes <= TT_WIRE_HEAD
+                                   ? send_short(op, head, head_bytes, data, data_bytes)
+                                   : send_long(op, head, head_bytes, data, data_bytes);
+    tutti_status status = begun(link, op, request, "sending a packet");
+    if (status == TUTTI_OK || status == TUTTI_AGAIN) link->number++;
+    return status;
+}
+
+/* ---- One-sided operations ---- */
+
+tutti_status tt_ucx_get(struct tt_link *link, void *to, uint64_t from, struct tt_wire_key *key,
+                        size_t bytes, tt_wire_done_fn *done, void *arg)
+{
+    struct tt_ucx_op *op;
+    ucp_request_param_t param;
+    TT_TRY(begin(link, done, arg, &op));
+    request_param(&param, op);
+    ucs_status_ptr_t request =
+        bytes ? tt_ucx.ucp_get_nbx(link->endpoint, to, bytes, from, key->key, &param) : NULL;
+    return begun(link, op, request, "reading registered memory");
+}
+
+static void flush_over(struct tt_link *link, ucs_status_t status)
+{
+    link->flushing = false;
+    ops_event(&link->in_flush, status);
+    if (!tt_ring_empty(&link->unflushed)) link->port->stirred = true;
+}
+
+static void flushed(void *request, ucs_status_t status, void *arg)
+{
+    tt_ucx.ucp_request_free(request);
+    flush_over(arg, status);
+}
+
+static void ucx_flush(struct tt_link *link)
+{
+    ucp_request_param_t param = {.op_attr_mask =
+                                     UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+                                 .cb.send = flushed,
+                                 .user_data = link};
+    while (!tt_ring_empty(&link->unflushed)) tt_ring_move(&link->in_flush, link->unflushed.next);
+    link->flushing = true;
+    ucs_status_ptr_t request = tt_ucx.ucp_ep_flush_nbx(link->endpoint, &param);
+    if (!UCS_PTR_IS_PTR(request)) flush_over(link, UCS_PTR_STATUS(request));
+}
+
+tutti_status tt_ucx_put(struct tt_link *link, uint64_t to, const void *from,
+                        struct tt_wire_key *key, size_t bytes, tt_wire_done_fn *done, void *arg)
+{
+    struct tt_ucx_op *op;
+    ucp_request_param_t param;
+    TT_TRY(begin(link, done, arg, &op));
+    request_param(&param, op);
+    ucs_status_ptr_t request =
+        bytes ? tt_ucx.ucp_put_nbx(link->endpoint, from, bytes, to, key->key, &param) : NULL;
+    if (bytes == 0 || UCS_PTR_IS_ERR(request))
+        return begun(link, op, request, "writing registered memory");
+    op->awaits = request ? 2 : 1;
+    tt_ring_move(&link->unflushed, &op->ring);
+    link->port->stirred = true;
+    return TUTTI_AGAIN;
+}
+
+/* ---- Links ---- */
+
+/* A link is an endpoint of UCX in the mode in which UCX reports that a peer is gone. A link ends in
+ * three steps. First it fails, or the user closes it, or both in any order. Then UCX closes the
+ * endpoint, which returns every buffer that was lent to it. Then the link is freed. Operations
+ * complete when UCX has returned their buffers, not when the failure is noticed: somebody who still
+ * reads a freed buffer would be worse than a late PEER. */
+
+static struct tt_link *link_of(struct tt_list *ring)
 {
     return tt_container_of(ring, struct tt_link, ring);
 }
@@ -79,20 +349,19 @@ tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t 
 
 /* ---- Closing ---- */
 
-/* All that UCX has not given back by now it never will, nor look at it again. The closing of the
- * endpoint was a flush too, so that puts which no other served share its end. */
+/* Completes all operations that UCX has not returned: it will not access them any more. Closing the
+ * endpoint was also a flush, so puts that no other flush covered share its result. */
 static void give_up(struct tt_link *link)
 {
-    struct tt_ring *rings[] = {&link->under_way, &link->in_flush};
-    tt_ucx_ops_event(&link->unflushed, link->end);
+    struct tt_list *rings[] = {&link->under_way, &link->in_flush};
+    ops_event(&link->unflushed, link->end);
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
-        for (struct tt_ring *at = rings[i]->next; at != rings[i]; at = at->next)
+        for (struct tt_list *at = rings[i]->next; at != rings[i]; at = at->next)
             tt_container_of(at, struct tt_ucx_op, ring)->awaits = 1;
     }
-    tt_ucx_ops_event(&link->in_flush, UCS_ERR_CANCELED);
+    ops_event(&link->in_flush, UCS_ERR_CANCELED);
     while (!tt_ring_empty(&link->under_way))
-        tt_ucx_op_event(tt_container_of(link->under_way.next, struct tt_ucx_op, ring),
-                        UCS_ERR_CANCELED);
+        op_event(tt_container_of(link->under_way.next, struct tt_ucx_op, ring), UCS_ERR_CANCELED);
     link->flushing = false;
 }
 
@@ -110,7 +379,7 @@ static void closed(void *request, ucs_status_t status, void *arg)
     endpoint_closed(arg, status);
 }
 
-/* With force nothing more is sent, and what is under way comes back as cancelled. */
+/* force: nothing more is sent, and what is under way is cancelled. */
 static void close_endpoint(struct tt_link *link, bool force)
 {
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS |
@@ -127,12 +396,12 @@ static void close_endpoint(struct tt_link *link, bool force)
         endpoint_closed(link, UCS_PTR_STATUS(request));
 }
 
-/* Without force, unless the link failed: UCX does not tell a peer that lives of an endpoint closed
- * by force, and that peer's UCX (1.13) can even stop at an assertion when it hears from it
- * again. */
+/* Closes without force, unless the link has failed. UCX does not notify a live peer of an endpoint
+ * that was closed by force, and the peer's UCX (1.13) can even stop at an assertion when it gets
+ * another packet from it. */
 void tt_ucx_link_close(struct tt_link *link)
 {
-    link->dropped = link->told = true;
+    link->dropped = link->notified = true;
     link->port->stirred = true;
     if (link->closing) return;
     close_endpoint(link, link->failed);
@@ -149,11 +418,11 @@ bool tt_ucx_link_is_idle(const struct tt_link *link)
            tt_ring_empty(&link->in_flush) && link->keys == 0;
 }
 
-/* ---- What advance does about them ---- */
+/* ---- The part of advance ---- */
 
-static void tell(struct tt_link *link)
+static void notify(struct tt_link *link)
 {
-    link->told = true;
+    link->notified = true;
     tutti_status status = link->why == UCS_ERR_NO_MEMORY ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER;
     (void)tt_fail(status, "the connection to another process is lost (UCX says: %s)",
                   tt_ucx.ucs_status_string(link->why));
@@ -162,10 +431,10 @@ static void tell(struct tt_link *link)
 
 static int settle_failure(struct tt_link *link)
 {
-    tt_ucx_ops_event(&link->unflushed, link->why);
+    ops_event(&link->unflushed, link->why);
     if (!link->closing) close_endpoint(link, true);
-    if (link->told) return 0;
-    tell(link);
+    if (link->notified) return 0;
+    notify(link);
     return 1;
 }
 
@@ -177,13 +446,12 @@ static void settle_end(struct tt_link *link)
     tt_free(link);
 }
 
-/* `lost` may close any link, but frees none: only this frees, and of `link` itself as the last
- * thing. */
+/* `lost` may close any link but frees none. Only this function frees `link`, as its last action. */
 static int settle(struct tt_link *link)
 {
     int n = link->failed ? settle_failure(link) : 0;
     bool wants_flush = !tt_ring_empty(&link->unflushed) && !link->flushing && !link->closing;
-    if (wants_flush) tt_ucx_flush(link);
+    if (wants_flush) ucx_flush(link);
     if (link->closing && !link->endpoint) settle_end(link);
     return n;
 }
@@ -192,7 +460,7 @@ int tt_ucx_links_settle(struct tt_port *port)
 {
     int n = 0;
     port->stirred = false;
-    for (struct tt_ring *at = port->links.next, *next; at != &port->links; at = next) {
+    for (struct tt_list *at = port->links.next, *next; at != &port->links; at = next) {
         next = at->next;
         n += settle(link_of(at));
     }
@@ -201,7 +469,7 @@ int tt_ucx_links_settle(struct tt_port *port)
 
 void tt_ucx_links_abandon(struct tt_port *port)
 {
-    for (struct tt_ring *at = port->links.next; at != &port->links; at = at->next) {
+    for (struct tt_list *at = port->links.next; at != &port->links; at = at->next) {
         struct tt_link *link = link_of(at);
         if (link->close_request) tt_ucx.ucp_request_free(link->close_request);
         link->close_request = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where UCX's headers were not there when Tutti was built.
+ * Replaces the wire over UCX if Tutti was built without UCX's headers.
  */
 #include "fabric/wire.h"
 
@@ -25,5 +25,5 @@ tutti_status tt_wire_ucx_version(const char **version)
     return not_built();
 }
 
-/* Nothing else can be called, since nothing was opened. */
+/* Nothing else can be called, since nothing can be opened. */
 const struct tt_wire_ops tt_wire_ucx = {.name = "ucx", .open = open_none};

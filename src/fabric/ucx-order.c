@@ -1,52 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets that came too early wait here for those before them, by the link that they came over.
+ * Packets that arrived early wait here for the packets before them, by link.
  */
 #include "fabric/ucx-order.h"
 
 #include <string.h>
 
-/* A packet that waits: its head and data lie behind it. */
+/* A packet that waits; its head and data follow it in memory. */
 struct early {
     struct early *next;
     uint32_t number;
     size_t head_bytes, data_bytes;
 };
 
-/* The packets that arrived over one link. Those that wait are sorted by number; they almost always
- * arrive in that order. */
+/* The packets of one link. Those that wait are sorted by number; they mostly arrive in that
+ * order. */
 struct origin {
     uint64_t id;
     struct early *first, **last;
     struct origin *next_ready;
     uint32_t expected;
-    bool ready; /* in order->ready */
+    bool ready; /* in the list order->ready */
 };
 
-struct tt_order {
+struct tt_ucx_order {
     uint64_t pass;
     tt_wire_arrive_fn *arrive;
     void *arg;
-    struct origin **table; /* by id, which is random; a power of two, at most half full */
+    /* hash table by id, which is random; its size is a power of two, and it is at most half full */
+    struct origin **table;
     size_t room, n;
-    struct origin *latest; /* packets come in runs */
-    struct origin *ready;  /* those whose first waiting packet has its turn */
-    uint64_t strangers;    /* packets without the pass */
+    /* of the last packet, since packets of one link mostly follow each other */
+    struct origin *latest;
+    struct origin *ready; /* links whose first waiting packet may be delivered now */
+    uint64_t strangers;   /* packets with a wrong pass */
     bool open, delivering, warned;
 };
 
 enum { FIRST_ROOM = 16, TOLD_EACH = 1000 };
 
-struct tt_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg)
+struct tt_ucx_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg)
 {
-    struct tt_order *order = tt_calloc(1, sizeof *order);
+    struct tt_ucx_order *order = tt_calloc(1, sizeof *order);
     struct origin **table = tt_calloc(FIRST_ROOM, sizeof *table);
     if (!order || !table) {
         tt_free(order);
         tt_free(table);
         return NULL;
     }
-    *order = (struct tt_order){
+    *order = (struct tt_ucx_order){
         .pass = pass, .arrive = arrive, .arg = arg, .table = table, .room = FIRST_ROOM};
     return order;
 }
@@ -60,7 +62,7 @@ static void free_origin(struct origin *origin)
     tt_free(origin);
 }
 
-void tt_order_free(struct tt_order *order)
+void tt_order_free(struct tt_ucx_order *order)
 {
     if (!order) return;
     for (size_t i = 0; i < order->room; i++) {
@@ -70,7 +72,7 @@ void tt_order_free(struct tt_order *order)
     tt_free(order);
 }
 
-/* ---- Which link ---- */
+/* ---- Finding the link ---- */
 
 static struct origin **place_of(struct origin **table, size_t room, uint64_t id)
 {
@@ -79,7 +81,7 @@ static struct origin **place_of(struct origin **table, size_t room, uint64_t id)
     return &table[i];
 }
 
-static bool grow(struct tt_order *order)
+static bool grow(struct tt_ucx_order *order)
 {
     struct origin **table = tt_calloc(2 * order->room, sizeof *table);
     if (!table) return false;
@@ -93,7 +95,7 @@ static bool grow(struct tt_order *order)
     return true;
 }
 
-static struct origin *add_origin(struct tt_order *order, uint64_t id)
+static struct origin *add_origin(struct tt_ucx_order *order, uint64_t id)
 {
     if (2 * order->n >= order->room && !grow(order)) return NULL;
     struct origin *origin = tt_calloc(1, sizeof *origin);
@@ -105,7 +107,7 @@ static struct origin *add_origin(struct tt_order *order, uint64_t id)
     return origin;
 }
 
-static struct origin *find_origin(struct tt_order *order, uint64_t id)
+static struct origin *find_origin(struct tt_ucx_order *order, uint64_t id)
 {
     if (tt_likely(order->latest && order->latest->id == id)) return order->latest;
     struct origin *origin = *place_of(order->table, order->room, id);
@@ -116,7 +118,7 @@ static struct origin *find_origin(struct tt_order *order, uint64_t id)
 
 /* ---- Waiting ---- */
 
-static void note_ready(struct tt_order *order, struct origin *origin)
+static void note_ready(struct tt_ucx_order *order, struct origin *origin)
 {
     if (origin->ready || !origin->first || origin->first->number != origin->expected) return;
     origin->ready = true;
@@ -124,13 +126,14 @@ static void note_ready(struct tt_order *order, struct origin *origin)
     order->ready = origin;
 }
 
-/* How far a number is ahead of the one expected, negative if it is behind: numbers go round. */
+/* Returns how far a number is ahead of the expected one; negative: behind it. Numbers wrap
+ * around. */
 static int32_t ahead(const struct origin *origin, uint32_t number)
 {
     return (int32_t)(number - origin->expected);
 }
 
-/* Before which one it belongs: behind the last, mostly. */
+/* Returns where to insert a packet; mostly that is the end. */
 static struct early **place_early(struct origin *origin, uint32_t number)
 {
     struct early **at = &origin->first;
@@ -142,7 +145,7 @@ static struct early **place_early(struct origin *origin, uint32_t number)
     return at;
 }
 
-static tutti_status no_packet(struct tt_order *order, const char *why)
+static tutti_status no_packet(struct tt_ucx_order *order, const char *why)
 {
     tutti_status status =
         tt_fail(TUTTI_ERR_ARG, "a packet came that is not one of this job's: %s", why);
@@ -151,7 +154,7 @@ static tutti_status no_packet(struct tt_order *order, const char *why)
     return status;
 }
 
-static tutti_status keep(struct tt_order *order, struct origin *origin, uint32_t number,
+static tutti_status keep(struct tt_ucx_order *order, struct origin *origin, uint32_t number,
                          const void *head, size_t head_bytes, const void *data, size_t data_bytes)
 {
     struct early **at = place_early(origin, number);
@@ -169,7 +172,7 @@ static tutti_status keep(struct tt_order *order, struct origin *origin, uint32_t
 
 /* ---- Delivering ---- */
 
-static void deliver(struct tt_order *order, struct origin *origin, const void *head,
+static void deliver(struct tt_ucx_order *order, struct origin *origin, const void *head,
                     size_t head_bytes, const void *data, size_t data_bytes)
 {
     origin->expected++;
@@ -179,7 +182,7 @@ static void deliver(struct tt_order *order, struct origin *origin, const void *h
     if (tt_unlikely(origin->first)) note_ready(order, origin);
 }
 
-static void deliver_first(struct tt_order *order, struct origin *origin)
+static void deliver_first(struct tt_ucx_order *order, struct origin *origin)
 {
     struct early *early = origin->first;
     origin->first = early->next;
@@ -189,7 +192,7 @@ static void deliver_first(struct tt_order *order, struct origin *origin)
     tt_free(early);
 }
 
-static int deliver_ready(struct tt_order *order)
+static int deliver_ready(struct tt_ucx_order *order)
 {
     int n = 0;
     while (order->ready) {
@@ -202,35 +205,36 @@ static int deliver_ready(struct tt_order *order)
     return n;
 }
 
-int tt_order_open(struct tt_order *order, bool open)
+int tt_order_open(struct tt_ucx_order *order, bool open)
 {
     int n = order->open && !open ? deliver_ready(order) : 0;
     order->open = open;
     return n;
 }
 
-bool tt_order_ready(const struct tt_order *order)
+bool tt_order_ready(const struct tt_ucx_order *order)
 {
     return order->ready != NULL;
 }
 
-/* ---- Packets ---- */
+/* ---- Checking packets ---- */
 
-__attribute__((cold, noinline)) static tutti_status stranger(struct tt_order *order)
+__attribute__((cold, noinline)) static tutti_status stranger(struct tt_ucx_order *order)
 {
     if (order->strangers++ % TOLD_EACH == 0 && tt_log_on(TT_LOG_fabric))
         tt_log("a packet without this port's pass is dropped: its sender is not of the job (%llu "
                "by now)",
                (unsigned long long)order->strangers);
-    return tt_fail(TUTTI_ERR_ARG, "a packet came that has not this port's pass");
+    return tt_fail(TUTTI_ERR_ARG,
+                   "a packet with a wrong pass was dropped; its sender does not belong to the job");
 }
 
-uint64_t tt_order_strangers(const struct tt_order *order)
+uint64_t tt_order_strangers(const struct tt_ucx_order *order)
 {
     return order->strangers;
 }
 
-/* Apart from numbers: whether it can be one. */
+/* Returns what is wrong with a packet, apart from its number; NULL: nothing. */
 static const char *fault_of(const struct tt_packet_head *packet, size_t n)
 {
     if (packet->form != TT_PACKET_FORM) return "it has another form";
@@ -239,7 +243,7 @@ static const char *fault_of(const struct tt_packet_head *packet, size_t n)
     return NULL;
 }
 
-tutti_status tt_order_take(struct tt_order *order, const void *bytes, size_t n)
+tutti_status tt_order_take(struct tt_ucx_order *order, const void *bytes, size_t n)
 {
     struct tt_packet_head packet;
     if (tt_unlikely(n < sizeof packet)) return stranger(order);

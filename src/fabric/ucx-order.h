@@ -1,46 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets in the order of their numbers, link by link. UCP promises no order between active
- * messages: today's UCX sends all eager ones of an endpoint over one lane, of which it asks order,
- * but fragments of long ones may take several (UCX_MAX_EAGER_RAILS), and which protocol takes which
- * lane is its own affair and changes between versions. So each packet says which link it comes from
- * and its number there. One that is early, or comes while another is being delivered, or comes
- * outside of advance (to oneself UCX delivers within the send), is copied and waits for its turn.
+ * Puts packets into the order of their numbers, link by link. UCP promises no order between active
+ * messages. Today's UCX sends all eager messages of an endpoint over one lane, which it requires to
+ * keep the order; but it may send fragments of long messages over several lanes
+ * (UCX_MAX_EAGER_RAILS), and which protocol uses which lane is its own affair and changes between
+ * versions. So each packet names its link and its number on that link. A packet is copied and waits
+ * for its turn if it arrives early, while another packet is being delivered, or outside of advance
+ * (a packet to oneself arrives within the send).
  */
 #ifndef TT_UCX_ORDER_H
 #define TT_UCX_ORDER_H
 
 #include "fabric/wire.h"
 
-/* In front of each packet's head, in the byte order of the machine: UCX joins only machines that
- * share it. Behind the head lie `gap` bytes that mean nothing, and then the data. */
+/* Precedes each packet's head, in the byte order of the machine: UCX connects only machines with
+ * the same byte order. The head is followed by `gap` bytes without meaning, and then by the
+ * data. */
 struct tt_packet_head {
-    uint64_t
-        pass; /* of the port it goes to, a random number: who does not know it is not of the job */
-    uint64_t origin; /* the link it came over, a random number */
-    uint32_t number; /* 0 for a link's first; goes round */
+    /* the pass of the port that the packet goes to, a random number: a sender without it is not of
+     * the job */
+    uint64_t pass;
+    uint64_t origin; /* the link that the packet came over, a random number */
+    uint32_t number; /* number of the packet on its link, from 0; wraps around */
     uint16_t head_bytes;
     uint8_t gap;
-    uint8_t form; /* TT_PACKET_FORM */
+    uint8_t form; /* always TT_PACKET_FORM */
 };
 enum { TT_PACKET_FORM = 0x75 };
 
-struct tt_order;
+struct tt_ucx_order;
 
-/* NULL when there is no memory. */
-struct tt_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg);
-void tt_order_free(struct tt_order *order);
-/* A packet: delivered if it is its turn, kept if it is early, refused (ARG) if it has not our pass,
- * before anything else in it is looked at, or, with a warning the first time, if it cannot be one
- * of ours. MEMORY: it is lost, and with it all that would follow. */
-tutti_status tt_order_take(struct tt_order *order, const void *bytes, size_t n);
-/* Between `true` and `false` packets may be delivered. Before it closes, all whose turn it is are.
- * Returns how many those were. */
-int tt_order_open(struct tt_order *order, bool open);
-/* How many were refused for want of the pass: anybody may send such, so TUTTI_LOG=fabric tells of
- * the first and of each thousandth. */
-uint64_t tt_order_strangers(const struct tt_order *order);
-/* Some wait for their turn that have it already. */
-bool tt_order_ready(const struct tt_order *order);
+/* Makes the order of a port. NULL: no memory. */
+struct tt_ucx_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg);
+void tt_order_free(struct tt_ucx_order *order);
+/* Handles a received packet: delivers it if it is its turn, and keeps it if it is early. Errors:
+ * ARG: refused, because it has a wrong pass (nothing else in it is looked at) or is malformed (with
+ * a warning the first time). MEMORY: the packet is lost, and so are all later ones of its link. */
+tutti_status tt_order_take(struct tt_ucx_order *order, const void *bytes, size_t n);
+/* Packets may be delivered between open = true and open = false. Before it closes, the order
+ * delivers all packets whose turn it is, and returns how many these were. */
+int tt_order_open(struct tt_ucx_order *order, bool open);
+/* Returns how many packets were refused because of a wrong pass. Anybody may send such packets, so
+ * TUTTI_LOG=fabric logs only the first and each thousandth. */
+uint64_t tt_order_strangers(const struct tt_ucx_order *order);
+/* Whether packets wait although it is their turn. */
+bool tt_order_ready(const struct tt_ucx_order *order);
 
 #endif

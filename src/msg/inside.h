@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the message layer share: a client's messaging, its contexts, and what each
- * knows of the contexts that it has to do with.
+ * The structures that the files of the message layer share: the messaging state of a client, its
+ * contexts, and a context's records about the contexts that it exchanges messages with.
  *
- *   tt_msg           of a client: handlers, contexts, what all its contexts pull together (pull.h)
- *     tutti_context  what one thread at a time advances
- *       tt_peer      another context, of whatever rank: the way to it, and what came from it and is
- *                    not done
- *       tt_inlet     a ring that a peer writes
- *       tt_op        what was started here and will be told of by a packet (op.h)
- *       tt_parcel    a packet that waits for room, or for a connection
+ *   tt_msg           one per client: handlers, contexts, and the long messages that its contexts
+ *                    pull together (pull.h)
+ *     tutti_context  is advanced by one thread at a time
+ *       tt_peer      another context, of any rank: the path to it, and the messages from it that
+ *                    are not done
+ *       tt_inlet     a packet ring that a peer writes
+ *       tt_pending   a pending operation that this context started (pending.c); a packet
+ *                    completes it
+ *       tt_send_entry  a packet that waits for room, or for a connection
  *
- * A context and all it points to is used by the thread that uses the context, but for `posted` and
- * what lies beside it, and for what is in pull.h. So no line of memory is written by two threads
- * that use two contexts, unless they pull one message together.
+ * Only the thread that uses a context uses that context and everything that the context points to.
+ * The exceptions are `posted`, the members on the same cache line, and the data of pull.h. So
+ * threads that use different contexts never write the same cache line, unless they pull one message
+ * together.
  */
 #ifndef TT_MSG_INSIDE_H
 #define TT_MSG_INSIDE_H
@@ -28,116 +31,151 @@
 
 struct tt_layout;
 
-/* Posted work: a stack that any thread pushes to, taken as a whole by who advances. */
+/* Posted work: a stack. Any thread pushes; the thread that advances takes all of it at once. */
 struct tt_work {
     struct tt_work *next;
     tutti_work_fn *work;
     void *arg;
-    void (*drop)(
-        struct tt_work *work); /* when it is never done; NULL: it is freed, as after it was done */
+    /* called if the work is never done; NULL: posted by a user, and freed after it was done */
+    void (*drop)(struct tt_work *work);
 };
 
-/* Those of a peer's messages that are not done, in the order in which they came. */
+/* A message of a peer that was received and is not done. The list of a peer is in the order of
+ * arrival. */
 struct tt_open {
     struct tt_open *prev, *next;
     uint64_t number;
 };
 
-/* What was started here. Named in packets by `id`, which holds its place in the table and is never
- * used twice. */
-enum tt_op_kind {
-    TT_OP_NONE,
-    TT_OP_TOLD,
-    TT_OP_LONG,
-    TT_OP_PULL,
-    TT_OP_HELP,
-    TT_OP_GET,
-    TT_OP_PUT,
-    TT_OP_FENCE
+/* An operation that this context started and that is pending. Packets name it by `id`, which
+ * contains its index in the table of operations; an id is never used twice. */
+enum tt_pending_kind {
+    TT_PENDING_NONE,    /* the entry of the table is free */
+    TT_PENDING_TRACKED, /* a short message that waits for room, or that has completion functions */
+    TT_PENDING_LONG,    /* a long message, at its origin */
+    TT_PENDING_PULL,    /* a piece of a long message that the target gets or has asked for */
+    TT_PENDING_SPLIT,   /* a split copy, at its target */
+    TT_PENDING_GET,
+    TT_PENDING_PUT,
+    TT_PENDING_FENCE
 };
-struct tt_op {
-    enum tt_op_kind kind;
+struct tt_pending {
+    enum tt_pending_kind kind;
     uint64_t id;
     struct tt_peer *peer;
     tutti_done_fn *sent, *done;
     void *arg;
-    const char *data; /* of a long message: what is pulled */
+    const char *data; /* of a long message: its payload */
     int64_t bytes;
-    char *packed; /* freed with it */
-    char *to;     /* where DATA go; `left` are to come */
+    char *packed; /* a packed copy of the payload, freed with the operation */
+    char *to;     /* where to store arriving DATA; `left` bytes have not arrived yet */
     int64_t left;
-    bool users;    /* the user's own, of a long message */
-    uint64_t upto; /* of a fence: the peer's `risked` when it began ... */
-    bool missed;   /* ... and whether something was lost with the peer */
-    int flows;     /* parcels that send parts of `data` ... */
-    bool answered; /* ... after which it ends */
-    /* Of a pull, or of help: then `flows` pieces were told of. */
+    bool users;    /* of a long message: it is a user's, not the library's */
+    uint64_t upto; /* of a fence: the peer's `risked` when the fence began */
+    bool missed;   /* of a fence: something was lost with the peer */
+    int flows;     /* of a long message: send-queue entries that send parts of `data` */
+    bool answered; /* the acknowledgement has come; the operation ends when `flows` is 0 */
+    /* The message that is received, if the operation is a pull or a split copy (TT_PENDING_SPLIT).
+     * In a split copy, `flows` counts the pieces that the origin has acknowledged. */
     struct tutti_pending *receipt;
     tutti_status status;
-    bool ended;   /* waits to be told of */
-    bool on_wire; /* which will end it */
-    struct tt_op *next;
-    struct tt_wire_region *region; /* of a long message on a wire */
+    bool ended;   /* complete; its functions are called at the next advance */
+    bool on_wire; /* the network executes it and will end it */
+    struct tt_pending *next;
+    struct tt_wire_region *region; /* of a long message on a network */
     struct tt_wire_key *key;
 };
 
-/* Invariant: packet.header points to `header`, packet.data to what the sender lent or to
- * `owned`. */
-struct tt_parcel {
-    struct tt_parcel *next;
+/* Invariant (tt_send_entry_valid, while it waits): packet.header points to `header`; packet.data
+ * points to memory that the sender lent or to `owned`. */
+struct tt_send_entry {
+    struct tt_send_entry *next;
     struct tt_packet packet;
     int64_t left; /* bytes of data not sent yet */
     uint64_t number;
-    struct tt_op *op; /* told when all of it has gone */
+    struct tt_pending *pending; /* notified (tt_pending_gone) when everything was sent */
     char *owned;
     tutti_context *context;
-    struct tt_peer *peer; /* it goes to */
-    uint64_t op_id;       /* op's: it may have ended since */
-    int on_wire;          /* pieces that a wire still reads */
-    bool sent;            /* no longer in a list: given back with the last of them */
-    bool lent;            /* its data are not its own */
+    struct tt_peer *peer; /* the destination */
+    uint64_t pending_id;  /* id of `pending`, which may have ended since */
+    int on_wire;          /* pieces that the network still reads */
+    bool sent;            /* no longer in a list; the entry is freed when `on_wire` becomes 0 */
+    bool lent;            /* the data belong to the caller */
     char header[TUTTI_HEADER_BYTES];
 };
 
-struct tt_parcels {
-    struct tt_parcel *first, **end;
+static inline bool tt_send_entry_valid(const struct tt_send_entry *e)
+{
+    bool has_owned = e->owned && (const char *)e->packet.data >= e->owned;
+    return e->packet.header == e->header && e->left >= 0 &&
+           (e->left == 0 || (e->lent ? !e->owned : has_owned));
+}
+
+struct tt_send_queue {
+    struct tt_send_entry *first, **end;
 };
+
+/* How packets travel to a peer: through a packet ring (tt_transport_ring in post.c) or over the
+ * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. */
+struct tt_transport {
+    /* Whether the packet has been copied when `send` returns. Otherwise the network may read it
+     * until its entry's `on_wire` is 0. */
+    bool copies;
+    /* Returns how many bytes of data a packet holds, at most. */
+    size_t (*most)(const tutti_context *context);
+    /* Sends a packet. Preconditions: no packet to the peer waits before this one; the packet holds
+     * at most `most` bytes of data, and if it is a fence, the network has completed all puts to the
+     * peer; `entry` has the packet, or is NULL if the transport copies. OK: the packet was sent, or
+     * entry->on_wire counts it. AGAIN: there is no room or no connection yet. Other errors: MEMORY,
+     * LIMIT, PEER (the peer is gone), and those of the wire. */
+    tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
+                         const struct tt_packet *packet, struct tt_send_entry *entry);
+};
+extern const struct tt_transport tt_transport_ring, tt_transport_wire;
 
 struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
-    struct tt_parcels waiting;
-    /* Messages that went there of which nobody tells, and what was lost; so many of them were
-     * fenced, or told to be lost. */
+    const struct tt_transport *transport;
+    struct tt_send_queue waiting;
+    /* `risked` counts the messages sent to the peer whose loss no completion function reports, and
+     * the operations that were lost with the peer. `settled` is how many of these were covered by a
+     * fence or reported as lost. */
     uint64_t risked, settled;
-    bool dropped; /* something of it, since this rank leaves, of which no fence was told */
+    /* this rank, while leaving, dropped a message of the peer; no fence has reported that yet */
+    bool dropped;
     int rank, context;
-    bool shares; /* reached through shared memory */
-    bool going;  /* it has gone; what it sent before is handled first */
-    bool gone;
-    bool leaving;             /* it has told so by a packet ... */
-    bool told;                /* ... or has been */
-    bool listed;              /* among those with parcels */
-    struct tt_msg_ring *from; /* by which its packets come; NULL: none came by shared memory */
-    unsigned seated;          /* seats of it that are taken, a bit each */
+    bool shares; /* reached through shared memory; `transport` is tt_transport_ring then */
+    /* the rank has failed or left; the packets that it sent before are handled first */
+    bool going;
+    bool gone;     /* everything that came from it was handled; nothing is sent to it any more */
+    bool leaving;  /* the peer notified this context that it leaves */
+    bool notified; /* this context notified the peer that this rank leaves */
+    bool listed;   /* in the list of peers with send-queue entries */
+    /* the packet ring that it writes; NULL: nothing came by shared memory */
+    struct tt_msg_ring *from;
+    unsigned claim_words; /* bit mask of the claim words of `from` in use: pull.h */
     struct tt_peer *next_of_rank, *next_waiting;
-    /* What came from it and is not done: ascending numbers. Fences wait for those before them. */
+    /* The messages from the peer that are not done, in ascending order of their numbers. A fence
+     * waits for those with lower numbers than its own. */
     struct tt_open *oldest, *newest;
     uint64_t arrived;
-    struct tt_parcels fences;
-    /* Of a wire. */
+    struct tt_send_queue fences;
+    /* The following members are for a peer that is reached over the network. */
     tutti_context *owner;
     struct tt_link *link;
-    int64_t linked_ns;       /* when the link was opened */
-    bool bye;                /* it has told that it leaves, as the last thing */
-    int64_t part_by_ns;      /* it has left: then the link fails, if it is not idle */
-    int parcels;             /* that wait for it or that a wire has not ended */
-    int users_parcels;       /* of these, its user's own ... */
-    int lent;                /* ... and those whose data are not copied */
-    int wire_puts;           /* under way */
-    bool asked;              /* for the address of another context than 0 ... */
-    int64_t ask_first_ns;    /* ... which is from then on */
-    struct tt_asked address; /* its own, as long as it is not there */
-    struct tt_parcels cards; /* of contexts that it asked for and that are not there yet */
+    int64_t linked_ns; /* when the link was opened */
+    bool bye;          /* it sent BYE, its last packet */
+    /* the rank has left: when to make the link fail if it is not idle by then */
+    int64_t part_by_ns;
+    int send_entries;        /* send-queue entries that wait or that the network has not ended */
+    int users_send_entries;  /* of these, entries that carry a user's messages */
+    int lent;                /* of these, entries whose data belong to the caller */
+    int wire_puts;           /* puts that the network executes now */
+    bool asked;              /* context 0 of the rank was asked for the address of this context */
+    int64_t ask_first_ns;    /* when to ask context 0, at the earliest */
+    struct tt_asked address; /* the question to the job's server for the address of this context */
+    /* ADDRESS packets from it that ask for contexts which do not exist here yet */
+    struct tt_send_queue address_requests;
 };
 
 struct tt_inlet {
@@ -145,42 +183,46 @@ struct tt_inlet {
     struct tt_peer *peer;
 };
 
-/* What the contexts of a client work on together. */
+/* The long messages that all contexts of a client pull together. */
 struct tt_shared_pulls {
-    _Alignas(TT_LINE) _Atomic int n; /* in the list */
+    _Alignas(TT_LINE) _Atomic int n; /* length of the list */
     pthread_mutex_t lock;
     struct tutti_pending *first;
 };
 
+struct tt_endpoints;
+
 struct tt_msg {
     struct tt_fabric *f;
     tutti_client *client;
-    struct tt_mail *mail;
+    struct tt_mailbox *mailbox;
     int64_t ring_bytes;
-    int way;            /* of filling rings: what TUTTI_FILL says (fill.h) */
-    int64_t rings_most; /* bytes of a message that goes through a ring rather than being read */
-    int64_t eager_most, wire_eager_most; /* bytes of a message that goes whole */
-    size_t packet_most;                  /* that may come with a packet */
+    int fill; /* how to fill packet rings, as TUTTI_FILL says; -1: not set (ring.h) */
+    /* largest message in bytes that goes through a packet ring instead of being read by the
+     * target */
+    int64_t rings_most;
+    int64_t eager_most, wire_eager_most; /* bytes of the largest message that is sent eagerly */
+    size_t packet_most;                  /* bytes that a received packet can carry, at most */
     struct tt_handler {
         tutti_message_fn *fn;
         void *arg;
     } handler[TT_DISPATCHES];
     _Atomic int contexts;
     tutti_context *context[TUTTI_CONTEXTS];
-    tutti_endpoint *endpoints;
+    struct tt_endpoints **endpoints; /* by rank; NULL: nobody has asked for one */
     tutti_region *regions;
     uint64_t regions_made;
     struct tt_mark *free_marks; /* region.h */
     pthread_mutex_t region_lock;
-    const struct tt_wire_ops *ops; /* NULL: all ranks are on this machine */
+    const struct tt_wire_ops *ops; /* NULL: all ranks are on this node */
     struct tt_wire *wire;
-    bool forced; /* the wire is used within the machine too: TUTTI_WIRE=1 */
-    bool keys;   /* it reaches into memory by itself */
-    int helped; /* TUTTI_HELP: whether origins help to move long messages; -1: where it is of use */
-    tt_opened_fn *opened; /* whether memory may be touched that is in no region ... */
+    bool forced;          /* the network is used within the node too: TUTTI_WIRE=1 */
+    bool keys;            /* the network reads and writes registered memory by itself */
+    int may_split;        /* TUTTI_SPLIT_COPY: 1: use split copies, 0: never, -1: where they pay */
+    tt_opened_fn *opened; /* decides whether peers may access memory that is in no region */
     void *opened_arg;
-    bool leaving; /* what comes is dropped, what is posted not done */
-    bool parting; /* links are closed */
+    bool leaving; /* messages that arrive are dropped and posted work is not done */
+    bool parting; /* the links are being closed */
     struct tt_shared_pulls pulls;
 };
 
@@ -188,55 +230,65 @@ struct tutti_endpoint {
     struct tt_handle head;
     struct tt_msg *msg;
     int rank, context;
-    tutti_endpoint *next;
+};
+
+/* The endpoints of a rank by context index; NULL: nobody has asked for it. */
+struct tt_endpoints {
+    tutti_endpoint *to[TUTTI_CONTEXTS];
 };
 
 struct tutti_context {
     struct tt_handle head;
     struct tt_msg *msg;
     struct tt_fabric *f;
-    struct tt_mail_context *mail;
+    struct tt_mailbox_context *mailbox;
     int index;
-    bool signals; /* somebody listens to signals given (fabric/fault.c) */
+    /* a wrapper of the fabric wants to be called before each signal (fabric/fault.c) */
+    bool signals;
     _Alignas(TT_LINE) struct tt_work *_Atomic posted;
-    _Atomic bool has_portion; /* of a long message, posted and not taken: pull.h */
-    /* The rest is of whoever uses the context. */
+    _Atomic bool has_portion; /* a portion of a long message was posted and not taken yet: pull.h */
+    /* Only the thread that uses the context accesses the rest. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;
-    /* The list of rings that were taken from the post box and not looked at; 0: none. */
+    /* The list of packet rings that was taken from the mailbox and not looked at yet; 0: none. */
     int64_t announced;
-    uint32_t failures;     /* of the job, when last looked */
-    struct tt_peer **peer; /* by rank, linked through next_of_rank */
+    uint32_t failures;     /* the job's count of failures when it was last read */
+    struct tt_peer **peer; /* by rank; contexts of a rank are linked by next_of_rank */
     struct tt_peer *waiting;
-    struct tt_op *ended;     /* to be told of at the next advance, the last first */
-    struct tt_range *ranges; /* that it pulls: pull.h */
-    struct tt_help *helps;   /* that it was asked for: help.h */
-    int pulling;             /* pieces asked for, not here yet */
-    int depth;               /* of completion functions within each other */
+    /* operations whose functions are called at the next advance, the last first */
+    struct tt_pending *ended;
+    struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
+    /* split copies that targets asked this context for: pull.h */
+    struct tt_split_copy *split_copies;
+    int pulling; /* pieces asked for that have not arrived */
+    int depth;   /* how many completion functions are running inside one another */
     int events;
-    tutti_status status; /* of what nobody was told of, and the text of the error */
+    tutti_status status; /* the first error that no completion function received, and its text */
     char why[192];
-    struct tt_op **op; /* the table */
-    struct tt_op *free_op;
-    int ops, op_room;
-    struct tt_parcel *parcel; /* free */
-    int parcels;
-    struct tutti_pending *spare; /* for the next message that is put off ... */
-    char *spare_data;            /* ... and its payload, if there is no other memory */
+    struct tt_pending **pending; /* the table of operations */
+    struct tt_pending *free_pending;
+    int pendings, pending_room;
+    struct tt_send_entry *spare_entry; /* free list */
+    int spare_entries;
+    struct tutti_pending *spare; /* for the next message whose handler puts it off */
+    char *spare_data;            /* for the payload of that message, if there is no other memory */
     struct tt_port *port;
-    struct tt_alarm alarm; /* the port's */
+    struct tt_wake_descriptor wake; /* the port's wake descriptor */
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
-    int cards;                  /* asked for and not told */
-    int cards_seen;             /* contexts there were when the cards were last looked through */
-    bool losing;                /* some peers are going */
-    bool lost_some;             /* whose links are to be closed */
-    _Atomic(const void *) user; /* the thread that uses it; of builds with assertions */
+    int address_requests; /* ADDRESS packets not answered yet */
+    /* number of contexts when `address_requests` was last looked through */
+    int address_requests_seen;
+    bool losing;    /* some peers are `going` */
+    bool lost_some; /* links of peers that are gone have to be closed */
+    /* the thread that uses the context; only in builds with assertions */
+    _Atomic(const void *) user;
     int users;
-    const tutti_context *outer; /* that this thread advances, and in which it advances this one */
+    /* the context inside whose advance this thread advances this context */
+    const tutti_context *outer;
 };
 
-/* ---- One user at a time (context.c): told where there are assertions ---- */
+/* ---- One thread at a time uses a context (context.c); checked in builds with assertions ---- */
 
 #ifdef NDEBUG
 static inline void tt_enter(tutti_context *context)
@@ -252,145 +304,148 @@ void tt_enter(tutti_context *context);
 void tt_leave(tutti_context *context);
 #endif
 
-/* Whether two copies by way of a ring, made by two processors at the same time, take at most half
- * as long as one made by the kernel. */
+/* Whether the kernel takes at least twice as long for one copy between processes as two processors
+ * take for two copies through a packet ring at the same time. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_cost > 1;
 }
 
-/* Whether the kernel found memory unmapped, after a read or write by the fabric that errno was 0
- * before: the argument's fault, on one side or the other. */
+/* Whether the kernel found memory unmapped during a read or write by the fabric, before which errno
+ * was set to 0. In that case an argument was wrong, on one side or the other. */
 static inline bool tt_is_unmapped(tutti_status status)
 {
     return status == TUTTI_ERR_SYSTEM && errno == EFAULT;
 }
 
-/* It has something to advance: tt_msg_is_idle. Any thread. */
+/* Records that the context has something to advance (tt_msg_is_idle). Any thread. */
 static inline void tt_context_used(tutti_context *c)
 {
-    if (!(atomic_load_explicit(&c->mail->news, memory_order_relaxed) & TT_MAIL_IN_USE))
-        atomic_fetch_or_explicit(&c->mail->news, TT_MAIL_IN_USE, memory_order_relaxed);
+    if (!(atomic_load_explicit(&c->mailbox->news, memory_order_relaxed) & TT_MAILBOX_IN_USE))
+        atomic_fetch_or_explicit(&c->mailbox->news, TT_MAILBOX_IN_USE, memory_order_relaxed);
 }
 
-/* Sizes that follow from what the ranks settled when they met (context.c). */
+/* Computes the sizes that depend on what the ranks agreed on when they met (context.c). */
 void tt_msg_settle(struct tt_msg *msg);
 
 /* ---- Peers (peer.c) ---- */
 
-/* NULL: no memory. */
+/* Returns the record of context `index` of a rank and makes it if necessary. NULL: no memory. */
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
-/* Notes which ranks are gone (context->losing). */
+/* Marks the peers whose rank has failed or left as `going` and sets context->losing. */
 void tt_peer_look_for_lost(tutti_context *context);
-/* What is under way to these completes with PEER: when all has been read that came from them, among
- * it the answers to what they took. */
+/* Completes what is under way to the peers that are `going` with PEER. Called after everything that
+ * came from them was read, because that may contain acknowledgements of what they received. */
 void tt_peer_lose(tutti_context *context);
+/* Frees the record of a peer and what is queued for it. */
 void tt_peer_close(tutti_context *context, struct tt_peer *peer);
-/* Calls fn for each. */
+/* Calls fn for each peer. */
 typedef void tt_peer_fn(tutti_context *context, struct tt_peer *peer);
 void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 
 /* ---- Sending packets (post.c) ---- */
 
-/* Sends a packet, or has it wait; `bytes` of its data, which may be more than a packet holds if it
- * is DATA or PUT, are lent until op is told (tt_op_gone) or copied. Errors, nothing being sent:
- * MEMORY, LIMIT. */
+/* Sends a packet, or queues it. `bytes` of packet->data are sent; for DATA and PUT that may be more
+ * than one packet holds. If `lent`, the data must stay valid until they are sent and pending, if
+ * any, is notified (tt_pending_gone); otherwise the call copies them. On an error nothing is sent.
+ * Errors: MEMORY, LIMIT. */
 tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
-                            const struct tt_packet *packet, int64_t bytes, struct tt_op *op,
-                            bool lent);
-/* Sends it now through shared memory, or AGAIN. */
+                            const struct tt_packet *packet, int64_t bytes,
+                            struct tt_pending *pending, bool lent);
+/* Sends the packet at once if the transport copies it and there is room; else returns AGAIN. */
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
-/* An answer without data, for which a parcel was reserved. */
+/* Sends an answer without data. Cannot fail for want of memory, since a send-queue entry was
+ * reserved (tt_send_entry_reserve). */
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
-/* Sends what waits and can go. Errors: those of making a ring or a link. */
+/* Sends the queued packets that can be sent now. Errors: those of making a packet ring or a
+ * link. */
 tutti_status tt_post_waiting(tutti_context *context);
-/* A parcel that is wholly sent, and that no wire reads any more. */
-void tt_post_finish(tutti_context *context, struct tt_parcel *parcel);
-/* Bytes of data, at most, of a packet to this peer. */
-size_t tt_post_most(const tutti_context *context, const struct tt_peer *peer);
+/* Frees an entry that was sent completely and that no network reads any more. */
+void tt_post_finish(tutti_context *context, struct tt_send_entry *entry);
 
-/* Parcels that may be wanted while something that came is handled. */
-enum { TT_PARCELS_RESERVED = 4 };
-bool tt_parcel_reserve(tutti_context *context);
-struct tt_parcel *tt_parcel_take(tutti_context *context); /* NULL: no memory */
-void tt_parcel_give(tutti_context *context, struct tt_parcel *parcel);
-void tt_parcel_append(struct tt_parcels *parcels, struct tt_parcel *parcel);
-struct tt_parcel *tt_parcel_first(struct tt_parcels *parcels); /* taken off */
-void tt_parcel_drop(tutti_context *context, struct tt_parcels *parcels);
-void tt_parcel_close(tutti_context *context);
+/* Entries that the handling of one received packet may need. */
+enum { TT_SEND_ENTRIES_RESERVED = 4 };
+/* Fills the reserve up to TT_SEND_ENTRIES_RESERVED. False: no memory. */
+bool tt_send_entry_reserve(tutti_context *context);
+struct tt_send_entry *tt_send_entry_take(tutti_context *context); /* NULL: no memory */
+void tt_send_entry_give(tutti_context *context, struct tt_send_entry *entry);
+void tt_send_queue_append(struct tt_send_queue *queue, struct tt_send_entry *entry);
+/* Removes and returns the first entry; NULL: none. */
+struct tt_send_entry *tt_send_queue_shift(struct tt_send_queue *queue);
+void tt_send_queue_drop(tutti_context *context, struct tt_send_queue *queue);
+void tt_send_entry_close(tutti_context *context);
 
-/* The peer at an endpoint. Errors: ARG (of another client), MEMORY, PEER. */
+/* Finds the peer that an endpoint names. Errors: ARG (the endpoint belongs to another client),
+ * MEMORY, PEER. */
 tutti_status tt_send_peer(tutti_context *context, const tutti_endpoint *to, struct tt_peer **peer);
 
-/* ---- Operations (op.c) ---- */
+/* ---- Operations (pending.c) ---- */
 
-struct tt_op *tt_op_new(tutti_context *context, enum tt_op_kind kind, struct tt_peer *peer);
-/* The one of this id, kind, and peer's rank; NULL: it came from nowhere. */
-struct tt_op *tt_op_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
-void tt_op_free(tutti_context *context, struct tt_op *op);
-/* All of what was lent for it has gone. */
-void tt_op_gone(tutti_context *context, struct tt_op *op);
-/* It is complete: its functions are called, now or, where they call each other too deeply, at the
- * next advance. */
-void tt_op_end(tutti_context *context, struct tt_op *op, tutti_status status);
-void tt_op_tell_ended(tutti_context *context);
-/* Ends those of a peer that is gone. */
-void tt_op_end_lost(tutti_context *context, struct tt_peer *peer);
-/* Its ACK has come. */
-void tt_op_answer(tutti_context *context, struct tt_op *op, tutti_status status);
-/* Of a fence (onesided.c): whether somebody is told. */
-bool tt_fence_is_heard(const struct tt_op *op);
-/* The target has answered it. */
-void tt_fence_answered(tutti_context *context, struct tt_op *op, tutti_status status);
-/* What belongs to a fence that will not be told of any more. */
-void tt_fence_drop(struct tt_op *op);
-/* Of a wire, before its ports are closed. */
-void tt_op_close_keys(tutti_context *context);
-void tt_op_close(tutti_context *context);
+struct tt_pending *tt_pending_new(tutti_context *context, enum tt_pending_kind kind,
+                                  struct tt_peer *peer);
+/* Returns the operation with this id if its peer is a context of peer's rank; NULL: there is none,
+ * so the packet is wrong or late. */
+struct tt_pending *tt_pending_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
+void tt_pending_free(tutti_context *context, struct tt_pending *pending);
+/* Records that the network and the packet rings read the lent data no more. */
+void tt_pending_gone(tutti_context *context, struct tt_pending *pending);
+/* Completes an operation: calls its functions now, or at the next advance if too many completion
+ * functions are running inside one another. */
+void tt_pending_end(tutti_context *context, struct tt_pending *pending, tutti_status status);
+/* Calls the functions of the operations that tt_pending_end has left to this advance. */
+void tt_pending_call_ended(tutti_context *context);
+/* Ends all operations of a peer that is gone. */
+void tt_pending_end_lost(tutti_context *context, struct tt_peer *peer);
+/* Handles the acknowledgement of an operation. */
+void tt_pending_answer(tutti_context *context, struct tt_pending *pending, tutti_status status);
+/* Whether somebody waits for the result of this fence (onesided.c). */
+bool tt_fence_is_awaited(const struct tt_pending *pending);
+/* Ends a fence that the target has acknowledged. */
+void tt_fence_answered(tutti_context *context, struct tt_pending *pending, tutti_status status);
+/* Frees what belongs to a fence that will never end. */
+void tt_fence_drop(struct tt_pending *pending);
+/* Closes the network keys of all operations, before the links and ports are closed. */
+void tt_pending_close_keys(tutti_context *context);
+void tt_pending_close(tutti_context *context);
 
-/* ---- What comes (take.c) ---- */
+/* ---- Packets received (receive.c) ---- */
 
-/* Handles a packet from the peer. Errors: MEMORY: not handled, to be given again. */
+/* Handles a packet from the peer. Errors: MEMORY (the packet was not handled; pass it again
+ * later). */
 tutti_status tt_take(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-/* Notes what tutti_advance is to return. */
+/* Records the error that tutti_advance is to return. */
 void tt_take_fault(tutti_context *context, tutti_status status);
 
-/* ---- Rings that come (inbox.c) ---- */
+/* ---- Packet rings that peers write (receive.c) ---- */
 
-/* Looks for new ones. Errors: MEMORY. */
+/* Looks for new packet rings. Errors: MEMORY. */
 tutti_status tt_inbox_adopt(tutti_context *context);
-/* Handles what is in them. Errors: MEMORY: what comes next waits in its ring. */
+/* Handles the packets in the rings. Errors: MEMORY (the next packet stays in its ring). */
 tutti_status tt_inbox_read(tutti_context *context);
-/* All that is there from those that are going. */
+/* Handles all packets of the peers that are `going`. Errors: MEMORY. */
 tutti_status tt_inbox_read_last(tutti_context *context);
 
 /* ---- Messages received (receive.c) ---- */
 
-void tt_receive_packet(tutti_context *context, struct tt_peer *peer,
-                       const struct tt_packet *packet);
-/* Memory for what comes next. */
-bool tt_receive_reserve(tutti_context *context);
-/* Acknowledges now, or when what came before it is done. */
-void tt_receive_fence(tutti_context *context, struct tt_peer *peer, uint64_t id);
-
 /* ---- Leaving (leave.c) ---- */
 
-/* The rank takes no more messages. */
-void tt_leave_heard(tutti_context *context, int rank);
+/* Records that the rank receives no more messages. */
+void tt_leave_noticed(tutti_context *context, int rank);
 
 /* ---- Regions (region.c) ---- */
 
-/* In place of a region's id: the offset is an address of what a collective has opened here. */
+/* Stands in packets in place of a region's id: the offset is an address in memory that a collective
+ * has opened at the owner. */
 #define TT_REGION_OPENED UINT64_MAX
-/* Bytes [offset, offset + bytes) of this client's region; NULL: there are none such. */
+/* Returns bytes [offset, offset + bytes) of a region of this client; NULL: there is no such region,
+ * or the bytes are not inside it. */
 char *tt_region_find(struct tt_msg *msg, uint64_t region, uint64_t offset, uint64_t bytes);
 
-/* ---- Posted work (work.c) ---- */
+/* ---- Posted work (context.c) ---- */
 
+/* Posts work that the caller has allocated. Any thread. */
 void tt_work_post(tutti_context *context, struct tt_work *work);
-int tt_work_do(tutti_context *context);
-void tt_work_drop(tutti_context *context);
 
 #endif

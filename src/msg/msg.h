@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between the contexts of a job's ranks: what stands behind tutti/message.h, which says
- * what each function does, and what `run` sends between machines by.
+ * Messages between the contexts of a job's ranks. This is the implementation of tutti/message.h,
+ * which documents each function. Plans also send their messages and signals between nodes by it
+ * (src/run).
  *
- * A message goes through shared memory to a rank whose arena lies in this segment, over the wire
- * (fabric/wire.h) to the others. Ids of dispatch below TUTTI_DISPATCHES are the user's; the
- * library's own follow.
+ * A message to a rank whose arena lies in this rank's segment goes through shared memory. A message
+ * to any other rank goes over the network (fabric/wire.h). Dispatch ids below TUTTI_DISPATCHES
+ * belong to the user; the ids from TUTTI_DISPATCHES on belong to the library.
  */
 #ifndef TT_MSG_H
 #define TT_MSG_H
@@ -14,31 +15,32 @@
 
 #include "fabric/fabric.h"
 
-struct tt_msg; /* of a client */
+struct tt_msg; /* the messaging state of one client */
 
-/* The library's own dispatch ids. */
+/* The dispatch ids that the library uses for itself. */
 enum tt_dispatch_id {
-    TT_DISPATCH_RUN = TUTTI_DISPATCHES, /* signals and messages of plans: run/far.c */
+    TT_DISPATCH_RUN = TUTTI_DISPATCHES, /* this and the next three serve plans: run/remote.c */
     TT_DISPATCH_DATA,
     TT_DISPATCH_CREDIT,
     TT_DISPATCH_BROKEN,
-    TT_DISPATCH_AGREE, /* run/agree.c */
-    TT_DISPATCH_MORE,  /* free */
+    TT_DISPATCH_AGREE, /* messages of the agreement protocol: recover/agree.c */
+    TT_DISPATCH_MORE,  /* the first unused id */
     TT_DISPATCHES = TUTTI_DISPATCHES + 16
 };
 
-/* Messaging of the client whose fabric this is, with context 0. What it maps of others it finds in
- * the job's page and arenas; nothing is connected. Errors: MEMORY, LIMIT, and of a job on several
- * machines those of the wire. */
+/* Opens messaging for the client that this fabric belongs to, and makes context 0. Connects to
+ * nobody: the call finds the shared memory of other ranks through the job page and their arenas.
+ * Errors: MEMORY, LIMIT, and in a job on several nodes those of the wire. */
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **msg);
-/* Collective, when the ranks have met, before anything is sent: takes over what they settled, and
- * tells where context 0 is. Errors: those of the wire, BOOT. */
+/* Finishes the setup after the ranks have met (tt_boot_meet) and before anything is sent. Adopts
+ * the settings on which the ranks agreed, and publishes the network address of context 0.
+ * Collective. Errors: those of the wire, BOOT. */
 tutti_status tt_msg_met(struct tt_msg *msg);
-/* Blocks until what was accepted has been taken, or will never be (leave.c); then tells ranks on
- * other machines that this one leaves, so that they take the end of its connections for no
- * failure. */
+/* Blocks until the targets have received every message that this client accepted, except those that
+ * will never be received (leave.c). Then notifies ranks on other nodes that this rank leaves, so
+ * that they do not take the end of its connections for a failure. */
 void tt_msg_leave(struct tt_msg *msg);
-/* Drops whatever is under way; no completion function is called. */
+/* Frees everything and abandons what is under way; calls no completion function. */
 void tt_msg_close(struct tt_msg *msg);
 
 tutti_status tt_msg_add_contexts(struct tt_msg *msg, int n, tutti_context **contexts);
@@ -46,18 +48,20 @@ tutti_context *tt_msg_context(struct tt_msg *msg, int index);
 int tt_msg_index(const tutti_context *context);
 tutti_client *tt_msg_client(const tutti_context *context);
 
-/* As tutti_advance, but for teams; and an error is given again until tt_msg_told: collectives
- * advance contexts too, and have nobody to tell of messages. */
+/* Does the same as tutti_advance, but does not advance teams. Each call returns the same error
+ * again until tt_msg_error_returned is called: collectives advance contexts too, and their callers
+ * cannot report an error of a message. */
 tutti_status tt_msg_advance(tutti_context *context, int *events);
-void tt_msg_told(tutti_context *context);
-/* What wakes who waits for this context besides its bell; NULL: nothing. */
-const struct tt_alarm *tt_msg_alarm(const tutti_context *context);
-/* Nothing ever came to this context, was posted to it, or had to wait in it, so that there is
- * nothing to advance: one load. */
+void tt_msg_error_returned(tutti_context *context);
+/* Returns the wake descriptor on which a waiter for this context must sleep in addition to the wake
+ * word; NULL: there is none. */
+const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *context);
+/* True if nothing has ever arrived at this context, been posted to it or had to wait in it, so that
+ * there is nothing to advance. Costs one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
-/* Where there are assertions: `what`, which waits, is not called by anything that this thread
- * advances of the client. */
+/* In builds with assertions: checks that this thread is not inside a handler, completion function
+ * or posted work of this client. `what` names the function that waits, for the error message. */
 #ifdef NDEBUG
 static inline void tt_msg_outside(const struct tt_msg *msg, const char *what)
 {
@@ -88,14 +92,16 @@ tutti_status tt_msg_get(tutti_context *context, tutti_endpoint *owner, void *to,
 tutti_status tt_msg_put(tutti_context *context, tutti_endpoint *owner, const void *from,
                         const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                         void *arg);
-/* The same by messages alone, of memory at `address` of the owner, which has to be open there: else
+/* Do the same as tt_msg_get and tt_msg_put with messages only. `address` is memory of the owner,
+ * which must be open to its peers at that time (tt_msg_opened); otherwise the operation ends with
  * ARG. */
 tutti_status tt_msg_get_at(tutti_context *context, tutti_endpoint *owner, void *to,
                            uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
 tutti_status tt_msg_put_at(tutti_context *context, tutti_endpoint *owner, const void *from,
                            uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
-/* Says whether peers may touch this memory now: of what they ask so. Asked by who advances context
- * 0. */
+/* Returns whether peers may access these bytes of this rank's memory now. tt_msg_opened registers
+ * such a function for accesses by tt_msg_get_at and tt_msg_put_at; the thread that advances the
+ * receiving context calls it. */
 typedef bool tt_opened_fn(void *arg, uint64_t address, uint64_t bytes);
 void tt_msg_opened(struct tt_msg *msg, tt_opened_fn *fn, void *arg);
 tutti_status tt_msg_fence(tutti_context *context, tutti_endpoint *to, tutti_done_fn *done,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets to bytes and back.
+ * Encodes and decodes packets.
  */
 #include "msg/packet.h"
 
@@ -10,28 +10,28 @@
 
 #define WIRE_MAGIC 0x7474u
 
-/* What stands before the mark on a wire. */
-struct origin {
+/* Stands before the mark on a network. */
+struct packet_origin {
     uint16_t magic, context;
     uint32_t rank;
 };
 
 static const struct {
-    signed char args; /* -1: no such kind */
-    bool message;     /* has a dispatch and may have a header */
+    signed char args; /* -1: there is no such kind */
+    bool message;     /* has a dispatch id and may have a header */
 } kinds[TT_PACKET_KINDS] = {[TT_PACKET_NOTHING] = {-1, false},  [TT_PACKET_EAGER] = {0, true},
                             [TT_PACKET_EAGER_TOLD] = {1, true}, [TT_PACKET_RTS] = {3, true},
                             [TT_PACKET_ACK] = {2, false},       [TT_PACKET_PULL] = {4, false},
                             [TT_PACKET_DATA] = {2, false},      [TT_PACKET_GET] = {4, false},
                             [TT_PACKET_PUT] = {3, false},       [TT_PACKET_FENCE] = {1, false},
-                            [TT_PACKET_CARD] = {1, false},      [TT_PACKET_CARD_IS] = {1, false},
+                            [TT_PACKET_ADDRESS] = {1, false},   [TT_PACKET_ADDRESS_IS] = {1, false},
                             [TT_PACKET_BYE] = {0, false},       [TT_PACKET_LEAVING] = {0, false},
-                            [TT_PACKET_HELP] = {5, false},      [TT_PACKET_BULK] = {1, false}};
+                            [TT_PACKET_SPLIT] = {5, false}};
 
 _Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
 _Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");
 _Static_assert(TT_BODY_MOST < 1 << 20, "that of the data has 20");
-_Static_assert(sizeof(struct origin) + 8 + TT_ARGS * 8 + TUTTI_HEADER_BYTES <= TT_WIRE_HEAD,
+_Static_assert(sizeof(struct packet_origin) + 8 + TT_ARGS * 8 + TUTTI_HEADER_BYTES <= TT_WIRE_HEAD,
                "all but the data goes into a wire's head");
 
 int tt_packet_args(enum tt_packet_kind kind)
@@ -54,7 +54,7 @@ char *tt_packet_write(const struct tt_packet *p, char *to)
     return to + tt_packet_front(kinds[p->kind].args, p->header_bytes);
 }
 
-/* What the mark says, but for the lengths of what follows. */
+/* Decodes a mark. Does not compare its lengths with what follows it. */
 static bool read_mark(uint64_t mark, struct tt_packet *p)
 {
     unsigned kind = tt_mark_kind(mark);
@@ -86,7 +86,7 @@ bool tt_packet_read(uint64_t mark, const void *body, size_t bytes, struct tt_pac
 
 size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, void *head)
 {
-    struct origin origin = {WIRE_MAGIC, (uint16_t)context, (uint32_t)rank};
+    struct packet_origin origin = {WIRE_MAGIC, (uint16_t)context, (uint32_t)rank};
     uint64_t mark = tt_packet_mark(p);
     char *at = head;
     memcpy(at, &origin, sizeof origin);
@@ -97,7 +97,7 @@ size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, voi
 bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, size_t data_bytes,
                          int ranks, int *rank, int *context, struct tt_packet *p)
 {
-    struct origin origin;
+    struct packet_origin origin;
     uint64_t mark;
     size_t before = sizeof origin + sizeof mark;
     if (head_bytes < before) return false;

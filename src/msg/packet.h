@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What contexts tell each other, as bytes. A packet is a word that says what follows, and what
- * follows:
+ * The packets that contexts send each other, as bytes. A packet consists of a word, the mark, which
+ * describes the packet, and of what follows the mark:
  *
  *     mark | args, 8 bytes each, as many as the kind has | header, up to a multiple of 8 | data
  *
- * In shared memory it lies in a ring (ring.h); over a wire the data are apart, and before the mark
- * stands who sends. Whatever comes is decoded by the functions here alone, which look at nothing
- * but their arguments and believe none of them.
+ * In shared memory a packet lies in a packet ring (ring.h). Over a network the data are separate,
+ * and the sender's rank and context stand before the mark. Only the functions here decode packets.
+ * They read nothing but their arguments and check every value in them.
  */
 #ifndef TT_PACKET_H
 #define TT_PACKET_H
 
 #include "msg/msg.h"
 
-/* Ids name an operation (op.h) of the context that the packet goes to, or came from. */
+/* The comments list the args of each kind. An id names an operation (pending.c) of the context that
+ * the packet goes to ("its id") or comes from ("my id"). */
 enum tt_packet_kind {
     TT_PACKET_NOTHING,
-    TT_PACKET_EAGER,      /* a message, whole */
-    TT_PACKET_EAGER_TOLD, /* the same, to be acknowledged: id */
-    TT_PACKET_RTS,  /* request to send a long one: id, bytes, address; data: a wire's key, if any */
-    TT_PACKET_ACK,  /* it is done, or of help one more piece: id, status */
-    TT_PACKET_PULL, /* send me a part of a long message: id of it, offset, bytes, id of mine */
-    TT_PACKET_DATA, /* a part of what was asked for: id, offset */
-    TT_PACKET_GET,  /* send me a part of a region: region, offset, bytes, id of mine */
-    TT_PACKET_PUT,  /* put this into a region: region, offset, id to acknowledge or 0 */
-    TT_PACKET_FENCE,   /* acknowledge when all before this is done: id */
-    TT_PACKET_CARD,    /* where is your context of this number? data: the address of who asks */
-    TT_PACKET_CARD_IS, /* there: number, address as data */
-    TT_PACKET_BYE,     /* whoever sent all this leaves: the end of the connection is no failure */
-    TT_PACKET_LEAVING, /* whoever sent this takes no more messages: leave.c */
-    /* Write pieces of a long message: id of the send, address, bytes, id of mine, serial and seat:
-     * help.h. */
-    TT_PACKET_HELP,
-    TT_PACKET_BULK, /* the data of what comes next lie there: offset in the segment, or 0: ring.h */
+    TT_PACKET_EAGER,      /* a whole message */
+    TT_PACKET_EAGER_TOLD, /* a whole message that the receiver acknowledges: my id */
+    /* request to send a long message: my id, bytes, address; data: the network key, if any */
+    TT_PACKET_RTS,
+    /* acknowledgement that an operation, or one more piece of a split copy, is done: its id,
+     * status */
+    TT_PACKET_ACK,
+    TT_PACKET_PULL, /* asks for a part of a long message: its id, offset, bytes, my id */
+    TT_PACKET_DATA, /* a part of the data that was asked for: its id, offset */
+    TT_PACKET_GET,  /* asks for a part of a region: region, offset, bytes, my id */
+    /* data to store in a region: region, offset, my id or 0 for no acknowledgement */
+    TT_PACKET_PUT,
+    /* asks for an acknowledgement when everything before this packet is done: my id */
+    TT_PACKET_FENCE,
+    /* asks for the address of a context: its number; data: the address of the context that asks */
+    TT_PACKET_ADDRESS,
+    TT_PACKET_ADDRESS_IS, /* answer to ADDRESS: the context's number; data: its address */
+    TT_PACKET_BYE,        /* the sender leaves: the end of this connection is no failure */
+    TT_PACKET_LEAVING,    /* the sender's rank receives no more messages: leave.c */
+    /* Asks the origin of a long message to write pieces of it (pull.h): its id, address, bytes, my
+     * id, and in one word the serial, the piece size in pages and the claim word. */
+    TT_PACKET_SPLIT,
     TT_PACKET_KINDS
 };
 
 enum {
-    TT_ARGS = 5,           /* of a packet, at most */
+    TT_ARGS = 5,           /* args of a packet, at most */
     TT_BODY_MOST = 1 << 19 /* bytes of data of a packet, at most */
 };
 
@@ -54,14 +60,14 @@ struct tt_packet {
 
 int tt_packet_args(enum tt_packet_kind kind);
 
-/* Bytes of args and header, the latter rounded up. */
+/* Returns the bytes of args and header; the header is rounded up to a multiple of 8. */
 static inline size_t tt_packet_front(int args, size_t header_bytes)
 {
     return (size_t)args * 8 + ((header_bytes + 7) & ~(size_t)7);
 }
 
-/* The mark's parts, from the lowest bit: 16 for the ring (its lap), kind 8, header bytes 8,
- * dispatch 12, data bytes 20. */
+/* The fields of the mark, from the lowest bit: 16 bits that the packet ring uses (its lap), 8 for
+ * the kind, 8 for the bytes of the header, 12 for the dispatch id, 20 for the bytes of data. */
 static inline uint64_t tt_packet_mark(const struct tt_packet *p)
 {
     return (uint64_t)p->kind << 16 | (uint64_t)p->header_bytes << 24 | (uint64_t)p->dispatch << 32 |
@@ -83,21 +89,23 @@ static inline unsigned tt_mark_kind(uint64_t mark)
     return (unsigned)(mark >> 16 & 0xff);
 }
 
-/* Bytes that follow a mark in one piece; what the mark says is not checked. */
+/* Returns the number of bytes that follow this mark in one piece. Does not check the mark. */
 size_t tt_packet_length(uint64_t mark);
 
-/* Args and header into memory that holds them; returns their end, where data go. */
+/* Writes args and header to `to`, which must have room for them. Returns the end of the written
+ * bytes, where the data belong. */
 char *tt_packet_write(const struct tt_packet *p, char *to);
 
-/* Reads a packet of which `bytes` bytes follow the mark. Pointers go into them. False: it is
- * none. */
+/* Decodes a packet of which `bytes` bytes follow the mark. The pointers in *p refer to these bytes.
+ * False: the bytes are no valid packet. */
 bool tt_packet_read(uint64_t mark, const void *body, size_t bytes, struct tt_packet *p);
 
-/* ---- Of a wire ---- */
+/* ---- Packets on a network ---- */
 
-/* The head of a packet from (rank, context), into head[TT_WIRE_HEAD]; returns its bytes. */
+/* Writes the head of a packet from (rank, context) to head[TT_WIRE_HEAD]; returns its bytes. */
 size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, void *head);
-/* The other way; rank is found below `ranks`, context below TUTTI_CONTEXTS. False: it is none. */
+/* Decodes a packet that tt_packet_wire_head encoded. Checks that rank < ranks and context <
+ * TUTTI_CONTEXTS. False: the bytes are no valid packet. */
 bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, size_t data_bytes,
                          int ranks, int *rank, int *context, struct tt_packet *p);
 

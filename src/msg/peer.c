@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The other contexts that a context has to do with, and what becomes of them when their rank is
- * gone.
+ * The contexts with which a context exchanges messages, and what happens to them when their rank
+ * has failed or left.
  */
 #include "msg/wired.h"
 
-/* Whose answers will never come. What it sent before is still handled: it lies in memory that
- * lasts. */
+/* Whether answers of this rank will never come. What it sent before in shared memory is still
+ * handled. */
 static bool is_gone(const tutti_context *c, int rank)
 {
     enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
@@ -17,18 +17,19 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
 {
     struct tt_peer *peer = tt_alloc_lines(sizeof *peer);
     if (!peer) {
-        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for what is known of context %d of rank %d",
-                      index, rank);
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for the record of context %d of rank %d", index,
+                      rank);
         return NULL;
     }
     peer->rank = rank;
     peer->context = index;
     peer->owner = c;
-    peer->shares = !tt_wired_is_far(c, rank);
-    peer->cards.end = &peer->cards.first;
+    peer->shares = !tt_wired_is_remote(c, rank);
+    peer->transport = peer->shares ? &tt_transport_ring : &tt_transport_wire;
+    peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
-    peer->gone = is_gone(c, rank); /* of one that goes later, `failures` tells */
+    peer->gone = is_gone(c, rank); /* if the rank goes later, `failures` rises */
     peer->next_of_rank = c->peer[rank];
     return c->peer[rank] = peer;
 }
@@ -53,13 +54,13 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
     if (!tt_wired_is_set_up(c, peer)) {
-        c->losing = true; /* and again at the next look */
+        c->losing = true; /* then tried again at the next advance */
         return;
     }
     peer->gone = c->lost_some = true;
-    tt_parcel_drop(c, &peer->waiting);
-    tt_parcel_drop(c, &peer->fences);
-    tt_op_end_lost(c, peer);
+    tt_send_queue_drop(c, &peer->waiting);
+    tt_send_queue_drop(c, &peer->fences);
+    tt_pending_end_lost(c, peer);
 }
 
 static void look_at(tutti_context *c, struct tt_peer *peer)
@@ -82,9 +83,9 @@ void tt_peer_look_for_lost(tutti_context *c)
 
 void tt_peer_close(tutti_context *c, struct tt_peer *peer)
 {
-    tt_parcel_drop(c, &peer->waiting);
-    tt_parcel_drop(c, &peer->fences);
-    tt_parcel_drop(c, &peer->cards);
+    tt_send_queue_drop(c, &peer->waiting);
+    tt_send_queue_drop(c, &peer->fences);
+    tt_send_queue_drop(c, &peer->address_requests);
     tt_boot_address_end(&peer->address);
     tt_free(peer);
 }

@@ -1,45 +1,124 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets on their way out. Those to one peer go in order: what finds no room, or nobody connected,
- * waits, and what comes after it waits behind it.
+ * Sending packets, and the queue of packets that wait.
  */
+#include "msg/inside.h"
+
 #include <string.h>
 
-#include "msg/wired.h"
+/* ---- The send queue ---- */
 
-/* ---- Now ---- */
+/* The send-queue entries of a context: packets that wait. Some entries are kept in reserve. A
+ * received packet is handled only when there are enough of them to answer it, so no answer is lost
+ * for want of memory. */
 
-static tutti_status signalling(tutti_context *c)
+static bool add(tutti_context *c)
 {
-    return tt_unlikely(c->signals) ? c->f->ops->signalling(c->f->ops, c->f) : TUTTI_OK;
+    struct tt_send_entry *p = tt_alloc_lines(sizeof *p);
+    if (!p) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
+        return false;
+    }
+    p->next = c->spare_entry;
+    p->owned = NULL;
+    c->spare_entry = p;
+    c->spare_entries++;
+    return true;
 }
 
-/* A ring, when the first packet goes. AGAIN: the peer has no post box yet. */
+bool tt_send_entry_reserve(tutti_context *c)
+{
+    while (c->spare_entries < TT_SEND_ENTRIES_RESERVED)
+        if (!add(c)) return false;
+    return true;
+}
+
+struct tt_send_entry *tt_send_entry_take(tutti_context *c)
+{
+    if (!c->spare_entry && !add(c)) return NULL;
+    struct tt_send_entry *p = c->spare_entry;
+    c->spare_entry = p->next;
+    c->spare_entries--;
+    *p = (struct tt_send_entry){0};
+    return p;
+}
+
+void tt_send_entry_give(tutti_context *c, struct tt_send_entry *p)
+{
+    tt_free(p->owned);
+    p->owned = NULL;
+    p->next = c->spare_entry;
+    c->spare_entry = p;
+    c->spare_entries++;
+}
+
+void tt_send_queue_append(struct tt_send_queue *queue, struct tt_send_entry *p)
+{
+    p->next = NULL;
+    *queue->end = p;
+    queue->end = &p->next;
+}
+
+struct tt_send_entry *tt_send_queue_shift(struct tt_send_queue *queue)
+{
+    struct tt_send_entry *p = queue->first;
+    if (!p) return NULL;
+    queue->first = p->next;
+    if (!p->next) queue->end = &queue->first;
+    return p;
+}
+
+void tt_send_queue_drop(tutti_context *c, struct tt_send_queue *queue)
+{
+    for (struct tt_send_entry *p; (p = tt_send_queue_shift(queue)) != NULL;) {
+        p->sent = true;
+        p->pending = NULL;
+        if (p->on_wire == 0) tt_send_entry_give(c, p);
+    }
+}
+
+void tt_send_entry_close(tutti_context *c)
+{
+    for (struct tt_send_entry *next; c->spare_entry; c->spare_entry = next) {
+        next = c->spare_entry->next;
+        tt_free(c->spare_entry);
+    }
+}
+
+/* ---- Sending ---- */
+
+/* Sending packets. The packets to one peer are sent in order: a packet that finds no room or no
+ * connection waits, and later packets wait behind it. */
+
+/* ---- Sending at once ---- */
+
+/* Makes the packet ring for the first packet. AGAIN: the peer's rank has no mailbox yet. */
 static tutti_status open_ring(tutti_context *c, struct tt_peer *peer)
 {
-    struct tt_mail *mail = tt_mail_of(c->f, peer->rank);
-    if (!mail) return TUTTI_AGAIN;
+    struct tt_mailbox *mailbox = tt_mailbox_of(c->f, peer->rank);
+    if (!mailbox) return TUTTI_AGAIN;
     TT_TRY(tt_out_open(c->f, c->index, c->msg->ring_bytes, &peer->out));
-    tt_fill_init(&peer->out.fill, c->msg->way, c->f->streams, c->f->job->arenas, c->f->cores);
-    tt_out_announce(c->f, &peer->out, &mail->context[peer->context]);
+    peer->out.fill = tt_fill_method(c->msg->fill, c->f->streams, c->f->job->arenas, c->f->cores);
+    tt_out_announce(c->f, &peer->out, &mailbox->context[peer->context]);
     return TUTTI_OK;
 }
 
-static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
+                                   const struct tt_packet *p, struct tt_send_entry *entry)
 {
+    (void)entry;
+    if (tt_unlikely(!peer->out.ring)) TT_TRY(open_ring(c, peer));
     size_t n = tt_packet_front(tt_packet_args(p->kind), p->header_bytes) + p->bytes;
     bool is_long = tt_fill_is_long(p->bytes, c->msg->ring_bytes);
-    if (tt_unlikely(is_long) && tt_fill_begin(c->f, &peer->out, n))
-        tt_fabric_signalled_context(c->f, peer->rank, peer->context);
     char *at = tt_out_begin(&peer->out, n);
     if (tt_unlikely(!at)) {
-        if (is_long) tt_fill_full(&peer->out);
+        peer->out.is_full |= is_long;
         return TUTTI_AGAIN;
     }
-    TT_TRY(signalling(c));
+    if (tt_unlikely(c->signals)) TT_TRY(c->f->ops->signalling(c->f->ops, c->f));
     char *data = tt_packet_write(p, at);
     if (tt_unlikely(is_long))
-        tt_fill_copy(&peer->out, data, p->data, p->bytes);
+        tt_out_fill(&peer->out, data, p->data, p->bytes);
     else if (p->bytes)
         tt_memcpy(data, p->data, p->bytes);
     tt_out_end(&peer->out, tt_packet_mark(p), at, n);
@@ -47,28 +126,27 @@ static tutti_status into_ring(tutti_context *c, struct tt_peer *peer, const stru
     return TUTTI_OK;
 }
 
-size_t tt_post_most(const tutti_context *c, const struct tt_peer *peer)
+static size_t ring_most(const tutti_context *c)
 {
-    return peer->shares ? tt_ring_data_most(c->msg->ring_bytes) : TT_WIRE_DATA;
+    return tt_ring_data_most(c->msg->ring_bytes);
 }
 
-static tutti_status put_out(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
-{
-    if (tt_unlikely(!peer->out.ring)) TT_TRY(open_ring(c, peer));
-    return into_ring(c, peer, p);
-}
+const struct tt_transport tt_transport_ring = {
+    .copies = true, .most = ring_most, .send = send_into_ring};
 
-static bool may_go_now(const struct tt_peer *peer, const struct tt_packet *p)
+/* A fence is sent only when the network has completed all puts before it. */
+static bool may_go(const struct tt_peer *peer, const struct tt_packet *p)
 {
-    return !peer->waiting.first && (p->kind != TT_PACKET_FENCE || peer->wire_puts == 0);
+    return p->kind != TT_PACKET_FENCE || peer->wire_puts == 0;
 }
 
 tutti_status tt_post_now(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    return peer->waiting.first ? TUTTI_AGAIN : put_out(c, peer, p);
+    bool now = peer->transport->copies && !peer->waiting.first && may_go(peer, p);
+    return now ? peer->transport->send(c, peer, p, NULL) : TUTTI_AGAIN;
 }
 
-/* ---- Later ---- */
+/* ---- Queueing ---- */
 
 static void list(tutti_context *c, struct tt_peer *peer)
 {
@@ -79,23 +157,18 @@ static void list(tutti_context *c, struct tt_peer *peer)
     c->waiting = peer;
 }
 
-static bool keep_data(struct tt_parcel *parcel, int64_t bytes, bool lent)
+static bool keep_data(struct tt_send_entry *entry, int64_t bytes, bool lent)
 {
     if (lent || bytes == 0) return true;
-    parcel->owned = tt_alloc((size_t)bytes);
-    if (!parcel->owned) return false;
-    tt_memcpy(parcel->owned, parcel->packet.data, (size_t)bytes);
-    parcel->packet.data = parcel->owned;
+    entry->owned = tt_alloc((size_t)bytes);
+    if (!entry->owned) return false;
+    tt_memcpy(entry->owned, entry->packet.data, (size_t)bytes);
+    entry->packet.data = entry->owned;
     return true;
 }
 
-static void await(tutti_context *c, struct tt_peer *peer, struct tt_parcel *parcel)
-{
-    tt_parcel_append(&peer->waiting, parcel);
-    list(c, peer);
-}
-
-/* The library's own messages to a team that failed may be taken by nobody. */
+/* Whether the packet carries a user's message or put. Only for these the rank waits when it leaves:
+ * messages of the library to a team that failed may never be received. */
 static bool is_users(const struct tt_packet *p)
 {
     bool message =
@@ -103,75 +176,80 @@ static bool is_users(const struct tt_packet *p)
     return (message && p->dispatch < TUTTI_DISPATCHES) || p->kind == TT_PACKET_PUT;
 }
 
-static tutti_status enqueue(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
-                            int64_t bytes, struct tt_op *op, bool lent)
+/* Makes an entry, which is in no list yet. NULL: no memory. */
+static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
+                                        const struct tt_packet *p, int64_t bytes,
+                                        struct tt_pending *pending, bool lent)
 {
-    struct tt_parcel *parcel = tt_parcel_take(c);
-    if (!parcel) return TUTTI_ERR_MEMORY;
-    parcel->packet = *p;
-    parcel->left = bytes;
-    parcel->op = op;
-    parcel->op_id = op ? op->id : 0;
-    parcel->context = c;
-    parcel->peer = peer;
-    parcel->lent = lent && bytes > 0;
-    if (p->header_bytes) memcpy(parcel->header, p->header, p->header_bytes);
-    parcel->packet.header = parcel->header;
-    if (!keep_data(parcel, bytes, lent)) {
-        tt_parcel_give(c, parcel);
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
+    struct tt_send_entry *entry = tt_send_entry_take(c);
+    if (!entry) return NULL;
+    entry->packet = *p;
+    entry->left = bytes;
+    entry->pending = pending;
+    entry->pending_id = pending ? pending->id : 0;
+    entry->context = c;
+    entry->peer = peer;
+    entry->lent = lent && bytes > 0;
+    if (p->header_bytes) memcpy(entry->header, p->header, p->header_bytes);
+    entry->packet.header = entry->header;
+    if (!keep_data(entry, bytes, lent)) {
+        tt_send_entry_give(c, entry);
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
+        return NULL;
     }
-    peer->parcels++;
-    peer->users_parcels += is_users(p);
-    peer->lent += parcel->lent;
-    await(c, peer, parcel);
-    return TUTTI_OK;
+    tt_assert(tt_send_entry_valid(entry));
+    peer->send_entries++;
+    peer->users_send_entries += is_users(p);
+    peer->lent += entry->lent;
+    return entry;
 }
 
-/* Of DATA and PUT a piece at a time goes; arg[1] is its offset, and only the last one of a PUT is
- * acknowledged. */
-static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_parcel *parcel)
+/* Sends one packet's worth of a send-queue entry. In DATA and PUT packets arg[1] is the offset of
+ * the data; only the last packet of a put asks for an acknowledgement. */
+static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
 {
-    struct tt_packet piece = parcel->packet;
-    piece.bytes = (size_t)tt_min(parcel->left, (int64_t)tt_post_most(c, peer));
-    bool last = (int64_t)piece.bytes == parcel->left;
+    struct tt_packet piece = entry->packet;
+    piece.bytes = (size_t)tt_min(entry->left, (int64_t)peer->transport->most(c));
+    bool last = (int64_t)piece.bytes == entry->left;
     if (piece.kind == TT_PACKET_PUT && !last) piece.arg[2] = 0;
-    TT_TRY(peer->shares ? put_out(c, peer, &piece) : tt_wired_send(c, peer, &piece, parcel));
-    parcel->left -= (int64_t)piece.bytes;
-    if (piece.bytes) parcel->packet.data = (const char *)parcel->packet.data + piece.bytes;
-    parcel->packet.arg[1] += piece.bytes;
+    TT_TRY(peer->transport->send(c, peer, &piece, entry));
+    entry->left -= (int64_t)piece.bytes;
+    if (piece.bytes) entry->packet.data = (const char *)entry->packet.data + piece.bytes;
+    entry->packet.arg[1] += piece.bytes;
+    tt_assert(tt_send_entry_valid(entry));
     return TUTTI_OK;
 }
 
-/* A fence goes when the network has put what was put before it. */
-static bool may_go(const struct tt_peer *peer, const struct tt_parcel *parcel)
+void tt_post_finish(tutti_context *c, struct tt_send_entry *entry)
 {
-    return parcel->packet.kind != TT_PACKET_FENCE || peer->wire_puts == 0;
-}
-
-void tt_post_finish(tutti_context *c, struct tt_parcel *parcel)
-{
-    struct tt_op *op = parcel->op;
-    bool lives = op && op->id == parcel->op_id && !op->ended && op->kind != TT_OP_NONE;
-    parcel->peer->parcels--;
-    parcel->peer->users_parcels -= is_users(&parcel->packet);
-    parcel->peer->lent -= parcel->lent;
-    tt_parcel_give(c, parcel);
+    struct tt_pending *pending = entry->pending;
+    bool lives = pending && pending->id == entry->pending_id && !pending->ended &&
+                 pending->kind != TT_PENDING_NONE;
+    entry->peer->send_entries--;
+    entry->peer->users_send_entries -= is_users(&entry->packet);
+    entry->peer->lent -= entry->lent;
+    tt_send_entry_give(c, entry);
     c->events++;
-    if (lives) tt_op_gone(c, op);
+    if (lives) tt_pending_gone(c, pending);
 }
 
-/* A wire may still read what it was given: then it finishes the parcel. */
+/* Sends an entry, which is the first in the queue or not in it yet. AGAIN: some of it has to wait.
+ * If the network still reads its data, its completion frees the entry (wired.c). */
+static tutti_status send_entry(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
+{
+    if (!may_go(peer, &entry->packet)) return TUTTI_AGAIN;
+    do TT_TRY(send_piece(c, peer, entry));
+    while (entry->left > 0);
+    if (peer->waiting.first == entry) (void)tt_send_queue_shift(&peer->waiting);
+    entry->sent = true;
+    if (entry->on_wire == 0) tt_post_finish(c, entry);
+    return TUTTI_OK;
+}
+
+/* Sends all entries of a peer that can be sent. */
 static tutti_status send_all(tutti_context *c, struct tt_peer *peer)
 {
-    for (struct tt_parcel *parcel; (parcel = peer->waiting.first) != NULL;) {
-        if (!may_go(peer, parcel)) return TUTTI_AGAIN;
-        do TT_TRY(send_piece(c, peer, parcel));
-        while (parcel->left > 0);
-        (void)tt_parcel_first(&peer->waiting);
-        parcel->sent = true;
-        if (parcel->on_wire == 0) tt_post_finish(c, parcel);
-    }
+    while (peer->waiting.first) TT_TRY(send_entry(c, peer, peer->waiting.first));
     return TUTTI_OK;
 }
 
@@ -190,28 +268,30 @@ tutti_status tt_post_waiting(tutti_context *c)
     return first;
 }
 
-/* ---- Now or later ---- */
+/* ---- Sending at once or queueing ---- */
 
-static tutti_status later(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
-                          int64_t bytes, struct tt_op *op, bool lent)
+/* Sends a packet with an entry, which waits behind others that wait. If sending fails, the next
+ * advance tries again and reports the error. */
+static tutti_status send_or_queue(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
+                                  int64_t bytes, struct tt_pending *pending, bool lent)
 {
-    bool first = !peer->waiting.first;
-    TT_TRY(enqueue(c, peer, p, bytes, op, lent));
-    if (first)
-        (void)send_all(c, peer); /* what fails is tried, and told, when the context is advanced */
+    struct tt_send_entry *entry = make_entry(c, peer, p, bytes, pending, lent);
+    if (!entry) return TUTTI_ERR_MEMORY;
+    if (!peer->waiting.first && send_entry(c, peer, entry) == TUTTI_OK) return TUTTI_OK;
+    tt_send_queue_append(&peer->waiting, entry);
+    list(c, peer);
     return TUTTI_OK;
 }
 
 tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
-                            int64_t bytes, struct tt_op *op, bool lent)
+                            int64_t bytes, struct tt_pending *pending, bool lent)
 {
     struct tt_packet whole = *p;
     whole.bytes = (size_t)bytes;
-    if (!peer->shares || bytes > (int64_t)tt_post_most(c, peer))
-        return later(c, peer, p, bytes, op, lent);
-    tutti_status status = may_go_now(peer, p) ? put_out(c, peer, &whole) : TUTTI_AGAIN;
-    if (status == TUTTI_AGAIN) return later(c, peer, p, bytes, op, lent);
-    if (status == TUTTI_OK && op) tt_op_gone(c, op);
+    bool fits = bytes <= (int64_t)peer->transport->most(c);
+    tutti_status status = fits ? tt_post_now(c, peer, &whole) : TUTTI_AGAIN;
+    if (status == TUTTI_AGAIN) return send_or_queue(c, peer, p, bytes, pending, lent);
+    if (status == TUTTI_OK && pending) tt_pending_gone(c, pending);
     return status;
 }
 
@@ -220,7 +300,8 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
 {
     struct tt_packet p = {.kind = kind, .arg = {a, b}};
     if (peer->gone) return;
-    if (peer->shares && tt_post_now(c, peer, &p) == TUTTI_OK) return;
-    tutti_status status = later(c, peer, &p, 0, NULL, false); /* there are parcels in reserve */
+    if (tt_post_now(c, peer, &p) == TUTTI_OK) return;
+    /* cannot lack memory: an entry is in reserve */
+    tutti_status status = send_or_queue(c, peer, &p, 0, NULL, false);
     if (status != TUTTI_OK) tt_take_fault(c, status);
 }

@@ -1,60 +1,447 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cutting a long message into portions and pieces, and pulling these.
+ * Long messages: cuts them into portions and pieces, and pulls the pieces; or, in a split copy, the
+ * origin writes some of the pieces.
  */
 #include "msg/pull.h"
 
 #include <string.h>
 
-#include "msg/help.h"
 #include "msg/wired.h"
 
+static struct tt_pieces pieces_by(int64_t take, uint64_t to, int64_t bytes);
+static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status);
+static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece);
+
+/* ---- Split copies ---- */
+
+/* Split copies: the pieces of long messages that the origin writes. */
+
 enum {
-    /* What a context woken for a portion costs, some microseconds, is to be a small part of what
-     * copying it does. */
+    /* bytes of a message; for less, the packets cost more than the split copy saves */
+    LEAST = 48 << 10,
+    SPLIT_PIECE_MOST = 1 << 20, /* bytes of a piece: a context looks at nothing else meanwhile */
+    ASKED = 2                   /* messages at a time: the one that is pulled, and the next */
+};
+/* the largest message: a claim word can count no more pieces */
+#define MOST (INT64_C(32) << 30)
+
+/* ---- A claim word: closed 1 bit | serial 31 | origin's claims 16 | target's claims 16 ---- */
+
+enum { TARGETS = 1, ORIGINS = 1 << 16, SERIALS = INT32_MAX };
+#define CLOSED (UINT64_C(1) << 63)
+
+/* Never returns 0, so that no message matches a claim word that was never used. */
+static uint32_t serial_after(uint32_t serial)
+{
+    return serial == SERIALS ? 1 : serial + 1;
+}
+
+static uint32_t serial_of(uint64_t word)
+{
+    return (uint32_t)(word >> 32) & SERIALS;
+}
+
+static int origins_of(uint64_t word)
+{
+    return (int)(word / ORIGINS % ORIGINS);
+}
+
+static int targets_of(uint64_t word)
+{
+    return (int)(word % ORIGINS);
+}
+
+/* Whether all of n pieces are claimed. */
+static bool is_full(uint64_t word, int n)
+{
+    return targets_of(word) + origins_of(word) >= n;
+}
+
+/* Returns the index of the first word (struct tt_claim_word) that no message uses; -1: all are
+ * used. */
+static int free_seat(const struct tt_peer *peer)
+{
+    for (int i = 0; peer->from && i < TT_CLAIM_WORDS; i++)
+        if (!(peer->claim_words & 1u << i)) return i;
+    return -1;
+}
+
+/* Returns the portion with the claim word, in which the origin claims pieces, too. */
+static struct tt_pull_range *may_split(const struct tutti_pending *r)
+{
+    return &r->range[r->ranges - 1];
+}
+
+static uint64_t word_of(const struct tutti_pending *r)
+{
+    return atomic_load_explicit(&may_split(r)->claim->word, memory_order_acquire);
+}
+
+/* ---- At the target ---- */
+
+/* Returns the bytes of a piece of such a message, at most.
+ * If one context pulls the message alone, both sides get the same number of pieces, as few as
+ * possible: more pieces would only need more acknowledgements. */
+static int64_t split_piece(int64_t bytes, int64_t portions)
+{
+    if (portions > 1) return SPLIT_PIECE_MOST;
+    return tt_div_up(bytes, 2 * tt_div_up(bytes, 2 * (int64_t)SPLIT_PIECE_MOST));
+}
+
+/* If there are more ranks than processors, the origin has no idle processor for a split copy. */
+static bool is_of_use(const tutti_context *c)
+{
+    return c->msg->may_split >= 0 ? c->msg->may_split != 0 : c->f->job->arenas <= c->f->cores;
+}
+
+/* Whether a split copy would pay: the kernel copies the bytes, the message is long enough, and the
+ * origin has a processor of its own. */
+static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
+{
+    const struct tt_fabric *f = c->f;
+    bool writes = f->writes && tt_fabric_may(f, r->peer->rank, TT_READS);
+    bool kernel = writes && r->take > c->msg->rings_most && !tt_fabric_reach(f, r->address);
+    return kernel && r->take >= LEAST && r->take <= MOST && r->peer->shares &&
+           r->peer->rank != f->me && is_of_use(c);
+}
+
+/* Takes claim word i with the next serial number. The target may have claimed the first pieces
+ * already. */
+static void sit_down(struct tutti_pending *r, int i)
+{
+    struct tt_pull_range *range = may_split(r);
+    struct tt_claim_word *claim = &r->peer->from->claim[i];
+    uint64_t before = atomic_load_explicit(&claim->word, memory_order_relaxed);
+    int next = atomic_load_explicit(&range->next, memory_order_relaxed);
+    range->claim = claim;
+    range->serial = serial_after(serial_of(before));
+    atomic_store_explicit(&claim->word, (uint64_t)range->serial << 32 | (uint32_t)next,
+                          memory_order_relaxed);
+    r->peer->claim_words |= 1u << i;
+}
+
+static void stand_up(struct tutti_pending *r)
+{
+    r->peer->claim_words &= ~(1u << (may_split(r)->claim - r->peer->from->claim));
+}
+
+static tutti_status post(tutti_context *c, const struct tutti_pending *r,
+                         const struct tt_pending *pending)
+{
+    const struct tt_pull_range *range = may_split(r);
+    uint64_t pages = (uint64_t)r->pieces.bytes / TT_PAGE;
+    uint64_t i = (uint64_t)(range->claim - r->peer->from->claim);
+    struct tt_packet p = {.kind = TT_PACKET_SPLIT,
+                          .arg = {r->id, (uint64_t)(uintptr_t)r->to, (uint64_t)r->take, pending->id,
+                                  (uint64_t)range->serial << 32 | pages << 16 | i}};
+    return tt_post_now(c, r->peer, &p);
+}
+
+static bool ask_split(tutti_context *c, struct tutti_pending *r)
+{
+    int i = free_seat(r->peer);
+    struct tt_pending *pending = i >= 0 ? tt_pending_new(c, TT_PENDING_SPLIT, r->peer) : NULL;
+    if (!pending) return false;
+    sit_down(r, i);
+    if (post(c, r, pending) != TUTTI_OK) {
+        stand_up(r);
+        may_split(r)->claim = NULL;
+        tt_pending_free(c, pending);
+        return false;
+    }
+    pending->receipt = r;
+    r->split_copy = pending;
+    atomic_fetch_add(&r->refs, 1);
+    return true;
+}
+
+/* Asks the origin to help with this message, if that would pay and the origin was not asked yet.
+ * False: not possible now, because a claim word, room or memory is missing. */
+static bool split_ask(tutti_context *c, struct tutti_pending *r)
+{
+    bool ends = r->peer->gone || c->msg->leaving ||
+                atomic_load_explicit(&r->status, memory_order_relaxed) != TUTTI_OK;
+    return r->split_copy || ends || !split_wanted(c, r) || ask_split(c, r);
+}
+
+/* Asks for help with the next messages that this context alone pulls.
+ * This context claims the next piece of the first portion itself, right after this. */
+static void split_ask_next(tutti_context *c)
+{
+    int n = 0;
+    for (struct tt_pull_range *range = c->ranges; range && n < ASKED;
+         range = range->next_of_context) {
+        int next = atomic_load_explicit(&range->next, memory_order_relaxed) + (n++ == 0);
+        bool leaves = next < atomic_load_explicit(&range->end, memory_order_relaxed);
+        if (leaves && range->receipt->ranges == 1 && !split_ask(c, range->receipt)) return;
+    }
+}
+
+/* Claims a piece of a portion with a claim word for the target, if one is left. May be called in
+ * any context of the client. True: a piece was claimed. */
+static bool split_claim(struct tt_pull_range *range)
+{
+    _Atomic uint64_t *word = &range->claim->word;
+    uint64_t now = atomic_load_explicit(word, memory_order_relaxed);
+    while (serial_of(now) == range->serial && !is_full(now, range->receipt->pieces.n))
+        if (atomic_compare_exchange_weak_explicit(word, &now, now + TARGETS, memory_order_acq_rel,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Ends the split copy when all pieces of the message have ended. */
+static void split_end(tutti_context *c, struct tutti_pending *r)
+{
+    struct tt_pending *pending = r->split_copy;
+    r->split_copy = NULL;
+    stand_up(r);
+    tt_pending_free(c, pending);
+    tt_receive_unref(r);
+}
+
+/* Counts a piece that the origin had claimed and that has ended. If it was the last piece of the
+ * message, the operation is gone afterwards. */
+static void count(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    struct tutti_pending *r = pending->receipt;
+    pending->flows++;
+    atomic_store_explicit(&may_split(r)->end, r->pieces.n - pending->flows, memory_order_relaxed);
+    /* otherwise the answer to the request ends the piece */
+    if (status != TUTTI_AGAIN) piece_ended(c, r, status);
+}
+
+/* Returns how many pieces the origin has claimed and not acknowledged. */
+static int unacknowledged(const struct tt_pending *pending)
+{
+    const struct tutti_pending *r = pending->receipt;
+    int left = r->pieces.n - atomic_load_explicit(&may_split(r)->next, memory_order_relaxed);
+    return (int)tt_min(left, origins_of(word_of(r))) - pending->flows;
+}
+
+/* A target that leaves does not read the piece itself, since the origin does not wait for that. */
+bool tt_split_copy_acknowledged(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    struct tutti_pending *r = pending->receipt;
+    if (unacknowledged(pending) <= 0) return false;
+    if (status != TUTTI_OK)
+        status =
+            c->msg->leaving ? TUTTI_ERR_PEER : pull_read(c, r, r->pieces.n - 1 - pending->flows);
+    count(c, pending, status);
+    return true;
+}
+
+bool tt_split_copy_is_written(const struct tt_pending *pending)
+{
+    return pending->kind == TT_PENDING_SPLIT && unacknowledged(pending) > 0;
+}
+
+void tt_split_copy_stop(struct tt_pending *pending)
+{
+    if (pending->kind == TT_PENDING_SPLIT)
+        atomic_fetch_or_explicit(&may_split(pending->receipt)->claim->word, CLOSED,
+                                 memory_order_acq_rel);
+}
+
+/* If the last piece of the message ends here, the operation is gone afterwards. */
+void tt_split_copy_lost(tutti_context *c, struct tt_pending *pending)
+{
+    tt_split_copy_stop(pending);
+    for (int left = unacknowledged(pending); left > 0; left--) count(c, pending, TUTTI_ERR_PEER);
+}
+
+/* ---- At the origin ---- */
+
+/* A message whose target asked this origin for help. */
+struct tt_split_copy {
+    struct tt_split_copy *next;
+    struct tt_peer *peer;
+    uint64_t send, pending; /* ids of the operations here and at the target */
+    tt_address to;
+    struct tt_pieces pieces;
+    uint32_t serial;
+    int claim;
+};
+
+static int claim_word_of(const struct tt_packet *p)
+{
+    return (int)(p->arg[4] & UINT16_MAX);
+}
+
+static int64_t piece_of(const struct tt_packet *p)
+{
+    return (int64_t)(p->arg[4] >> 16 & UINT16_MAX) * TT_PAGE;
+}
+
+static struct tt_split_copy *read_packet(struct tt_peer *peer, const struct tt_packet *p)
+{
+    struct tt_split_copy *h = tt_alloc(sizeof *h);
+    if (!h) return NULL;
+    *h = (struct tt_split_copy){.peer = peer,
+                                .send = p->arg[0],
+                                .to = p->arg[1],
+                                .pieces = pieces_by((int64_t)p->arg[2], p->arg[1], piece_of(p)),
+                                .pending = p->arg[3],
+                                .serial = serial_of(p->arg[4]),
+                                .claim = claim_word_of(p)};
+    return h;
+}
+
+/* Checks a SPLIT packet: the message exists, the claim word was taken at some time, and the kernel
+ * can write to the target's process. */
+static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct tt_packet *p)
+{
+    const struct tt_fabric *f = c->f;
+    const struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
+    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !f->mapped && peer->shares &&
+                  peer->rank != f->me && !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
+    return kernel && pending && pending->kind == TT_PENDING_LONG && peer->out.ring &&
+           p->arg[2] > 0 && p->arg[2] <= (uint64_t)tt_min(MOST, pending->bytes) &&
+           piece_of(p) > 0 && serial_of(p->arg[4]) != 0 && claim_word_of(p) < TT_CLAIM_WORDS;
+}
+
+/* If the packet is ignored, nothing is lost: the target moves all pieces itself. The message may
+ * have ended already. */
+void tt_split_copy_asked(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    if (!is_sound(c, peer, p)) return;
+    struct tt_split_copy *h = read_packet(peer, p), **end = &c->split_copies;
+    if (!h) return;
+    while (*end) end = &(*end)->next;
+    *end = h;
+}
+
+/* Whether a piece can be claimed: the claim word still belongs to this message, is open, and not
+ * all pieces are claimed. */
+static bool has_piece(const struct tt_split_copy *h, uint64_t word)
+{
+    return serial_of(word) == h->serial && !(word & CLOSED) && !is_full(word, h->pieces.n);
+}
+
+static _Atomic uint64_t *claim_word(const struct tt_split_copy *h)
+{
+    return &h->peer->out.ring->claim[h->claim].word;
+}
+
+/* Claims the last piece that is not claimed; -1: there is none. */
+static int claim_last(const struct tt_split_copy *h)
+{
+    uint64_t now = atomic_load_explicit(claim_word(h), memory_order_relaxed);
+    do {
+        if (!has_piece(h, now)) return -1;
+    } while (!atomic_compare_exchange_weak_explicit(claim_word(h), &now, now + ORIGINS,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    return h->pieces.n - 1 - origins_of(now);
+}
+
+static tutti_status write_piece(tutti_context *c, const struct tt_split_copy *h,
+                                const struct tt_pending *pending, int piece)
+{
+    int64_t begin = tt_piece_begin(&h->pieces, piece);
+    int64_t bytes = tt_piece_begin(&h->pieces, piece + 1) - begin;
+    return tt_fabric_write(c->f, h->peer->rank, h->to + (uint64_t)begin, pending->data + begin,
+                           bytes);
+}
+
+/* Whether an acknowledgement could be sent at once. Without that nothing is claimed, since an
+ * origin must acknowledge a piece before its advance returns. */
+static bool may_acknowledge(struct tt_peer *peer)
+{
+    return !peer->waiting.first && tt_out_begin(&peer->out, 2 * sizeof(uint64_t));
+}
+
+/* Nothing is left to claim; a piece cannot be acknowledged now; a piece was written. */
+enum split_outcome { OVER, LATER, WROTE };
+
+static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
+{
+    const struct tt_pending *pending = h->peer->gone ? NULL : tt_pending_find(c, h->send, h->peer);
+    bool is_there = pending && pending->kind == TT_PENDING_LONG;
+    if (!is_there || !has_piece(h, atomic_load_explicit(claim_word(h), memory_order_relaxed)))
+        return OVER;
+    if (!may_acknowledge(h->peer) || !tt_send_entry_reserve(c)) return LATER;
+    int piece = claim_last(h);
+    if (piece < 0) return OVER;
+    tutti_status status = write_piece(c, h, pending, piece);
+    tt_post_answer(c, h->peer, TT_PACKET_ACK, h->pending, (uint64_t)status);
+    c->events++;
+    return WROTE;
+}
+
+/* Writes one piece. If a target does not read its ring, its split copies wait in the list and delay
+ * no other; there are at most as many of them as the target has claim words. */
+void tt_split_copy_advance(tutti_context *c)
+{
+    enum split_outcome outcome = LATER;
+    for (struct tt_split_copy *h, **at = &c->split_copies; (h = *at) != NULL && outcome != WROTE;) {
+        outcome = split_with(c, h);
+        if (outcome == LATER) at = &h->next;
+        if (outcome != OVER) continue;
+        *at = h->next;
+        tt_free(h);
+    }
+}
+
+void tt_split_copy_close(tutti_context *c)
+{
+    for (struct tt_split_copy *h; (h = c->split_copies) != NULL; tt_free(h))
+        c->split_copies = h->next;
+}
+
+/* ---- Pulling ---- */
+
+/* Cuts long messages into portions and pieces, and pulls the pieces. */
+
+enum {
+    /* Waking a context for a portion costs some microseconds. That should be a small part of the
+     * time for copying the portion. */
     PORTION_LEAST = 128 << 10,
-    PIECE_MOST = 1 << 20, /* between two looks at everything else */
-    ASKED_MOST = 4 /* pieces of a context that are on their way: enough to hide how long it is */
+    PIECE_MOST = 1 << 20, /* bytes of a piece: a context looks at nothing else meanwhile */
+    ASKED_MOST = 4        /* pieces that a context asks for at a time: enough to hide the latency */
 };
 
 /* ---- Cutting ---- */
 
-struct tt_pieces tt_pieces_by(int64_t take, uint64_t to, int64_t bytes)
+/* Cuts `take` bytes for destination `to` into pieces of `bytes` bytes, a multiple of TT_PAGE. */
+static struct tt_pieces pieces_by(int64_t take, uint64_t to, int64_t bytes)
 {
     int64_t lead = (int64_t)(to & (TT_PAGE - 1));
     return (struct tt_pieces){
         .take = take, .bytes = bytes, .lead = lead, .n = (int)tt_div_up(take + lead, bytes)};
 }
 
-struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most)
+/* Cuts `take` bytes for destination `to` into pieces of at most `most` bytes plus a page. As far as
+ * possible each of `portions` portions gets the same number of pieces. */
+static struct tt_pieces pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most)
 {
     int64_t lead = (int64_t)(to & (TT_PAGE - 1));
     int64_t pieces = portions * tt_div_up(tt_div_up(take, portions), most);
-    return tt_pieces_by(take, to, tt_round_up(tt_div_up(take + lead, pieces), TT_PAGE));
+    return pieces_by(take, to, tt_round_up(tt_div_up(take + lead, pieces), TT_PAGE));
 }
 
 static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 {
     int64_t portions = tt_max(1, tt_min(contexts, r->take / PORTION_LEAST));
-    int64_t most = tt_help_wanted(c, r) ? tt_help_piece(r->take, portions) : PIECE_MOST;
-    r->pieces = tt_pieces_of(r->take, (uint64_t)(uintptr_t)r->to, portions, most);
+    int64_t most = split_wanted(c, r) ? split_piece(r->take, portions) : PIECE_MOST;
+    r->pieces = pieces_of(r->take, (uint64_t)(uintptr_t)r->to, portions, most);
     r->ranges = (int)tt_min(portions, r->pieces.n);
 }
 
 /* ---- One portion ---- */
 
-static int claim(struct tt_range *range)
+static int claim(struct tt_pull_range *range)
 {
     int end = atomic_load_explicit(&range->end, memory_order_relaxed);
     if (atomic_load_explicit(&range->next, memory_order_relaxed) >= end) return -1;
-    if (range->seat && !tt_help_claim(range)) return -1;
+    if (range->claim && !split_claim(range)) return -1;
     int piece = atomic_fetch_add_explicit(&range->next, 1, memory_order_relaxed);
     return piece < end ? piece : -1;
 }
 
-static void append(tutti_context *c, struct tt_range *range)
+static void append(tutti_context *c, struct tt_pull_range *range)
 {
-    struct tt_range **end = &c->ranges;
+    struct tt_pull_range **end = &c->ranges;
     while (*end) end = &(*end)->next_of_context;
     range->next_of_context = NULL;
     *end = range;
@@ -68,7 +455,7 @@ static void take_range(tutti_context *c, void *arg)
 
 static void drop_range(struct tt_work *work)
 {
-    tt_receive_unref(tt_container_of(work, struct tt_range, work)->receipt);
+    tt_receive_unref(tt_container_of(work, struct tt_pull_range, work)->receipt);
 }
 
 static void finish(tutti_context *c, void *arg)
@@ -78,10 +465,10 @@ static void finish(tutti_context *c, void *arg)
 
 static void drop_finish(struct tt_work *work)
 {
-    (void)work; /* its owner has another hold on the receipt */
+    (void)work; /* the owner holds another reference */
 }
 
-/* ---- The client's list: receipts whose pieces any context may claim ---- */
+/* ---- The client's list: messages whose pieces any context may claim ---- */
 
 static void share(struct tt_shared_pulls *pulls, struct tutti_pending *r)
 {
@@ -112,9 +499,9 @@ static int claim_any(struct tutti_pending *r)
     return -1;
 }
 
-/* A piece of whichever receipt has one left, and a reference to that. One that has none is of no
- * more use in the list. */
-static struct tutti_pending *help(struct tt_shared_pulls *pulls, int *piece)
+/* Claims a piece of the first message in the list that has one left, and takes a reference to it.
+ * Removes messages without such a piece from the list. */
+static struct tutti_pending *help_others(struct tt_shared_pulls *pulls, int *piece)
 {
     struct tutti_pending *r;
     pthread_mutex_lock(&pulls->lock);
@@ -132,7 +519,8 @@ static struct tutti_pending *help(struct tt_shared_pulls *pulls, int *piece)
 
 /* ---- One piece ---- */
 
-void tt_pull_piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
+/* Records that a piece has ended. Any context of the client. */
+static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     int ok = TUTTI_OK;
     if (status != TUTTI_OK) atomic_compare_exchange_strong(&r->status, &ok, (int)status);
@@ -145,43 +533,44 @@ void tt_pull_piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status
     }
 }
 
-static struct tt_op *new_pull(tutti_context *c, struct tutti_pending *r, struct tt_peer *peer,
-                              int64_t begin, int64_t bytes)
+static struct tt_pending *new_pull(tutti_context *c, struct tutti_pending *r, struct tt_peer *peer,
+                                   int64_t begin, int64_t bytes)
 {
-    struct tt_op *op = tt_op_new(c, TT_OP_PULL, peer);
-    if (!op) return NULL;
-    op->to = r->to + begin;
-    op->bytes = op->left = bytes;
-    op->receipt = r;
-    return op;
+    struct tt_pending *pending = tt_pending_new(c, TT_PENDING_PULL, peer);
+    if (!pending) return NULL;
+    pending->to = r->to + begin;
+    pending->bytes = pending->left = bytes;
+    pending->receipt = r;
+    return pending;
 }
 
-/* By the network, if it can reach it; else the origin is asked to send it, by the owner.
- * UNSUPPORTED: by that one. */
-static tutti_status start_pull(tutti_context *c, struct tutti_pending *r, struct tt_op *op,
-                               int64_t begin)
+/* Starts a get of the network, if it can access the data; otherwise the owner asks the origin to
+ * send them. UNSUPPORTED: only the owner can get the piece. */
+static tutti_status start_pull(tutti_context *c, struct tutti_pending *r,
+                               struct tt_pending *pending, int64_t begin)
 {
     tutti_status status = TUTTI_ERR_UNSUPPORTED;
     struct tt_packet p = {.kind = TT_PACKET_PULL,
-                          .arg = {r->id, (uint64_t)begin, (uint64_t)op->bytes, op->id}};
+                          .arg = {r->id, (uint64_t)begin, (uint64_t)pending->bytes, pending->id}};
     if (r->key_bytes)
-        status = tt_wired_move(c, op, r->data, r->key_bytes, r->address + (uint64_t)begin, op->to);
+        status = tt_wired_move(c, pending, r->data, r->key_bytes, r->address + (uint64_t)begin,
+                               pending->to);
     if (status != TUTTI_ERR_UNSUPPORTED || c != r->context) return status;
-    status = tt_post_packet(c, op->peer, &p, 0, NULL, false);
+    status = tt_post_packet(c, pending->peer, &p, 0, NULL, false);
     return status == TUTTI_OK ? TUTTI_AGAIN : status;
 }
 
-/* AGAIN: it is under way. UNSUPPORTED: the owner can. */
-static tutti_status ask(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
+/* AGAIN: the piece is under way. UNSUPPORTED: only the owner can get it. */
+static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
 {
     struct tt_peer *peer = tt_peer_of(c, r->peer->rank, r->peer->context);
     if (!peer) return TUTTI_ERR_MEMORY;
     if (peer->gone) return TUTTI_ERR_PEER;
-    struct tt_op *op = new_pull(c, r, peer, begin, bytes);
-    if (!op) return TUTTI_ERR_MEMORY;
-    tutti_status status = start_pull(c, r, op, begin);
+    struct tt_pending *pending = new_pull(c, r, peer, begin, bytes);
+    if (!pending) return TUTTI_ERR_MEMORY;
+    tutti_status status = start_pull(c, r, pending, begin);
     if (status != TUTTI_AGAIN) {
-        tt_op_free(c, op);
+        tt_pending_free(c, pending);
         return status;
     }
     atomic_fetch_add(&r->refs, 1);
@@ -189,17 +578,18 @@ static tutti_status ask(tutti_context *c, struct tutti_pending *r, int64_t begin
     return TUTTI_AGAIN;
 }
 
-void tt_pull_answered(tutti_context *c, struct tt_op *op, tutti_status status)
+void tt_pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
-    struct tutti_pending *r = op->receipt;
-    tt_op_free(c, op);
+    struct tutti_pending *r = pending->receipt;
+    tt_pending_free(c, pending);
     c->pulling--;
     c->events++;
-    tt_pull_piece_ended(c, r, status);
+    piece_ended(c, r, status);
     tt_receive_unref(r);
 }
 
-/* An address in the segment that is none: whoever told it is broken. */
+/* Whether this is an address in the segment, but not of memory that was handed out: then the rank
+ * that sent it is broken. */
 static bool is_wild(const struct tt_fabric *f, tt_address from, int64_t bytes)
 {
     int64_t offset = (int64_t)(from & ~TT_ADDRESS_IN_SEGMENT);
@@ -208,20 +598,20 @@ static bool is_wild(const struct tt_fabric *f, tt_address from, int64_t bytes)
 
 static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
 {
-    const void *near = tt_fabric_reach(f, from);
-    return near || r->peer->rank != f->me ? near : (const void *)(uintptr_t)from;
+    const void *loadable = tt_fabric_reach(f, from);
+    return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
 }
 
-/* Whether nobody but the owner can do anything: every piece has to be asked for. */
+/* Whether only the owner can do anything, since it has to ask the origin for every piece. */
 static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
     if (!r->peer->shares) return r->key_bytes == 0;
     return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
-/* Whether the origin is to send the piece. Where the kernel reads dearly two copies through the
- * ring, made by two processors at the same time, are the shorter way; the other contexts, which do
- * not ask, read. */
+/* Whether the owner is to ask the origin for the piece although the kernel could read it. Where
+ * reading is slow, two copies through the packet ring by two processors at the same time take less
+ * time. Other contexts cannot ask; they read. */
 static bool asks(const tutti_context *c, const struct tutti_pending *r)
 {
     return c == r->context && r->take <= c->msg->rings_most;
@@ -240,28 +630,31 @@ static tutti_status by_kernel(tutti_context *c, struct tutti_pending *r, int64_t
                    (long long)bytes, r->peer->rank);
 }
 
-/* In this machine: from where it lies, by the kernel, or by messages. */
-static tutti_status pull_near(tutti_context *c, struct tutti_pending *r, int64_t begin,
-                              int64_t bytes)
+/* Gets a piece within the node: by a plain copy, by the kernel, or by messages. */
+static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_t begin,
+                               int64_t bytes)
 {
     struct tt_fabric *f = c->f;
     tt_address from = r->address + (uint64_t)begin;
     if (is_wild(f, from, bytes))
-        return tt_fail(TUTTI_ERR_ARG, "rank %d told an address that is none", r->peer->rank);
-    const void *near = reach(f, r, from);
-    if (near) {
-        tt_memcpy(r->to + begin, near, (size_t)bytes);
+        return tt_fail(TUTTI_ERR_ARG, "rank %d sent an address outside of the shared memory",
+                       r->peer->rank);
+    const void *loadable = reach(f, r, from);
+    if (loadable) {
+        tt_memcpy(r->to + begin, loadable, (size_t)bytes);
         return TUTTI_OK;
     }
     tutti_status status = asks(c, r) ? TUTTI_ERR_UNSUPPORTED : by_kernel(c, r, begin, bytes);
     bool asked = status == TUTTI_ERR_UNSUPPORTED && c == r->context;
-    return asked ? ask(c, r, begin, bytes) : status;
+    return asked ? ask_for(c, r, begin, bytes) : status;
 }
 
-tutti_status tt_pull_read(tutti_context *c, struct tutti_pending *r, int piece)
+/* Reads a piece of a message within this node where the kernel can. AGAIN: the origin was asked to
+ * send it. */
+static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece)
 {
     int64_t begin = tt_piece_begin(&r->pieces, piece);
-    return pull_near(c, r, begin, tt_piece_begin(&r->pieces, piece + 1) - begin);
+    return pull_local(c, r, begin, tt_piece_begin(&r->pieces, piece + 1) - begin);
 }
 
 static void give_back(struct tutti_pending *r, int piece);
@@ -271,17 +664,18 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     int64_t begin = tt_piece_begin(&r->pieces, piece);
     int64_t bytes = tt_piece_begin(&r->pieces, piece + 1) - begin;
     tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
-    if (c->msg->leaving) status = TUTTI_ERR_PEER; /* the origin does not wait for it any more */
+    /* the origin does not wait for this rank any more */
+    if (c->msg->leaving) status = TUTTI_ERR_PEER;
     if (status == TUTTI_OK)
-        status = r->peer->shares ? pull_near(c, r, begin, bytes) : ask(c, r, begin, bytes);
+        status = r->peer->shares ? pull_local(c, r, begin, bytes) : ask_for(c, r, begin, bytes);
     c->events++;
     if (status == TUTTI_ERR_UNSUPPORTED && c != r->context)
         give_back(r, piece);
     else if (status != TUTTI_AGAIN)
-        tt_pull_piece_ended(c, r, status);
+        piece_ended(c, r, status);
 }
 
-/* ---- Back to the owner ---- */
+/* ---- Giving a piece back to the owner ---- */
 
 struct returned {
     struct tt_work work;
@@ -311,7 +705,7 @@ static void give_back(struct tutti_pending *r, int piece)
 {
     struct returned *back = tt_alloc(sizeof *back);
     if (!back) {
-        tt_pull_piece_ended(NULL, r, TUTTI_ERR_MEMORY);
+        piece_ended(NULL, r, TUTTI_ERR_MEMORY);
         return;
     }
     *back = (struct returned){.receipt = r, .piece = piece};
@@ -320,12 +714,12 @@ static void give_back(struct tutti_pending *r, int piece)
     tt_work_post(r->context, &back->work);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole message ---- */
 
-/* A piece of this context's portions. */
+/* Claims a piece of this context's own portions and takes a reference to the message. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
-    struct tt_range *range;
+    struct tt_pull_range *range;
     while ((range = c->ranges) != NULL) {
         struct tutti_pending *r = range->receipt;
         *piece = claim(range);
@@ -343,9 +737,9 @@ void tt_pull_advance(tutti_context *c)
 {
     int piece;
     if (c->pulling >= ASKED_MOST) return;
-    tt_help_ask_next(c);
+    split_ask_next(c);
     struct tutti_pending *r = own(c, &piece);
-    if (!r) r = help(&c->msg->pulls, &piece);
+    if (!r) r = help_others(&c->msg->pulls, &piece);
     if (!r) return;
     pull(c, r, piece);
     tt_receive_unref(r);
@@ -355,7 +749,7 @@ static bool make_ranges(struct tutti_pending *r)
 {
     r->range = &r->one;
     if (r->ranges == 1) return true;
-    struct tt_range *range = tt_alloc_lines((size_t)r->ranges * sizeof *range);
+    struct tt_pull_range *range = tt_alloc_lines((size_t)r->ranges * sizeof *range);
     if (range) r->range = range;
     return range != NULL;
 }
@@ -363,27 +757,28 @@ static bool make_ranges(struct tutti_pending *r)
 static void fill_ranges(struct tutti_pending *r)
 {
     for (int i = 0; i < r->ranges; i++) {
-        struct tt_range *range = &r->range[i];
+        struct tt_pull_range *range = &r->range[i];
         atomic_store_explicit(&range->next, (int)((int64_t)i * r->pieces.n / r->ranges),
                               memory_order_relaxed);
         atomic_store_explicit(&range->end, (int)((int64_t)(i + 1) * r->pieces.n / r->ranges),
                               memory_order_relaxed);
-        range->seat = NULL;
+        range->claim = NULL;
         range->receipt = r;
         range->work = (struct tt_work){.work = take_range, .arg = range, .drop = drop_range};
     }
 }
 
-/* Unless it has not taken the last one: then it may not be advanced, and others find the portion in
- * the client's list. */
-static void hand_one(tutti_context *to, struct tt_range *range)
+/* Posts a portion to a context, unless that context has not taken the last one: then it may not be
+ * advanced at all, and other contexts find the portion by the client's list. */
+static void hand_one(tutti_context *to, struct tt_pull_range *range)
 {
     if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;
     atomic_fetch_add(&range->receipt->refs, 1);
     tt_work_post(to, &range->work);
 }
 
-/* The owner has the first portion, the others have theirs in the order of their numbers. */
+/* Gives the first portion to the owner and the others to the other contexts in the order of their
+ * numbers. */
 static void hand_out(tutti_context *c, struct tutti_pending *r)
 {
     atomic_fetch_add(&r->refs, 1);
@@ -398,14 +793,14 @@ void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 {
     int contexts = atomic_load_explicit(&c->msg->contexts, memory_order_acquire);
     cut(c, r, is_owners_alone(c, r) ? 1 : contexts);
-    if (!make_ranges(r)) { /* then alone */
+    if (!make_ranges(r)) { /* no memory: the owner pulls alone */
         cut(c, r, 1);
         r->range = &r->one;
     }
     fill_ranges(r);
     atomic_store_explicit(&r->left, r->pieces.n, memory_order_relaxed);
     if (r->ranges > 1) {
-        (void)tt_help_ask(c, r); /* before others claim */
+        (void)split_ask(c, r); /* before other contexts claim pieces */
         share(&c->msg->pulls, r);
     }
     hand_out(c, r);
@@ -415,7 +810,7 @@ void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 void tt_pull_end(tutti_context *c, struct tutti_pending *r)
 {
     struct tt_shared_pulls *pulls = &c->msg->pulls;
-    if (r->help) tt_help_end(c, r);
+    if (r->split_copy) split_end(c, r);
     if (r->ranges <= 1) return;
     pthread_mutex_lock(&pulls->lock);
     unshare_locked(pulls, r);
@@ -424,11 +819,11 @@ void tt_pull_end(tutti_context *c, struct tutti_pending *r)
 
 void tt_pull_close(tutti_context *c)
 {
-    for (struct tt_range *range; (range = c->ranges) != NULL;) {
+    for (struct tt_pull_range *range; (range = c->ranges) != NULL;) {
         c->ranges = range->next_of_context;
         tt_receive_unref(range->receipt);
     }
-    for (int i = 0; i < c->ops; i++)
-        if (c->op[i]->kind == TT_OP_PULL || c->op[i]->kind == TT_OP_HELP)
-            tt_receive_unref(c->op[i]->receipt);
+    for (int i = 0; i < c->pendings; i++)
+        if (c->pending[i]->kind == TT_PENDING_PULL || c->pending[i]->kind == TT_PENDING_SPLIT)
+            tt_receive_unref(c->pending[i]->receipt);
 }

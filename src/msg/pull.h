@@ -1,130 +1,194 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A long message at its target: the contexts of the client pull it together.
+ * How the target of a long message gets the data: the contexts of its client pull the message
+ * together.
  *
  *     |<------------- portion of context 0 ----------->|<------- portion of context 1 ----- ...
  *     |  piece 0  |  piece 1  |  piece 2  |  piece 3   |  piece 4  |  ...
  *        page boundaries ^           ^           ^
  *
- * Each context is posted its portion, and claims its pieces one by one; one that has nothing of its
- * own left claims those of others. So a portion whose context nobody advances holds nobody up, and
- * nobody waits for the slowest. A context that has not taken the portion that it was posted last
- * gets no other: what it holds on to is one receipt, however many come.
+ * Each context receives one portion as posted work and claims the pieces of that portion one by
+ * one. A context that has no pieces of its own left claims pieces of other portions. So a context
+ * that nobody advances delays no message, and nobody waits for the slowest context. A context that
+ * has not yet taken the last portion that was posted to it gets no other, so it holds on to at most
+ * one message, however many arrive.
  *
- * Whoever claims a piece has it there before its advance returns (it is copied, or the kernel reads
- * it), or has told the network to get it, or asks its origin to send it. Only the owner asks. So
- * nothing waits for packets to a context that stopped being advanced but for what its own handlers
- * took; and the origin, whose one context sends all that is asked for, would send it no faster to
- * several. A piece that another context claimed, and that the network turns out not to reach for
- * it, goes back to the owner as posted work. Pieces of the last portion its origin may claim too:
- * help.h.
+ * The context that claims a piece does one of three things:
  *
- * A claim is a fetch-and-add of the portion's counter, before which one that the origin helps with
- * is claimed in its seat: who gets a number below the end has the piece, alone. Whoever ends the
- * last piece (the count of those left becomes 0) hands the receipt back to the context whose
- * handler took the message, by its work queue; that one completes it, once. What it takes to
- * receive it (the packed copy, the hold on the layout, the wire's key) goes then: no piece is left
- * that could use it. The receipt itself lasts until nobody refers to it: the owner until it is
- * complete, the operation by which its origin helps, each posted portion until its context took it
- * from its queue, each piece under way, and who looks for pieces.
+ * - it copies the piece, or has the kernel read it, before its advance returns;
+ * - it starts a get of the network;
+ * - it asks the origin to send the piece. Only the owner does so, which is the context whose
+ *   handler received the message.
+ *
+ * Because of the last rule nobody waits for packets to a context that is not advanced any more,
+ * except for messages that the context's own handlers received. Several contexts could not make the
+ * origin faster either, since one context of the origin sends everything that was asked for. If
+ * another context has claimed a piece and the network turns out not to reach it from there, the
+ * piece goes back to the owner as posted work. The origin may claim pieces of the last portion,
+ * too: see split copies below.
+ *
+ * Why each piece is pulled once: a claim is a fetch-and-add of the portion's counter, and the
+ * context that gets a number below the end has the piece. In a portion with a claim word (below)
+ * the context claims by the claim word first. The context that ends the last piece (it reduces the
+ * count of pieces left to 0) posts the message back to the owner, which completes it once. The
+ * completion frees what the transfer needed (the packed copy, the hold on the layout, the network's
+ * key), since no piece is left that could use it. The struct itself is freed with its last
+ * reference. References are held by: the owner until the message is complete; the operation of a
+ * split copy; each posted portion until its context has taken it; each piece under way; and a
+ * context that looks for pieces.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H
 
 #include "msg/inside.h"
 
-/* How a message's bytes are cut. Where pieces begin, but for the first, the destination begins a
- * page. */
+/* How the bytes of a message are cut into pieces. Each piece but the first begins at a page
+ * boundary of the destination. */
 struct tt_pieces {
-    int64_t take;  /* bytes in all */
-    int64_t bytes; /* of a piece, but for the first and the last */
-    int64_t lead;  /* by which the first one's destination stands behind a page's beginning */
+    int64_t take;  /* bytes of the whole message */
+    int64_t bytes; /* bytes of a piece, except the first and the last */
+    int64_t lead;  /* bytes between the start of the destination's first page and the destination */
     int n;
 };
 
 enum { TT_PAGE = 4096 };
 
-/* Of `take` bytes to an address: in pieces of `bytes` bytes, some pages. */
-struct tt_pieces tt_pieces_by(int64_t take, uint64_t to, int64_t bytes);
-/* In `portions` portions, of pieces of `most` bytes, or a page more, at most. */
-struct tt_pieces tt_pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most);
-/* Where piece i begins; i == n: where the last one ends. */
+/* Returns where piece i begins; for i == n, where the last piece ends. */
 static inline int64_t tt_piece_begin(const struct tt_pieces *p, int i)
 {
     if (i == 0) return 0;
     return i == p->n ? p->take : i * p->bytes - p->lead;
 }
 
-struct tt_range {
-    _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; from `end` on: none */
-    _Atomic int end;                    /* less those that the origin told of */
-    struct tt_help_seat *seat; /* where the origin claims too; NULL: it does not (help.h) */
-    uint32_t serial;           /* there */
+/* A portion of a long message. */
+struct tt_pull_range {
+    _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; `end` or more: none is left */
+    _Atomic int end;                    /* without the pieces that the origin has acknowledged */
+    /* in this claim word the origin claims pieces, too; NULL: it does not (see below) */
+    struct tt_claim_word *claim;
+    uint32_t serial; /* the message's serial number in the claim word */
     struct tutti_pending *receipt;
     struct tt_work work;
-    struct tt_range *next_of_context;
+    struct tt_pull_range *next_of_context;
 };
 
+/* Its handler is running or has not been called; it was put off; it is being received. */
 enum tt_receipt_state { TT_RECEIPT_NEW, TT_RECEIPT_PUT_OFF, TT_RECEIPT_PULLED };
 
-/* A message that is being received, or will be. */
+/* A message that is being received, or that its handler has put off. */
 struct tutti_pending {
-    struct tt_open open; /* in its peer's list, unless NEW */
+    struct tt_open open; /* in the peer's list, except in state NEW */
     enum tt_receipt_state state;
-    tutti_context *context; /* of its handler: the owner */
+    tutti_context *context; /* the context whose handler received the message: the owner */
     struct tt_peer *peer;
-    uint64_t id; /* of the send at its origin; 0: nobody is to be told */
+    uint64_t id; /* of the send operation at the origin; 0: the origin needs no acknowledgement */
     bool is_long;
     int64_t bytes;
-    tt_address address; /* of a long one, at its origin */
-    char *data;         /* of another: a copy of the payload */
-    size_t key_bytes;   /* of a wire's key in `data`; of a long one */
-    /* How it is received. */
+    tt_address address; /* long message: where the data are at the origin */
+    char *data;         /* short message: a copy of the payload; long message: the network's key */
+    size_t key_bytes;   /* long message: bytes of the key; 0: none */
+    /* Where the data are to be stored. */
     tutti_receive into;
-    struct tt_layout *layout; /* held */
+    struct tt_layout *layout; /* held by a reference */
     int64_t take;             /* bytes that fit */
-    char *to, *packed;        /* where they go; packed: to be unpacked from there */
-    /* How it is pulled. */
+    char *to, *packed;        /* destination; packed: a buffer to unpack from, NULL if not needed */
+    /* How the data are pulled. */
     struct tt_pieces pieces;
     int ranges;
-    struct tt_range *range; /* &one, or of the heap */
-    struct tt_range one;
-    struct tt_op *help; /* told of what the origin moved; NULL: it was not asked */
+    struct tt_pull_range *range; /* &one, or allocated */
+    struct tt_pull_range one;
+    struct tt_pending *split_copy; /* the operation of the split copy; NULL: there is none */
     struct tt_work finish;
     struct tutti_pending *next_shared, **link; /* in the client's list */
-    _Alignas(TT_LINE) _Atomic int left;        /* pieces */
+    _Alignas(TT_LINE) _Atomic int left;        /* pieces that have not ended */
     _Atomic int refs, status;
 };
 
-/* Pulls receipt->take bytes to receipt->to; tt_receive_ready is called in its context when they are
- * there, maybe before this returns. */
+/* Pulls receipt->take bytes to receipt->to. Calls tt_receive_ready in the owner's context when they
+ * have arrived, possibly before this function returns. */
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
-/* Pulls a piece, if there is one to pull. */
+/* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
-/* Whether there is. */
+/* Whether there may be a piece to pull. */
 static inline bool tt_pull_wanted(const tutti_context *context)
 {
     return context->ranges ||
            tt_unlikely(atomic_load_explicit(&context->msg->pulls.n, memory_order_acquire) > 0);
 }
-/* Reads a piece of one that lies within this machine, where the kernel can. */
-tutti_status tt_pull_read(tutti_context *context, struct tutti_pending *receipt, int piece);
-/* One of the receipt's pieces has ended. Some context of the client. */
-void tt_pull_piece_ended(tutti_context *context, struct tutti_pending *receipt,
-                         tutti_status status);
-/* What a pull asked for has come, or never will. */
-void tt_pull_answered(tutti_context *context, struct tt_op *op, tutti_status status);
-/* All of it is done: nobody looks for its pieces any more. */
+/* Ends a piece that was asked for: its data have arrived, or never will. */
+void tt_pull_answered(tutti_context *context, struct tt_pending *pending, tutti_status status);
+/* Ends the pull when all pieces are done; no context looks for pieces of it any more. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
+/* Drops the context's references to messages, before it is freed. */
 void tt_pull_close(tutti_context *context);
+
+/* ---- Split copies ---- */
+
+/*
+ * Split copies: the origin of a long message within a node helps to move it. While the target reads
+ * pieces of the message, the origin writes other pieces into the target's memory. Each piece is
+ * moved once, and two processors work at the same time.
+ *
+ *     target                                  origin
+ *       <------------------------ RTS ---------
+ *     takes a claim word: serial | 0 | 0
+ *       -- SPLIT(send, to, bytes, op, claim word) -->
+ *     reads piece 0                           writes piece n - 1
+ *     reads piece 1                           writes piece n - 2
+ *       <------------------------ ACK(op) -----   one for each piece written
+ *       ------------------------- ACK(send) -->   when all pieces have ended, as always
+ *
+ * A claim word is a word in the packet ring by which the request to send came. It holds a serial
+ * number, how many pieces the origin has claimed, and how many the target has claimed. The target's
+ * contexts claim pieces from the front and the origin claims them from the end. So if a program
+ * uses the same buffers again and again, each part of them stays in the cache of one processor. If
+ * several contexts pull a message in portions (above), the last portion is the one with a claim
+ * word. The claim word is set up before any other context knows of the message.
+ *
+ * A claim is a compare-and-swap of the whole word. It succeeds only while the word holds the
+ * message's serial number and the sum of the two counts is below the number of pieces. So each
+ * piece is claimed once, and nobody claims a piece by a word that belongs to a later message; the
+ * word may do so as soon as all pieces have ended. An origin that never advances claims nothing and
+ * delays nobody. An origin claims a piece only if it has room to acknowledge it, and writes and
+ * acknowledges it before its advance returns. The bytes that it wrote are in the target's memory
+ * before it publishes the ACK (release); the target reads the ACK before it counts the piece
+ * (acquire). A ring preserves order, so the k-th ACK is about the k-th piece from the end.
+ *
+ * If the origin is lost, the target closes the claim word, and the pieces that the origin claimed
+ * and did not acknowledge have failed. A target that leaves also closes the claim word; it then
+ * waits until all claimed pieces have been acknowledged, since the origin is writing them to the
+ * target's memory. A rank that was given up but still runs may write the one piece that it is
+ * working on: as with any buffer, an operation that ended with an error is only over when that rank
+ * has ended. A broken origin may write any value to the words in its own ring. That can end its own
+ * message early, or never; it cannot make the target read a piece that does not exist.
+ */
+
+/* Handles an ACK for this operation: the origin has written a piece, or could not, in which case
+ * the target reads the piece itself. False: no such piece was claimed, so the ACK is wrong. */
+bool tt_split_copy_acknowledged(tutti_context *context, struct tt_pending *pending,
+                                tutti_status status);
+/* Ends the pieces that a lost origin had claimed. */
+void tt_split_copy_lost(tutti_context *context, struct tt_pending *pending);
+/* Prevents the origin from claiming more pieces. Does nothing for other kinds of operation. */
+void tt_split_copy_stop(struct tt_pending *pending);
+/* Whether the origin may be writing to memory for this operation. False for other kinds of
+ * operation. */
+bool tt_split_copy_is_written(const struct tt_pending *pending);
+
+/* Handles a SPLIT packet. */
+void tt_split_copy_asked(tutti_context *context, struct tt_peer *peer,
+                         const struct tt_packet *packet);
+/* Writes one piece, if there is one and its acknowledgement can be sent at once. */
+void tt_split_copy_advance(tutti_context *context);
+void tt_split_copy_close(tutti_context *context);
 
 /* ---- receive.c ---- */
 
-/* All pieces have come, or failed. */
+/* Completes the message when all pieces have arrived or failed. */
 void tt_receive_ready(tutti_context *context, struct tutti_pending *receipt);
-/* One reference less; with the last one it goes. */
+/* Drops a reference; the last one frees the struct. */
 void tt_receive_unref(struct tutti_pending *receipt);
-/* Those of a peer that will never be complete. */
+/* Drops the messages of a peer that will never be complete. */
 void tt_receive_drop(struct tt_peer *peer);
 
 #endif

@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages that have come: their handlers, and what these want done with the payload.
+ * Receiving: a context takes packets from the rings that its peers write and from the network, and
+ * handles the messages that they carry.
+ */
+#include "msg/pull.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "msg/inside.h"
+#include "msg/wired.h"
+#include "type/layout.h"
+
+/* ---- Messages ---- */
+
+/* Received messages: calling their handlers, and storing the payload where the handler wants it.
  *
  *     NEW --handler--> read in place, copied, dropped            all done
  *                 `--> PUT_OFF --tutti_message_receive--.
- *                 `------------------------------------> PULLED --> all done
- */
-#include <string.h>
+ *                 `------------------------------------> PULLED --> all done */
 
-#include "msg/pull.h"
-#include "type/layout.h"
+/* ---- Pending messages ---- */
 
-/* ---- Receipts ---- */
-
-bool tt_receive_reserve(tutti_context *c)
+/* Reserves memory for the next message. False: there is none. */
+static bool reserve(tutti_context *c)
 {
     if (tt_likely(c->spare && c->spare_data)) return true;
     if (!c->spare) c->spare = tt_alloc_lines(sizeof *c->spare);
@@ -23,7 +33,7 @@ bool tt_receive_reserve(tutti_context *c)
     return false;
 }
 
-/* What it takes to receive it. */
+/* Frees what is needed to receive the payload. */
 static void release(struct tutti_pending *r)
 {
     if (r->layout) tt_layout_drop(r->layout);
@@ -41,7 +51,7 @@ void tt_receive_unref(struct tutti_pending *r)
     tt_free(r);
 }
 
-/* ---- Those that are not done, and fences ---- */
+/* ---- Messages that are not done, and fences ---- */
 
 static void open_one(struct tt_peer *peer, struct tt_open *open)
 {
@@ -53,7 +63,7 @@ static void open_one(struct tt_peer *peer, struct tt_open *open)
     peer->newest = open;
 }
 
-/* What was dropped is told once. */
+/* A fence reports once that messages were dropped. */
 static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 {
     tutti_status status = peer->dropped ? TUTTI_ERR_PEER : TUTTI_OK;
@@ -63,10 +73,10 @@ static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 
 static void pass_fences(tutti_context *c, struct tt_peer *peer)
 {
-    for (struct tt_parcel *fence; (fence = peer->fences.first) != NULL;) {
+    for (struct tt_send_entry *fence; (fence = peer->fences.first) != NULL;) {
         if (peer->oldest && peer->oldest->number <= fence->number) return;
         uint64_t id = fence->packet.arg[0];
-        tt_parcel_give(c, tt_parcel_first(&peer->fences));
+        tt_send_entry_give(c, tt_send_queue_shift(&peer->fences));
         pass_fence(c, peer, id);
     }
 }
@@ -83,16 +93,17 @@ static void close_one(tutti_context *c, struct tt_peer *peer, struct tt_open *op
     if (tt_unlikely(peer->fences.first != NULL)) pass_fences(c, peer);
 }
 
-void tt_receive_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
+/* Acknowledges a fence now, or when all messages that came before it are done. */
+static void take_fence(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (!peer->oldest) {
-        pass_fence(c, peer, id);
+        pass_fence(c, peer, p->arg[0]);
         return;
     }
-    struct tt_parcel *fence = tt_parcel_take(c);
-    fence->packet.arg[0] = id;
+    struct tt_send_entry *fence = tt_send_entry_take(c);
+    fence->packet.arg[0] = p->arg[0];
     fence->number = peer->arrived;
-    tt_parcel_append(&peer->fences, fence);
+    tt_send_queue_append(&peer->fences, fence);
 }
 
 void tt_receive_drop(struct tt_peer *peer)
@@ -104,15 +115,17 @@ void tt_receive_drop(struct tt_peer *peer)
     }
 }
 
-/* ---- Where the payload goes ---- */
+/* ---- Storing the payload ---- */
 
-/* How many of `bytes` fit, by the type's layout. ARG: it says nothing that could be. */
+/* Computes how many of `bytes` bytes fit into `into`, by the layout of its type. ARG: type or count
+ * is wrong. */
 static tutti_status fit(const tutti_receive *into, const struct tt_layout *layout, int64_t bytes,
                         int64_t *take)
 {
     int64_t room;
     if (!layout)
-        return tt_fail(TUTTI_ERR_ARG, "type %d is no basic and no live derived type",
+        return tt_fail(TUTTI_ERR_ARG,
+                       "type %d is neither a basic type nor an existing derived type",
                        (int)into->type);
     if (into->count < 0)
         return tt_fail(TUTTI_ERR_ARG, "count is %lld, negative", (long long)into->count);
@@ -121,7 +134,8 @@ static tutti_status fit(const tutti_receive *into, const struct tt_layout *layou
     return TUTTI_OK;
 }
 
-/* The last element may have come in part: what is missing of it stays as it is. */
+/* Unpacks `bytes` bytes. The last element may be incomplete; what is missing of it keeps its value
+ * at the destination. */
 static tutti_status unpack(const struct tt_layout *l, const char *packed, char *to, int64_t bytes)
 {
     int64_t whole = bytes / l->packed, rest = bytes % l->packed;
@@ -146,7 +160,7 @@ static tutti_status place(const struct tt_layout *layout, const tutti_receive *i
     return TUTTI_OK;
 }
 
-/* Of a message whose payload is here. */
+/* Stores a payload that is here completely. */
 static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t bytes)
 {
     int64_t take = 0;
@@ -157,9 +171,9 @@ static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t
     return take < bytes ? TUTTI_ERR_TRUNCATED : TUTTI_OK;
 }
 
-/* ---- Done ---- */
+/* ---- Ending a message ---- */
 
-static void tell(tutti_context *c, const tutti_receive *into, tutti_status status)
+static void call_done(tutti_context *c, const tutti_receive *into, tutti_status status)
 {
     if (!into->done) return;
     c->depth++;
@@ -171,7 +185,7 @@ static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     release(r);
     if (c->msg->leaving && status == TUTTI_ERR_PEER) r->peer->dropped = true;
-    tell(c, &r->into, status);
+    call_done(c, &r->into, status);
     c->events++;
     if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);
     close_one(c, r->peer, &r->open);
@@ -187,9 +201,9 @@ void tt_receive_ready(tutti_context *c, struct tutti_pending *r)
     end(c, r, status);
 }
 
-/* ---- Long ones ---- */
+/* ---- Long messages ---- */
 
-/* What is needed to take it; nothing is begun where it fails. */
+/* Readies *r for receiving into `into`. If there is an error, *r is unchanged except for `take`. */
 static tutti_status prepare(struct tutti_pending *r, const tutti_receive *into)
 {
     struct tt_layout *layout = tt_layout_hold(into->type);
@@ -226,7 +240,7 @@ static void keep(tutti_context *c, struct tutti_pending *r, enum tt_receipt_stat
     open_one(r->peer, &r->open);
 }
 
-/* ---- Handlers ---- */
+/* ---- Calling handlers ---- */
 
 static void call(tutti_context *c, const struct tt_packet *p, struct tutti_pending *r,
                  tutti_receive *into)
@@ -243,8 +257,8 @@ static void call(tutti_context *c, const struct tt_packet *p, struct tutti_pendi
     handler->fn(c, &message, into, handler->arg);
 }
 
-/* The payload goes on lying in the ring for the next message, so it is copied; to what was reserved
- * if there is nothing else. */
+/* The next packets overwrite the payload in the packet ring, so it is copied; to the reserved
+ * memory if there is no other. */
 static void keep_payload(tutti_context *c, struct tutti_pending *r, const struct tt_packet *p)
 {
     r->data = tt_alloc(p->bytes + 1);
@@ -270,13 +284,13 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
         return;
     }
     tutti_status status = into.to ? copy_in(&into, p->data, r->bytes) : TUTTI_OK;
-    if (into.done) tell(c, &into, status);
+    if (into.done) call_done(c, &into, status);
     if (p->kind == TT_PACKET_EAGER_TOLD)
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
     if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_take_fault(c, status);
 }
 
-/* The wire's key, if any, was put behind the message. */
+/* A request to send carries the network's key, if there is one, as its data. */
 static bool note_long(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tutti_pending *r = c->spare;
@@ -308,7 +322,7 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
         return;
     }
     call(c, p, r, &into);
-    if (!keep_key(r, p)) r->key_bytes = 0; /* then it is asked for */
+    if (!keep_key(r, p)) r->key_bytes = 0; /* without the key, the origin is asked for the data */
     if (into.put_off) {
         keep(c, r, TT_RECEIPT_PUT_OFF);
         return;
@@ -324,7 +338,8 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
     end(c, r, status);
 }
 
-/* One that leaves has no handlers left. */
+/* Handles a message whose dispatch id has no handler. A rank that leaves has removed all its
+ * handlers. */
 static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     tutti_status status = c->msg->leaving ? TUTTI_ERR_PEER : TUTTI_ERR_ARG;
@@ -344,13 +359,14 @@ static void renew(tutti_context *c)
     r->state = TT_RECEIPT_NEW;
     r->context = c;
     r->range = &r->one;
-    r->help = NULL;
+    r->split_copy = NULL;
     r->data = NULL;
     atomic_store_explicit(&r->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&r->status, TUTTI_OK, memory_order_relaxed);
 }
 
-void tt_receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+/* Calls the handler of a message that has arrived, and does what the handler asks for. */
+static void receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     renew(c);
     if (tt_unlikely(!c->msg->handler[p->dispatch].fn))
@@ -361,13 +377,14 @@ void tt_receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_p
         handle_long(c, peer, p);
 }
 
-/* ---- Later ---- */
+/* ---- Receiving a message that was put off ---- */
 
 static tutti_status receive_short(tutti_context *c, struct tutti_pending *r,
                                   const tutti_receive *into)
 {
     tutti_status status = copy_in(into, r->data, r->bytes);
-    if (status == TUTTI_ERR_ARG || status == TUTTI_ERR_MEMORY) return status; /* nothing was done */
+    /* nothing was done; the caller may try again */
+    if (status == TUTTI_ERR_ARG || status == TUTTI_ERR_MEMORY) return status;
     r->into = *into;
     end(c, r, status);
     return TUTTI_OK;
@@ -391,4 +408,229 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
         start(c, r);
     tt_leave(c);
     return status;
+}
+
+/* ---- Packets ---- */
+
+/* Handles received packets by their kind. Every number in a packet is checked, here or where it is
+ * used: ids against the table of operations, offsets and lengths against what was asked for. */
+
+void tt_take_fault(tutti_context *c, tutti_status status)
+{
+    if (c->status != TUTTI_OK) return;
+    c->status = status;
+    snprintf(c->why, sizeof c->why, "%s", tutti_error());
+}
+
+/* Reports a wrong packet. A rank that died may have sent an answer to an operation that has ended
+ * since; that is no error. */
+static void broken(tutti_context *c, const struct tt_peer *peer, const char *what)
+{
+    if (peer->gone) return;
+    tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "context %d of rank %d sent %s", peer->context,
+                             peer->rank, what));
+}
+
+/* Whether an operation can end with this status. */
+static bool is_end(uint64_t status)
+{
+    return status <= TUTTI_ERR_SYSTEM && status != TUTTI_AGAIN;
+}
+
+static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
+    tutti_status status = (tutti_status)p->arg[1];
+    bool asked = pending && is_end(p->arg[1]);
+    if (asked && pending->kind == TT_PENDING_SPLIT)
+        asked = tt_split_copy_acknowledged(c, pending, status);
+    else if (asked)
+        tt_pending_answer(c, pending, status);
+    if (!asked) broken(c, peer, "an acknowledgement of an unknown operation");
+}
+
+/* Sends `bytes` bytes as DATA to the operation `id` of the peer. */
+static void stream(tutti_context *c, struct tt_peer *peer, uint64_t id, const char *from,
+                   int64_t bytes, struct tt_pending *pending)
+{
+    struct tt_packet p = {.kind = TT_PACKET_DATA, .arg = {id, 0}, .data = from};
+    if (pending) pending->flows++;
+    tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
+    if (status == TUTTI_OK) return;
+    if (pending) pending->flows--;
+    tt_post_answer(c, peer, TT_PACKET_ACK, id, (uint64_t)status);
+}
+
+static bool is_part(uint64_t offset, uint64_t bytes, int64_t whole)
+{
+    return bytes > 0 && bytes <= (uint64_t)whole && offset <= (uint64_t)whole - bytes;
+}
+
+static void take_pull(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
+    if (!pending || pending->kind != TT_PENDING_LONG || pending->answered ||
+        !is_part(p->arg[1], p->arg[2], pending->bytes))
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
+    else
+        stream(c, peer, p->arg[3], pending->data + p->arg[1], (int64_t)p->arg[2], pending);
+}
+
+static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
+    bool asked = pending && (pending->kind == TT_PENDING_PULL || pending->kind == TT_PENDING_GET);
+    if (!asked || p->arg[1] != (uint64_t)(pending->bytes - pending->left) ||
+        p->bytes > (uint64_t)pending->left) {
+        broken(c, peer, "data for an unknown request");
+        return;
+    }
+    if (p->bytes) tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
+    pending->left -= (int64_t)p->bytes;
+    if (pending->left == 0) tt_pending_answer(c, pending, TUTTI_OK);
+}
+
+static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    const char *from = tt_region_find(c->msg, p->arg[0], p->arg[1], p->arg[2]);
+    if (from)
+        stream(c, peer, p->arg[3], from, (int64_t)p->arg[2], NULL);
+    else
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
+}
+
+static void take_put(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    char *to = tt_region_find(c->msg, p->arg[0], p->arg[1], p->bytes);
+    if (to && p->bytes) tt_memcpy(to, p->data, p->bytes);
+    if (p->arg[2]) tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
+}
+
+static void take_leaving(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    (void)p;
+    tt_leave_noticed(c, peer->rank);
+}
+
+/* The functions that handle packets, by the kind of the packet. */
+typedef void take_fn(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p);
+static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packet,
+                                               [TT_PACKET_EAGER_TOLD] = receive_packet,
+                                               [TT_PACKET_RTS] = receive_packet,
+                                               [TT_PACKET_ACK] = take_ack,
+                                               [TT_PACKET_PULL] = take_pull,
+                                               [TT_PACKET_DATA] = take_data,
+                                               [TT_PACKET_GET] = take_get,
+                                               [TT_PACKET_PUT] = take_put,
+                                               [TT_PACKET_FENCE] = take_fence,
+                                               [TT_PACKET_ADDRESS] = tt_wired_address,
+                                               [TT_PACKET_ADDRESS_IS] = tt_wired_address_is,
+                                               [TT_PACKET_BYE] = tt_wired_bye,
+                                               [TT_PACKET_LEAVING] = take_leaving,
+                                               [TT_PACKET_SPLIT] = tt_split_copy_asked};
+
+tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    if (tt_unlikely(!tt_send_entry_reserve(c) || !reserve(c))) return TUTTI_ERR_MEMORY;
+    c->events++;
+    tt_assert(take[p->kind]);
+    take[p->kind](c, peer, p);
+    return TUTTI_OK;
+}
+
+/* ---- Rings that peers write ---- */
+
+/* The packet rings that peers write to a context. The context finds them in its mailbox and reads
+ * them in turn. A peer that never announced a ring costs nothing; an empty ring costs a look at one
+ * line. */
+
+enum { AT_A_TIME = 64 }; /* packets read from one ring before the next ring is looked at */
+
+static bool grow(tutti_context *c)
+{
+    int room = c->inlet_room ? 2 * c->inlet_room : 4;
+    struct tt_inlet *inlet = tt_alloc_lines((size_t)room * sizeof *inlet);
+    if (!inlet) return false;
+    if (c->inlets) memcpy(inlet, c->inlet, (size_t)c->inlets * sizeof *inlet);
+    tt_free(c->inlet);
+    c->inlet = inlet;
+    c->inlet_room = room;
+    return true;
+}
+
+static tutti_status no_memory(void)
+{
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for a new peer's messages");
+}
+
+static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
+{
+    struct tt_in in;
+    *next = 0;
+    if (!tt_in_open(c->f, offset, &in) || in.bulk_bytes != c->msg->ring_bytes) {
+        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken ring was announced"));
+        return TUTTI_OK;
+    }
+    if (c->inlets == c->inlet_room && !grow(c)) return no_memory();
+    struct tt_peer *peer = tt_peer_of(c, in.ring->rank, in.ring->context);
+    if (!peer) return TUTTI_ERR_MEMORY;
+    *next = in.ring->next;
+    if (!peer->from) peer->from = in.ring;
+    c->inlet[c->inlets++] = (struct tt_inlet){.in = in, .peer = peer};
+    return TUTTI_OK;
+}
+
+/* c->announced is the rest of the list that was taken from the mailbox. A ring for which there is
+ * no memory now is adopted at the next advance. */
+tutti_status tt_inbox_adopt(tutti_context *c)
+{
+    while (true) {
+        if (c->announced == 0) {
+            uint64_t news = atomic_exchange_explicit(&c->mailbox->news, TT_MAILBOX_IN_USE,
+                                                     memory_order_acquire);
+            c->announced = (int64_t)(news & ~(uint64_t)TT_MAILBOX_IN_USE);
+        }
+        if (c->announced == 0) return TUTTI_OK;
+        int64_t next;
+        TT_TRY(adopt_one(c, c->announced, &next));
+        c->announced = next;
+    }
+}
+
+static void wake_writer(tutti_context *c, const struct tt_peer *peer)
+{
+    tt_fabric_signalled_context(c->f, peer->rank, peer->context);
+}
+
+static tutti_status read_one(tutti_context *c, int i, uint64_t mark)
+{
+    struct tt_packet p;
+    struct tt_peer *peer = c->inlet[i].peer;
+    size_t n = tt_packet_length(mark);
+    const void *body = tt_in_body(&c->inlet[i].in, n);
+    bool sound = body && tt_packet_read(mark, body, n, &p);
+    if (tt_likely(sound))
+        TT_TRY(tt_take(c, peer, &p));
+    else
+        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came from rank %d", peer->rank));
+    if (tt_unlikely(tt_in_next(&c->inlet[i].in, n))) wake_writer(c, peer);
+    return TUTTI_OK;
+}
+
+tutti_status tt_inbox_read_last(tutti_context *c)
+{
+    uint64_t mark;
+    for (int i = 0; i < c->inlets; i++)
+        while (c->inlet[i].peer->going && (mark = tt_in_look(&c->inlet[i].in)) != 0)
+            TT_TRY(read_one(c, i, mark));
+    return TUTTI_OK;
+}
+
+tutti_status tt_inbox_read(tutti_context *c)
+{
+    uint64_t mark;
+    for (int i = 0; i < c->inlets; i++)
+        for (int k = 0; k < AT_A_TIME && (mark = tt_in_look(&c->inlet[i].in)) != 0; k++)
+            TT_TRY(read_one(c, i, mark));
+    return TUTTI_OK;
 }

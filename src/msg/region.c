@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Registered memory: who may be asked for which bytes.
+ * Registered memory: which bytes other ranks may access.
  *
- * A key says whose region it is, where it lies and how long it is, and carries a hash of that, so
- * that what is no key is told before anything is touched. Whoever shares memory with the owner also
- * looks at the region's mark there, so that a key of a region that was freed is told likewise; of
- * others the owner is asked, or the network's own keys refuse.
+ * A key says which rank the region belongs to, where it lies and how long it is. It also carries a
+ * hash of this, so that the library detects bytes that are no key before it accesses any memory. A
+ * rank that shares memory with the owner also checks the region's mark there, so it detects a key
+ * of a region that was freed. For other ranks the owner checks, or the network's own keys are
+ * refused.
  */
 #include <string.h>
 
@@ -15,8 +16,8 @@
 
 enum { LANES = 4 };
 
-/* Each step is one-to-one in the word and in what was before, so one word that differs never goes
- * unnoticed. In lanes, which do not wait for each other. */
+/* Each step maps (hash, word) one to one in either argument, so keys that differ in a single word
+ * have different hashes. The words are distributed over lanes that do not wait for each other. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -27,7 +28,7 @@ static uint64_t hash_of(const struct tt_region_key *key, int64_t stamp)
 {
     uint64_t word[sizeof *key / 8], lane[LANES] = {1, 2, 3, 4}, hash = KEY_MAGIC ^ (uint64_t)stamp;
     memcpy(word, key, sizeof word);
-    word[0] = 0; /* itself */
+    word[0] = 0; /* the hash itself */
     for (size_t i = 0; i < sizeof word / 8; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] = mix(lane[k], word[i + k]);
     for (size_t k = 0; k < LANES; k++) hash = mix(hash, lane[k]);
@@ -37,14 +38,14 @@ _Static_assert(sizeof(struct tt_region_key) / 8 % LANES == 0, "whole steps");
 
 /* ---- Marks ---- */
 
-enum { MARKS_AT_ONCE = 512 }; /* a page */
+enum { MARKS_AT_ONCE = 512 }; /* fill a page */
 
 static _Atomic uint64_t *word_at(const struct tt_fabric *f, int64_t offset)
 {
     return tt_fabric_at(f, offset);
 }
 
-/* Adds a page of them. */
+/* Adds a page of marks. */
 static tutti_status add_marks(struct tt_msg *msg)
 {
     int64_t page;
@@ -52,7 +53,7 @@ static tutti_status add_marks(struct tt_msg *msg)
     TT_TRY(tt_arena_alloc(&msg->f->arena, MARKS_AT_ONCE * 8, &page));
     for (int i = 0; i < MARKS_AT_ONCE; i++) {
         struct tt_mark *mark = tt_alloc(sizeof *mark);
-        if (!mark) break; /* the rest of the page is never used */
+        if (!mark) break; /* the rest of the page stays unused */
         *mark = (struct tt_mark){page + i * 8, made};
         made = mark;
     }
@@ -152,7 +153,7 @@ tutti_status tt_msg_region_key(const tutti_region *region, tutti_key *key)
                               .client = msg->f->client,
                               .region = region->id,
                               .mark = region->mark->offset,
-                              .address = tt_fabric_tell(msg->f, region->memory),
+                              .address = tt_fabric_address(msg->f, region->memory),
                               .memory = (uint64_t)(uintptr_t)region->memory,
                               .bytes = region->bytes};
     size_t wire_bytes = sizeof k.wire;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Registered memory, and the keys by which others reach it.
+ * Registered memory, and the keys by which other ranks access it.
  */
 #ifndef TT_REGION_H
 #define TT_REGION_H
 
 #include "msg/wired.h"
 
-/* A word in the owner's shared memory, which holds the region's id as long as it is registered.
- * Used again for other regions of the client and for nothing else, so an old key never finds its id
- * there. */
+/* A word in the owner's shared memory that holds a region's id while the region is registered. The
+ * client uses the word again for other regions and for nothing else, so an old key never finds its
+ * id there. */
 struct tt_mark {
-    int64_t offset; /* in the segment */
+    int64_t offset; /* offset in the segment */
     struct tt_mark *next;
 };
 
@@ -21,27 +21,30 @@ struct tutti_region {
     struct tt_mark *mark;
     char *memory;
     size_t bytes;
-    uint64_t id; /* never given twice */
+    uint64_t id; /* no id is given twice */
     tutti_region *next, **link;
-    struct tt_wire_region *wire; /* NULL: none, or it cannot be mapped: then by messages */
+    /* NULL: there is none, or it cannot be mapped; then messages do the accesses */
+    struct tt_wire_region *wire;
 };
 
-/* What a tutti_key holds. */
+/* The contents of a tutti_key. */
 struct tt_region_key {
-    uint64_t hash; /* of all the rest */
+    uint64_t hash; /* of all other members */
     int32_t rank, client;
     uint64_t region;
-    int64_t mark;     /* its offset */
-    uint64_t address; /* in its machine, as tt_fabric_tell has it; in its process */
+    int64_t mark; /* offset of the mark in the segment */
+    /* as seen within the node (tt_fabric_address); the next one as seen in the owner's process */
+    uint64_t address;
     uint64_t memory, bytes, wire_bytes;
     unsigned char wire[TT_WIRE_KEY];
 };
 _Static_assert(sizeof(struct tt_region_key) == TUTTI_KEY_BYTES, "the hash is of a whole key");
 
-/* What the key says, if it is one of this rank, of a region that is not known to have been freed,
- * and [offset, offset + bytes) is in it. Errors: ARG. */
+/* Decodes a key. Checks that it belongs to a region of this rank, that the region is not known to
+ * have been freed, and that [offset, offset + bytes) lies inside it. Errors: ARG. */
 tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int rank,
                             int64_t offset, int64_t bytes, struct tt_region_key *opened);
+/* Frees all regions of a client. */
 void tt_region_close(struct tt_msg *msg);
 
 #endif

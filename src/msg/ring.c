@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making rings, finding them, and the long way of writing and reading.
+ * Making and finding packet rings, and the slow paths of writing and reading.
  */
 #include "msg/ring.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk for each cell; how many at least */
+/* ---- How to fill a ring ---- */
 
-/* ---- Post boxes ---- */
+int tt_fill_asked(void)
+{
+    return (int)tt_setting_int("TUTTI_FILL", -1, 0, TT_FILLS - 1);
+}
 
-tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail)
+enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores)
+{
+    if (asked >= 0) return (enum tt_fill)asked;
+    return streams && tt_fill_is_measured(asked, ranks, cores) ? TT_FILL_STREAMS : TT_FILL_STORES;
+}
+
+/* ---- Making and finding ---- */
+
+enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk area for each cell; cells at least */
+
+/* ---- Mailboxes ---- */
+
+tutti_status tt_mailbox_open(struct tt_fabric *f, struct tt_mailbox **mailbox)
 {
     int64_t offset;
-    TT_TRY(tt_arena_alloc(&f->arena, sizeof **mail, &offset));
-    *mail = tt_fabric_at(f, offset);
-    atomic_store(&f->common->rank[f->me].mail, offset);
+    TT_TRY(tt_arena_alloc(&f->arena, sizeof **mailbox, &offset));
+    *mailbox = tt_fabric_at(f, offset);
+    atomic_store(&f->common->rank[f->me].mailbox, offset);
     return TUTTI_OK;
 }
 
@@ -26,10 +39,10 @@ static bool within(const struct tt_fabric *f, int64_t offset, int64_t bytes)
     return offset > 0 && offset % TT_LINE == 0 && tt_segment_holds(f->segment, offset, bytes);
 }
 
-struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank)
+struct tt_mailbox *tt_mailbox_of(struct tt_fabric *f, int rank)
 {
-    int64_t offset = atomic_load_explicit(&f->common->rank[rank].mail, memory_order_acquire);
-    return within(f, offset, sizeof(struct tt_mail)) ? tt_fabric_at(f, offset) : NULL;
+    int64_t offset = atomic_load_explicit(&f->common->rank[rank].mailbox, memory_order_acquire);
+    return within(f, offset, sizeof(struct tt_mailbox)) ? tt_fabric_at(f, offset) : NULL;
 }
 
 struct port {
@@ -37,22 +50,22 @@ struct port {
     char address[TT_WIRE_ADDRESS];
 };
 
-tutti_status tt_mail_tell_port(struct tt_fabric *f, struct tt_mail_context *mail,
-                               const void *address, size_t bytes)
+tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_context *mailbox,
+                                     const void *address, size_t bytes)
 {
     int64_t offset;
     TT_TRY(tt_arena_alloc(&f->arena, sizeof(struct port), &offset));
     struct port *port = tt_fabric_at(f, offset);
     port->bytes = bytes;
     memcpy(port->address, address, bytes);
-    atomic_store_explicit(&mail->port, offset, memory_order_release);
+    atomic_store_explicit(&mailbox->port, offset, memory_order_release);
     return TUTTI_OK;
 }
 
-bool tt_mail_port(const struct tt_fabric *f, const struct tt_mail_context *mail, void *address,
-                  size_t *bytes)
+bool tt_mailbox_port(const struct tt_fabric *f, const struct tt_mailbox_context *mailbox,
+                     void *address, size_t *bytes)
 {
-    int64_t offset = atomic_load_explicit(&mail->port, memory_order_acquire);
+    int64_t offset = atomic_load_explicit(&mailbox->port, memory_order_acquire);
     if (!within(f, offset, sizeof(struct port))) return false;
     const struct port *port = tt_fabric_at(f, offset);
     *bytes = port->bytes;
@@ -61,7 +74,7 @@ bool tt_mail_port(const struct tt_fabric *f, const struct tt_mail_context *mail,
     return true;
 }
 
-/* ---- Rings ---- */
+/* ---- Packet rings ---- */
 
 static int64_t ring_bytes(int64_t cells, int64_t bulk)
 {
@@ -83,21 +96,21 @@ tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct
                            .cells = (uint32_t)cells,
                            .cells_log2 = (uint32_t)__builtin_ctzll((uint64_t)cells),
                            .bulk_bytes = (uint32_t)bytes,
-                           .own_bytes = (uint32_t)bytes,
                            .limit = (uint64_t)cells,
                            .bulk_limit = (uint64_t)bytes};
     return TUTTI_OK;
 }
 
-/* The reader takes the whole list at once, so whoever pushes needs to know only what is first. */
-void tt_out_announce(struct tt_fabric *f, const struct tt_out *out, struct tt_mail_context *mail)
+/* The reader takes the whole list at once, so a push needs to know only the first entry. */
+void tt_out_announce(struct tt_fabric *f, const struct tt_out *out,
+                     struct tt_mailbox_context *mailbox)
 {
     uint64_t offset = (uint64_t)((char *)out->ring - f->segment->base);
-    uint64_t first = atomic_load_explicit(&mail->news, memory_order_relaxed);
+    uint64_t first = atomic_load_explicit(&mailbox->news, memory_order_relaxed);
     do {
-        out->ring->next = (int64_t)(first & ~(uint64_t)TT_MAIL_IN_USE);
-    } while (!atomic_compare_exchange_weak_explicit(&mail->news, &first,
-                                                    offset | (first & TT_MAIL_IN_USE),
+        out->ring->next = (int64_t)(first & ~(uint64_t)TT_MAILBOX_IN_USE);
+    } while (!atomic_compare_exchange_weak_explicit(&mailbox->news, &first,
+                                                    offset | (first & TT_MAILBOX_IN_USE),
                                                     memory_order_release, memory_order_relaxed));
 }
 
@@ -120,8 +133,7 @@ bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in)
                          .bulk = (char *)&ring->cell[cells],
                          .cells = (uint32_t)cells,
                          .cells_log2 = (uint32_t)__builtin_ctz((uint32_t)cells),
-                         .bulk_bytes = (uint32_t)bulk,
-                         .own_bytes = (uint32_t)bulk};
+                         .bulk_bytes = (uint32_t)bulk};
     return true;
 }
 
@@ -134,7 +146,8 @@ void tt_out_look(struct tt_out *out)
         atomic_load_explicit(&out->ring->read_bulk, memory_order_acquire) + out->bulk_bytes;
 }
 
-/* Where n bytes lie in one piece, at `at` or at the bulk's next beginning. */
+/* Returns the position at which n bytes lie in one piece: `at`, or the next beginning of the bulk
+ * area. */
 static uint64_t place(uint64_t at, size_t n, uint32_t bulk_bytes)
 {
     uint64_t in = at & (bulk_bytes - 1);
@@ -156,99 +169,27 @@ char *tt_out_bulk(struct tt_out *out, size_t n)
     return out->bulk + (at & (out->bulk_bytes - 1));
 }
 
-/* ---- Another bulk ---- */
-
-/* Maps all of it at once, if the system can, rather than a page at each fault. */
-static char *map(struct tt_fabric *f, int64_t offset, int64_t bytes)
-{
-    char *memory = tt_fabric_at(f, offset);
-#ifdef MADV_POPULATE_WRITE
-    (void)madvise(memory, (size_t)bytes, MADV_POPULATE_WRITE);
-#else
-    (void)bytes;
-#endif
-    return memory;
-}
-
-/* The call goes on without it, so what it failed of is no error of the call. */
-static tutti_status make_wide(struct tt_fabric *f, struct tt_out *out)
-{
-    char before[512];
-    if (out->wide) return TUTTI_OK;
-    snprintf(before, sizeof before, "%s", tutti_error());
-    tutti_status status = tt_arena_alloc(&f->arena, TT_WIDE * (int64_t)out->own_bytes, &out->wide);
-    return status == TUTTI_OK ? status : tt_fail(status, "%s", before);
-}
-
-/* Whether n bytes find room at `at` of a bulk of so many bytes; or else the reader is so far
- * behind, by more than it leaves untold, that the writer waits for it in any case. */
-static bool may_move(struct tt_out *out, uint64_t at, uint32_t bulk_bytes, size_t n)
-{
-    tt_out_look(out);
-    uint64_t read = out->bulk_limit - out->bulk_bytes;
-    return at + lines(n) <= read + bulk_bytes || out->bulk_at - read > out->bulk_bytes / 4;
-}
-
-static bool tell_move(struct tt_out *out, int64_t wide)
-{
-    struct tt_packet p = {.kind = TT_PACKET_BULK, .arg = {(uint64_t)wide}};
-    size_t n = (size_t)tt_packet_args(p.kind) * 8;
-    char *at = tt_out_begin(out, n);
-    if (!at) return false;
-    (void)tt_packet_write(&p, at);
-    tt_out_end(out, tt_packet_mark(&p), at, n);
-    return true;
-}
-
-/* How far the reader is has to be looked at anew. */
-tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide, size_t n)
-{
-    uint32_t bulk_bytes = out->own_bytes * (wide ? TT_WIDE : 1);
-    uint64_t at = (uint64_t)tt_round_up((int64_t)out->bulk_at, bulk_bytes);
-    if (wide) TT_TRY(make_wide(f, out));
-    if (!may_move(out, at, bulk_bytes, n) || !tell_move(out, wide ? out->wide : 0))
-        return TUTTI_AGAIN;
-    out->bulk = wide ? tt_fabric_at(f, out->wide) : (char *)&out->cell[out->cells];
-    out->bulk_bytes = bulk_bytes;
-    out->bulk_at = at;
-    out->bulk_limit = 0;
-    return TUTTI_OK;
-}
-
-/* Where it begins is told at once: the writer may wait for that. */
-bool tt_in_move(struct tt_fabric *f, struct tt_in *in, const struct tt_packet *p)
-{
-    int64_t wide = (int64_t)p->arg[0],
-            bytes = wide ? TT_WIDE * (int64_t)in->own_bytes : in->own_bytes;
-    if (wide && !within(f, wide, bytes)) return false;
-    in->bulk = wide ? map(f, wide, bytes) : (char *)&in->cell[in->cells];
-    in->bulk_bytes = (uint32_t)bytes;
-    in->bulk_at = (uint64_t)tt_round_up((int64_t)in->bulk_at, bytes);
-    in->bulk_told = in->bulk_at - in->bulk_bytes;
-    return true;
-}
-
 /* ---- Reading ---- */
 
 const void *tt_in_body(const struct tt_in *in, size_t n)
 {
     if (tt_likely(n <= TT_CELL_BODY)) return in->cell[in->position & (in->cells - 1)].body;
-    if (n > tt_ring_most(in->own_bytes)) return NULL;
+    if (n > tt_ring_most(in->bulk_bytes)) return NULL;
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 
-/* A quarter of a lap is told at once: then a writer that writes less than half of the bulk at a
- * time never waits for what is read but not told. */
+/* Publishes the positions when they have moved by a quarter of a lap. So a writer that writes less
+ * than half of the bulk area at a time never waits for bytes that were read but not published. */
 bool tt_in_next(struct tt_in *in, size_t n)
 {
     in->position++;
     if (tt_unlikely(n > TT_CELL_BODY))
         in->bulk_at = place(in->bulk_at, lines(n), in->bulk_bytes) + lines(n);
-    if (tt_likely(in->position - in->told < in->cells / 4 &&
-                  in->bulk_at - in->bulk_told < in->bulk_bytes / 4))
+    if (tt_likely(in->position - in->published < in->cells / 4 &&
+                  in->bulk_at - in->bulk_published < in->bulk_bytes / 4))
         return false;
-    in->told = in->position;
-    in->bulk_told = in->bulk_at;
+    in->published = in->position;
+    in->bulk_published = in->bulk_at;
     atomic_store_explicit(&in->ring->read_bulk, in->bulk_at, memory_order_release);
     atomic_store_explicit(&in->ring->read_cells, in->position, memory_order_release);
     return true;

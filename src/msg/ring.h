@@ -1,43 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets from one context to another one through shared memory: a ring with one writer and one
+ * Packets from one context to another through shared memory: a packet ring with one writer and one
  * reader.
  *
- *     cells   lines of 64 bytes, a packet each: the mark, and what follows it if that is at most 56
- *             bytes
- *     bulk    what follows longer ones, in one piece, in the same order; another, wider one may
- *             take its place (fill.h)
+ *     cells   lines of 64 bytes, one for each packet: the mark, and what follows it if that is at
+ *             most 56 bytes
+ *     bulk    an area for what follows longer packets, each in one piece, in the same order
  *
  *     writer's arena:  | who, how large | reader's positions | cell 0 | cell 1 | ... | bulk ... |
  *
- * So a short message is one line that goes from cache to cache. The reader looks at the mark of the
- * cell that comes next; how far it has read it tells a few times a lap, on a line that the writer
- * looks at only when the ring seems full.
+ * A short message is thus one line that moves from cache to cache. The reader looks at the mark of
+ * the next cell. It publishes its positions a few times per lap, on a line that the writer reads
+ * only when the ring seems full.
  *
- * Why it is right. The low 16 bits of a mark are the lap in which it was written, so what an
- * earlier lap left in a cell is not taken for news: every lap writes every cell once, so the last
- * lap is all that can be there. The writer stores the mark last (release), the reader loads it
- * first (acquire), so it finds the whole packet. The reader tells its positions (release) after its
- * last look at what lies before them, and the writer loads them (acquire) before it writes there
- * again. Nobody else writes any of it, and nothing is ever held: a process that dies has published
- * its last packet or not.
+ * Why it is right. The low 16 bits of a mark are the lap in which it was written. So the reader
+ * does not mistake what an earlier lap left in a cell for a new packet: each lap writes each cell
+ * once, so a cell can only hold the mark of the last lap. The writer stores the mark last (release)
+ * and the reader loads it first (acquire), so the reader finds the whole packet. The reader
+ * publishes its positions (release) after its last access to the bytes before them, and the writer
+ * loads them (acquire) before it writes these bytes again. Nobody else writes them and there are no
+ * locks: a process that dies either has published its last packet or has not.
  *
- * The reader believes no length that it finds: whoever wrote it is a program of the same user, but
- * may be a broken one.
+ * The reader checks every length. The writer is a program of the same user, but it may be broken.
  *
- * Beside the packets lie a few words by which both ends share out long messages; help.h argues
- * about those.
+ * A ring also has a few words by which both ends share out the pieces of long messages (pull.h).
  *
- * A ring is made by its writer in its own arena and announced by a push onto a list in the reader's
- * post box (mail). A post box is there as soon as its rank has opened its client, for contexts to
- * come too.
+ * The writer makes a ring in its own arena and announces it by a push onto a list in the mailbox of
+ * the reader's rank (struct tt_mailbox). The mailbox exists as soon as a rank has opened its
+ * client; it also serves contexts that are made later.
  */
 #ifndef TT_RING_H
 #define TT_RING_H
 
 #include "fabric/wire.h"
-#include "msg/fill.h"
 #include "msg/packet.h"
+
+/* ---- How to fill a ring ----
+ *
+ * The data of long packets are copied into a packet ring by plain stores or by non-temporal stores.
+ *
+ * A plain store to a line that the reader has read waits until the reader's caches have given up
+ * that line. How long that takes differs much between computers. Non-temporal stores do not wait
+ * for it, but then the reader has to read from memory. So the ranks measure both when they meet
+ * (fabric/cost.c), and all rings use the faster method. If there are more ranks than
+ * processors, all rings use plain stores: then times say nothing about caches, because ranks wait
+ * for processors. The ring uses plain stores also while it is full, since the reader then copies
+ * the data faster. */
+
+enum tt_fill { TT_FILL_STORES, TT_FILL_STREAMS, TT_FILLS };
+
+/* Returns the method that TUTTI_FILL names; -1: none. */
+int tt_fill_asked(void);
+/* Whether the measured method is used, given the method that TUTTI_FILL names (or -1), the ranks on
+ * this node, and the processors that they may use. */
+static inline bool tt_fill_is_measured(int asked, int ranks, int cores)
+{
+    return asked < 0 && ranks <= cores;
+}
+/* Returns the method to use; streams: non-temporal stores were measured to be faster. */
+enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores);
+
+/* Whether a packet with this many bytes of data is a long packet. */
+static inline bool tt_fill_is_long(size_t bytes, int64_t ring_bytes)
+{
+    return bytes >= (size_t)ring_bytes / 32;
+}
 
 enum { TT_CELL_BODY = TT_LINE - 8 };
 
@@ -46,105 +73,109 @@ struct tt_cell {
     char body[TT_CELL_BODY];
 };
 
-/* Where reader and writer claim pieces of a long message of the writer's: help.h. */
-enum { TT_SEATS = 4 };
-struct tt_help_seat {
+/* Reader and writer claim the pieces of a long message from the writer by these words: pull.h. */
+enum { TT_CLAIM_WORDS = 4 };
+struct tt_claim_word {
     _Alignas(TT_LINE) _Atomic uint64_t word;
 };
 
-/* In the writer's arena, followed by the cells and the bulk. Both sizes are powers of two. */
+/* Lies in the writer's arena; cells and bulk area follow it. Both sizes are powers of two. */
 struct tt_msg_ring {
-    _Alignas(TT_LINE) int64_t next; /* that was announced before; 0: none */
-    int32_t rank, context;          /* the writer */
-    int32_t cells, bulk;            /* how many; bytes */
-    _Alignas(TT_LINE) _Atomic uint64_t read_cells, read_bulk; /* the reader's */
-    struct tt_help_seat seat[TT_SEATS];
+    _Alignas(TT_LINE) int64_t next; /* offset of the ring that was announced before; 0: none */
+    int32_t rank, context;          /* rank and context of the writer */
+    int32_t cells, bulk;            /* number of cells; bytes of the bulk area */
+    _Alignas(TT_LINE) _Atomic uint64_t read_cells, read_bulk; /* written by the reader */
+    struct tt_claim_word claim[TT_CLAIM_WORDS];
     struct tt_cell cell[];
 };
 
-/* Of one client of a rank, in its arena; struct tt_member tells where. */
-struct tt_mail {
-    _Atomic uint32_t leaving; /* the rank takes no more messages: leave.c */
-    struct tt_mail_context {
-        /* The offset of the ring that was announced last, 0: none; bit 0: the context is in use. */
+/* The mailbox of one client of a rank, in the rank's arena; struct tt_member holds its offset. */
+struct tt_mailbox {
+    _Atomic uint32_t leaving; /* the rank receives no more messages: leave.c */
+    struct tt_mailbox_context {
+        /* the offset of the ring announced last, 0: none; bit 0: the context is in use */
         _Alignas(TT_LINE) _Atomic uint64_t news;
-        /* The offset of where its port is, where the wire is used within a machine; 0: not told. */
+        /* The offset of the address of the context's port, if the network is used within the node;
+         * 0: not published. */
         _Atomic int64_t port;
     } context[TUTTI_CONTEXTS];
 };
-#define TT_MAIL_IN_USE 1u
+#define TT_MAILBOX_IN_USE 1u
 
-/* The writer's end. Invariants: position <= limit, the first cell that may not be written; what is
- * written to the bulk ends at bulk_limit at most, which after a change of bulks may be too small
- * until it is looked at. */
+/* The writer's end. Invariants (tt_out_valid): position <= limit, the first cell that may not be
+ * written. Data in the bulk area end at bulk_limit at most. */
 struct tt_out {
-    struct tt_msg_ring *ring; /* NULL: none yet */
+    struct tt_msg_ring *ring; /* NULL: not made yet */
     struct tt_cell *cell;
     char *bulk;
-    uint32_t cells, cells_log2, bulk_bytes, own_bytes; /* own: of the ring's own bulk */
+    uint32_t cells, cells_log2, bulk_bytes;
     uint64_t position, limit, bulk_at, bulk_limit;
-    int64_t wide; /* the offset of a wider bulk; 0: none yet */
-    struct tt_fill fill;
+    enum tt_fill fill; /* how the data of long packets are copied; the opener sets it */
+    bool is_full;      /* there was no room for the next long packet */
 };
+
+static inline bool tt_out_valid(const struct tt_out *out)
+{
+    return out->position <= out->limit && out->limit - out->position <= out->cells &&
+           out->bulk_at <= out->bulk_limit;
+}
 
 /* The reader's end. */
 struct tt_in {
     struct tt_cell *cell;
-    uint32_t cells, cells_log2, bulk_bytes, own_bytes;
-    uint64_t position, told, bulk_at, bulk_told;
+    uint32_t cells, cells_log2, bulk_bytes;
+    uint64_t position, published, bulk_at, bulk_published;
     char *bulk;
     struct tt_msg_ring *ring;
 };
 
 /* ---- Making and finding ---- */
 
-/* This rank's post box, for the client f->client. Errors: those of the arena. */
-tutti_status tt_mail_open(struct tt_fabric *f, struct tt_mail **mail);
-/* That of another rank for the same client; NULL: it has none yet. */
-struct tt_mail *tt_mail_of(struct tt_fabric *f, int rank);
+/* Makes the mailbox of this rank for the client f->client. Errors: those of the arena. */
+tutti_status tt_mailbox_open(struct tt_fabric *f, struct tt_mailbox **mailbox);
+/* Returns the mailbox of another rank for the same client; NULL: the rank has none yet. */
+struct tt_mailbox *tt_mailbox_of(struct tt_fabric *f, int rank);
 
-/* Tells where a context's port is, `bytes` bytes, TT_WIRE_ADDRESS at most. Errors: those of the
- * arena. */
-tutti_status tt_mail_tell_port(struct tt_fabric *f, struct tt_mail_context *mail,
-                               const void *address, size_t bytes);
-/* What was told, into address[TT_WIRE_ADDRESS]. False: nothing. */
-bool tt_mail_port(const struct tt_fabric *f, const struct tt_mail_context *mail, void *address,
-                  size_t *bytes);
+/* Publishes the network address of a context's port, of at most TT_WIRE_ADDRESS bytes. Errors:
+ * those of the arena. */
+tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_context *mailbox,
+                                     const void *address, size_t bytes);
+/* Stores such an address in address[TT_WIRE_ADDRESS]. False: none was published. */
+bool tt_mailbox_port(const struct tt_fabric *f, const struct tt_mailbox_context *mailbox,
+                     void *address, size_t *bytes);
 
-/* bytes: of the bulk, a power of two. Errors: those of the arena. */
+/* Makes a ring whose bulk area has `bytes` bytes, a power of two. Errors: those of the arena. */
 tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out);
-/* Once, when the ring has been made. */
-void tt_out_announce(struct tt_fabric *f, const struct tt_out *out, struct tt_mail_context *mail);
+/* Announces a ring to its reader. Call it once, after the ring was made. */
+void tt_out_announce(struct tt_fabric *f, const struct tt_out *out,
+                     struct tt_mailbox_context *mailbox);
 
-/* The ring at this offset. False: there is none that could be one. */
+/* Opens the ring at this offset. False: no valid ring is there. */
 bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in);
 
 /* ---- Writing ---- */
 
-/* The most bytes of data of a packet: an eighth, so that one is written while others are read. */
+/* Returns the largest number of bytes of data in a packet. It is an eighth of the bulk area, so
+ * that one packet can be written while others are read. */
 static inline size_t tt_ring_data_most(int64_t bulk_bytes)
 {
     return (size_t)bulk_bytes / 8;
 }
 
-/* The most bytes that may follow a mark: less than half of the bulk, so that whatever its state
- * they find room once it is read. */
+/* Returns the largest number of bytes that may follow a mark. It is less than half of the bulk
+ * area, so that they always find room once the reader has read everything. */
 static inline size_t tt_ring_most(int64_t bulk_bytes)
 {
     return tt_ring_data_most(bulk_bytes) + TT_ARGS * 8 + TUTTI_HEADER_BYTES;
 }
 
-/* Looks how far the reader is. */
+/* Reads the reader's positions. */
 void tt_out_look(struct tt_out *out);
-/* Has the bulk of the next packets be the wide one, or the ring's own, and tells the reader, before
- * a packet of n bytes. AGAIN: not now, for want of room. Errors, nothing being changed: those of
- * the arena, without a text. */
-tutti_status tt_out_move(struct tt_fabric *f, struct tt_out *out, bool wide, size_t n);
-/* Room in the bulk for n bytes, n > TT_CELL_BODY; NULL: not now. */
+/* Finds room in the bulk area for n bytes, n > TT_CELL_BODY; NULL: no room now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);
 
-/* Where n bytes are to be written that follow a mark; NULL: there is no room now. Nothing is
- * claimed until tt_out_end. */
+/* Returns where to write the n bytes that follow a mark; NULL: no room now. Claims nothing;
+ * tt_out_end does. */
 static inline char *tt_out_begin(struct tt_out *out, size_t n)
 {
     if (tt_unlikely(out->position == out->limit)) {
@@ -155,7 +186,17 @@ static inline char *tt_out_begin(struct tt_out *out, size_t n)
     return tt_out_bulk(out, n);
 }
 
-/* Publishes them. */
+/* Copies the n bytes of data of a long packet to `to` in the bulk area. */
+static inline void tt_out_fill(struct tt_out *out, char *to, const void *from, size_t n)
+{
+    if (out->fill == TT_FILL_STREAMS && !out->is_full)
+        tt_stream(to, from, n);
+    else
+        tt_memcpy(to, from, n);
+    out->is_full = false;
+}
+
+/* Publishes the packet with this mark, whose n bytes were written at `at`. */
 static inline void tt_out_end(struct tt_out *out, uint64_t mark, const char *at, size_t n)
 {
     uint64_t lap = ((out->position >> out->cells_log2) + 1) & 0xffff;
@@ -167,11 +208,12 @@ static inline void tt_out_end(struct tt_out *out, uint64_t mark, const char *at,
     atomic_store_explicit(&out->cell[out->position & (out->cells - 1)].mark, mark | lap,
                           memory_order_release);
     out->position++;
+    tt_assert(tt_out_valid(out));
 }
 
 /* ---- Reading ---- */
 
-/* The mark of the next packet; 0: none has come. */
+/* Returns the mark of the next packet; 0: none has come. */
 static inline uint64_t tt_in_look(const struct tt_in *in)
 {
     uint64_t mark =
@@ -180,13 +222,11 @@ static inline uint64_t tt_in_look(const struct tt_in *in)
     return (mark & 0xffff) == lap ? mark & ~(uint64_t)0xffff : 0;
 }
 
-/* The other end of tt_out_move, when its packet is there and before it is gone past. False: it is
- * broken. */
-bool tt_in_move(struct tt_fabric *f, struct tt_in *in, const struct tt_packet *p);
-/* What follows the mark, n bytes; NULL: so much cannot be. */
+/* Returns the n bytes that follow the mark; NULL: no packet can be so long, so the mark is
+ * wrong. */
 const void *tt_in_body(const struct tt_in *in, size_t n);
-/* Goes past the packet of n bytes. True: the reader's positions were told, which somebody may wait
- * for. */
+/* Moves past the packet of n bytes. True: the reader's positions were published, so a writer may
+ * have to be woken. */
 bool tt_in_next(struct tt_in *in, size_t n);
 
 #endif

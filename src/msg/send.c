@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages on their way out: short ones in one packet, long ones announced, to be pulled.
+ * Sending messages: a short message goes in one packet; a long message is announced, and its target
+ * pulls it.
  */
 #include <string.h>
 
@@ -33,13 +34,14 @@ tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_
     return find(c, to, peer);
 }
 
-/* ---- What is sent ---- */
+/* ---- Checking arguments ---- */
 
 static tutti_status check(const tutti_send *send, const struct tt_layout *layout, int64_t *bytes)
 {
     int64_t span;
     if (!layout)
-        return tt_fail(TUTTI_ERR_ARG, "type %d is no basic and no live derived type",
+        return tt_fail(TUTTI_ERR_ARG,
+                       "type %d is neither a basic type nor an existing derived type",
                        (int)send->type);
     if (send->count < 0)
         return tt_fail(TUTTI_ERR_ARG, "count is %lld, negative", (long long)send->count);
@@ -59,32 +61,33 @@ static struct tt_packet packet_of(const tutti_send *send)
                               .data = send->data};
 }
 
-static struct tt_op *op_of(tutti_context *c, const tutti_send *send, enum tt_op_kind kind,
-                           struct tt_peer *peer)
+static struct tt_pending *pending_of(tutti_context *c, const tutti_send *send,
+                                     enum tt_pending_kind kind, struct tt_peer *peer)
 {
-    struct tt_op *op = tt_op_new(c, kind, peer);
-    if (!op) return NULL;
-    op->sent = send->sent;
-    op->done = send->delivered;
-    op->arg = send->arg;
-    return op;
+    struct tt_pending *pending = tt_pending_new(c, kind, peer);
+    if (!pending) return NULL;
+    pending->sent = send->sent;
+    pending->done = send->delivered;
+    pending->arg = send->arg;
+    return pending;
 }
 
-/* ---- Short ones ---- */
+/* ---- Short messages ---- */
 
 static inline int64_t eager_most(const tutti_context *c, const struct tt_peer *peer)
 {
     return tt_likely(peer->shares) ? c->msg->eager_most : c->msg->wire_eager_most;
 }
 
-/* Nobody is to be told of a delivery: then, if it goes at once, nothing is left to remember. */
+/* Sends a message without a `delivered` function to a peer of this node. If it can be sent at once,
+ * no operation is needed. */
 static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                  int64_t bytes)
 {
     struct tt_packet p = packet_of(send);
     p.kind = TT_PACKET_EAGER;
     p.bytes = (size_t)bytes;
-    if (!peer->shares || (send->sent && c->depth > 0)) return TUTTI_AGAIN;
+    if (send->sent && c->depth > 0) return TUTTI_AGAIN;
     TT_TRY(tt_post_now(c, peer, &p));
     peer->risked++;
     if (send->sent) {
@@ -95,45 +98,45 @@ static tutti_status send_at_once(tutti_context *c, struct tt_peer *peer, const t
     return TUTTI_OK;
 }
 
-/* With an operation that tells what becomes of it; `packed`, if any, is its data and freed with
- * it. */
-static tutti_status send_told(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
-                              int64_t bytes, char *packed)
+/* Sends a message with an operation, which calls `sent` and `delivered`. `packed`, if not NULL,
+ * holds the data and is freed with the operation. */
+static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
+                                 int64_t bytes, char *packed)
 {
     struct tt_packet p = packet_of(send);
-    struct tt_op *op = op_of(c, send, TT_OP_TOLD, peer);
-    if (!op) return TUTTI_ERR_MEMORY;
-    op->packed = packed;
+    struct tt_pending *pending = pending_of(c, send, TT_PENDING_TRACKED, peer);
+    if (!pending) return TUTTI_ERR_MEMORY;
+    pending->packed = packed;
     if (packed) p.data = packed;
     p.kind = send->delivered ? TT_PACKET_EAGER_TOLD : TT_PACKET_EAGER;
-    p.arg[0] = op->id;
+    p.arg[0] = pending->id;
     p.bytes = (size_t)bytes;
     peer->risked += !send->delivered;
-    tutti_status status = tt_post_packet(c, peer, &p, bytes, op, true);
+    tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
     if (status == TUTTI_OK) return TUTTI_OK;
     peer->risked -= !send->delivered;
-    op->packed = NULL; /* the caller's still */
-    tt_op_free(c, op);
+    pending->packed = NULL; /* still belongs to the caller */
+    tt_pending_free(c, pending);
     return status;
 }
 
 static tutti_status send_short(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                int64_t bytes)
 {
-    if (!send->delivered) {
+    if (!send->delivered && peer->shares) {
         tutti_status status = send_at_once(c, peer, send, bytes);
         if (tt_likely(status != TUTTI_AGAIN)) return status;
     }
-    return send_told(c, peer, send, bytes, NULL);
+    return send_tracked(c, peer, send, bytes, NULL);
 }
 
-/* ---- Long ones ---- */
+/* ---- Long messages ---- */
 
-/* Over a network the data go with the key by which the target can get them. */
-static void offer(tutti_context *c, struct tt_op *op, struct tt_packet *p, char *key)
+/* Over a network the request carries the key by which the target can get the data. */
+static void offer(tutti_context *c, struct tt_pending *pending, struct tt_packet *p, char *key)
 {
-    p->arg[2] = (uint64_t)(uintptr_t)op->data;
-    p->bytes = tt_wired_offer(c, op, key);
+    p->arg[2] = (uint64_t)(uintptr_t)pending->data;
+    p->bytes = tt_wired_offer(c, pending, key);
     p->data = key;
 }
 
@@ -142,26 +145,26 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
 {
     char key[TT_WIRE_KEY];
     struct tt_packet p = packet_of(send);
-    struct tt_op *op = op_of(c, send, TT_OP_LONG, peer);
-    if (!op) return TUTTI_ERR_MEMORY;
-    op->users = send->dispatch < TUTTI_DISPATCHES;
-    op->packed = packed;
-    op->data = packed ? packed : send->data;
-    op->bytes = bytes;
+    struct tt_pending *pending = pending_of(c, send, TT_PENDING_LONG, peer);
+    if (!pending) return TUTTI_ERR_MEMORY;
+    pending->users = send->dispatch < TUTTI_DISPATCHES;
+    pending->packed = packed;
+    pending->data = packed ? packed : send->data;
+    pending->bytes = bytes;
     p.kind = TT_PACKET_RTS;
     p.data = NULL;
-    p.arg[0] = op->id;
+    p.arg[0] = pending->id;
     p.arg[1] = (uint64_t)bytes;
-    p.arg[2] = tt_fabric_tell(c->f, op->data);
-    if (!peer->shares) offer(c, op, &p, key);
+    p.arg[2] = tt_fabric_address(c->f, pending->data);
+    if (!peer->shares) offer(c, pending, &p, key);
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
-    op->packed = NULL; /* the caller's still */
-    tt_op_free(c, op);
+    pending->packed = NULL; /* still belongs to the caller */
+    tt_pending_free(c, pending);
     return status;
 }
 
-/* Elements that do not lie as they are packed. */
+/* Sends elements whose layout in memory is not packed. */
 static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                 const struct tt_layout *layout, int64_t bytes)
 {
@@ -171,7 +174,7 @@ static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tu
                        (long long)bytes);
     tt_layout_pack(layout, packed, send->data, send->count);
     tutti_status status = bytes > eager_most(c, peer) ? send_long(c, peer, send, bytes, packed)
-                                                      : send_told(c, peer, send, bytes, packed);
+                                                      : send_tracked(c, peer, send, bytes, packed);
     if (status != TUTTI_OK) tt_free(packed);
     return status;
 }
@@ -196,8 +199,8 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     return status;
 }
 
-/* What a network has not taken yet is memory of ours: so many packets to a peer, and then whoever
- * asks has to wait. */
+/* Immediate messages that may wait to be sent to a peer over the network: they take the library's
+ * memory. If there are more, the call returns AGAIN. */
 enum { IMMEDIATES_MOST = 128 };
 
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
@@ -205,7 +208,7 @@ static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const stru
     tutti_status status;
     if (tt_likely(peer->shares))
         status = tt_post_now(c, peer, p);
-    else if (peer->parcels >= IMMEDIATES_MOST)
+    else if (peer->send_entries >= IMMEDIATES_MOST)
         status = TUTTI_AGAIN;
     else
         status = tt_post_packet(c, peer, p, (int64_t)p->bytes, NULL, false);

@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between machines: a port of the wire for each context, and links from it to the ports
- * that it writes to.
+ * Messages between nodes: each context has a port of the wire, and links from it to the ports that
+ * it sends to.
  *
- * A link is opened when the first packet goes. Where the contexts of a rank are, it has told boot.
- * That may be slow to tell of one that is made later, so then context 0 is asked too, which answers
- * at once, when it is advanced:
+ * A link is opened for the first packet. Each rank has published the addresses of its contexts by
+ * boot. For a context that is made later that may be slow, so its context 0 is asked as well. It
+ * answers as soon as it is advanced:
  *
  *     context 2 here                              rank r
- *     CARD(1, my address)   -- link to 0 -->      context 0: opens a link back
- *     opens a link to 1     <-- CARD_IS(1, address) --   when there is a context 1
+ *     ADDRESS(1, my address)   -- link to 0 -->      context 0: opens a link back
+ *     opens a link to 1        <-- ADDRESS_IS(1, address) --   when there is a context 1
  *
- * A parcel is lent to the wire with all it points to, and finished when the wire has ended its last
- * piece. How links end is in wired-end.c.
+ * The wire borrows a send-queue entry with everything it points to, and the entry is freed when the
+ * wire has ended its last piece. How links end is at the end.
  */
 #include "msg/wired.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "boot/watch.h"
 #include "msg/region.h"
 
-enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, that no network card is behind */
+static void end_lost(tutti_context *c, struct tt_peer *peer);
+
+enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, if no network card is behind it */
 
 #define ASK_FIRST_NS INT64_C(50000000)
 
-/* ---- A client's ---- */
+/* ---- Clients ---- */
 
-static bool is_far(const struct tt_msg *msg, int rank)
+static bool is_remote(const struct tt_msg *msg, int rank)
 {
     return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
 }
 
-/* Whether a key holds more than the frame (8 bytes), the library's own (9), and a byte for each of
- * a few transports that need none. Without, the library at the other end does gets and puts in
- * software, with a way there and back for every few kilobytes; by messages the same takes half the
- * time of the processors. */
+/* Whether keys are worth using: whether a key holds more than the frame (8 bytes), the library's
+ * own part (9), and a byte for each of a few transports that need none. Otherwise UCX at the other
+ * end does gets and puts in software, with a round trip for every few kilobytes; messages do the
+ * same with half the processor time. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -48,17 +51,17 @@ static bool are_worth_it(struct tt_msg *msg)
     return packed && bytes > SOFTWARE_KEY;
 }
 
-/* One rank of a job tells, once. */
+/* Only rank 0 of a job prints this, and only once. */
 static void warn_of_software(const struct tt_msg *msg)
 {
-    static atomic_bool told;
-    if (msg->f->me == 0 && !atomic_exchange(&told, true))
+    static atomic_bool logged;
+    if (msg->f->me == 0 && !atomic_exchange(&logged, true))
         tt_warn("TUTTI_REMOTE_KEYS=1 with no network card behind the keys: UCX reads and writes "
                 "memory in software then, for whoever connects to it, and may abort a rank when "
                 "another one dies");
 }
 
-/* With memory to be reached only where that is used: wire.h says why. */
+/* Opens the wire with remote memory access only if that is used; wire.h says why. */
 static tutti_status open_wire(struct tt_msg *msg)
 {
     int64_t asked = tt_setting_int("TUTTI_REMOTE_KEYS", -1, 0, 1);
@@ -77,7 +80,7 @@ tutti_status tt_wired_open(struct tt_msg *msg)
 {
     bool wanted = false;
     msg->forced = tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads;
-    for (int r = 0; r < msg->f->size && !wanted; r++) wanted = is_far(msg, r);
+    for (int r = 0; r < msg->f->size && !wanted; r++) wanted = is_remote(msg, r);
     if (!wanted) return TUTTI_OK;
     msg->ops = &tt_wire_ucx;
     tutti_status status = open_wire(msg);
@@ -90,12 +93,12 @@ void tt_wired_close(struct tt_msg *msg)
     if (msg->wire) msg->ops->close(msg->wire);
 }
 
-bool tt_wired_is_far(const tutti_context *c, int rank)
+bool tt_wired_is_remote(const tutti_context *c, int rank)
 {
-    return c->msg->ops && is_far(c->msg, rank);
+    return c->msg->ops && is_remote(c->msg, rank);
 }
 
-/* ---- A context's ---- */
+/* ---- Contexts ---- */
 
 static void arrive(void *arg, const void *head, size_t head_bytes, const void *data,
                    size_t data_bytes)
@@ -111,7 +114,7 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     struct tt_peer *peer = tt_peer_of(c, rank, context);
     tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) return;
-    /* It is lost: the sender must not think that it was taken. */
+    /* The packet is lost; this rank fails, so that the sender does not believe it was received. */
     tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
     tt_take_fault(c, status);
 }
@@ -119,13 +122,13 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
 static bool arm(void *arg)
 {
     const tutti_context *c = arg;
-    /* Where it cannot be armed, the pauses are all there is. */
+    /* if the descriptor cannot be armed, the waiter only looks from time to time */
     return c->msg->ops->port_arm(c->port) != TUTTI_AGAIN;
 }
 
-const struct tt_alarm *tt_msg_alarm(const tutti_context *c)
+const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *c)
 {
-    return c->port ? &c->alarm : NULL;
+    return c->port ? &c->wake : NULL;
 }
 
 tutti_status tt_wired_context(tutti_context *c)
@@ -133,13 +136,15 @@ tutti_status tt_wired_context(tutti_context *c)
     const struct tt_wire_ops *ops = c->msg->ops;
     if (!ops) return TUTTI_OK;
     TT_TRY(ops->port_open(c->msg->wire, arrive, c, &c->port));
-    c->alarm = (struct tt_alarm){.descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
+    c->wake = (struct tt_wake_descriptor){
+        .descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
-    tt_context_used(c); /* always: what comes over the network is not seen otherwise */
+    tt_context_used(c); /* always, since packets of a network do not show in `news` */
     return ops->port_address(c->port, c->address, &c->address_bytes);
 }
 
-/* What the ranks settled changes how ports are: nobody knows this one yet. */
+/* Opens the port of context 0 again, since the settings on which the ranks agreed change how ports
+ * are made. Nobody knows the old port yet. */
 static tutti_status open_again(tutti_context *c)
 {
     c->msg->ops->port_close(c->port);
@@ -147,24 +152,25 @@ static tutti_status open_again(tutti_context *c)
     return tt_wired_context(c);
 }
 
-/* On this machine, where the wire is asked for here too. */
-static tutti_status tell_here(const tutti_context *c)
+/* Publishes the address within the node, if the network is used there too. */
+static tutti_status publish_here(const tutti_context *c)
 {
     if (!c->msg->forced || !c->port) return TUTTI_OK;
-    return tt_mail_tell_port(c->f, c->mail, c->address, c->address_bytes);
+    return tt_mailbox_publish_port(c->f, c->mailbox, c->address, c->address_bytes);
 }
 
-/* It is no great loss if this fails: context 0 tells, too. */
-void tt_wired_tell(const tutti_context *c)
+/* An error here does little harm, since context 0 answers questions for the address, too. */
+void tt_wired_publish(const tutti_context *c)
 {
-    tutti_status status = tell_here(c);
+    tutti_status status = publish_here(c);
     if (status == TUTTI_OK && c->port)
         status = tt_boot_show_context(c->f, c->index, c->address, c->address_bytes);
     if (status != TUTTI_OK && tt_log_on(TT_LOG_boot))
         tt_log("where context %d is: %s", c->index, tutti_error());
 }
 
-/* The others wait for this rank's address, though it may have none; what was said first is told. */
+/* Publishes an empty address after an error, since the other ranks wait for it, and keeps the text
+ * of the first error. */
 static tutti_status show_none(struct tt_msg *msg, tutti_status status)
 {
     char text[256];
@@ -177,9 +183,9 @@ tutti_status tt_msg_met(struct tt_msg *msg)
 {
     tutti_context *first = msg->context[0];
     tt_msg_settle(msg);
-    bool changed = msg->ops && msg->f->one_kernel && msg->ops->near(msg->wire);
+    bool changed = msg->ops && msg->f->one_kernel && msg->ops->set_one_kernel(msg->wire);
     tutti_status status = changed ? open_again(first) : TUTTI_OK;
-    if (status == TUTTI_OK) status = tell_here(first);
+    if (status == TUTTI_OK) status = publish_here(first);
     if (status != TUTTI_OK) return show_none(msg, status);
     return tt_boot_show(msg->f, first->address, first->address_bytes);
 }
@@ -203,27 +209,28 @@ static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *
     return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
 }
 
-/* AGAIN: that has not been told yet. */
+/* AGAIN: the address is not published yet. */
 static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *address, size_t *bytes)
 {
     struct tt_fabric *f = c->f;
     *bytes = TT_WIRE_ADDRESS;
     if (tt_fabric_shares(f, peer->rank)) {
-        const struct tt_mail *mail = tt_mail_of(f, peer->rank);
-        bool told = mail && tt_mail_port(f, &mail->context[peer->context], address, bytes);
-        return told ? TUTTI_OK : TUTTI_AGAIN;
+        const struct tt_mailbox *mailbox = tt_mailbox_of(f, peer->rank);
+        bool published =
+            mailbox && tt_mailbox_port(f, &mailbox->context[peer->context], address, bytes);
+        return published ? TUTTI_OK : TUTTI_AGAIN;
     }
     if (peer->context == 0) return tt_boot_address(f, peer->rank, &peer->address, address, bytes);
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Where another one is: once, and only if the job's server does not know for a while (of later
- * clients than the first it never does). A connection that is set up for nothing else is one more
- * that may be cut off in the middle of it. */
+/* Asks context 0 of the peer's rank for the peer's address: once, and only if the job's server has
+ * not known it for a while. (The server never knows contexts of later clients than the first.) A
+ * link that is opened for nothing else is one more that may be cut while it is being set up. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
-        .kind = TT_PACKET_CARD, .arg = {(uint64_t)peer->context}, .data = c->address};
+        .kind = TT_PACKET_ADDRESS, .arg = {(uint64_t)peer->context}, .data = c->address};
     int64_t now = tt_clock_ns();
     if (peer->ask_first_ns == 0) peer->ask_first_ns = now + (c->f->client == 0) * ASK_FIRST_NS;
     if (peer->asked || now < peer->ask_first_ns) return TUTTI_OK;
@@ -240,11 +247,11 @@ static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
     size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
     if (peer->gone) return tt_fail(TUTTI_ERR_PEER, "rank %d is gone", peer->rank);
-    if (c->msg->parting) return TUTTI_AGAIN; /* nothing goes any more */
+    if (c->msg->parting) return TUTTI_AGAIN; /* nothing is sent any more */
     tutti_status status = address_of(c, peer, address, &bytes);
     if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
-    bool told_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
-    if (status == TUTTI_AGAIN && !told_elsewhere) TT_TRY(ask_first(c, peer));
+    bool published_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
+    if (status == TUTTI_AGAIN && !published_elsewhere) TT_TRY(ask_first(c, peer));
     return status;
 }
 
@@ -253,22 +260,24 @@ static bool is_address(const struct tt_packet *p)
     return p->arg[0] < TUTTI_CONTEXTS && p->bytes > 0 && p->bytes <= TT_WIRE_ADDRESS;
 }
 
-/* Answers as soon as there is such a context. */
-static bool answer_card(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
+/* Answers an ADDRESS packet, if the context exists already. */
+static bool answer_address_request(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 {
     const tutti_context *asked = tt_msg_context(c->msg, (int)wanted);
     if (!asked) return false;
-    struct tt_packet p = {.kind = TT_PACKET_CARD_IS, .arg = {wanted}, .data = asked->address};
+    struct tt_packet p = {.kind = TT_PACKET_ADDRESS_IS, .arg = {wanted}, .data = asked->address};
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)asked->address_bytes, NULL, false);
     if (status != TUTTI_OK) tt_take_fault(c, status);
     return true;
 }
 
-void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+void tt_wired_address(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (peer->gone) return;
     if (!c->port || !is_address(p)) {
-        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "rank %d asked for no context", peer->rank));
+        tt_take_fault(c,
+                      tt_fail(TUTTI_ERR_ARG, "rank %d asked for the address of an invalid context",
+                              peer->rank));
         return;
     }
     tutti_status status = link_to(c, peer, p->data, p->bytes);
@@ -276,36 +285,36 @@ void tt_wired_card(tutti_context *c, struct tt_peer *peer, const struct tt_packe
         tt_take_fault(c, status);
         return;
     }
-    if (answer_card(c, peer, p->arg[0])) return;
-    struct tt_parcel *card = tt_parcel_take(c); /* one was reserved */
-    card->packet.arg[0] = p->arg[0];
-    tt_parcel_append(&peer->cards, card);
-    c->cards++;
+    if (answer_address_request(c, peer, p->arg[0])) return;
+    struct tt_send_entry *request = tt_send_entry_take(c); /* cannot fail: an entry was reserved */
+    request->packet.arg[0] = p->arg[0];
+    tt_send_queue_append(&peer->address_requests, request);
+    c->address_requests++;
 }
 
-void tt_wired_card_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
+void tt_wired_address_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
 {
     struct tt_peer *peer = is_address(p) ? tt_peer_of(c, first->rank, (int)p->arg[0]) : NULL;
     bool asked = peer && c->port && peer->asked;
     tutti_status status =
         asked
             ? link_to(c, peer, p->data, p->bytes)
-            : tt_fail(TUTTI_ERR_ARG, "rank %d told an address that nobody asked for", first->rank);
+            : tt_fail(TUTTI_ERR_ARG, "rank %d sent an address that was not asked for", first->rank);
     if (status != TUTTI_OK) tt_take_fault(c, status);
 }
 
-static void answer_cards(tutti_context *c, struct tt_peer *peer)
+static void answer_address_requests(tutti_context *c, struct tt_peer *peer)
 {
-    struct tt_parcels cards = peer->cards;
-    if (!cards.first) return;
-    peer->cards = (struct tt_parcels){.end = &peer->cards.first};
-    for (struct tt_parcel *card; (card = cards.first) != NULL;) {
-        cards.first = card->next;
-        if (answer_card(c, peer, card->packet.arg[0])) {
-            tt_parcel_give(c, card);
-            c->cards--;
+    struct tt_send_queue address_requests = peer->address_requests;
+    if (!address_requests.first) return;
+    peer->address_requests = (struct tt_send_queue){.end = &peer->address_requests.first};
+    for (struct tt_send_entry *request; (request = address_requests.first) != NULL;) {
+        address_requests.first = request->next;
+        if (answer_address_request(c, peer, request->packet.arg[0])) {
+            tt_send_entry_give(c, request);
+            c->address_requests--;
         } else
-            tt_parcel_append(&peer->cards, card);
+            tt_send_queue_append(&peer->address_requests, request);
     }
 }
 
@@ -313,49 +322,57 @@ static void answer_cards(tutti_context *c, struct tt_peer *peer)
 
 static void sent(void *arg, tutti_status status)
 {
-    struct tt_parcel *parcel = arg;
-    (void)status; /* who is lost, and what with him, is told once for all */
-    if (--parcel->on_wire == 0 && parcel->sent) tt_post_finish(parcel->context, parcel);
+    struct tt_send_entry *entry = arg;
+    (void)status; /* a lost peer, and what is lost with it, is reported once for all */
+    if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
-/* Why there is no way to the rank is found out first: until then its packets wait, and are dropped
- * when it counts as failed. */
-static tutti_status no_way(struct tt_peer *peer, tutti_status status)
+/* Handles an error of a link. First it has to be found out why the rank cannot be reached; until
+ * then its packets wait, and they are dropped when the rank counts as failed. */
+static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;
     lost(peer, status);
     return tt_watch_seeks(peer->owner->f) ? TUTTI_AGAIN : status;
 }
 
-tutti_status tt_wired_send(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
-                           struct tt_parcel *parcel)
+static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
+                                   const struct tt_packet *p, struct tt_send_entry *entry)
 {
     char head[TT_WIRE_HEAD];
-    tutti_status status = link_up(c, peer);
-    if (status != TUTTI_OK) return no_way(peer, status);
+    tutti_status status = tt_likely(peer->link != NULL) ? TUTTI_OK : link_up(c, peer);
+    if (status != TUTTI_OK) return no_link(peer, status);
     size_t n = tt_packet_wire_head(p, c->f->me, c->index, head);
-    status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, parcel);
-    if (status == TUTTI_AGAIN) parcel->on_wire++;
-    return status == TUTTI_AGAIN ? TUTTI_OK : no_way(peer, status);
+    status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, entry);
+    entry->on_wire += status == TUTTI_AGAIN;
+    return tt_likely(status <= TUTTI_AGAIN) ? TUTTI_OK : no_link(peer, status);
 }
+
+static size_t wire_most(const tutti_context *c)
+{
+    (void)c;
+    return TT_WIRE_DATA;
+}
+
+const struct tt_transport tt_transport_wire = {.most = wire_most, .send = send_over_wire};
 
 /* ---- Advancing ---- */
 
 void tt_wired_advance(tutti_context *c)
 {
-    if (c->cards > 0 && c->cards_seen != atomic_load(&c->msg->contexts)) {
-        c->cards_seen = atomic_load(&c->msg->contexts);
-        tt_peer_each(c, answer_cards);
+    if (c->address_requests > 0 && c->address_requests_seen != atomic_load(&c->msg->contexts)) {
+        c->address_requests_seen = atomic_load(&c->msg->contexts);
+        tt_peer_each(c, answer_address_requests);
     }
     if (tt_unlikely(c->lost_some)) {
         c->lost_some = false;
-        tt_peer_each(c, tt_wired_end_lost);
+        tt_peer_each(c, end_lost);
     }
     if (tt_unlikely(tt_watch_seeks(c->f))) tt_watch_look(c->f);
     c->events += c->msg->ops->port_advance(c->port);
 }
 
-/* ---- Reaching into memory ---- */
+/* ---- Remote memory access ---- */
 
 static bool map(struct tt_msg *msg, const void *memory, size_t bytes,
                 struct tt_wire_region **region)
@@ -368,17 +385,17 @@ void tt_wired_map(struct tt_msg *msg, tutti_region *region)
     if (!map(msg, region->memory, region->bytes, &region->wire)) region->wire = NULL;
 }
 
-/* A long message is pulled by its key, or, where there is none, by messages. */
-size_t tt_wired_offer(tutti_context *c, struct tt_op *op, void *key)
+/* The target pulls a long message with its key or, if it has none, by messages. */
+size_t tt_wired_offer(tutti_context *c, struct tt_pending *pending, void *key)
 {
     size_t bytes = TT_WIRE_KEY;
-    if (!map(c->msg, op->data, (size_t)op->bytes, &op->region)) return 0;
-    if (c->msg->ops->pack(op->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
+    if (!map(c->msg, pending->data, (size_t)pending->bytes, &pending->region)) return 0;
+    if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
         return bytes;
     return 0;
 }
 
-/* Any link to the rank serves. */
+/* Any link to the rank can be used. */
 static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_peer *first = peer;
@@ -388,27 +405,174 @@ static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
 
 static void moved(void *arg, tutti_status status)
 {
-    struct tt_op *op = arg;
-    struct tt_peer *peer = op->peer;
-    op->on_wire = false;
-    peer->wire_puts -= op->kind == TT_OP_PUT;
-    tt_op_answer(peer->owner, op, status);
+    struct tt_pending *pending = arg;
+    struct tt_peer *peer = pending->peer;
+    pending->on_wire = false;
+    peer->wire_puts -= pending->kind == TT_PENDING_PUT;
+    tt_pending_answer(peer->owner, pending, status);
 }
 
-tutti_status tt_wired_move(tutti_context *c, struct tt_op *op, const void *key, size_t key_bytes,
-                           uint64_t there, char *here)
+tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const void *key,
+                           size_t key_bytes, uint64_t there, char *here)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
-    struct tt_link *link = link_of_rank(c, op->peer);
-    if (!link || ops->key_open(link, key, key_bytes, &op->key) != TUTTI_OK)
+    struct tt_link *link = link_of_rank(c, pending->peer);
+    if (!link || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
         return TUTTI_ERR_UNSUPPORTED;
-    size_t n = (size_t)op->bytes;
-    tutti_status status = op->kind == TT_OP_PUT
-                              ? ops->put(link, there, here, op->key, n, moved, op)
-                              : ops->get(link, here, there, op->key, n, moved, op);
+    size_t n = (size_t)pending->bytes;
+    tutti_status status = pending->kind == TT_PENDING_PUT
+                              ? ops->put(link, there, here, pending->key, n, moved, pending)
+                              : ops->get(link, here, there, pending->key, n, moved, pending);
     if (status == TUTTI_AGAIN) {
-        op->on_wire = true;
-        op->peer->wire_puts += op->kind == TT_OP_PUT;
+        pending->on_wire = true;
+        pending->peer->wire_puts += pending->kind == TT_PENDING_PUT;
     }
     return status;
+}
+
+/* ---- The end of links ---- */
+
+/* How links between nodes end. If a rank is known to have died, its link is made to fail; the
+ * operations on it then end with PEER once nobody reads their buffers any more. If a rank has left,
+ * or cannot go on but still runs, its link is closed in order once it is idle, as that rank does
+ * too: each side needs the other one for this. UCX does not notify a live process of a link that
+ * the other side made to fail. Such a process stops at an assertion (UCX 1.13,
+ * ucp_ep_update_remote_id) if it is still setting up its side of the link. */
+
+#define SETTING_UP_NS INT64_C(500000000)
+
+/* ---- Ranks that are gone ---- */
+
+static void close_link(tutti_context *c, struct tt_peer *peer)
+{
+    struct tt_link *link = peer->link;
+    peer->link = NULL;
+    if (link) c->msg->ops->link_close(link);
+}
+
+/* Closes the link to a rank that has left and still answers for a while. The link stays open until
+ * the rank's BYE has come, so that everything it sent is read. The link is made to fail if it is
+ * not idle in time, or if the network reads memory whose owner was already notified that its
+ * message is lost. */
+static void part_from(tutti_context *c, struct tt_peer *peer)
+{
+    int64_t now = tt_clock_ns();
+    bool idle = c->msg->ops->link_is_idle(peer->link);
+    if (peer->part_by_ns == 0) peer->part_by_ns = now + TT_PARTING_NS;
+    if (idle && peer->bye)
+        close_link(c, peer);
+    else if (!idle && now < peer->part_by_ns && peer->lent == 0)
+        c->lost_some = true; /* looked at again at the next advance */
+    else if (!idle)
+        c->msg->ops->link_fail(peer->link);
+}
+
+/* Whether the process of a rank that counts as gone may still run and answer. */
+static bool may_live(const struct tt_fabric *f, int rank)
+{
+    if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT) return true;
+    switch ((enum tt_cause)atomic_load(&tt_common_rank_status(f->job, f->common, rank)->cause)) {
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_SETTING:
+    case TT_CAUSE_LEFT: return true;
+    case TT_CAUSE_NONE:
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_LOST:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: break;
+    }
+    return false;
+}
+
+bool tt_wired_is_set_up(const tutti_context *c, const struct tt_peer *peer)
+{
+    if (!peer->link || peer->lent == 0 || !may_live(c->f, peer->rank)) return true;
+    return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
+}
+
+/* Closes the link to a peer that is gone, or makes it fail. */
+static void end_lost(tutti_context *c, struct tt_peer *peer)
+{
+    if (!peer->gone || !peer->link) return;
+    if (may_live(c->f, peer->rank))
+        part_from(c, peer);
+    else
+        c->msg->ops->link_fail(peer->link);
+}
+
+/* ---- Leaving ---- */
+
+static void say_goodbye(tutti_context *c, struct tt_peer *peer)
+{
+    if (peer->shares || peer->gone) return;
+    (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
+}
+
+/* The other ranks must not take the end of the links for a failure. */
+void tt_wired_goodbye(struct tt_msg *msg)
+{
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_goodbye);
+}
+
+static bool is_unsaid(const tutti_context *c)
+{
+    for (int r = 0; r < c->f->size; r++)
+        for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
+            if (!peer->gone && peer->link && (peer->waiting.first || peer->wire_puts)) return true;
+    return false;
+}
+
+bool tt_wired_is_unsaid(const struct tt_msg *msg)
+{
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    for (int i = 0; i < n; i++)
+        if (is_unsaid(msg->context[i])) return true;
+    return false;
+}
+
+void tt_wired_bye(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    (void)p;
+    peer->bye = c->lost_some = true;
+    if (!tt_fabric_shares(c->f, peer->rank)) tt_common_left(c->f->job, c->f->common, peer->rank);
+}
+
+/* Keys are closed before the links on which they were opened. */
+static void close_links(tutti_context *c)
+{
+    tt_pending_close_keys(c);
+    tt_peer_each(c, close_link);
+}
+
+/* A context whose port could not be opened again (wired.c) has no port. */
+static bool is_drained(const tutti_context *c)
+{
+    return !c->port || c->msg->ops->port_drain(c->port);
+}
+
+/* Drains all contexts in turn, since another rank that closes its links may wait for any of
+ * them. */
+void tt_wired_part(struct tt_msg *msg)
+{
+    int64_t end = tt_clock_ns() + TT_PARTING_NS;
+    int n = msg->ops ? atomic_load(&msg->contexts) : 0;
+    bool waits = n > 0;
+    msg->parting = true;
+    for (int i = 0; i < n; i++) close_links(msg->context[i]);
+    while (waits && tt_clock_ns() < end) {
+        waits = false;
+        for (int i = 0; i < n; i++) waits |= !is_drained(msg->context[i]);
+        if (waits) sched_yield(); /* other ranks have to answer */
+    }
+}
+
+/* Closing the port ends what still reads lent memory, so that is freed afterwards. */
+void tt_wired_context_close(tutti_context *c)
+{
+    if (!c->port) return;
+    close_links(c);
+    c->msg->ops->port_close(c->port);
+    c->port = NULL;
 }

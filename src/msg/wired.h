@@ -1,56 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between machines: a port of the wire for each context, and links to those that are
- * written to.
+ * Messages between nodes over a network: each context has a port of the wire (fabric/wire.h), and
+ * links to the ports that it sends to.
  */
 #ifndef TT_WIRED_H
 #define TT_WIRED_H
 
 #include "msg/inside.h"
 
-/* Opens the network, if some rank is on another machine. Errors: those of the wire. */
+/* Opens the network, if some rank is on another node. Errors: those of the wire. */
 tutti_status tt_wired_open(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
 
-/* Whether messages to the rank go over the wire. */
-bool tt_wired_is_far(const tutti_context *context, int rank);
+/* Whether messages to the rank go over the network. */
+bool tt_wired_is_remote(const tutti_context *context, int rank);
 
+/* Opens the port of a context, if there is a network. Errors: those of the wire. */
 tutti_status tt_wired_context(tutti_context *context);
-/* Tells the others where a context other than 0 is. */
-void tt_wired_tell(const tutti_context *context);
-#define TT_PARTING_NS INT64_C(1000000000) /* what each step of taking leave may last */
+/* Publishes the address of a context other than 0. */
+void tt_wired_publish(const tutti_context *context);
+/* The longest time that each step of closing the connections may take. */
+#define TT_PARTING_NS INT64_C(1000000000)
 
-/* Tells the others that this end is no failure; whether some of that still waits to be sent. */
+/* tt_wired_goodbye notifies the other ranks that this rank leaves, so that they do not take the end
+ * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to them are
+ * still waiting. */
 void tt_wired_goodbye(struct tt_msg *msg);
 bool tt_wired_is_unsaid(const struct tt_msg *msg);
-/* Closes all links, in up to a second if others do not take what was sent to them. Then contexts
- * are closed, at once. */
+/* Closes all links. Takes up to a second if other ranks do not receive what was sent to them. After
+ * that, closing the contexts does not wait. */
 void tt_wired_part(struct tt_msg *msg);
+/* Closes the links and the port of a context. */
 void tt_wired_context_close(tutti_context *context);
-/* Of one that counts as gone: its link may be cut. False for half a second after the link was
- * opened if data are lent to it and the rank's process may go on, since both ends may still be
- * setting the link up. */
+/* Whether the link to a peer that counts as gone may be cut. False for half a second after the link
+ * was opened if the network reads lent data and the rank's process may still run: both ends may
+ * still be setting up the link. */
 bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer);
-/* The link to one that is gone, if there is one. */
-void tt_wired_end_lost(tutti_context *context, struct tt_peer *peer);
+/* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);
 
-/* Sends a piece of a parcel. AGAIN: nobody is connected yet. */
-tutti_status tt_wired_send(tutti_context *context, struct tt_peer *peer,
-                           const struct tt_packet *packet, struct tt_parcel *parcel);
+/* Handle packets of these kinds (packet.h). */
+void tt_wired_address(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
+void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
+                         const struct tt_packet *packet);
+void tt_wired_bye(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 
-void tt_wired_card(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-void tt_wired_card_is(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-void tt_wired_bye(tutti_context *context, struct tt_peer *peer);
-
-/* Makes it reachable by the network, where that can be. */
+/* Makes the region accessible to the network, if that is possible. */
 void tt_wired_map(struct tt_msg *msg, tutti_region *region);
-/* The same of the data of a long message; into key[TT_WIRE_KEY]; returns its bytes, 0: it cannot
- * be. */
-size_t tt_wired_offer(tutti_context *context, struct tt_op *op, void *key);
-/* Gets or puts (op->kind) op->bytes between `here` and `there` in the memory of the key. AGAIN: the
- * operation will be answered. UNSUPPORTED: it cannot be reached so. */
-tutti_status tt_wired_move(tutti_context *context, struct tt_op *op, const void *key,
+/* Makes the data of a long message accessible to the network and stores the key in
+ * key[TT_WIRE_KEY]. Returns the bytes of the key; 0: not possible. */
+size_t tt_wired_offer(tutti_context *context, struct tt_pending *pending, void *key);
+/* Gets or puts (pending->kind) pending->bytes bytes between `here` and address `there` in the
+ * memory of the key. AGAIN: the operation will be completed later. UNSUPPORTED: the network cannot
+ * access this memory. */
+tutti_status tt_wired_move(tutti_context *context, struct tt_pending *pending, const void *key,
                            size_t key_bytes, uint64_t there, char *here);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan is while it is built: arrays that still grow.
+ * A plan while it is being built: its arrays still grow.
  */
 #ifndef TT_BUILD_INSIDE_H
 #define TT_BUILD_INSIDE_H
@@ -14,25 +14,26 @@ struct array {
 };
 
 struct tt_builder {
-    struct tt_plan plan; /* its scalars; the arrays follow */
+    struct tt_plan plan; /* only its scalars; the arrays follow below */
     struct array steps, ranges, shapes, varies, ranks, exchanges, entries;
-    struct array homes;      /* of each start of the lane: the innermost loop's step, or NO_LOOP */
-    uint32_t loop[TT_DEPTH]; /* the open loops' steps */
-    int depth, dead;         /* dead: depth of loops of 0 turns being skipped */
+    struct array homes;      /* by start of the lane: index of its innermost loop's step, or
+                              * NO_LOOP */
+    uint32_t loop[TT_DEPTH]; /* the indices of the open loops' steps */
+    int depth, dead;         /* dead: how deep inside a loop of 0 turns, whose steps are skipped */
     bool last_dropped, name_is_lent;
-    uint32_t entries_taken; /* by exchanges so far */
-    uint32_t value_base;    /* of flag values in this phase */
-    int64_t scratch;        /* bytes of TMP that it uses so far: each phase begins anew */
-    int64_t lane_tmp;       /* where that of the lane begins, behind those before */
-    size_t varied;          /* the last step that varies: it alone has the last entry of varies */
-    const struct tt_subteam *part; /* NULL: the whole team */
-    int64_t part_tmp;              /* where its TMP begins */
+    uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
+    uint32_t value_base;    /* added to the flag values of this phase */
+    int64_t scratch;        /* bytes of TMP that the plan uses so far; each phase begins anew */
+    int64_t lane_tmp;       /* where the lane's TMP begins, behind that of earlier lanes */
+    size_t varied;          /* the only step that uses the last entry of varies */
+    const struct tt_subteam *part; /* NULL while the plan is built for the whole team */
+    int64_t part_tmp;              /* where the TMP of the part begins */
     const char *error;
 };
 
-/* ---- build-part.c: what is the part's, as the team's ---- */
+/* ---- build-part.c: converts ranks and ranges of the part to those of the team ---- */
 
-/* A rank; not of TT_ALL, TT_SET and TT_SELF. */
+/* Converts a rank; TT_ALL, TT_SET and TT_SELF stay as they are. */
 static inline int tt_build_rank(const struct tt_builder *b, int rank)
 {
     return b->part && rank >= 0 ? b->part->member[rank] : rank;

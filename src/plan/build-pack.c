@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A finished plan: the builder's arrays, one after the other in one block of memory.
+ * Finishing a plan: the builder's arrays are copied one after the other into one block of memory.
  */
 #include "plan/build-inside.h"
 
 #include <string.h>
 
-/* Of a range in WIN that moves: as far as it can get. Loops are short here: bounded by shapes. A
- * text may have any numbers: what is too much for 64 bits is refused once the plan is looked at as
- * a whole. */
+/* Returns how far the range, in WIN and with a shape, can reach. Only rotation and stride are
+ * counted, not a move without rotation. A parsed text may hold any numbers; an end beyond 64 bits
+ * is cut here and refused by tt_plan_invalid. */
 static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
 {
     struct tt_shape s = shape_of(b, *r);
@@ -90,4 +90,32 @@ struct tt_plan *tt_builder_finish(struct tt_builder *b)
 void tt_plan_free(struct tt_plan *plan)
 {
     tt_free(plan);
+}
+
+/* Converts a pointer into the plan's block to the same place in the copy. Returns a pointer to
+ * anything else, such as static text, unchanged. */
+static const void *moved(const struct tt_plan *plan, const struct tt_plan *copy, const void *at)
+{
+    uintptr_t offset = (uintptr_t)at - (uintptr_t)plan;
+    return offset <= (uintptr_t)plan->bytes ? (const char *)copy + offset : at;
+}
+
+struct tt_plan *tt_plan_copy(const struct tt_plan *plan)
+{
+    struct tt_plan *copy = tt_alloc((size_t)plan->bytes);
+    if (!copy) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan of %lld bytes",
+                      (long long)plan->bytes);
+        return NULL;
+    }
+    memcpy(copy, plan, (size_t)plan->bytes);
+    copy->algorithm = moved(plan, copy, plan->algorithm);
+    copy->steps = moved(plan, copy, plan->steps);
+    copy->ranges = moved(plan, copy, plan->ranges);
+    copy->shapes = moved(plan, copy, plan->shapes);
+    copy->varies = moved(plan, copy, plan->varies);
+    copy->ranks = moved(plan, copy, plan->ranks);
+    copy->exchanges = moved(plan, copy, plan->exchanges);
+    copy->entries = moved(plan, copy, plan->entries);
+    return copy;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A part of the team, for which an algorithm builds as if it were all: only ranks, and where
- * buffers begin, are changed on the way into the plan.
+ * Building for a part of the team. An algorithm builds as if the part were the whole team; only
+ * ranks and the beginnings of buffers are changed on the way into the plan.
  */
 #include "plan/build-inside.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Appends steps to growing arrays, which build-pack.c then packs into one block. An algorithm never
- * sees an error: the first one is kept and comes out of tt_builder_finish.
+ * sees an error: the builder keeps it, and tt_builder_finish returns it.
  */
 #include "plan/build-inside.h"
 
 #include <limits.h>
 #include <string.h>
 
-#define DROPPED UINT32_MAX /* the id of a start that was dropped */
 #define NO_LOOP UINT32_MAX
 
 static bool grow(struct tt_builder *b, struct array *a, size_t n)
@@ -29,7 +28,7 @@ static bool grow(struct tt_builder *b, struct array *a, size_t n)
     return true;
 }
 
-/* The place of n more, which the caller fills; NULL if there is no memory. */
+/* Returns the place of n more elements, which the caller fills; NULL if there is no memory. */
 static inline void *extend(struct tt_builder *b, struct array *a, size_t n)
 {
     if (tt_unlikely(a->n + n > a->room) && !grow(b, a, n)) return NULL;
@@ -85,7 +84,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->entries_taken = 0;
     b->value_base = 0;
     b->scratch = b->lane_tmp = 0;
-    b->last_dropped = true; /* there is no step to add to */
+    b->last_dropped = true; /* there is no step yet that tt_tail or tt_from could change */
     b->part = NULL;
     b->part_tmp = 0;
     b->error = NULL;
@@ -141,7 +140,8 @@ static void step(struct tt_builder *b, const struct tt_step *s)
     lane(b)->n++;
 }
 
-/* Notes that X@r of the range is this rank's own where r is me, and how much of WIN is used. */
+/* Converts the range to one of the team, sets TT_SELF where it names this rank, and records how
+ * much of WIN is used. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
     r = tt_build_range(b, r);
@@ -151,7 +151,8 @@ static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t 
     return r;
 }
 
-/* A step with ranges; false if it was dropped for want of length. */
+/* Appends a step with ranges. Returns false if the step was dropped, because its length is 0 for
+ * example. */
 static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range *r, uint32_t n)
 {
     b->last_dropped = true;
@@ -173,6 +174,11 @@ static tt_started started(struct tt_builder *b)
     return lane(b)->starts++;
 }
 
+tt_started tt_builder_starts(const struct tt_builder *b)
+{
+    return b->plan.lane[b->plan.lanes - 1].starts;
+}
+
 static bool loop_is_open(const struct tt_builder *b, uint32_t loop)
 {
     for (int d = 0; d < b->depth; d++)
@@ -187,7 +193,7 @@ static tt_started start(struct tt_builder *b, enum tt_kind kind, int peer, const
                         .peer = tt_build_rank(b, peer),
                         .value = lane(b)->starts,
                         .len = len};
-    if (!ranged(b, s, r, n)) return DROPPED;
+    if (!ranged(b, s, r, n)) return TT_DROPPED;
     return started(b);
 }
 
@@ -215,7 +221,7 @@ void tt_wait_ago(struct tt_builder *b, tt_started id, int ago)
 {
     tt_assert(ago >= 0 && ago < TT_IN_FLIGHT);
     b->last_dropped = true;
-    if (id == DROPPED || b->error) return;
+    if (id == TT_DROPPED || b->error) return;
     uint32_t home = ((const uint32_t *)b->homes.data)[id];
     step(b, &(struct tt_step){
                 .kind = TT_WAIT, .value = id, .sub = (uint8_t)ago, .first = loop_is_open(b, home)});
@@ -240,7 +246,7 @@ void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint3
     step(b, &s);
 }
 
-/* All others of the part. */
+/* Appends a signal to all other members of the part. */
 static void signal_part(struct tt_builder *b, uint32_t value)
 {
     const struct tt_subteam *part = b->part;
@@ -375,8 +381,9 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
     return r;
 }
 
-/* The steps of a loop often vary alike, in turns: if the last entry is one of those shortly before,
- * it is free again. Entry 0 means none. */
+/* The steps of a loop often vary in the same few ways, one after the other. If the last entry
+ * equals one of the few before it, the step that uses the last entry takes the earlier one, and the
+ * last entry is removed. Entry 0 means "does not vary". */
 static void fold_varies(struct tt_builder *b)
 {
     enum { BEFORE = 3 };
@@ -390,7 +397,7 @@ static void fold_varies(struct tt_builder *b)
     }
 }
 
-/* The vary entry of the last step, its own to change. */
+/* Returns the vary entry of the last step, which no other step uses, so that it may be changed. */
 static struct tt_vary *vary(struct tt_builder *b)
 {
     struct tt_step *s = last_step(b);

@@ -1,78 +1,110 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A collective as it was called, and what must come out of it.
+ * A collective as it was called, and what its result must be.
  *
- * The same on all ranks: everything but the four count and displacement arrays (the counts of a
- * reduce_scatter are), and in_place of a reduce or gather. An algorithm may look at all of it to
- * build; whether it applies, and which one is chosen, depends on the common part only.
+ * All ranks pass the same arguments, except for the four count and displacement arrays (which are
+ * equal on all ranks only in a reduce_scatter) and in_place of a reduce, gather or scatter. An
+ * algorithm may use all arguments to build a plan. Whether it applies, and which one is chosen, may
+ * depend only on the arguments that are equal on all ranks.
  *
- * Buffers: IN and OUT are the caller's. bcast has one buffer, OUT on every rank, which at the root
- * holds the input. In place, IN *is* OUT (for gather and allgather(v): the rank's own piece of it);
- * a plan may differ only in what its rank does in its own buffers, so an algorithm must be right
- * both ways or refuse in_place calls. reduce_scatter(_block) in place: all of the input, at the
- * beginning of which the rank's own block of the result replaces it; what is behind that block then
- * is undefined.
+ * Buffers: IN and OUT are the caller's. A bcast has one buffer, which is OUT on every rank; at the
+ * root it holds the input. In place, IN *is* OUT (for gather and allgather(v), the rank's own piece
+ * of OUT). Only what a rank does in its own buffers may depend on in_place, so an algorithm must be
+ * right both ways or refuse in_place calls. A reduce_scatter(_block) in place has its whole input
+ * in OUT; the rank's own block of the result replaces the beginning of it, and what lies behind
+ * that block is then undefined. The root of a scatter in place has all pieces in OUT, and its own
+ * piece stays where it is.
  */
 #ifndef TT_PLAN_CALL_H
 #define TT_PLAN_CALL_H
 
 #include "base/base.h"
 
-/* X(name, takes an operation, has a root) */
+/* The elements that a rank has in a buffer:
+ *
+ *     NONE       nothing
+ *     ONE        n elements
+ *     ALL        n elements, or a block of its own length, for each rank
+ *     BLOCK      its own block of a reduce_scatter(_block)
+ *     LIST       pieces with counts and displacements
+ *     NOT_FIRST  n elements, except for rank 0, which has nothing
+ *     ROOT_...   the root has this, and the other ranks have nothing */
+enum tt_holding {
+    TT_HAS_NONE,
+    TT_HAS_ONE,
+    TT_HAS_ALL,
+    TT_HAS_BLOCK,
+    TT_HAS_LIST,
+    TT_HAS_NOT_FIRST,
+    TT_HAS_ROOT_ONE,
+    TT_HAS_ROOT_ALL
+};
+
+/* The ranks that may call in place. */
+enum tt_may_place { TT_IN_PLACE_NOBODY, TT_IN_PLACE_ALL, TT_IN_PLACE_ROOT };
+
+/* The table of collectives: X(name, takes an operation, has a root, who may call in place, what
+ * IN holds, what OUT holds) */
 #define TT_COLL_LIST(X)                                                                            \
-    X(barrier, 0, 0)                                                                               \
-    X(bcast, 0, 1)                                                                                 \
-    X(reduce, 1, 1)                                                                                \
-    X(allreduce, 1, 0)                                                                             \
-    X(reduce_scatter_block, 1, 0)                                                                  \
-    X(reduce_scatter, 1, 0)                                                                        \
-    X(gather, 0, 1)                                                                                \
-    X(allgather, 0, 0)                                                                             \
-    X(allgatherv, 0, 0)                                                                            \
-    X(alltoall, 0, 0)                                                                              \
-    X(alltoallv, 0, 0)
+    X(barrier, 0, 0, NOBODY, NONE, NONE)                                                           \
+    X(bcast, 0, 1, NOBODY, NONE, ONE)                                                              \
+    X(reduce, 1, 1, ROOT, ONE, ROOT_ONE)                                                           \
+    X(allreduce, 1, 0, ALL, ONE, ONE)                                                              \
+    X(reduce_scatter_block, 1, 0, ALL, ALL, BLOCK)                                                 \
+    X(reduce_scatter, 1, 0, ALL, ALL, BLOCK)                                                       \
+    X(gather, 0, 1, ROOT, ONE, ROOT_ALL)                                                           \
+    X(allgather, 0, 0, ALL, ONE, ALL)                                                              \
+    X(allgatherv, 0, 0, ALL, LIST, LIST)                                                           \
+    X(alltoall, 0, 0, NOBODY, ALL, ALL)                                                            \
+    X(alltoallv, 0, 0, NOBODY, LIST, LIST)                                                         \
+    X(scatter, 0, 1, ROOT, ROOT_ALL, ONE)                                                          \
+    X(scan, 1, 0, ALL, ONE, ONE)                                                                   \
+    X(exscan, 1, 0, ALL, ONE, NOT_FIRST)
 
 enum tt_coll {
-#define TT_COLL_ENUM(name, op, root) TT_COLL_##name,
+#define TT_COLL_ENUM(name, ...) TT_COLL_##name,
     TT_COLL_LIST(TT_COLL_ENUM)
 #undef TT_COLL_ENUM
         TT_COLLS
 };
 
-/* In bytes and ranks. Invariants: n * sz and all byte offsets fit in 63 bits; the arrays are
- * NULL but for allgatherv (out_*), alltoallv (all four) and reduce_scatter (out_counts), where they
- * have p entries. */
+/* Invariants (tt_call_valid): n * sz and all byte offsets fit in 63 bits. The arrays have p
+ * entries in the collectives that use them, and are NULL in all others: allgatherv (out_*),
+ * alltoallv (all four), reduce_scatter (out_counts). */
 struct tt_call {
     enum tt_coll coll;
     tutti_type type;
     tutti_op op;
-    bool
-        commutes; /* operands may be combined, and segments of an exchange put, out of rank order */
+    /* The order does not matter: operands may be combined out of rank order, and the segments of an
+     * exchange may be put in any order. */
+    bool commutes;
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
-    int8_t as;   /* part of a call that is no collective: enum tt_what_other; 0: its own */
+    int8_t as; /* enum tt_signature_other for a part of a call that is no collective; otherwise 0 */
     int32_t root;
-    int64_t n;     /* elements a rank contributes (alltoall, reduce_scatter_block: to each rank);
-                    * v-forms: 0, but reduce_scatter: the sum of out_counts */
+    int64_t n;     /* elements that a rank contributes (alltoall, reduce_scatter_block: to each
+                    * rank); 0 in v-forms; the sum of out_counts in reduce_scatter */
     int64_t sz;    /* bytes of an element */
     int64_t slice; /* bytes of a pipeline slice or chunk, multiple of sz; 0: the algorithm's own */
-    int32_t radix; /* of trees and exchanges; 0: the algorithm's own */
-    uint64_t seed; /* of random orders */
-    const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* elements */
+    int32_t radix; /* branching of trees and exchanges; 0: the algorithm's own */
+    uint64_t seed; /* seed of random orders */
+    const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* in elements */
 };
+
+bool tt_call_valid(const struct tt_call *call, int p);
 
 static inline int64_t tt_call_bytes(const struct tt_call *call)
 {
     return call->n * call->sz;
 }
 
-/* Whether OUT@r and IN@r mean "the segment at r that is meant for me". */
+/* Whether OUT@r and IN@r mean "the segment at r that is meant for this rank". */
 static inline bool tt_call_segments(const struct tt_call *call)
 {
     return call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_alltoallv;
 }
 
-/* Whether there is a count for each rank. */
+/* Whether the call has a count for each rank. */
 static inline bool tt_call_counts(const struct tt_call *call)
 {
     return tt_call_segments(call) || call->coll == TT_COLL_reduce_scatter;
@@ -84,22 +116,33 @@ static inline bool tt_call_scatters(const struct tt_call *call)
     return call->coll == TT_COLL_reduce_scatter_block || call->coll == TT_COLL_reduce_scatter;
 }
 
-/* The block of rank r in the input of a reduce_scatter(_block): where it begins (p: where all end)
- * and how long it is, in bytes. */
+/* The number of ranks, from rank 0 on, whose inputs the reduction at rank `me` of p consists of. */
+static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
+{
+    return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;
+}
+
+/* The block of rank r in the input of a reduce_scatter(_block), in bytes: tt_call_block_at is where
+ * it begins (r == p: where the last block ends), tt_call_block_bytes is its length. */
 int64_t tt_call_block_at(const struct tt_call *call, int r);
 static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
 {
     return (call->out_counts ? call->out_counts[r] : call->n) * call->sz;
 }
 
-/* Only the root has an output, and may alone be in place. */
-static inline bool tt_coll_is_roots(enum tt_coll coll)
-{
-    return coll == TT_COLL_reduce || coll == TT_COLL_gather;
-}
+/* The bytes that rank `me` of p ranks has in IN and in OUT. In place, OUT also has room for the
+ * input, which begins tt_call_place bytes behind its start. All three are 0 for lists, whose pieces
+ * have their own places. */
+int64_t tt_call_in_bytes(const struct tt_call *call, int p, int me);
+int64_t tt_call_out_bytes(const struct tt_call *call, int p, int me);
+int64_t tt_call_place(const struct tt_call *call, int me);
+/* The bytes of OUT that the result fills, from its start. */
+int64_t tt_call_result_bytes(const struct tt_call *call, int p, int me);
 
+/* Whether only the root may call in place: the data of all ranks lie at the root alone. */
+bool tt_coll_is_roots(enum tt_coll coll);
 const char *tt_coll_name(enum tt_coll coll);
-/* Whether it can be done in place. */
+/* Whether the collective can be done in place. */
 bool tt_coll_has_place(enum tt_coll coll);
 bool tt_coll_has_op(enum tt_coll coll);
 bool tt_coll_has_root(enum tt_coll coll);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counting: every step through the iterator, its bytes added where they are sent, received, reduced
- * or copied.
+ * Counting. Each step comes through the iterator, and its bytes are added where they are sent,
+ * received, reduced or copied.
  */
 #include "plan/count.h"
 
-/* Bytes that `reader` takes from `writer`, who may be the same. */
+/* Counts bytes that `reader` takes from `writer`; both may be the same rank. */
 static void moved(struct tt_count *count, int writer, int reader, int64_t len)
 {
     count[writer].sent += len;
@@ -17,7 +17,8 @@ static int owner(const struct tt_plan *plan, const struct tt_range *r)
     return r->rank == TT_SELF ? plan->me : r->rank;
 }
 
-/* Operands of others, one message each. How many there are. */
+/* Counts the operands that belong to other ranks as one message each. Returns how many there
+ * are. */
 static uint32_t far_operands(const struct tt_plan *plan, const struct tt_plain *s,
                              struct tt_count *count)
 {
@@ -37,7 +38,7 @@ static void one_sided(const struct tt_plan *plan, const struct tt_plain *s, stru
     count[plan->me].messages++;
 }
 
-static void add(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *count)
+static void add_step(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *count)
 {
     struct tt_count *mine = &count[plan->me];
     mine->steps++;
@@ -72,30 +73,42 @@ static tutti_status add_lane(const struct tt_plan *plan, int lane, struct tt_cou
     void *memory = tt_alloc(tt_iter_bytes(plan, lane));
     if (!memory) return tt_fail(TUTTI_ERR_MEMORY, "no memory to count a plan");
     tt_iter_begin(&iter, plan, lane, memory);
-    while (tt_iter_next(&iter, &step)) add(plan, &step, count);
+    while (tt_iter_next(&iter, &step)) add_step(plan, &step, count);
     tt_free(memory);
+    return TUTTI_OK;
+}
+
+tutti_status tt_count_plan(const struct tt_plan *plan, struct tt_count *count)
+{
+    for (uint32_t lane = 0; lane < plan->lanes; lane++) TT_TRY(add_lane(plan, (int)lane, count));
     return TUTTI_OK;
 }
 
 tutti_status tt_count_plans(const struct tt_plan *const *plans, int p, struct tt_count *count)
 {
     for (int r = 0; r < p; r++) count[r] = (struct tt_count){0};
-    for (int r = 0; r < p; r++)
-        for (uint32_t lane = 0; lane < plans[r]->lanes; lane++)
-            TT_TRY(add_lane(plans[r], (int)lane, count));
+    for (int r = 0; r < p; r++) TT_TRY(tt_count_plan(plans[r], count));
     return TUTTI_OK;
 }
 
 struct tt_count tt_count_worst(const struct tt_count *count, int p)
 {
     struct tt_count worst = {0};
+#define RAISE(field) worst.field = tt_max(worst.field, count[r].field);
     for (int r = 0; r < p; r++) {
-        worst.sent = tt_max(worst.sent, count[r].sent);
-        worst.received = tt_max(worst.received, count[r].received);
-        worst.reduced = tt_max(worst.reduced, count[r].reduced);
-        worst.copied = tt_max(worst.copied, count[r].copied);
-        worst.messages = tt_max(worst.messages, count[r].messages);
-        worst.steps = tt_max(worst.steps, count[r].steps);
+        TT_COUNT_FIELDS(RAISE)
     }
+#undef RAISE
     return worst;
+}
+
+struct tt_count tt_count_sum(const struct tt_count *count, int p)
+{
+    struct tt_count sum = {0};
+#define ADD(field) sum.field += count[r].field;
+    for (int r = 0; r < p; r++) {
+        TT_COUNT_FIELDS(ADD)
+    }
+#undef ADD
+    return sum;
 }

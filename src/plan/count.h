@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan costs a rank, counted from its steps. A byte read through X@r counts as received by
- * the reader and sent by r; so a rank's own plan tells what it receives, and all ranks' plans
- * together what each sends.
+ * The cost of a plan for a rank, counted from its steps. A byte that a rank reads through X@r
+ * counts as received by the reader and sent by r. So the plan of one rank shows what that rank
+ * receives, and the plans of all ranks together show what each of them sends.
  */
 #ifndef TT_PLAN_COUNT_H
 #define TT_PLAN_COUNT_H
@@ -10,16 +10,23 @@
 #include "plan/plan.h"
 
 struct tt_count {
-    int64_t sent, received; /* bytes, of send, recv, put, get and operands X@r */
+    int64_t sent, received; /* bytes moved by send, recv, put, get and operands X@r */
     int64_t reduced;        /* bytes combined: (operands - 1) * length */
-    int64_t copied;         /* bytes of copies within the rank */
-    int64_t messages;       /* sends, puts, gets and far operands started by the rank */
-    int64_t steps;          /* signals and awaits included, loops unrolled */
+    int64_t copied;         /* bytes of copies within the rank, and of reduces with one operand */
+    int64_t messages;       /* number of sends, puts, gets and operands X@r of the rank */
+    int64_t steps;          /* number of steps, signals and awaits included, loops unrolled */
 };
+#define TT_COUNT_FIELDS(X) X(sent) X(received) X(reduced) X(copied) X(messages) X(steps)
 
-/* count[r] for every rank r, from the p plans. TUTTI_OK, ERR_MEMORY. */
+/* Adds the costs that the plan of one rank shows to count[r] of every rank r. The plans of all
+ * ranks can be counted one after the other, so that no two of them need be in memory at once.
+ * Returns TUTTI_OK or ERR_MEMORY. */
+tutti_status tt_count_plan(const struct tt_plan *plan, struct tt_count *count);
+/* Sets count[r] for every rank r from the p plans. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_count_plans(const struct tt_plan *const *plans, int p, struct tt_count *count);
-/* Field by field, the largest. */
+/* Returns the largest value of each field over all ranks. */
 struct tt_count tt_count_worst(const struct tt_count *count, int p);
+/* Returns the sum of each field over all ranks. */
+struct tt_count tt_count_sum(const struct tt_count *count, int p);
 
 #endif

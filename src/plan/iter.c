@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one reader of a plan's steps: unrolls loops and generators, so that nobody else has to know
- * of them. A plan without either is read in place (plan.h) and never comes here.
+ * The iterator, which reads a plan's steps and unrolls loops and generators, so that no other code
+ * has to know of them. A plan without either is read in place (plan.h) and never comes here.
  */
 #include "plan/plan.h"
 
 #include <string.h>
 
-/* An exchange under way. order[0..active-1] are the entries not finished yet; at is the place in
- * this round, kept the place to keep the next unfinished entry at; started, waited count puts. */
+/* An exchange under way. order[0 .. active-1] are the entries that are not finished yet, in the
+ * order of this round, and `at` is the position of the next one. Entries that need another round
+ * are moved to the front of the array; `kept` is the number of those. `started` and `waited` count
+ * puts. */
 struct tt_generator {
     const struct tt_exchange *how;
     const struct tt_entry *entries;
@@ -16,7 +18,7 @@ struct tt_generator {
     uint32_t active, at, kept;
     uint64_t started, waited;
     uint32_t *order;
-    int64_t *done; /* bytes of each entry */
+    int64_t *done; /* bytes already put, for each entry */
 };
 
 static uint32_t most_entries(const struct tt_plan *plan)
@@ -44,7 +46,7 @@ size_t tt_iter_bytes(const struct tt_plan *plan, int lane)
     if (plan->exchanges_n)
         bytes += sizeof(struct tt_generator) +
                  most_entries(plan) * (sizeof(int64_t) + sizeof(uint32_t)) + 8;
-    return (size_t)tt_round_up((int64_t)bytes, 8); /* what lies behind may want it */
+    return (size_t)tt_round_up((int64_t)bytes, 8); /* values of 8 bytes may follow */
 }
 
 void tt_iter_begin_unrolled(struct tt_iter *iter, void *memory)
@@ -84,7 +86,7 @@ static void exchange_begin(struct tt_iter *iter, const struct tt_step *s)
     g->how = &iter->plan->exchanges[s->first];
     g->entries = iter->plan->entries + g->how->first;
     g->id = s->value;
-    g->step = iter->at - 1; /* which has been read */
+    g->step = iter->at - 1; /* the step has been read already */
     g->active = g->how->n;
     g->at = g->kept = 0;
     g->started = g->waited = iter->instances ? iter->instances[g->id] : 0;
@@ -123,7 +125,7 @@ static void exchange_put(struct tt_iter *iter, struct tt_generator *g, struct tt
     g->at = g->kept = 0;
 }
 
-/* False at its end. */
+/* Sets *out to the next step of the exchange. Returns false when the exchange has ended. */
 static bool exchange_next(struct tt_iter *iter, struct tt_plain *out)
 {
     struct tt_generator *g = iter->generator;
@@ -170,7 +172,8 @@ static bool has_tail(const struct tt_iter *iter, const struct tt_vary *v)
     return (i + (uint32_t)v->tail_phase) % (uint32_t)v->tail_mod == (uint32_t)v->tail_mod - 1;
 }
 
-/* False in turns without this step. */
+/* Sets the members of *out that vary with the turn. Returns false in turns that leave this step
+ * out. */
 static bool resolve_vary(const struct tt_iter *iter, const struct tt_step *s, struct tt_plain *out)
 {
     const struct tt_vary *v = &iter->plan->varies[s->vary];
@@ -197,7 +200,8 @@ static void loop_end(struct tt_iter *iter)
         iter->depth--;
 }
 
-/* Whether the instance that a wait means can have been started. */
+/* Sets the instance of the started step for which the wait is. Returns false if that instance was
+ * never started. */
 static bool resolve_wait(const struct tt_iter *iter, const struct tt_step *s, struct tt_plain *out)
 {
     uint64_t ago = (uint64_t)s->sub + s->first;
@@ -206,7 +210,8 @@ static bool resolve_wait(const struct tt_iter *iter, const struct tt_step *s, st
     return starts >= ago;
 }
 
-/* In a plan with loops or generators. False if the step turns out to be none. */
+/* Resolves a step of a plan with loops or generators. Returns false if nothing is to be done for it
+ * in this turn. */
 static bool resolve(struct tt_iter *iter, const struct tt_step *s, struct tt_plain *out)
 {
     bool here = !s->vary || resolve_vary(iter, s, out);

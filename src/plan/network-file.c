@@ -31,7 +31,7 @@ static tutti_status read_whole(int fd, struct tt_network_file *file, struct tt_r
     return TUTTI_OK;
 }
 
-/* The next character of the text, or the end. */
+/* Returns the next character that is neither blank nor comment, or the end. */
 static const char *next(const char *at)
 {
     for (;;) {
@@ -45,7 +45,8 @@ tutti_status tt_network_file_read(const char *path, struct tt_network_file *file
                                   struct tt_reader_error *error)
 {
     *file = (struct tt_network_file){NULL, NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
+    /* O_NONBLOCK: a pipe is refused instead of waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return wrong(error, TUTTI_ERR_ARG, strerror(errno));
     tutti_status status = read_whole(fd, file, error);
     close(fd);

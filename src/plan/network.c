@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Network strings: a shape, then what is missing.
+ * Parses network strings: first the shape, then the missing nodes.
  */
 #include "plan/network.h"
 
@@ -48,7 +48,8 @@ static void kind(struct tt_reader *in, struct tt_net *net)
     tt_reader_need(in, ":", ": and numbers");
 }
 
-/* NUMBERxNUMBER...; where[i]: where each stands. How many. */
+/* Reads NUMBERxNUMBER...; where[i] is the place of values[i]. Returns how many numbers there
+ * are. */
 static int numbers(struct tt_reader *in, int *values, const char **where, int most)
 {
     int n = 0;
@@ -111,7 +112,7 @@ static void take_out(struct tt_reader *in, struct tt_net *net, int node)
         tt_reader_wrong(in, in->at, "no memory for a network of %d nodes", net->nodes);
 }
 
-/* The node of n coordinates. */
+/* Returns the node with these n coordinates. */
 static int node_at(struct tt_reader *in, const struct tt_net *net, const char *begin,
                    const int *place, int n)
 {
@@ -130,7 +131,7 @@ static int node_at(struct tt_reader *in, const struct tt_net *net, const char *b
     return node;
 }
 
-/* 17, or 3,3,3 */
+/* Parses what is in the brackets of -hole(17) or -hole(3,3,3), and removes that node. */
 static void hole(struct tt_reader *in, struct tt_net *net)
 {
     int place[TT_NET_DIMS], n = 0;
@@ -145,7 +146,7 @@ static void hole(struct tt_reader *in, struct tt_net *net)
     take_out(in, net, node);
 }
 
-/* x=4 */
+/* Parses what is in the brackets of -wall(x=4), and removes the nodes of that wall. */
 static void wall(struct tt_reader *in, struct tt_net *net)
 {
     const char *begin = in->at, *axis = *begin ? strchr(axes, *begin) : NULL;
@@ -163,7 +164,7 @@ static void wall(struct tt_reader *in, struct tt_net *net)
         if (node / net->stride[d] % net->extent[d] == place) take_out(in, net, node);
 }
 
-/* COUNT,SEED */
+/* Parses what is in the brackets of -random(COUNT,SEED), and removes that many nodes. */
 static void drawn(struct tt_reader *in, struct tt_net *net)
 {
     const char *begin = in->at;
@@ -236,7 +237,8 @@ static bool parse_text(const char *text, struct tt_net *net, struct tt_reader_er
     return !in.failed;
 }
 
-/* The place is where the path is in the text; the words say where it is in the file. */
+/* Parses the network in a file. On an error, wrong->at is the place of the path in the network
+ * string, and wrong->text begins with the line and column in the file. */
 static bool parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
                        settle_fn *fn)
 {

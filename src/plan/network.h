@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks as text, which is what follows the @ of a problem:
+ * Networks as text. A problem string names its network so after the @:
  *
  *     KIND:NUMBERxNUMBER...     see topo/net.h
- *     +reduce                   behind a tree: its adapters reduce
- *     -hole(3,3,3)  -hole(17)   a node that is missing, by its place in a grid or its number
- *     -wall(x=4)                all whose x (y z u v w) is 4
- *     -random(50,7)             50, drawn with seed 7
- *     file:PATH                 all that in a file, over several lines, with # before comments
+ *     +reduce                   after a tree: its adapters reduce
+ *     -hole(3,3,3)  -hole(17)   a missing node, by its coordinates in a grid or by its number
+ *     -wall(x=4)                all nodes whose x (y z u v w) is 4 are missing
+ *     -random(50,7)             50 missing nodes, drawn with seed 7
+ *     file:PATH                 the same text in a file, on any number of lines, with # comments
  */
 #ifndef TT_PLAN_NETWORK_H
 #define TT_PLAN_NETWORK_H
@@ -15,18 +15,20 @@
 #include "plan/reader.h"
 #include "topo/net.h"
 
-/* All kinds, for messages. */
+/* The names of all kinds in one string, for messages. */
 #define TT_NET_WORD(name) #name " "
 #define TT_NET_WORDS TT_NET_LIST(TT_NET_WORD)
 
-/* ARG with *error filled in (if not NULL): a network whose members cannot all reach each other is
- * refused, with two of them named; MEMORY. The caller frees the network of an OK. */
+/* Parses a network. Returns TUTTI_OK, and then the caller frees the network; or ERR_ARG, also when
+ * memory is short, and sets *error if it is not NULL. A network in which two nodes cannot reach
+ * each other is refused; the message names two such nodes. */
 tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error);
-/* How many members it has, without finding their routes: errors as above. */
+/* Sets *ranks to the number of nodes of the network without finding their routes. Errors are those
+ * of tt_network_parse. */
 tutti_status tt_network_ranks(const char *text, int *ranks, struct tt_reader_error *error);
-/* "ring" ... */
+/* The kind's name, such as "ring". */
 const char *tt_network_kind(enum tt_net_kind kind);
-/* Whether the text begins as one of a network does: KIND and : */
+/* Whether the text begins like a network: with file: or with the name of a kind and a colon. */
 bool tt_network_is_one(const char *text);
 
 #endif

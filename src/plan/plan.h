@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plan: one rank's part of a collective, as plain data.
- *
- *   plan = lanes; a lane = steps done in order; a step names ranges of symbolic buffers.
+ * A plan is the program that one rank runs for a collective, stored as plain data. A plan has up to
+ * TT_LANES lanes. A lane is a list of steps that are done in order. A step names ranges of symbolic
+ * buffers.
  *
  * For an 8-byte allreduce of two ranks, rank 0's plan (`flat`) prints as
  *
@@ -12,18 +12,20 @@
  *     await 1 1
  *     reduce OUT[0] <- IN[0] sum WIN@1[0] len 8
  *
- * It is run (run/), proven (prove.h), counted (count.h), printed and parsed (text.h); all of them
- * read it through the one iterator below, which unrolls loops and generators.
+ * Plans are run (run/), proven (prove.h), counted (count.h), printed and parsed (text.h). Everybody
+ * who needs the steps as they are done reads them through the iterator below, which unrolls loops
+ * and generators.
  *
- * What the steps mean is in docs/plan.md; here is how they are stored:
+ * docs/plan.md says what the steps mean. This header says how they are stored:
  *
  *   steps[]   32 bytes each, the lanes one after the other
- *   ranges[]  16 bytes each, the operands: step.first, step.nops. All ranges of a step have the
- *             same length in bytes, step.len. copy, put, get: [0] = destination, [1] = source;
- *             reduce: [0] = destination, [1..] = operands in rank order; send, recv: [0].
- *   shapes[]  for the few ranges that are strided or move with a loop; shape 0 is "neither"
- *   varies[]  for the few steps whose flag value or length changes with the turn; 0 is "none"
- *   ranks[]   sets of ranks
+ *   ranges[]  16 bytes each, the operands: step.first is the index of the first, step.nops is their
+ *             number. All ranges of a step have the same length, step.len bytes. copy, put, get:
+ *             [0] = destination, [1] = source; reduce: [0] = destination, [1..] = operands in rank
+ *             order; send, recv: [0].
+ *   shapes[]  what a range needs besides if it is strided or moves with a loop; shape 0: nothing
+ *   varies[]  how a step's flag value or length changes with the turn of its loop; 0: not at all
+ *   ranks[]   the sets of ranks that signals go to
  */
 #ifndef TT_PLAN_H
 #define TT_PLAN_H
@@ -33,7 +35,8 @@
 
 enum tt_buffer { TT_IN, TT_OUT, TT_TMP, TT_WIN, TT_BUFFERS };
 
-/* Starting steps come first: they have an id, and a wait. */
+/* The four kinds that start a transfer come first: such a step has an id, and a wait step completes
+ * it. */
 enum tt_kind {
     TT_SEND,
     TT_RECV,
@@ -44,9 +47,9 @@ enum tt_kind {
     TT_AWAIT,
     TT_COPY,
     TT_REDUCE,
-    TT_LOOP,    /* ... to the END of the same depth, `value` turns; never seen by a reader */
-    TT_END,     /* likewise */
-    TT_EXCHANGE /* a generator; likewise */
+    TT_LOOP,    /* repeats the steps up to its END `value` times; never leaves the iterator */
+    TT_END,     /* ends the innermost LOOP; never leaves the iterator */
+    TT_EXCHANGE /* a generator of puts and waits; never leaves the iterator */
 };
 
 static inline bool tt_kind_starts(enum tt_kind kind)
@@ -58,17 +61,18 @@ enum {
     TT_SELF = -1,       /* range.rank: this rank's own buffer */
     TT_ALL = -1,        /* signal.peer: every other rank of the team */
     TT_SET = -2,        /* signal.peer: ranks[first .. first+nops-1] */
-    TT_LANES = 8,       /* at most, of a plan */
-    TT_DEPTH = 2,       /* of loops */
-    TT_IN_FLIGHT = 4,   /* instances of one starting step that may be under way: wait -0 .. -3 */
+    TT_LANES = 8,       /* the most lanes of a plan */
+    TT_DEPTH = 2,       /* the deepest nesting of loops */
+    TT_IN_FLIGHT = 4,   /* the most instances of a starting step under way: wait -0 .. -3 */
     TT_SLOTS = 32,      /* executions of a team that advance at once */
-    TT_SIGNAL_BYTES = 8 /* of the message that a signal is on a network, in models */
+    TT_SIGNAL_BYTES = 8 /* the size of a signal's message on a network, in models */
 };
 
-/* len bytes from off; buf of rank (TT_SELF: mine). IN@r, OUT@r and TMP@r of another rank r may be
- * touched only after an await of a signal of r, and if r's plan opens them. In a v-collective
- * (tt_call_segments) the offset in OUT@r (alltoallv: and IN@r) counts from the segment there that
- * is meant for me. */
+/* A range: `len` bytes (of the step) from offset `off` in buffer `buf` of `rank` (TT_SELF: this
+ * rank). A step may touch IN@r, OUT@r and TMP@r of another rank r only after an await of a signal
+ * of r, and only if r's plan opens that buffer. In a v-collective (tt_call_segments) an offset in
+ * OUT@r counts from the start of the segment at r that is meant for this rank; in alltoallv an
+ * offset in IN@r does so too. */
 struct tt_range {
     int64_t off;
     int32_t rank;
@@ -76,18 +80,23 @@ struct tt_range {
     uint8_t buf;
 };
 
-/* In turn i of the innermost loop and j of the next one out, the range starts at
+/* In turn i of the innermost loop and turn j of the loop around it, the range starts at
+ *
  *     off + ((i + phase) mod (mod ? mod : infinity)) * step[0] + j * step[1]
- * and if block > 0 consists of len/block blocks of that many bytes, `stride` bytes apart. */
+ *
+ * If block > 0, the range consists of len / block blocks of `block` bytes each, whose starts are
+ * `stride` bytes apart. */
 struct tt_shape {
     int64_t step[TT_DEPTH];
     int32_t mod, phase;
     int64_t block, stride;
 };
 
-/* In turn i, j: the flag value is value + i*inc[0] + j*inc[1]; the step vanishes while i < from;
- * the length is `tail` if tail >= 0 and this is the last turn of the innermost loop (tail_mod > 0:
- * a turn with (i + tail_phase) % tail_mod == tail_mod - 1). Vanished starts count as instances. */
+/* How a step changes in turn i of the innermost loop and turn j of the loop around it. The flag
+ * value is value + i*inc[0] + j*inc[1]. The step is left out while i < from. If tail >= 0, the
+ * length is `tail` in the last turn of the innermost loop (tail_mod == 0) or in the turns with (i +
+ * tail_phase) % tail_mod == tail_mod - 1 (tail_mod > 0). A start that is left out or has length 0
+ * still counts as an instance. */
 struct tt_vary {
     int32_t inc[TT_DEPTH];
     uint32_t from;
@@ -95,10 +104,12 @@ struct tt_vary {
     int64_t tail;
 };
 
-/*         peer                      value                    sub           first, nops
+/* The meaning of a step's fields, by its kind:
+ *
+ *         peer                      value                    sub           first, nops
  * send    receiver                  id                       -             range
  * recv    sender                    id                       -             range
- * put get owner of the far range    id                       -             2 ranges
+ * put get owner of the range X@peer id                       -             2 ranges
  * wait    -                         id of the started step   turns ago     first: 1 while the loop
  *                                                                          of that step is open
  * signal  rank, TT_ALL or TT_SET    flag value raised to     -             the set
@@ -107,8 +118,7 @@ struct tt_vary {
  * reduce  -                         -                        -             1 + k ranges
  * loop    -                         turns (> 0)              -             -
  * end     -                         steps back to its loop   -             -
- * exchange -                        id of its puts           -             exchanges[first]
- */
+ * exchange -                        id of its puts           -             exchanges[first] */
 struct tt_step {
     uint8_t kind;
     uint8_t sub;
@@ -120,11 +130,11 @@ struct tt_step {
     uint32_t value;
 };
 
-/* The generator of total exchanges by put: in rounds over `n` entries, in an order drawn from
- * `seed` (TT_ORDER_RANDOM), starting after this rank (TT_ORDER_SHIFT) or with rank 0
- * (TT_ORDER_RANK), at most `chunk` bytes of an entry a round, `window` puts under way; finished
- * entries leave the list. It ends when all its puts are complete. The data of entry e goes from
- * `from`[e.mine] to OUT@peer[e.theirs]. */
+/* The generator of a total exchange by puts. It works through its `n` entries in rounds. A round
+ * puts at most `chunk` bytes of each entry that is not finished. The order of the entries starts
+ * with the peer after this rank (TT_ORDER_SHIFT), is drawn from `seed` (TT_ORDER_RANDOM) or starts
+ * with rank 0 (TT_ORDER_RANK). At most `window` puts are under way, and all are complete when the
+ * generator ends. The data of entry e goes from `from`[e.mine] to OUT@peer[e.theirs]. */
 enum tt_order { TT_ORDER_SHIFT, TT_ORDER_RANDOM, TT_ORDER_RANK };
 struct tt_entry {
     int64_t mine, theirs, len;
@@ -135,34 +145,36 @@ struct tt_exchange {
     uint32_t window; /* 1..TT_IN_FLIGHT */
     uint64_t seed;
     int64_t chunk;
-    uint32_t first, n; /* entries[] */
+    uint32_t first, n; /* the range in entries[] */
     uint8_t from;      /* TT_IN or TT_OUT */
 };
 
 struct tt_lane {
-    uint32_t first, n; /* steps */
-    uint32_t starts;   /* ids used: 0 .. starts-1 */
+    uint32_t first, n; /* the range in steps[] */
+    uint32_t starts;   /* the number of ids used: 0 .. starts-1 */
 };
 
-/* Everything in one block of memory, freed by tt_plan_free; read-only once built.
- * Invariants (tt_plan_valid): 1 <= lanes <= TT_LANES; every index inside its array; loops nest, at
- * most TT_DEPTH deep; ids of a lane's starting steps ascend from 0; own ranges have rank TT_SELF;
- * lengths > 0 outside of loops; a range rotates inside a second loop only if the inner loop's turns
- * are a multiple of its mod; len and tail are multiples of a range's block. */
+/* A plan lies in one block of memory, which tt_plan_free frees, and is read-only once it is built.
+ *
+ * Invariants (tt_plan_invalid checks them): 1 <= lanes <= TT_LANES; every index is inside its
+ * array; loops nest at most TT_DEPTH deep; the ids of a lane's starting steps ascend from 0; this
+ * rank's own ranges have rank TT_SELF; lengths are > 0 outside of loops; a range rotates inside a
+ * second loop only if the turns of the inner loop are a multiple of its mod; len and tail are
+ * multiples of a range's block. */
 struct tt_plan {
     int32_t p, me;
     enum tt_coll coll;
-    const char *algorithm; /* static text; of a parsed plan in this block */
-    tutti_type type;       /* of reduce steps */
+    const char *algorithm; /* static text; the name in a parsed plan lies in this block */
+    tutti_type type;       /* the type that the reduce steps combine */
     tutti_op op;
     uint32_t lanes;
-    uint32_t opens;    /* bit mask of 1 << TT_IN, TT_OUT, TT_TMP: what others may touch */
-    uint32_t operands; /* most ranges of any step */
-    bool segments;     /* the opening is one entry a peer */
+    uint32_t opens;    /* buffers that others may touch: 1 << TT_IN, TT_OUT, TT_TMP */
+    uint32_t operands; /* the most ranges of any step */
+    bool segments;     /* the rank opens a segment for each peer, as in v-collectives */
     bool loops;
     int64_t tmp_bytes;
-    int64_t win_bytes; /* used of the slot's window */
-    int64_t bytes;     /* of this block */
+    int64_t win_bytes; /* the bytes of the slot's window that the plan uses */
+    int64_t bytes;     /* the size of this block */
     uint32_t steps_n, ranges_n, shapes_n, varies_n, ranks_n, exchanges_n, entries_n;
     const struct tt_step *steps;
     const struct tt_range *ranges;
@@ -175,117 +187,136 @@ struct tt_plan {
 };
 
 void tt_plan_free(struct tt_plan *plan);
-/* NULL, or what is wrong with the structure (not the meaning: that is prove.h). */
+/* Returns a copy that tt_plan_free frees; NULL: no memory, which tutti_error says. */
+struct tt_plan *tt_plan_copy(const struct tt_plan *plan);
+/* Returns NULL, or static text that says what is wrong with the structure of the plan. It does not
+ * check what the plan computes; tt_prove (prove.h) does. */
 const char *tt_plan_invalid(const struct tt_plan *plan);
 
 /* ---- Building (build.c) ----
- * An algorithm appends steps; errors (no memory, too many lanes) are kept until the end. Steps of
- * length 0 outside loops are dropped, and a wait for one with them. */
+ *
+ * An algorithm appends steps. The builder keeps an error (no memory, too many lanes) until
+ * tt_builder_finish returns it. It drops steps of length 0, together with the waits for them. */
 
 struct tt_builder;
 struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, const char *algorithm);
-/* NULL when something failed (tutti_error tells). The builder can be used again after
- * tt_builder_reset. */
+/* Returns the plan, or NULL if anything failed since the last reset; tutti_error() says why. The
+ * builder can be used again after tt_builder_reset. */
 struct tt_plan *tt_builder_finish(struct tt_builder *b);
 void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
                       const char *algorithm);
-/* The algorithm's name is not static: the plan shall have a copy. */
+/* Says that the algorithm's name is not static text, so that the finished plan holds a copy of
+ * it. */
 void tt_builder_name_is_lent(struct tt_builder *b);
 void tt_builder_free(struct tt_builder *b);
-/* It cannot be built, by lack of what `why` (static text) says. */
+/* Makes tt_builder_finish fail: the plan cannot be built, because of `why` (static text). */
 void tt_builder_fail(struct tt_builder *b, const char *why);
 
-/* A part of the team as a team of its own: rank r of it is member[r]; its IN, OUT and WIN begin at
- * at[X] of the team's buffers, the same on all members where others touch it, its TMP behind the
- * scratch taken so far. */
+/* A part of the team that is treated as a team of its own. Rank r of the part is rank member[r] of
+ * the team. The part's IN, OUT and WIN begin at offset at[X].off of the team's buffer at[X].buf.
+ * Those offsets must be equal on all members wherever other members touch the buffer. The part's
+ * TMP begins behind the scratch that has been taken so far. */
 struct tt_subteam {
     int p, me;
     const int *member;
-    struct tt_range at[TT_BUFFERS]; /* .buf and .off; of TMP the .buf is TMP */
+    struct tt_range at[TT_BUFFERS]; /* .buf and .off are used; at[TT_TMP].buf is TT_TMP */
 };
-/* Until tt_subteam_end whatever is appended is of the part: ranks, TT_ALL and buffers are the
- * part's; so an algorithm builds the same steps for a part as for a team. Flag values and TMP are
- * the team's, so each part has phases of its own. Without generators; `part` is lent till the
- * end. */
+/* Until tt_subteam_end, all appended steps are read as those of the part: ranks, TT_ALL and buffers
+ * mean those of the part. So an algorithm builds for a part the same steps as for a team. Flag
+ * values and TMP are still the team's, so each part needs phases of its own (tt_phase). A part
+ * cannot have generators. `part` must live until tt_subteam_end. */
 void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part);
 void tt_subteam_end(struct tt_builder *b);
 
-/* Ranges. The plain ones need no builder. */
+/* Ranges. tt_own and tt_at need no builder. */
 static inline struct tt_range tt_own(enum tt_buffer buf, int64_t off)
 {
     return (struct tt_range){.off = off, .rank = TT_SELF, .buf = (uint8_t)buf};
 }
-/* X@rank; rank == this plan's rank gives its own. */
+/* Returns the range from offset `off` in buffer X of a rank. The builder turns the plan's own rank
+ * into TT_SELF. */
 static inline struct tt_range tt_at(enum tt_buffer buf, int rank, int64_t off)
 {
     return (struct tt_range){.off = off, .rank = rank, .buf = (uint8_t)buf};
 }
-/* The range moved by `step` bytes each turn of the innermost loop, `outer` each turn of the
- * next. */
+/* Returns the range that moves by `step` bytes with each turn of the innermost loop, and by `outer`
+ * bytes with each turn of the loop around it. */
 struct tt_range tt_moving(struct tt_builder *b, struct tt_range r, int64_t step, int64_t outer);
-/* At ((i + phase) mod mod) * step instead: a rotating buffer. */
+/* Returns a range for a rotating buffer: in turn i it starts at off + ((i + phase) mod mod) *
+ * step. */
 struct tt_range tt_rotating(struct tt_builder *b, struct tt_range r, int64_t step, int mod,
                             int phase);
 struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t block, int64_t stride);
 
-/* A started step, to be waited for. */
+/* A started step, which the plan waits for later. */
 typedef uint32_t tt_started;
+#define TT_DROPPED UINT32_MAX /* a start that the builder has dropped */
+/* Returns how many starts the lane has so far; the next one gets this number. */
+tt_started tt_builder_starts(const struct tt_builder *b);
 
-/* The next lane begins; lane 0 has begun. Its TMP lies behind that of all before. */
+/* Begins the next lane; lane 0 has begun already. The TMP of the new lane lies behind the TMP of
+ * all lanes before it. */
 void tt_lane(struct tt_builder *b);
-/* From now on flag values are counted from phase * TT_PHASE_VALUES, so that the phases of an
- * algorithm, each built without knowing the others, never use a value twice; and TMP is given out
- * anew, so nothing in it lasts from one phase to the next. */
+/* Begins a phase. From now on, flag values are counted from phase * TT_PHASE_VALUES. So the phases
+ * of an algorithm never use a value twice, although each is built without knowing the others. The
+ * builder gives out TMP from its start again, so nothing in TMP lasts from one phase to the
+ * next. */
 #define TT_PHASE_VALUES (1u << 24)
 void tt_phase(struct tt_builder *b, int phase);
 void tt_open(struct tt_builder *b, uint32_t buffers);
 tt_started tt_send(struct tt_builder *b, int peer, struct tt_range from, int64_t len);
 tt_started tt_recv(struct tt_builder *b, int peer, struct tt_range to, int64_t len);
-/* `to` (put) or `from` (get) belongs to another rank. */
+/* The range `to` of a put and `from` of a get belongs to another rank. */
 tt_started tt_put(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 tt_started tt_get(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 void tt_wait(struct tt_builder *b, tt_started started);
-/* For the instance started `ago` turns ago, 0..3; see docs/plan.md. */
+/* Waits for the instance that was started `ago` turns ago, 0..3; see docs/plan.md. */
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
-void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: rank or TT_ALL */
+void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: a rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-/* The writer's lane 0; in a part, its lane of the number of the one being built. */
+/* Awaits the flag of the writer's lane 0; inside a part, of the writer's lane with the same number
+ * as the one being built. */
 void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
-/* to <- from[0] op from[1] op ...; k >= 1. `to` may be the same range as one of them. */
+/* Appends the step to <- from[0] op from[1] op ...; k >= 1. `to` may be the same range as one of
+ * the operands. */
 void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range *from, int k,
                 int64_t len);
-void tt_loop(struct tt_builder *b, uint32_t turns); /* 0 turns: its steps are dropped */
+void tt_loop(struct tt_builder *b, uint32_t turns); /* turns == 0: its steps are dropped */
 void tt_end(struct tt_builder *b);
-/* Of the step just appended (nothing if it was dropped): its length in the last turn ... */
+/* The next four calls change the step that was just appended, and do nothing if it was dropped.
+ * tt_tail sets its length in the last turn of the innermost loop. */
 void tt_tail(struct tt_builder *b, int64_t len);
-/* ... or in the turns with (i + phase) % mod == mod - 1 ... */
+/* Sets the length of the step in the turns with (i + phase) % mod == mod - 1. */
 void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase);
-/* ... the first turn in which it is done ... */
+/* Sets the first turn of the innermost loop in which the step is done. */
 void tt_from(struct tt_builder *b, uint32_t turn);
-/* ... and what its flag value grows by each turn, inner and outer. */
+/* Sets how much the flag value grows with each turn of the inner and of the outer loop. */
 void tt_per_turn(struct tt_builder *b, int inc, int outer);
-/* Entries, and the exchange of all that were appended since the last one. */
+/* tt_entry appends an entry. tt_exchange appends the exchange of all entries that were appended
+ * since the last one; it sets `first` and `n` itself. */
 void tt_entry(struct tt_builder *b, const struct tt_entry *entry);
 void tt_exchange(struct tt_builder *b, const struct tt_exchange *how);
-/* Bytes of private scratch, a line-aligned new piece; its first byte as a range. */
+/* Returns the first byte of a new piece of `bytes` bytes of private scratch (TMP), which starts at
+ * a multiple of TT_LINE. */
 struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes);
 
-/* ---- Reading (iter.c): the one way to see the steps ---- */
+/* ---- Reading (iter.c): the only way to read the steps as they are done ---- */
 
-/* A step as it is done: never a loop, end or generator; lengths > 0. `range` and `set` point into
- * the plan or the iterator and last until the next tt_iter_next. */
+/* A step as it is done: never a loop, an end or a generator, and with a length > 0 where its kind
+ * has one. `range` and `set` point into the plan or the iterator and are valid until the next
+ * tt_iter_next. */
 struct tt_plain {
     enum tt_kind kind;
     int32_t peer;
-    uint32_t value;    /* flag value; id of a started or waited-for step */
-    uint32_t lane;     /* await: the writer's */
-    uint64_t instance; /* start, wait: the how-manieth start of this id, from 0 */
+    uint32_t value;    /* the flag value, or the id of a started or awaited step */
+    uint32_t lane;     /* await: the writer's lane */
+    uint64_t instance; /* start, wait: how many starts of this id came before */
     uint32_t nops;
     int64_t len;
-    const struct tt_range *range; /* offsets resolved; shape matters for block and stride only */
-    const int32_t *set;           /* signal TT_SET: nops ranks */
+    const struct tt_range *range; /* offsets are resolved; shape: block and stride only */
+    const int32_t *set;           /* a signal with peer TT_SET: nops ranks */
     uint32_t at;                  /* index of the step in plan->steps, for reports */
 };
 
@@ -296,14 +327,15 @@ struct tt_iter {
     struct {
         uint32_t begin, turn, turns;
     } loop[TT_DEPTH];
-    uint64_t *instances;      /* starts so far, by id; NULL in plans without loops */
-    struct tt_range *scratch; /* plan->operands */
+    uint64_t *instances;      /* starts so far of each id; NULL without loops */
+    struct tt_range *scratch; /* room for plan->operands ranges */
     struct tt_generator *generator;
     bool generating, unrolls;
 };
 
-/* Bytes (a multiple of 8) that tt_iter_begin wants at `memory` (aligned to 8) for a lane of this
- * plan. */
+/* Returns how many bytes (a multiple of 8) tt_iter_begin needs at `memory` (aligned to 8) for this
+ * lane of the plan. The caller owns that memory and keeps it until the iterator is no longer
+ * used. */
 size_t tt_iter_bytes(const struct tt_plan *plan, int lane);
 void tt_iter_begin_unrolled(struct tt_iter *iter, void *memory);
 static inline void tt_iter_begin(struct tt_iter *iter, const struct tt_plan *plan, int lane,
@@ -316,10 +348,10 @@ static inline void tt_iter_begin(struct tt_iter *iter, const struct tt_plan *pla
     iter->unrolls = plan->loops || plan->exchanges_n;
     if (iter->unrolls) tt_iter_begin_unrolled(iter, memory);
 }
-/* Of a plan with loops or generators. */
+/* Does what tt_iter_next does, for a plan with loops or generators. */
 bool tt_iter_next_unrolled(struct tt_iter *iter, struct tt_plain *step);
 
-/* A stored step as it is. */
+/* Fills *out (all but `at`) from a stored step, without resolving loops. */
 static inline void tt_iter_plain(const struct tt_plan *plan, const struct tt_step *s,
                                  struct tt_plain *out)
 {
@@ -334,7 +366,7 @@ static inline void tt_iter_plain(const struct tt_plan *plan, const struct tt_ste
     out->set = plan->ranks + s->first;
 }
 
-/* The next step, or false at the lane's end. */
+/* Gets the next step. Returns false at the end of the lane. */
 static inline bool tt_iter_next(struct tt_iter *iter, struct tt_plain *step)
 {
     if (tt_unlikely(iter->unrolls)) return tt_iter_next_unrolled(iter, step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading a short text from left to right. The first thing that is wrong is kept together with its
- * place; after that every function does nothing, so that a grammar is a plain sequence of calls.
+ * Reads a short text from left to right. The reader keeps the first error together with its place.
+ * After an error every function does nothing, so that a grammar is a plain sequence of calls.
  */
 #ifndef TT_PLAN_READER_H
 #define TT_PLAN_READER_H
@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 struct tt_reader_error {
-    size_t at; /* place in the text */
+    size_t at; /* index of the character in the text */
     char text[512];
 };
 
@@ -19,14 +19,14 @@ struct tt_reader {
     bool failed;
 };
 
-/* Notes what is wrong at that place. */
+/* Records the error at this place, unless there is one already. */
 __attribute__((format(printf, 3, 4))) void tt_reader_wrong(struct tt_reader *in, const char *at,
                                                            const char *format, ...);
-/* Takes these characters if they come next. */
+/* Reads these characters if they come next. Returns whether they did. */
 bool tt_reader_take(struct tt_reader *in, const char *characters);
-/* The same, or `what` was expected. */
+/* Reads these characters. If they do not come next, the error says that `what` was expected. */
 void tt_reader_need(struct tt_reader *in, const char *characters, const char *what);
-/* A whole number, below 2^31; 0 after an error. */
+/* Reads a whole number below 2^31; returns 0 after an error. */
 int tt_reader_number(struct tt_reader *in, const char *what);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The structure of a plan: what every reader takes for granted. The first thing wrong is told; what
- * the plan means, and whether it is right, is the prover's business.
+ * Checks the structure of a plan, which every reader relies on. The first fault found is returned
+ * as text. Whether the plan computes the right thing is for the prover.
  */
 #include "plan/plan.h"
 
-/* What holds of the fields of each kind. */
-enum peer { NO_PEER, RANK, AUDIENCE };
+/* What the fields of each kind of step must be. AUDIENCE: a rank, TT_ALL or TT_SET. */
+enum valid_peer { NO_PEER, RANK, AUDIENCE };
 static const struct rule {
-    uint32_t least, most; /* ranges */
-    enum peer peer;
+    uint32_t least, most; /* number of ranges */
+    enum valid_peer peer;
     bool length, flag;
 } rules[] = {
     [TT_SEND] = {1, 1, RANK, true, false},
@@ -26,10 +26,11 @@ static const struct rule {
     [TT_EXCHANGE] = {0, 0, NO_PEER, false, false},
 };
 
-/* Where the check of a lane is. */
+/* Where the check is: the loops that are open at the current step of a lane, and the number of
+ * starts so far. */
 struct place {
     const struct tt_plan *plan;
-    uint32_t loop[TT_DEPTH]; /* the open loops' steps */
+    uint32_t loop[TT_DEPTH]; /* the indices of the open loops' steps */
     int depth;
     uint32_t started;
 };
@@ -87,7 +88,7 @@ static const char *shapes_invalid(const struct tt_plan *plan)
         const char *wrong = shape_invalid(s);
         if (wrong) return wrong;
         if (i == 0 && (s->step[0] || s->step[1] || s->mod || s->phase || s->block))
-            return "a first shape that is one";
+            return "shape 0 is not empty";
     }
     return NULL;
 }
@@ -107,14 +108,15 @@ static const char *varies_invalid(const struct tt_plan *plan)
         const char *wrong = vary_invalid(v);
         if (wrong) return wrong;
         if (i == 0 && (v->inc[0] || v->inc[1] || v->from || v->tail >= 0))
-            return "a first variation that is one";
+            return "variation 0 is not empty";
     }
     return NULL;
 }
 
 /* ---- Steps ---- */
 
-/* Rotation counts the inner loop's turns alone, so it must come out even there. */
+/* A rotation counts only the turns of the inner loop, so these turns must be a multiple of its
+ * mod. */
 static bool rotates_unevenly(const struct place *at, const struct tt_shape *s)
 {
     if (s->mod == 0 || at->depth < TT_DEPTH) return false;
@@ -126,7 +128,7 @@ static uint32_t most_turns(const struct place *at, int out)
     return at->depth > out ? at->plan->steps[at->loop[at->depth - 1 - out]].value - 1 : 0;
 }
 
-/* How far the loops move a range at most, in either direction. */
+/* Returns an upper limit of how far the loops move a range, in either direction. */
 static __int128 moved(const struct place *at, const struct tt_shape *s)
 {
     int64_t inner = (int64_t)most_turns(at, 0) + s->phase;
@@ -137,7 +139,7 @@ static __int128 moved(const struct place *at, const struct tt_shape *s)
     return inner * steps[0] + most_turns(at, 1) * steps[1];
 }
 
-/* Whether some turn's place cannot be counted in 64 bits. */
+/* Whether the end of the range does not fit in 64 bits in some turn. */
 static bool gets_too_far(const struct place *at, const struct tt_range *r, const struct tt_shape *s,
                          int64_t len)
 {
@@ -151,8 +153,9 @@ static const char *range_invalid(const struct place *at, const struct tt_step *s
 {
     const struct tt_plan *plan = at->plan;
     if (r->buf >= TT_BUFFERS) return "no such buffer";
-    if (r->rank != TT_SELF && !is_rank(plan, r->rank)) return "a range of no rank";
-    if (r->rank == plan->me) return "an own range by its rank";
+    if (r->rank != TT_SELF && !is_rank(plan, r->rank))
+        return "a range of a rank outside of the team";
+    if (r->rank == plan->me) return "a range of the own rank that is not TT_SELF";
     if (r->off < 0) return "a negative offset";
     int64_t tail = s->vary ? tt_max(plan->varies[s->vary].tail, 0) : 0, len = tt_max(s->len, tail);
     if (r->shape == 0) return r->off > INT64_MAX - len ? "a range out of range" : NULL;
@@ -170,7 +173,7 @@ static const char *ranges_invalid(const struct place *at, const struct tt_step *
     const struct tt_plan *plan = at->plan;
     const struct rule *rule = &rules[s->kind];
     if (s->nops < rule->least || s->nops > rule->most) return "a wrong number of ranges";
-    if (s->nops > plan->operands) return "more ranges than the plan tells of";
+    if (s->nops > plan->operands) return "more ranges than plan->operands";
     if (!inside(s->first, s->nops, plan->ranges_n)) return "ranges outside their array";
     for (uint32_t k = 0; k < s->nops; k++) {
         const char *wrong = range_invalid(at, s, &plan->ranges[s->first + k]);
@@ -179,7 +182,8 @@ static const char *ranges_invalid(const struct place *at, const struct tt_step *
     return NULL;
 }
 
-/* put and get have one range at the peer, everything else writes and sends what is its own. */
+/* Checks the ranks of a step's ranges. A put or get has one range at the peer. All other
+ * destinations, and the sources of sends and puts, belong to this rank. */
 static const char *owners_invalid(const struct place *at, const struct tt_step *s)
 {
     const struct tt_range *r = at->plan->ranges + s->first;
@@ -211,7 +215,7 @@ static const char *audience_invalid(const struct place *at, const struct tt_step
 {
     if (s->peer == TT_SET) return set_invalid(at, s);
     if (s->nops) return "a set for one rank";
-    if (s->peer == TT_ALL) return at->plan->p == 1 ? "a signal to nobody" : NULL;
+    if (s->peer == TT_ALL) return at->plan->p == 1 ? "a signal to all in a team of one rank" : NULL;
     return is_rank(at->plan, s->peer) ? NULL : "a signal to no rank";
 }
 
@@ -232,14 +236,15 @@ static const char *await_invalid(const struct place *at, const struct tt_step *s
 {
     if (s->sub >= TT_LANES) return "an await of no lane";
     bool own = s->peer == at->plan->me;
-    return own && s->sub >= at->plan->lanes ? "an await of an own lane that is not" : NULL;
+    return own && s->sub >= at->plan->lanes ? "an await of a lane that this rank does not have"
+                                            : NULL;
 }
 
 static const char *loop_invalid(struct place *at, const struct tt_step *s)
 {
     if (at->depth == TT_DEPTH) return "loops that nest too deep";
     if (s->value == 0) return "a loop of no turns";
-    if (!at->plan->loops) return "a loop in a plan that tells of none";
+    if (!at->plan->loops) return "a loop in a plan whose `loops` is false";
     at->loop[at->depth++] = (uint32_t)(s - at->plan->steps);
     return NULL;
 }
@@ -265,13 +270,13 @@ static const char *how_invalid(const struct tt_exchange *x)
     if ((unsigned)x->order > TT_ORDER_RANK) return "no such order";
     if (x->window < 1 || x->window > TT_IN_FLIGHT) return "a wrong window";
     if (x->chunk <= 0) return "chunks of no length";
-    return x->from != TT_IN && x->from != TT_OUT ? "an exchange out of no such buffer" : NULL;
+    return x->from != TT_IN && x->from != TT_OUT ? "an exchange out of neither IN nor OUT" : NULL;
 }
 
 static const char *exchange_invalid(struct place *at, const struct tt_step *s)
 {
     const struct tt_plan *plan = at->plan;
-    if (plan->operands < 2) return "more ranges than the plan tells of";
+    if (plan->operands < 2) return "more ranges than plan->operands";
     if (s->first >= plan->exchanges_n) return "an exchange outside its array";
     const struct tt_exchange *x = &plan->exchanges[s->first];
     const char *wrong = how_invalid(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words to numbers and back. The lists are short and looked through in order.
+ * Converts words to numbers and back. The lists are short and searched in order.
  */
 #include "plan/words.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "plan/problem.h"
 
 static const char *const types[] = {
 #define TYPE(name, text, sz) #text,
@@ -34,13 +33,6 @@ static const char *const steps[] = {
 static const char *const orders[] = {
     [TT_ORDER_SHIFT] = "shift", [TT_ORDER_RANDOM] = "random", [TT_ORDER_RANK] = "rank"};
 
-static const char *const skews[] = {
-#define SKEW(name) #name,
-    TT_SKEW_LIST(SKEW)
-#undef SKEW
-};
-
-const struct tt_words tt_skew_words = {skews, TT_SKEWS};
 const struct tt_words tt_buffer_words = {buffers, TT_BUFFERS};
 const struct tt_words tt_step_words = {steps, sizeof steps / sizeof steps[0]};
 const struct tt_words tt_order_words = {orders, 3};

@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a step gets at its ranges: own buffers and windows by address; opened buffers of others by
- * loads where they can be reached, else through the fabric, in pieces that stay in cache.
+ * How a step accesses its ranges: own buffers and windows by address; opened buffers of other ranks
+ * by loads if they are loadable, else through the fabric in pieces that stay in the cache.
  */
 #include <string.h>
 
 #include "run/exec.h"
 
-/* Bytes of operands fetched at a time, all together: half of a usual L2. */
+/* The most bytes of operands, of all together, that are fetched at a time: half of a usual L2
+ * cache. */
 #define BOUNCE_BYTES (512 << 10)
 #define PIECE_MOST (128 << 10)
 #define PIECE_LEAST (16 << 10)
-#define OPERANDS_HERE 64 /* more go to memory of their own */
+#define OPERANDS_HERE 64 /* addresses kept on the stack; more go to allocated memory */
 
 /* ---- Opening ---- */
 
-/* A buffer of which nothing is used may be NULL, to which nothing may be added. */
+/* The byte `at` of a buffer. A buffer that is not used may be NULL, and nothing may be added to
+ * NULL. */
 static const char *piece(const char *buffer, int64_t at)
 {
     return buffer ? buffer + at : NULL;
 }
 
-/* The address of a piece, or 0 if the buffer is not opened. */
-static tt_address told(const struct tt_exec *exec, enum tt_buffer which, int64_t at)
+/* Returns the address to publish for byte `at` of a buffer; 0: the buffer is not opened. */
+static tt_address address_of(const struct tt_exec *exec, enum tt_buffer which, int64_t at)
 {
     bool opened = exec->plan->opens & 1u << which;
-    return opened ? tt_fabric_tell(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
+    return opened ? tt_fabric_address(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
 }
 
-/* The pieces of IN and OUT meant for each peer. How long they are is told also where none is
- * opened, to be compared. */
+/* Publishes for each peer its pieces of IN and OUT. Their sizes are published even if the buffer is
+ * not opened, so that the peers can compare them. */
 static void open_segments(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     const struct tt_call *c = exec->call;
     for (int r = 0; r < t->map.p; r++) {
         struct tt_segment_opening *s = tt_team_segment(t, t->me, exec->slot, r);
-        /* allgatherv: every peer may read all of IN, and writes its own piece of OUT */
-        s->at[TT_IN] = told(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
+        /* In an allgatherv every peer may read all of IN, and writes its own piece of OUT. */
+        s->at[TT_IN] = address_of(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
         s->bytes[TT_IN] = c->in_counts ? c->in_counts[r] * c->sz : exec->bytes[TT_IN];
-        s->at[TT_OUT] = told(exec, TT_OUT, c->out_displs[r] * c->sz);
+        s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
         s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
     }
 }
@@ -49,7 +51,7 @@ void tt_access_open(struct tt_exec *exec)
     struct tt_team *t = exec->team;
     struct tt_opening *o = tt_team_opening(t, t->me, exec->slot);
     for (int b = TT_IN; b <= TT_TMP; b++) {
-        o->at[b] = tt_fabric_tell(t->fabric, exec->buffer[b]);
+        o->at[b] = tt_fabric_address(t->fabric, exec->buffer[b]);
         o->bytes[b] = exec->plan->opens & 1u << b ? exec->bytes[b] : 0;
     }
     if (exec->plan->segments) open_segments(exec);
@@ -57,7 +59,7 @@ void tt_access_open(struct tt_exec *exec)
 
 /* ---- Addresses ---- */
 
-/* Bytes from the first to behind the last of a range. */
+/* Returns the bytes from the begin of a range to its end, gaps included. */
 static int64_t span(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
     if (!r->shape) return len;
@@ -74,9 +76,9 @@ static tutti_status outside(const struct tt_exec *exec, const struct tt_range *r
                    (long long)(r->off + len), r->rank, (long long)bytes);
 }
 
-/* The address of IN, OUT or TMP at another rank, checked against what that rank opened. */
-tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
-                           tt_address *address)
+/* If the plan opens segments, the address is that of the segment for this rank. */
+tutti_status tt_access_find(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
+                            tt_address *address)
 {
     const struct tt_team *t = exec->team;
     const tt_address *at = tt_team_opening(t, r->rank, exec->slot)->at;
@@ -91,47 +93,49 @@ tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r,
     return TUTTI_OK;
 }
 
-/* Where a range is: `near` if it can be loaded from, else NULL and `far`. */
-struct place {
-    char *near;
-    tt_address far;
+/* Where a range is: at address `loadable` if it is loadable; else `loadable` is NULL and the fabric
+ * reaches it at `address`. */
+struct access_place {
+    char *loadable;
+    tt_address address;
     int job_rank;
 };
 
 /* Returns the address of a range in an own buffer or a window; NULL if it lies in an opened
  * buffer. */
-static inline char *near_address(const struct tt_exec *exec, const struct tt_range *r)
+static inline char *loadable_address(const struct tt_exec *exec, const struct tt_range *r)
 {
     if (r->rank == TT_SELF) return tt_exec_own(exec, r);
     if (r->buf != TT_WIN) return NULL;
-    return (char *)tt_team_line(exec->team, r->rank, exec->slot)->window + r->off;
+    return exec->window[r->rank] + exec->window_at + r->off;
 }
 
 static inline tutti_status locate(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
-                                  struct place *p)
+                                  struct access_place *p)
 {
     const struct tt_team *t = exec->team;
-    *p = (struct place){.near = near_address(exec, r), .job_rank = -1};
-    if (p->near || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
-    TT_TRY(tt_access_far(exec, r, len, &p->far));
-    p->near = tt_fabric_reach(t->fabric, p->far);
+    *p = (struct access_place){.loadable = loadable_address(exec, r), .job_rank = -1};
+    if (p->loadable || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
+    TT_TRY(tt_access_find(exec, r, len, &p->address));
+    p->loadable = tt_fabric_reach(t->fabric, p->address);
     p->job_rank = t->job_rank[r->rank];
     return TUTTI_OK;
 }
 
 bool tt_access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
-    struct place p;
+    struct access_place p;
     if (r->rank == TT_SELF || r->buf == TT_WIN || locate(exec, r, len, &p) != TUTTI_OK)
         return false;
-    return !p.near && !tt_fabric_may(exec->team->fabric, p.job_rank, TT_READS);
+    return !p.loadable && !tt_fabric_may(exec->team->fabric, p.job_rank, TT_READS);
 }
 
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
-    struct place p;
-    if (r->rank != TT_SELF && tt_team_is_far(exec->team, r->rank)) return true; /* it was got */
-    return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.near;
+    struct access_place p;
+    if (r->rank != TT_SELF && tt_team_is_remote(exec->team, r->rank))
+        return true; /* it was fetched */
+    return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.loadable;
 }
 
 /* ---- Copying ---- */
@@ -145,7 +149,8 @@ static inline void copy_bytes(char *to, const char *from, int64_t len)
         tt_memcpy(to, from, (size_t)len);
 }
 
-/* The buffer that begins last before this address is the one that it lies in. */
+/* Returns the name of the argument in which an address lies. A bcast has one buffer. In other calls
+ * the address lies in IN or OUT, whichever of the two that begin before it begins later. */
 static const char *argument_at(const struct tt_exec *exec, const char *memory)
 {
     uintptr_t at = (uintptr_t)memory, in = (uintptr_t)exec->buffer[TT_IN],
@@ -156,25 +161,26 @@ static const char *argument_at(const struct tt_exec *exec, const char *memory)
 
 tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status)
 {
-    char call[TT_WHAT_TEXT];
+    char call[TT_SIGNATURE_TEXT];
     if (status != TUTTI_ERR_ARG) return status;
     return tt_fail(status, "%s of %s: %s", argument_at(exec, memory),
-                   tt_what_text(exec->what, call, sizeof call), tutti_error());
+                   tt_signature_text(exec->signature, call, sizeof call), tutti_error());
 }
 
-/* One contiguous piece, at `to_at` and `from_at` bytes into the places. */
-static tutti_status move(struct tt_exec *exec, const struct place *to, int64_t to_at,
-                         const struct place *from, int64_t from_at, int64_t len)
+/* Copies one contiguous piece, which begins `to_at` and `from_at` bytes after the two places. */
+static tutti_status move(struct tt_exec *exec, const struct access_place *to, int64_t to_at,
+                         const struct access_place *from, int64_t from_at, int64_t len)
 {
     struct tt_fabric *f = exec->team->fabric;
-    if (tt_likely(to->near && from->near)) {
-        copy_bytes(to->near + to_at, from->near + from_at, len);
+    if (tt_likely(to->loadable && from->loadable)) {
+        copy_bytes(to->loadable + to_at, from->loadable + from_at, len);
         return TUTTI_OK;
     }
-    char *own = to->near ? to->near + to_at : from->near + from_at;
+    char *own = to->loadable ? to->loadable + to_at : from->loadable + from_at;
     tutti_status status =
-        to->near ? tt_fabric_read(f, from->job_rank, own, from->far + (uint64_t)from_at, len)
-                 : tt_fabric_write(f, to->job_rank, to->far + (uint64_t)to_at, own, len);
+        to->loadable
+            ? tt_fabric_read(f, from->job_rank, own, from->address + (uint64_t)from_at, len)
+            : tt_fabric_write(f, to->job_rank, to->address + (uint64_t)to_at, own, len);
     return tt_likely(status == TUTTI_OK) ? TUTTI_OK : tt_access_blame(exec, own, status);
 }
 
@@ -191,7 +197,8 @@ int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int6
 }
 
 static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *range,
-                                const struct place *to, const struct place *from, int64_t len)
+                                const struct access_place *to, const struct access_place *from,
+                                int64_t len)
 {
     for (int64_t done = 0, n; done < len; done += n) {
         int64_t to_run, from_run;
@@ -210,7 +217,7 @@ static inline bool is_plainly_own(const struct tt_range *r)
 
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len)
 {
-    struct place to, from;
+    struct access_place to, from;
     if (tt_likely(is_plainly_own(&range[0]) && is_plainly_own(&range[1]))) {
         copy_bytes(tt_exec_own(exec, &range[0]), tt_exec_own(exec, &range[1]), len);
         return TUTTI_OK;
@@ -243,25 +250,26 @@ static tutti_status need_bounce(struct tt_team *t, int64_t bytes)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of operands", (long long)bytes);
 }
 
-/* Some of the k operands lie where they cannot be loaded from: piece by piece they are read to the
- * bounce buffer, and combined while they are in cache. */
-static tutti_status reduce_far(struct tt_exec *exec, char *to, const struct place *from,
-                               const void **at, int k, int far, int64_t len)
+/* Reduces k operands of which some are not loadable. It does so piece by piece: it reads these
+ * operands into the bounce buffer and combines them while they are in the cache. */
+static tutti_status reduce_bounced(struct tt_exec *exec, char *to, const struct access_place *from,
+                                   const void **at, int k, int bounced, int64_t len)
 {
     struct tt_team *t = exec->team;
     int64_t sz = (int64_t)tutti_type_size(exec->plan->type);
-    int64_t piece = tt_max(PIECE_LEAST, tt_min(PIECE_MOST, BOUNCE_BYTES / far)) & ~(int64_t)4095;
+    int64_t piece =
+        tt_max(PIECE_LEAST, tt_min(PIECE_MOST, BOUNCE_BYTES / bounced)) & ~(int64_t)4095;
     piece = tt_max(piece / sz, 1) * sz;
-    TT_TRY(need_bounce(t, tt_round_up(tt_min(piece, len), TT_LINE) * far));
+    TT_TRY(need_bounce(t, tt_round_up(tt_min(piece, len), TT_LINE) * bounced));
     for (int64_t done = 0, n; done < len; done += n) {
         char *bounce = t->bounce;
         n = tt_min(piece, len - done);
         for (int i = 0; i < k; i++) {
-            at[i] = from[i].near ? from[i].near + done : bounce;
-            if (from[i].near) continue;
+            at[i] = from[i].loadable ? from[i].loadable + done : bounce;
+            if (from[i].loadable) continue;
             exec->resume = done;
-            TT_TRY(tt_fabric_read(t->fabric, from[i].job_rank, bounce, from[i].far + (uint64_t)done,
-                                  n));
+            TT_TRY(tt_fabric_read(t->fabric, from[i].job_rank, bounce,
+                                  from[i].address + (uint64_t)done, n));
             bounce += tt_round_up(n, TT_LINE);
         }
         reduce_here(exec, to + done, at, k, n);
@@ -271,26 +279,26 @@ static tutti_status reduce_far(struct tt_exec *exec, char *to, const struct plac
 }
 
 static tutti_status reduce_located(struct tt_exec *exec, const struct tt_range *range, int k,
-                                   int64_t len, struct place *from, const void **at)
+                                   int64_t len, struct access_place *from, const void **at)
 {
-    int far = 0;
+    int bounced = 0;
     for (int i = 0; i < k; i++) {
         TT_TRY(locate(exec, &range[i + 1], len, &from[i]));
-        at[i] = from[i].near;
-        far += from[i].near == NULL;
+        at[i] = from[i].loadable;
+        bounced += from[i].loadable == NULL;
     }
     char *to = tt_exec_own(exec, &range[0]);
-    if (far) return reduce_far(exec, to, from, at, k, far, len);
+    if (bounced) return reduce_bounced(exec, to, from, at, k, bounced, len);
     reduce_here(exec, to, at, k, len);
     return TUTTI_OK;
 }
 
-/* Some operands lie in opened buffers. */
+/* Reduces operands of which some lie in opened buffers. */
 static tutti_status reduce_opened(struct tt_exec *exec, const struct tt_range *range, int k,
                                   int64_t len, const void **at)
 {
-    struct place here[OPERANDS_HERE];
-    struct place *from = k <= OPERANDS_HERE ? here : tt_alloc((size_t)k * sizeof *from);
+    struct access_place here[OPERANDS_HERE];
+    struct access_place *from = k <= OPERANDS_HERE ? here : tt_alloc((size_t)k * sizeof *from);
     if (!from) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d operands", k);
     tutti_status status = reduce_located(exec, range, k, len, from, at);
     if (from != here) tt_free(from);
@@ -300,9 +308,9 @@ static tutti_status reduce_opened(struct tt_exec *exec, const struct tt_range *r
 static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range *range, int k,
                                      int64_t len, const void **at)
 {
-    bool near = true;
-    for (int i = 0; i < k; i++) near &= (at[i] = near_address(exec, &range[i + 1])) != NULL;
-    if (tt_unlikely(!near)) return reduce_opened(exec, range, k, len, at);
+    bool loadable = true;
+    for (int i = 0; i < k; i++) loadable &= (at[i] = loadable_address(exec, &range[i + 1])) != NULL;
+    if (tt_unlikely(!loadable)) return reduce_opened(exec, range, k, len, at);
     reduce_here(exec, tt_exec_own(exec, &range[0]), at, k, len);
     return TUTTI_OK;
 }

@@ -1,13 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An execution from its start to its end: the slot it needs, what is told to the others, and
- * waiting. The steps themselves are done in step.c.
+ * An execution from its start to its end: the slot that it needs, what it publishes to the other
+ * members, and the wait for it. step.c does the steps.
  */
-#include "run/far.h"
+#include "run/remote.h"
+#include "run/settle.h"
 
 #include <string.h>
 
-/* ---- Making ---- */
+#include "fabric/waiting.h"
+#include "plan/words.h"
+#include "run/exec.h"
+
+/* ---- Tracing ---- */
+
+/* The trace events of a call: what is called and when it begins, when its caller waits for it, and
+ * when it ends. Only execs that are traced use this. */
+
+/* A barrier has no elements, and so no type. */
+static const char *type_of(const struct tt_call_signature *signature)
+{
+    if (signature->coll == TT_COLL_barrier || signature->coll >= TT_COLLS) return "";
+    bool basic = signature->element == 0 && signature->type >= 0 && signature->type < TUTTI_TYPES;
+    return basic ? tt_word(&tt_type_words, signature->type) : "derived";
+}
+
+/* Returns the bytes of one element; 0: not known. */
+static int64_t size_of(const struct tt_call_signature *signature)
+{
+    if (signature->element > 0) return signature->element;
+    if (*type_of(signature) == '\0' || signature->type < 0 || signature->type >= TUTTI_TYPES)
+        return 0;
+    return (int64_t)tutti_type_size((tutti_type)signature->type);
+}
+
+static const char *op_of(const struct tt_exec *exec, const struct tt_call_signature *signature)
+{
+    if (signature->coll >= TT_COLLS || !tt_coll_has_op(exec->plan->coll)) return "";
+    return signature->op >= 0 && signature->op < TUTTI_OPS ? tt_word(&tt_op_words, signature->op)
+                                                           : TT_OP_USER_WORD;
+}
+
+/* Record that the call begins, that its caller waits for it, and that it ended. */
+static void traced_begin(struct tt_exec *exec)
+{
+    static const struct tt_call_signature none;
+    const struct tt_team *t = exec->team;
+    const struct tt_call_signature *signature = exec->signature ? exec->signature : &none;
+    enum tt_coll coll = exec->plan->coll;
+    int64_t sz = size_of(signature);
+    struct tt_traced_call call = {
+        .key = exec,
+        .team = t->id,
+        .execution = exec->number,
+        .team_size = t->map.p,
+        .team_me = t->me,
+        .coll = exec->signature ? tt_signature_name(signature) : tt_coll_name(coll),
+        .algorithm = exec->plan->algorithm,
+        .type = type_of(signature),
+        .op = op_of(exec, signature),
+        .root = tt_coll_has_root(coll) ? t->job_rank[signature->root] : -1,
+        .bytes = signature->n * sz,
+        .n = sz > 0 ? signature->n : -1,
+        .blocks = exec->blocks};
+    t->fabric->ops->began(t->fabric->ops, t->fabric, &call);
+}
+
+static void traced_wait(struct tt_exec *exec)
+{
+    struct tt_fabric *f = exec->team->fabric;
+    f->ops->waits(f->ops, f, exec);
+}
+
+static void traced_end(struct tt_exec *exec)
+{
+    struct tt_fabric *f = exec->team->fabric;
+    f->ops->ended(f->ops, f, exec, exec->status);
+}
+
+/* ---- Making an exec ---- */
 
 static size_t lane_bytes(const struct tt_plan *plan, int lane)
 {
@@ -30,16 +101,17 @@ static void place_lanes(struct tt_exec *exec)
     for (uint32_t i = 0; i < plan->lanes; i++) {
         exec->lane[i].memory = at;
         exec->lane[i].messages = (struct tt_message *)(at + tt_iter_bytes(plan, (int)i));
-        /* A wait for what vanished finds it complete. */
+        /* A message that was never started counts as complete, so that a wait for it ends. */
         for (uint32_t k = 0; k < plan->lane[i].starts * TT_IN_FLIGHT; k++)
             exec->lane[i].messages[k].complete = true;
         at += tt_round_up((int64_t)lane_bytes(plan, (int)i), 8);
     }
 }
 
-/* Scratch that others read lies in the segment, where they reach it by loads. So does that of
- * threads, whose messages are read where they lie: the segment lasts until all have ended, so who
- * has failed and left takes nothing away from a reader that has not noticed yet. */
+/* Scratch that other ranks read must lie in the segment, where they can load from it. In a job of
+ * threads all scratch lies there, because other ranks also read messages directly from it: the
+ * segment lasts until all have ended, so a rank that has failed and left takes no memory away from
+ * a reader that has not noticed yet. */
 static bool is_shared(const struct tt_exec *exec)
 {
     return exec->plan->opens & 1 << TT_TMP || exec->team->fabric->job->threads;
@@ -61,9 +133,51 @@ static tutti_status make_scratch(struct tt_exec *exec)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of scratch", (long long)bytes);
 }
 
-struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
+/* ---- Windows ---- */
+
+static bool touches_windows(const struct tt_plan *plan)
 {
-    size_t more = team->remote ? sizeof(struct tt_abroad) : 0;
+    uint32_t i = 0;
+    while (i < plan->ranges_n && plan->ranges[i].buf != TT_WIN) i++;
+    return i < plan->ranges_n;
+}
+
+static bool sends(const struct tt_plan *plan)
+{
+    uint32_t i = 0;
+    while (i < plan->steps_n && plan->steps[i].kind != TT_SEND) i++;
+    return i < plan->steps_n;
+}
+
+/* Finds the long windows of the other members. Once all are known, the exec takes the fast path if
+ * nothing else forbids that (see `plain` in exec.h). */
+static void find_windows(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    if (!exec->finds_windows || (t->finds_windows && !tt_team_find_windows(t))) return;
+    exec->finds_windows = false;
+    exec->plain = !exec->traced && !t->remote && !exec->pairs && !exec->served;
+}
+
+static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
+{
+    const struct tt_plan *plan = exec->plan;
+    struct tt_team *t = exec->team;
+    bool reaches = windows == TT_LONG_WINDOWS && touches_windows(plan);
+    exec->window = t->window[reaches ? TT_LONG_WINDOWS : TT_SHORT_WINDOWS];
+    exec->window_stride = reaches ? t->layout.window_stride : t->layout.line_stride;
+    exec->finds_windows = reaches;
+    if (reaches) exec->plain = false;
+    if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
+    TT_TRY(tt_team_extend(t));
+    find_windows(exec);
+    return TUTTI_OK;
+}
+
+struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
+                            enum tt_windows windows)
+{
+    size_t more = team->remote ? sizeof(struct tt_exec_remote) : 0;
     struct tt_exec *exec = tt_calloc(1, exec_bytes(plan) + more);
     if (!exec) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to run a plan");
@@ -75,10 +189,10 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan)
     exec->traced = team->fabric->ops->did != NULL;
     exec->pairs = plan->coll == TT_COLL_alltoallv;
     exec->plain = !exec->traced && !team->remote && !exec->pairs;
-    if (team->remote) exec->abroad = (struct tt_abroad *)((char *)exec + exec_bytes(plan));
-    exec->looks = team->fabric->patience.spins > 0 ? 16 : 1;
+    if (team->remote) exec->remote = (struct tt_exec_remote *)((char *)exec + exec_bytes(plan));
+    exec->looks = team->fabric->policy.spins > 0 ? 16 : 1;
     place_lanes(exec);
-    if (make_scratch(exec) == TUTTI_OK) return exec;
+    if (set_windows(exec, windows) == TUTTI_OK && make_scratch(exec) == TUTTI_OK) return exec;
     tt_free(exec);
     return NULL;
 }
@@ -87,8 +201,8 @@ void tt_exec_free(struct tt_exec *exec)
 {
     if (!exec) return;
     tt_assert(exec->state == TT_EXEC_IDLE);
-    if (exec->abroad) tt_far_forget(exec);
-    if (!exec->team->remote) tt_free(exec->abroad);
+    if (exec->remote) tt_remote_forget(exec);
+    if (!exec->team->remote) tt_free(exec->remote);
     if (exec->tmp_offset >= 0)
         tt_arena_free(&exec->team->fabric->arena, exec->tmp_offset);
     else
@@ -98,49 +212,80 @@ void tt_exec_free(struct tt_exec *exec)
 
 /* ---- Calls without a plan ---- */
 
-/* An agreement and a shrink tell each other apart by themselves, alike on all members (agree.c), so
- * they count as the same here. */
-static const struct tt_what *what_of_note(enum tt_what_other what)
+/* An agreement and a shrink have the same fingerprint here. If one member calls the one and another
+ * member calls the other, the agreement protocol notices it, on all members in the same way
+ * (recover/agree.c). */
+static const struct tt_call_signature *signature_of_note(enum tt_signature_other signature)
 {
     enum { AGREE = 0x1e3779b1, FREE = 0x15ebca6b };
-    static const struct tt_what agree = {.coll = TT_WHAT_AGREE, .print = AGREE},
-                                shrink = {.coll = TT_WHAT_SHRINK, .print = AGREE},
-                                leave = {.coll = TT_WHAT_FREE, .print = FREE};
-    return what == TT_WHAT_AGREE ? &agree : what == TT_WHAT_SHRINK ? &shrink : &leave;
+    static const struct tt_call_signature agree = {.coll = TT_SIGNATURE_AGREE, .print = AGREE},
+                                          shrink = {.coll = TT_SIGNATURE_SHRINK, .print = AGREE},
+                                          leave = {.coll = TT_SIGNATURE_FREE, .print = FREE};
+    return signature == TT_SIGNATURE_AGREE    ? &agree
+           : signature == TT_SIGNATURE_SHRINK ? &shrink
+                                              : &leave;
 }
 
 static struct tt_exec *note_of(struct tt_team *t)
 {
     static const struct tt_plan nothing = {.coll = TT_COLL_barrier, .algorithm = "none"};
     if (t->note) return t->note;
-    t->note = tt_exec_new(t, &nothing);
+    t->note = tt_exec_new(t, &nothing, TT_SHORT_WINDOWS);
     if (t->note) t->note->traced = false;
     return t->note;
 }
 
-tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what)
+tutti_status tt_exec_begin_note(struct tt_team *t, enum tt_signature_other signature)
 {
     struct tt_exec *exec = note_of(t);
     if (!exec) {
         tt_team_break(t, TUTTI_ERR_MEMORY);
         return TUTTI_ERR_MEMORY;
     }
-    exec->what = what_of_note(what);
-    exec->shape = (uint64_t)what << 32 | exec->what->print;
+    exec->signature = signature_of_note(signature);
+    exec->shape = (uint64_t)signature << 32 | exec->signature->print;
     tt_exec_start(exec);
-    return tt_exec_wait(exec);
+    return TUTTI_OK;
+}
+
+tutti_status tt_exec_note(struct tt_team *t, enum tt_signature_other signature)
+{
+    TT_TRY(tt_exec_begin_note(t, signature));
+    return tt_exec_wait(t->note);
 }
 
 /* ---- Starting and ending ---- */
 
-/* Looks how far the others on this node are: beside their last signal first, for that line is at
- * hand. */
+static bool runs_in(const struct tt_team *t, const struct tt_exec *exec, uint64_t slot)
+{
+    return exec->state == TT_EXEC_RUNNING && (exec->number & (t->slots - 1)) == slot &&
+           exec->number >= t->my_done && exec->number < t->next;
+}
+
+bool tt_team_valid(const struct tt_team *t)
+{
+    bool valid = t->all_done <= t->my_done && t->my_done <= t->next;
+    uint64_t last = 0;
+    for (int r = 0; r < t->map.p; r++)
+        valid = valid && (tt_team_is_remote(t, r) || t->window[TT_SHORT_WINDOWS][r]);
+    for (uint64_t s = 0; s < t->slots; s++) {
+        if (!t->running[s]) continue;
+        valid = valid && runs_in(t, t->running[s], s);
+        if (t->running[s]->number > last) last = t->running[s]->number;
+    }
+    for (const struct tt_exec *e = t->broken ? NULL : t->queue; e; last = e->number, e = e->next)
+        valid = valid && e->state == TT_EXEC_QUEUED && (e->number > last || last == 0);
+    return valid;
+}
+
+/* Reads how many executions the other members on this node have ended. It looks beside their last
+ * signal first, because that line is probably in the cache. */
 static bool all_have_ended(struct tt_team *t, uint64_t number)
 {
     uint64_t least = UINT64_MAX;
     int last = tt_team_slot(t, number - 1);
     for (int r = 0; r < t->map.p; r++) {
-        if (tt_team_is_far(t, r)) continue;
+        if (tt_team_is_remote(t, r)) continue;
         uint64_t done = atomic_load_explicit(&tt_team_line(t, r, last)->done, memory_order_acquire);
         if (done + t->slots <= number)
             done = atomic_load_explicit(tt_team_done(t, r), memory_order_acquire);
@@ -167,43 +312,47 @@ static void begin_lanes(struct tt_exec *exec)
     }
 }
 
-/* Tells the others what is called here, for when they find that it does not match. */
-static void tell_what(struct tt_exec *exec)
+/* Publishes the call of this rank, for the error message of a member that finds a mismatch. */
+static void publish_signature(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
-    t->told[exec->slot] = exec->shape;
-    *tt_team_what(t, t->me, exec->slot) = *exec->what;
+    t->published[exec->slot] = exec->shape;
+    *tt_team_signature(t, t->me, exec->slot) = *exec->signature;
 }
 
-/* Asks for a line that this rank will write: others read it last, so without this the first store
- * would wait for it. */
+/* Prefetches a line that this rank will write. Other ranks have read it last, so without this the
+ * first store would wait for it. */
 static inline void prefetch_to_write(void *line)
 {
 #if defined(__x86_64__)
     __asm__ volatile("prefetchw %0"
                      :
-                     : "m"(*(char *)line)); /* where it is unknown, it does nothing */
+                     : "m"(*(char *)line)); /* a processor without this instruction ignores it */
 #else
     __builtin_prefetch(line, 1);
 #endif
 }
 
-/* Plain executions need none of this, so that they pay for one test only. */
+/* This is not in run() itself, so that plain executions, which need none of this, pay for one test
+ * only. */
 static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 {
-    if (exec->team->remote) tt_far_begin(exec);
-    if (exec->traced) tt_traced_begin(exec);
+    find_windows(exec);
+    if (exec->team->remote) tt_remote_begin(exec);
+    if (exec->traced) traced_begin(exec);
 }
 
 static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 {
     if (exec->team->remote) {
-        tt_far_end(exec);
-        exec->status = exec->team->broken; /* by what came for it and should not have */
+        tt_remote_end(exec);
+        exec->status = exec->team->broken; /* a message that came for it may have broken the team */
     }
-    if (exec->traced) tt_traced_end(exec);
+    if (exec->traced) traced_end(exec);
 }
 
+/* Begins the execution in its slot. The call and the openings are written before `shape` is stored
+ * with release, so a member that has seen `shape` or a signal of this execution sees them, too. */
 static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -211,10 +360,11 @@ static void run(struct tt_exec *exec)
     exec->slot = tt_team_slot(t, exec->number);
     exec->base = ((exec->number >> t->slots_log2) + 1) << 32;
     exec->line = tt_team_line(t, t->me, exec->slot);
-    exec->buffer[TT_WIN] = (char *)exec->line->window;
+    exec->window_at = exec->slot * exec->window_stride;
+    exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
     t->running[exec->slot] = exec;
     begin_lanes(exec);
-    if (t->told[exec->slot] != exec->shape) tell_what(exec);
+    if (t->published[exec->slot] != exec->shape) publish_signature(exec);
     if (exec->plan->opens || exec->plan->segments) tt_access_open(exec);
     t->history = (t->history ^ (uint32_t)exec->shape) * 0x9e3779b1u;
     exec->mark = exec->base | t->history;
@@ -229,7 +379,7 @@ static void enqueue(struct tt_team *t, struct tt_exec *exec)
     exec->next = NULL;
     *t->queue_end = exec;
     t->queue_end = &exec->next;
-    if (exec->traced) tt_traced_begin(exec);
+    if (exec->traced) traced_begin(exec);
 }
 
 static void dequeue(struct tt_team *t)
@@ -252,9 +402,10 @@ void tt_exec_start(struct tt_exec *exec)
         enqueue(t, exec);
     else
         run(exec);
+    tt_assert(tt_team_valid(t) && tt_exec_valid(exec));
 }
 
-/* Raises my_done over all executions that have ended, and tells it. */
+/* Raises my_done over all executions that have ended, and publishes it. */
 static void count_end(struct tt_team *t, uint64_t number)
 {
     t->ended |= 1u << (number - t->my_done);
@@ -265,15 +416,16 @@ static void count_end(struct tt_team *t, uint64_t number)
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
 }
 
-/* Two members of which neither gives the other anything, as it believes, wait for nothing of each
- * other. What they say of each other lies in the slot until both have ended the execution, so
- * whoever began it later finds what the other one said. */
+/* If two members both believe that they exchange no data with each other, neither waits for the
+ * other. So their counts are compared here. A member's counts stay in the slot until both have
+ * ended the execution, so the member that begins the execution later finds the counts of the other
+ * member. */
 static tutti_status compare_pairs(const struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     tutti_status status = TUTTI_OK;
     for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
-        if (r != t->me && !tt_team_is_far(t, r)) status = tt_step_compare(exec, r);
+        if (r != t->me && !tt_team_is_remote(t, r)) status = tt_step_compare(exec, r);
     return status;
 }
 
@@ -283,8 +435,9 @@ static void complete(struct tt_exec *exec)
     exec->state = TT_EXEC_IDLE;
     t->running[exec->slot] = NULL;
     count_end(t, exec->number);
+    tt_assert(tt_team_valid(t));
     if (tt_unlikely(!exec->plain)) end_other(exec);
-    /* A rank may wait for this slot, asleep. */
+    /* Wakes ranks that wait for this slot, since they may be asleep. */
     if (tt_unlikely(t->map.p > 1)) tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
 
@@ -292,22 +445,26 @@ static void fail(struct tt_exec *exec, tutti_status status)
 {
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
-    if (exec->abroad && tt_far_fail(exec)) return; /* and again at the next look */
+    /* While data are still being written to its buffers, the exec stays RUNNING, and
+     * tt_exec_advance calls this function again. */
+    if (exec->remote && tt_remote_fail(exec)) return;
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;
     for (int s = 0; s < TT_SLOTS; s++)
         if (t->running[s] == exec) t->running[s] = NULL;
     if (t->queue == exec) dequeue(t);
-    if (exec->traced) tt_traced_end(exec);
+    tt_assert(tt_team_valid(t));
+    if (exec->traced) traced_end(exec);
 }
 
 /* ---- Progress ---- */
 
-/* Data or signals are not on their way to other nodes yet: once its caller has the result it may
- * not advance anything for long. */
+/* Whether data or signals to other nodes are still being sent. The execution must not complete
+ * while that goes on: once the caller has the result, it may not call the library again for a long
+ * time. */
 static inline bool is_moving(const struct tt_exec *exec)
 {
-    return tt_unlikely(exec->abroad != NULL) && exec->abroad->moving;
+    return tt_unlikely(exec->remote != NULL) && exec->remote->moving;
 }
 
 static inline void end(struct tt_exec *exec)
@@ -341,6 +498,7 @@ void tt_exec_advance(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     if (exec->state == TT_EXEC_IDLE) return;
+    tt_assert(tt_exec_valid(exec));
     if (tt_unlikely(t->broken != TUTTI_OK)) {
         fail(exec, t->broken);
         return;
@@ -378,16 +536,17 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
 {
     struct tt_team *t = exec->team;
     if (exec->state == TT_EXEC_QUEUED)
-        return !tt_team_is_far(t, rank) &&
+        return !tt_team_is_remote(t, rank) &&
                atomic_load(tt_team_done(t, rank)) + t->slots <= exec->number;
     for (uint32_t i = 0; i < exec->plan->lanes; i++)
         if (lane_waits_for(exec, &exec->lane[i]) == rank) return true;
     for (const struct tt_end *end = exec->ends; end; end = end->next)
         if (end->first && end->peer == t->job_rank[rank]) return true;
-    return exec->abroad && tt_far_waits_for(exec, rank);
+    return exec->remote && tt_remote_waits_for(exec, rank);
 }
 
-/* Another number after each step of a lane, but for those within a generated exchange; never 0. */
+/* Returns a number that changes with each step of a lane, except within a generated exchange; never
+ * 0. */
 static uint64_t place(const struct tt_exec *exec)
 {
     uint64_t sum = 1;
@@ -400,14 +559,16 @@ static uint64_t place(const struct tt_exec *exec)
     return sum;
 }
 
-/* Where an execution that is waited for was seen last; place 0: it was not looked for yet. */
+/* What a waiting caller saw of an execution when it last looked. `place` is 0 until it first looks
+ * at the place. */
 struct progress {
     uint64_t place, events;
 };
 
 /* Data arrives over a network in parts: after one part the caller looks for the next at once,
- * instead of yielding. An execution that made progress waits for something else now, so that the
- * wait policy starts anew; the caller finds out before it would sleep. */
+ * instead of yielding. An execution that made progress waits for something else now, so the wait
+ * policy starts again from its beginning. To keep short waits cheap, the caller looks at the place
+ * only when it is about to sleep. */
 static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};
@@ -425,23 +586,23 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
 {
     const struct tt_exec *exec = arg;
     const struct tt_team *t = exec->team;
-    _Static_assert(sizeof *exec->what == sizeof is->what, "it is copied whole");
+    _Static_assert(sizeof *exec->signature == sizeof is->signature, "it is copied whole");
     is->team = t->id;
     is->number = exec->number;
-    memcpy(is->what, exec->what, sizeof is->what);
+    memcpy(is->signature, exec->signature, sizeof is->signature);
     for (int r = 0; r < t->map.p; r++)
         if (r != t->me && tt_exec_waits_for(exec, r)) tt_waiting_name(is, t->job_rank[r]);
 }
 
-/* The rest of a wait that has become long: from now on others may see what is waited for. Apart, so
- * that a wait that ends soon pays nothing for it. */
+/* Goes on with a wait that has become long: from now on the roll call shows what this rank waits
+ * for. This is a separate function so that a short wait does not pay for it. */
 static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_wait *wait,
                                                 struct progress *seen)
 {
     struct tt_team *t = exec->team;
     struct tt_waiting waiting = {
         .fabric = t->fabric, .doing = TT_DOING_COLLECTIVE, .fill = fill_waiting, .arg = exec};
-    /* Data for other executions is no progress of this one, so only its steps count. */
+    /* Data for other executions does not count as progress of this one; only its own steps do. */
     uint64_t before = place(exec);
     while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
         uint64_t now = place(exec);
@@ -449,6 +610,7 @@ static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_
         before = now;
         wait_more(exec, wait, seen);
         tt_team_check(t, tt_wait_is_long(wait));
+        tt_team_try_leave_all(t);
     }
     tt_waiting_end(&waiting);
 }
@@ -460,8 +622,8 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
     tt_exec_advance(exec);
     if (exec->state != TT_EXEC_IDLE) {
         struct progress seen = {.events = t->events};
-        if (tt_unlikely(exec->traced)) tt_traced_wait(exec);
-        tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
+        if (tt_unlikely(exec->traced)) traced_wait(exec);
+        tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
             wait_more(exec, &wait, &seen);
             if (tt_likely(!tt_team_check(t, tt_wait_is_long(&wait)))) continue;

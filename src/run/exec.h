@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A plan being run: start, advance, complete. Blocking, nonblocking and persistent calls are all
- * this.
+ * The execution of a plan: start, advance, complete. Blocking, nonblocking and persistent calls all
+ * use it.
  */
 #ifndef TT_EXEC_H
 #define TT_EXEC_H
@@ -11,139 +11,163 @@
 #include "run/team.h"
 #include "type/type.h"
 
+/* IDLE: not started, or complete. QUEUED: started, but its slot is still in use. */
 enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
 
-/* A lane under way. Of a plan with loops: the step it is at, if it has one; of a straight plan
- * iter.at is the step. */
+/* The state of one lane. A plan with loops keeps its current step in `step`; in a straight plan
+ * iter.at is the index of the step. */
 struct tt_lane_run {
     struct tt_iter iter;
     struct tt_plain step;
-    void *memory;                /* of the iterator */
-    struct tt_message *messages; /* TT_IN_FLIGHT for each id */
+    void *memory;                /* the iterator's working memory */
+    struct tt_message *messages; /* TT_IN_FLIGHT entries for each id of a starting step */
     bool has_step, ended;
-    struct tt_fetch *fetch; /* operands of its step that are got from other nodes */
-    int64_t resume;   /* bytes of its reduction that were done before an operand was refused */
-    int64_t since_ns; /* where steps are traced: when this one was first tried; 0: it was not */
+    struct tt_fetch *fetch; /* operands of the current step that come from other nodes */
+    /* bytes of the current reduction done before the system refused an operand */
+    int64_t resume;
+    int64_t since_ns; /* if traced: when the current step was first tried; 0: not yet */
 };
 
-/* An exec has this if its team has members on other nodes, or members on this node whose memory the
- * system forbids to access. */
-struct tt_transfer;
-struct tt_abroad {
-    struct tt_transfer *moving; /* under way */
-    tutti_region *region[3];    /* IN OUT TMP, while they are open to other nodes: from ... */
-    int64_t region_at[3];       /* ... this byte on */
+/* Additional state of an exec whose team has members on other nodes, or members on this node whose
+ * memory the system does not let this rank access. */
+struct tt_operation;
+struct tt_exec_remote {
+    struct tt_operation *moving; /* transfers under way */
+    /* IN OUT TMP: their registrations while they are open to other nodes */
+    tutti_region *region[3];
+    int64_t region_at[3]; /* the byte of the buffer at which its region begins */
 };
 
-enum { TT_FETCHED = TT_BUFFERS }; /* where operands are that had to be got */
+enum { TT_FETCHED = TT_BUFFERS }; /* index in tt_exec.buffer of operands that had to be fetched */
 
-/* Bound to buffers; reused from start to start. The caller sets what stands above the line before
- * tt_exec_start and leaves it alone until the state is IDLE again.
- * Invariants: RUNNING means team->running[slot] == this. */
+/* A plan bound to a team and to buffers; the same exec can be started again and again. The caller
+ * sets the members above the line before tt_exec_start and must not change them until the state is
+ * IDLE again. Invariant (tt_exec_valid): RUNNING means team->running[slot] == this. */
 struct tt_exec {
     struct tt_team *team;
     const struct tt_plan *plan;
-    char *buffer[TT_FETCHED + 1]; /* WIN is filled in by the start; TMP by tt_exec_init */
-    int64_t bytes[3];             /* of IN OUT TMP, as opened */
-    const struct tt_call *call;   /* of a v-collective: counts and displacements; else NULL */
-    const struct tt_what *what;   /* the call; lasts as long as the exec */
-    uint64_t shape;               /* its fingerprint, the same on all ranks */
-    /* ---- */
+    char *buffer[TT_FETCHED + 1]; /* tt_exec_new sets TMP, each start sets WIN */
+    int64_t bytes[3];             /* sizes of IN OUT TMP, as opened */
+    const struct tt_call *call;   /* counts and displacements of a v-collective; else NULL */
+    const struct tt_call_signature *signature; /* the call signature; lasts as long as the exec */
+    uint64_t shape; /* fingerprint of the signature, equal on all ranks */
+    /* ---- set by the execution ---- */
     enum tt_exec_state state;
     tutti_status status;
     uint64_t number, base; /* base: of flag values */
-    uint64_t
-        mark; /* base and fingerprint: what is in the line of every member that runs the same */
+    /* what the line of a member whose calls match holds in `shape`: base | history of calls */
+    uint64_t mark;
     int slot;
-    int looks; /* at a flag before giving up the turn */
+    int looks; /* how often an await looks at a flag before it returns AGAIN */
     uint32_t lanes_left;
-    bool traced, plain; /* plain: its steps need nothing but to be done, neither traced nor sent */
-    bool blocks;        /* its callers wait from the start on; for traces only */
-    bool pairs;         /* an alltoallv: what each two say of each other is compared */
-    bool served;        /* the system refused it something: members are asked (served.c) */
-    int64_t resume;     /* of a reduction that was refused: struct tt_lane_run's */
-    struct tt_line *line;
-    tt_reduce_fn *reduce;     /* of the plan's type and operation; NULL for user-defined ones */
-    int64_t tmp_offset;       /* of TMP in the segment; -1: private */
-    struct tt_end *ends;      /* with messages under way */
-    struct tt_exec *next;     /* in the queue */
-    struct tt_abroad *abroad; /* NULL: the team is on one node, and nothing was refused */
+    /* An exec is plain if it is neither traced, nor remote, nor has `pairs`, and all windows that
+     * it may read are known. Its steps take the fast path. */
+    bool traced, plain;
+    bool finds_windows; /* before it reads another member's window, it has to find it */
+    bool blocks;        /* the caller waits from the start on; used by traces only */
+    bool pairs;         /* an alltoallv: each two members compare their counts for each other */
+    bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
+    int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
+    struct tt_signal_line *line;
+    char **window;         /* by member: the window of slot 0, of the kind that the plan uses */
+    int64_t window_stride; /* the distance between the windows of two slots */
+    int64_t window_at;     /* the distance from the window of slot 0 to that of this slot */
+    tt_reduce_fn *reduce;  /* for the plan's type and operation; NULL if they are user-defined */
+    int64_t tmp_offset;    /* offset of TMP in the segment; -1: private memory */
+    struct tt_end *ends;   /* ends of channels with messages under way */
+    struct tt_exec *next;  /* in the queue */
+    struct tt_exec_remote *remote; /* NULL: the team is on one node, and nothing was refused */
     struct tt_lane_run lane[];
 };
 
-/* An exec for a plan, which must outlive it. NULL: see tutti_error (MEMORY, LIMIT). */
-struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan);
+static inline bool tt_exec_valid(const struct tt_exec *exec)
+{
+    return exec->state != TT_EXEC_RUNNING || exec->team->running[exec->slot] == exec;
+}
+
+/* Makes an exec for a plan, which must outlive it. If the plan needs the extension of this rank's
+ * block, makes that too. All members must give the same kind of windows; short ones have
+ * TT_SHORT_WINDOW bytes. The caller frees the exec with tt_exec_free. Returns NULL on failure;
+ * tutti_error() has the cause (MEMORY, LIMIT). */
+struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
+                            enum tt_windows windows);
+/* Frees an exec, which must be IDLE. NULL is allowed. */
 void tt_exec_free(struct tt_exec *exec);
 
-/* Starts it, or queues it if its slot is taken, or ends it at once with the error of a broken
- * team. */
+/* Starts the exec. If its slot is in use, queues it. If the team is broken, completes it at once
+ * with the team's error. */
 void tt_exec_start(struct tt_exec *exec);
-/* Moves it on as far as it goes without waiting. */
+/* Advances the exec as far as possible without waiting. */
 void tt_exec_advance(struct tt_exec *exec);
-/* Whether some lane waits for a flag or message of this member, or the slot for its end of an
- * execution before. */
+/* Whether the exec waits for this member: for its flag or message, or for it to end the execution
+ * that used the same slot before. */
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
-/* Blocks until it is complete; returns its status. */
+/* Blocks until the exec is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
-/* An execution without steps: this rank calls something here that is no collective with buffers,
- * and members that call another thing find that out as in any execution. Blocks until its slot is
- * free. Errors: those of a broken team. */
-tutti_status tt_exec_note(struct tt_team *t, enum tt_what_other what);
+/* Runs an execution without steps for a call that is no collective with buffers (free, agree,
+ * shrink), so that members which call something else find the mismatch as in any execution. Blocks
+ * until its slot is free. Returns the error of a broken team. */
+tutti_status tt_exec_note(struct tt_team *t, enum tt_signature_other signature);
+/* Starts the execution that tt_exec_note runs (t->note), without waiting for it. MEMORY: it could
+ * not be started, and the team is broken now. */
+tutti_status tt_exec_begin_note(struct tt_team *t, enum tt_signature_other signature);
 
-/* At most `steps` steps of one lane, for schedulers that want every interleaving (tests). True if
- * anything was done. */
+/* Does at most `steps` steps of one lane, for tests that explore every interleaving. Returns true
+ * if it did anything. */
 bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 
 /* ---- Between exec.c and step.c ---- */
 
-/* The error that says what `rank` called where this one called something else, in execution
- * `number` or before. */
+/* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
+ * this rank and member `rank` differ. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* The error that says that a rank sends, in an alltoallv, another number of bytes than its receiver
- * expects. */
+/* Returns MISMATCH for an alltoallv in which member `from` sends `sent` bytes to member `to`, which
+ * expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected);
-/* MISMATCH if `rank` and this one expect other counts of each other than they give, in an alltoallv
- * that is under way or has ended, else OK: also as long as that is not known. */
+/* Compares the counts that this rank and member `rank` have for each other in an alltoallv that is
+ * under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
+ * yet. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
-/* MISMATCH if `rank` has started this execution as another call, else OK. */
+/* Returns MISMATCH if member `rank` has started this execution as another call, else OK. */
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 
-/* Goes on with all messages under way; with all lanes; with a few steps of one lane, of which it
- * returns how many were done. A status above TUTTI_AGAIN ends the execution. */
+/* Advances all messages under way. A status above TUTTI_AGAIN, here and below, is an error that
+ * ends the execution. */
 tutti_status tt_step_messages(struct tt_exec *exec);
+/* Advances all lanes as far as possible without waiting. */
 tutti_status tt_step_lanes(struct tt_exec *exec);
+/* Does up to `steps` steps of one lane. Returns how many it did. */
 int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status);
 
-/* ---- Of traced.c: of an exec that is traced; begun twice is begun once ---- */
+/* ---- access.c ---- */
 
-void tt_traced_begin(struct tt_exec *exec);
-void tt_traced_wait(struct tt_exec *exec);
-void tt_traced_end(struct tt_exec *exec);
-
-/* ---- Of access.c: the ranges. range[0] is the destination. ---- Errors: those of the fabric.
- * UNSUPPORTED: the system forbids it; exec->resume says from where on. */
-
+/* A copy or reduction of `len` bytes; range[0] is the destination, the other ranges are operands.
+ * Errors: those of the fabric; MISMATCH. UNSUPPORTED: the system forbids an access; exec->resume is
+ * the byte at which a reduction stopped. */
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
+/* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
-/* Names the argument if `status` concerns memory of this rank's own; returns other errors as they
- * are. */
+/* If `status` is ARG, names the argument of the call in which `memory` lies. Returns the status. */
 tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status);
-/* Where a range in an opened buffer of another rank is, checked against what that rank opened.
- * MISMATCH: outside. */
-tutti_status tt_access_far(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
-                           tt_address *address);
-/* Where byte `done` of a range lies in it, and how many of those that are left follow without a
- * gap. */
+/* Finds the address of a range in a buffer that another rank has opened, and checks the range
+ * against the size that was opened. MISMATCH: the range exceeds it. */
+tutti_status tt_access_find(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
+                            tt_address *address);
+/* Returns where byte `done` of a range lies, relative to its begin. *run: how many of the `left`
+ * bytes that remain follow there without a gap. */
 int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
                       int64_t left, int64_t *run);
-/* Whether a range of another rank of this node can be got neither by loads nor by the system. */
+/* Whether a range of another rank of this node can be reached neither by loads nor by a system
+ * call. */
 bool tt_access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
-/* Whether a range of another rank is reached by loads and stores, which no fabric sees. */
+/* Whether a range of another rank is accessed by plain loads and stores, which the fabric does not
+ * trace. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 
+/* The address of a range in one of this rank's own buffers. */
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {
     return exec->buffer[r->buf] + r->off;

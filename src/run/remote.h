@@ -1,222 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is kept of members on other nodes, and how what they send each other looks; between the
- * files of far.h.
+ * Teams with members on several nodes. Members of one node communicate through shared memory;
+ * members of two nodes send messages instead:
+ *
+ *   signal        one message to each remote member. The handler at the receiver stores it in the
+ *                 mirror of the sender, where it is awaited like any other signal
+ *   send, recv    one message each, matched in order by (execution, pair, lane); messages that come
+ *                 before their recv are kept
+ *   put, get      those of msg, with the keys that come with the first signal of an execution whose
+ *                 plan opens buffers
+ *   copy, reduce  operands that lie at a remote member are fetched first
+ *
+ * A member may send in execution k once it knows that the receiver has ended k - S. It learns that
+ * from the receiver's `done`, which is in every message. A member that only receives sends its
+ * `done` separately, every S / 2 executions or when asked. So the messages that wait at a receiver
+ * are bounded by what its team sends in S executions.
+ *
+ * Why nobody waits for ever for this: the sender has itself ended k - S before it began k in the
+ * same slot, so no member needs anything of k to end k - S. By induction over k, every member that
+ * advances ends k - S.
+ *
+ * A message for an execution that this rank has not begun is kept until it begins, because an older
+ * execution may still use the slot. Messages for teams that are not made here yet are kept, too.
+ * Messages for teams that are gone are dropped: a member leaves a team only when everything that
+ * its plans need has come.
+ *
+ * The thread that uses context 0 does all of this.
  */
 #ifndef TT_REMOTE_H
 #define TT_REMOTE_H
 
-#include "run/far.h"
+#include "msg/msg.h"
+#include "run/exec.h"
 
-/* ---- On the network ---- */
+/* Registers the message handlers that the teams of a client share. Only for jobs of processes.
+ * Errors: MEMORY. */
+tutti_status tt_remote_open(struct tt_fabric *f, struct tt_msg *msg,
+                            struct tt_remote_teams **remote_teams);
+/* This rank has left or broken the team. Notifies the remote members with which it has exchanged
+ * messages, so that none of them waits for an answer (settle.h). */
+void tt_remote_depart(struct tt_team *t);
+/* Calls tt_remote_depart for all teams of the client, then waits until all messages have been sent.
+ * If a rank has failed, the wait is limited to 0.5 s. */
+void tt_remote_leave(struct tt_remote_teams *remote_teams);
+/* Frees everything. To be called after msg is closed. */
+void tt_remote_close(struct tt_remote_teams *remote_teams);
 
-enum { TT_NO_LANE = 0xff }; /* no signal, but what is called */
-/* `what` follows; answer with your done; the question, or the answer, is that of tt_far_settle. */
-enum tt_far_flag { TT_FAR_WHAT = 1, TT_FAR_ASKS = 2, TT_FAR_SETTLES = 4 };
-#define TT_FAR_LEFT UINT64_MAX /* done of a rank that has left the team */
+/* The team handles messages from now on. All members must pass the same id, which none of them has
+ * used for another team: the greatest of their tt_remote_next_id. */
+void tt_remote_add(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id);
+uint32_t tt_remote_next_id(const struct tt_remote_teams *remote_teams); /* returns 0 for NULL */
 
-/* Before every message: with 24 bytes of data it still is one line of a ring. */
-struct tt_far_head {
-    uint32_t team, from; /* a rank of the team */
-    uint64_t number;     /* of the execution; of CREDIT: done, or what is asked for */
-    uint32_t behind;     /* number - done of the sender */
-    uint32_t history;    /* low half of its mark */
-    uint32_t value;      /* of the signal */
-    uint8_t lane, flags;
-    uint8_t zero[2];
-};
+/* ---- Members of this node whose memory the system does not let others access (served.c) ---- */
 
-struct tt_far_packet {
-    struct tt_far_head head;
-    unsigned char what[sizeof(struct tt_what)];
-};
-_Static_assert(sizeof(struct tt_far_head) == 32, "goes over the network");
-_Static_assert(sizeof(struct tt_far_packet) <= TUTTI_HEADER_BYTES, "goes before a message");
+/* Lets peers ask for bytes that executions of the client's teams have open. `world` is one of these
+ * teams. */
+void tt_served_open(struct tt_msg *msg, struct tt_team *world);
+/* The system refused a step of the lane: from now on the exec asks the members instead. Returns
+ * AGAIN: the step is to be tried again. Errors: MEMORY, SYSTEM. */
+tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane);
+/* Starts a put or get that the system refused: messages carry it, and m->complete is set when it is
+ * done. */
+tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                             struct tt_message *m);
+/* Asks the sender for the first message of a receiver's end, whose bytes this rank could not
+ * read. */
+tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end);
 
-/* The payload of a signal: what its giver opens for who gets it. Keys of those named in `keyed`, in
- * order. */
-struct tt_far_opening {
-    int64_t offset[3], bytes[3]; /* IN OUT TMP: in the region of the key */
-    uint32_t keyed, keys;
-    tutti_key key[];
-};
+/* ---- For a team with members on other nodes (t->remote) ---- */
 
-/* That a team does not work any more, because of this rank of the job. Where calls on the team did
- * not match, the payload is the text that says how. */
-struct tt_far_broken {
-    uint64_t team;
-    int32_t rank, cause, code;
-    int32_t zero;
-};
+/* Signals to the remote ones of the receivers (a rank, TT_ALL, or the set), in two steps, so that
+ * either all or none get it. tt_remote_may_signal returns AGAIN while some of them may not be sent
+ * to yet. */
+tutti_status tt_remote_may_signal(struct tt_exec *exec, const struct tt_plain *s);
+tutti_status tt_remote_signal(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s);
 
-/* Added to the offsets of opened buffers of far ranks, so that they are not 0. */
-#define TT_FAR_ADDRESS (1ull << 62)
+/* Starts a send, recv, put or get with a remote peer; m->complete is set when it is done. AGAIN: it
+ * could not be started yet. */
+tutti_status tt_remote_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                             struct tt_message *m);
+/* Fetches those operands of a step that lie at remote ranks, and changes *s to name the copies.
+ * AGAIN: some are still to come. */
+tutti_status tt_remote_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s);
+/* Frees the copies, once the step is done. */
+void tt_remote_fetched(struct tt_exec *exec, uint32_t lane);
 
-/* ---- Here ---- */
+/* The execution begins: handles the messages that have come for it. */
+void tt_remote_begin(struct tt_exec *exec);
+/* The execution has ended: releases what it used and sends `done` to the members that need it. */
+void tt_remote_end(struct tt_exec *exec);
+/* The execution failed. Returns true while something still writes to its buffers: then the caller
+ * must advance it and call this again. */
+bool tt_remote_fail(struct tt_exec *exec);
+/* Releases the memory that the execution registered or fetched. */
+void tt_remote_release(struct tt_exec *exec);
+/* Detaches all operations from the execution, which is going to be freed in whatever state. */
+void tt_remote_forget(struct tt_exec *exec);
+/* Whether the execution waits for this rank to complete an operation, or to give leave to send to
+ * it. Awaits and shared memory do not count. */
+bool tt_remote_waits_for(const struct tt_exec *exec, int rank);
 
-/* A message that waits: for its execution to begin, or, of those with data, for its recv. */
-struct tt_arrival {
-    struct tt_arrival *next;
-    struct tt_far_packet packet;
-    bool data, credit;
-    bool ready;   /* its payload is here, or pending */
-    bool dropped; /* to be freed when it is ready */
-    int64_t bytes;
-    tutti_pending *pending;
-    struct tt_far_opening *opening; /* its own */
-    struct tt_team *team;           /* NULL: not made yet, or gone */
-    int rank;                       /* of the job */
-};
-
-struct tt_arrivals {
-    struct tt_arrival *first, **end;
-};
-
-/* Something started, with the memory that it moves. Listed in exec->abroad->moving while exec is
- * not NULL. */
-struct tt_transfer {
-    struct tt_far *far;
-    struct tt_transfer *all, *next;     /* of the client's; of those spare, or posted */
-    struct tt_transfer *before, *after; /* of the execution's */
-    struct tt_exec *exec;               /* NULL: nobody wants to know any more */
-    struct tt_message *message;         /* complete with it; NULL: of an operand, or a signal */
-    int *left;                          /* operands to come; NULL: other */
-    int peer;                           /* in the team */
-    uint32_t lane;
-    bool takes;  /* it writes to memory of this rank */
-    bool posted; /* a recv whose message has not come */
-    bool opened; /* to or from a buffer that the peer opened ... */
-    bool closed; /* ... and has closed: it will never be complete */
-    bool counts; /* among those under way, which are waited for before the rank leaves */
-    char *at;
-    int64_t len;
-    void *payload; /* its own */
-};
-
-struct tt_mirror {
-    struct tt_mirror *next; /* of the team's */
-    int rank;               /* in the team */
-    tutti_endpoint *to;
-    char *block;
-    uint64_t done;   /* executions below this have ended there */
-    uint64_t asked;  /* executions below this were asked for */
-    uint64_t wanted; /* 1 + the last that it wants to begin; 0: it does not wait */
-    bool fresh;      /* something has come since my done was told */
-    bool told_broken;
-    bool settles;              /* it wants to hear when this rank has made as many calls */
-    bool named_last;           /* it was sent this rank's last call, and the question ... */
-    bool settled;              /* ... and has answered */
-    uint32_t left_after;       /* of one that left: how many calls it made, their lowest bits */
-    uint64_t told[TT_SLOTS];   /* fingerprints whose text it has in the slot */
-    uint64_t opened[TT_SLOTS]; /* 1 + the last execution whose opening I gave it */
-    uint64_t opens[TT_SLOTS];  /* 1 + the last whose opening it gave me */
-    uint64_t named[TT_SLOTS];  /* 1 + the last of which I told it what is called */
-    struct tt_far_opening *opening[TT_SLOTS]; /* with its keys */
-    struct tt_arrivals early;                 /* for executions that have not begun */
-    struct tt_arrivals arrived;               /* data without a recv */
-    struct tt_transfer *posted, **posted_end; /* recvs without data */
-};
-
-struct tt_remote {
-    struct tt_team *next; /* of the client's */
-    uint32_t id;
-    bool pairs; /* an alltoallv has ended, of which some member may know what this rank does not */
-    struct tt_block layout;
-    char *blank;               /* the mirror of who has not been heard of: nothing */
-    struct tt_mirror **mirror; /* of each member; NULL: none yet */
-    struct tt_mirror *mirrors;
-    int early;      /* messages in all `early` */
-    int wanting;    /* mirrors that are wanted of */
-    uint64_t swept; /* my_done, when it was last told to those that ask for nothing */
-};
-
-struct tt_far {
-    struct tt_fabric *f;
-    struct tt_msg *msg;
-    tutti_context *context;
-    struct tt_team *teams;
-    struct tt_arrivals early; /* for teams that are not made here yet */
-    uint32_t next_id;
-    int64_t under_way;                     /* messages that are not sent yet */
-    struct tt_transfer *transfers, *spare; /* all; those that are not used */
-};
-
-/* ---- Mirrors (mirror.c) ---- */
-
-tutti_status tt_remote_new(struct tt_team *t, const struct tt_block *layout);
-void tt_remote_free(struct tt_team *t);
-/* Gives up all that has come and waits. */
-void tt_remote_drop(struct tt_team *t);
-struct tt_view tt_remote_unknown(const struct tt_team *t);
-/* Makes it if it is not there; NULL: no memory. */
-struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank);
-
-void tt_arrivals_append(struct tt_arrivals *list, struct tt_arrival *a);
-void tt_arrivals_drop(struct tt_far *far, struct tt_arrivals *list);
-void tt_arrival_free(struct tt_far *far, struct tt_arrival *a); /* its data are given up */
-
-/* A new or used one, all zero but `far`; NULL: no memory. It goes back when it is complete. */
-struct tt_transfer *tt_transfer_new(struct tt_far *far);
-void tt_transfer_free(struct tt_transfer *x);
-void tt_transfer_list(struct tt_transfer *x, struct tt_exec *exec);
-/* Nobody wants to know of it any more. */
-void tt_transfer_unlist(struct tt_transfer *x);
-
-/* From which byte of a buffer to which one members may touch anything. */
-struct tt_opened {
-    int64_t begin, end;
-};
-struct tt_opened tt_far_opened(const struct tt_exec *exec, int buffer);
-
-/* ---- Sending (far-signal.c) ---- */
-
-/* AGAIN while this execution may not send to the rank; asks it. */
-tutti_status tt_far_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
-/* Fills in the header of a message of the execution to this member; returns its bytes. */
-size_t tt_far_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_far_packet *packet);
-/* A message without payload, of which nobody wants to know more. */
-tutti_status tt_far_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
-                         size_t bytes);
-/* Handles the status of sending to a member: PEER is a failure unless the member has left. */
-tutti_status tt_far_sent(struct tt_team *t, int rank, tutti_status status);
-void tt_far_lost(struct tt_team *t, int rank);
-void tt_far_credit(struct tt_team *t, struct tt_mirror *m);
-/* Whether the member has left the client without making the call of this execution. */
-bool tt_far_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
-/* Sends to the member what this rank calls in an execution under way, unless it knows. */
-void tt_far_name(struct tt_exec *exec, struct tt_mirror *m);
-
-/* ---- What is known of a member (far-known.c) ---- */
-
-/* Notes what is called there, in an execution that has begun here. False: that is of no use any
- * more, since the slot belongs to a newer one, or is not what this rank calls, and the team
- * breaks. */
-bool tt_far_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_far_packet *packet);
-/* Whether this rank has begun the execution, and no later one in its slot. */
-bool tt_far_is_last(const struct tt_team *t, uint64_t number);
-/* Stores the signal where it is awaited, after the opening that it may bring, which is taken
- * over. */
-void tt_far_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
-bool tt_far_is_opening(const struct tt_far_opening *o, int64_t bytes);
-/* Executions below `done` have. */
-void tt_far_ended(struct tt_mirror *m, uint64_t done);
-
-/* ---- Receiving (far.c, far-move.c) ---- */
-
-/* Data for an execution that has begun; true: the arrival was taken over. */
-bool tt_far_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
-/* The execution has ended: data that came for it and were not received make a mismatch. */
-void tt_far_leftover(struct tt_exec *exec);
-/* The recv that the message is for; NULL: none yet. It is no longer posted. */
-struct tt_transfer *tt_far_match(struct tt_mirror *m, const struct tt_far_head *head);
-/* Whether a message of so many bytes is given to it: else the team breaks. */
-bool tt_far_fits(struct tt_team *t, struct tt_transfer *x, int64_t bytes);
-/* One of `len` bytes at `at` with a member, listed. NULL: no memory. */
-struct tt_transfer *tt_transfer_begin(struct tt_exec *exec, struct tt_message *m, int peer,
-                                      char *at, int64_t len);
-/* Handles the status of the attempt to start the transfer. */
-tutti_status tt_transfer_started(struct tt_transfer *x, tutti_status status);
-/* Completion of a transfer, which is `arg`. */
-void tt_far_moved(tutti_context *context, void *arg, tutti_status status);
+/* After a long wait: sends the call of this rank to the remote members that the execution waits
+ * for. */
+void tt_remote_send_call(struct tt_exec *exec);
+/* Whether an alltoallv has ended whose counts may not have matched, so that only remote members
+ * know: a member that expects nothing from this rank finds later what this rank sent it. */
+bool tt_remote_has_pairs(const struct tt_team *t);
+/* The last comparison (settle.h), after the team's last call: sends that call to this remote rank,
+ * which compares it once it has made as many calls, and answers. AGAIN: the rank has not answered
+ * yet. PEER: it left before it made as many calls. Other errors are not returned: a call that
+ * cannot be sent is not compared. */
+tutti_status tt_remote_settle(struct tt_team *t, int rank);
+/* Sends this rank's last call to this remote rank, once. The receiver compares it when it has made
+ * as many calls. */
+void tt_remote_compare(struct tt_team *t, int rank);
+/* Whether the rank has notified this one that it left. */
+bool tt_remote_has_left(const struct tt_team *t, int rank);
+/* Whether the remote rank has sent which buffers it opens to this rank in this execution. */
+bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number);
+/* The team broke because of t->culprit: notifies the remote members that know this rank as a
+ * partner. */
+void tt_remote_broke(struct tt_team *t);
 
 #endif

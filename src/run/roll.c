@@ -1,23 +1,259 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roll in words.
+ * The roll call: reads the memory of a job and prints what each rank does.
  */
 #include "run/roll.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* ---- Reading ---- */
+
+/* Reads the roll from a job's memory. */
+
+enum { TEAMS_MOST = 4096, PAGE_MOST = 1 << 28, LOG2_MOST = 5, TRIES = 100 };
+
+/* ---- Sources ---- */
+
+/* Copies memory that other ranks may be writing. Each word is copied whole; the caller checks that
+ * words which belong together are consistent. ThreadSanitizer must ignore this function: it
+ * does race, and the caller checks the outcome. */
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static void
+copy_words(void *to, const void *from, size_t n)
+{
+    const volatile uint64_t *word = from;
+    size_t i = 0;
+    for (; i + sizeof *word <= n; i += sizeof *word) {
+        uint64_t one = *word++;
+        __builtin_memcpy((char *)to + i, &one, sizeof one);
+    }
+    for (const volatile char *byte = (const volatile char *)word; i < n; i++)
+        ((char *)to)[i] = *byte++;
+}
+
+static bool fetch_mapped(const struct tt_source *s, int64_t at, void *to, size_t n)
+{
+    const struct tt_segment segment = {.base = (char *)s->base, .bytes = s->bytes};
+    if (at % 8 || !tt_segment_holds(&segment, at, (int64_t)n)) return false;
+    copy_words(to, (const char *)s->base + at, n);
+    return true;
+}
+
+/* Returns a source that reads this process' own mapping. */
+static struct tt_source source_mapped(const struct tt_segment *segment)
+{
+    return (struct tt_source){
+        .fetch = fetch_mapped, .base = (uintptr_t)segment->base, .bytes = segment->bytes};
+}
+
+static bool fetch(const struct tt_source *s, int64_t at, void *to, size_t n)
+{
+    return s->fetch(s, at, to, n);
+}
+
+/* ---- Processes ---- */
+
+char tt_roll_process(int pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = pid > 0 ? fopen(path, "re") : NULL;
+    if (!file) return 0;
+    const char *got = fgets(line, sizeof line, file), *name_end = got ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+/* ---- The page ---- */
+
+/* Terminates all texts in the copy: another process may be writing them. */
+static void end_texts(struct tt_job_page *page)
+{
+    page->version[sizeof page->version - 1] = '\0';
+    for (int r = 0; r < page->size; r++) {
+        page->rank[r].version[sizeof page->rank[r].version - 1] = '\0';
+        page->rank[r].host[TT_JOB_HOST - 1] = '\0';
+    }
+}
+
+static tutti_status check_version(struct tt_job_page *head, int64_t bytes)
+{
+    head->version[sizeof head->version - 1] = '\0';
+    if (head->magic == TT_JOB_MAGIC && strcmp(head->version, tutti_version()) != 0)
+        return tt_fail(TUTTI_ERR_VERSION, "it is of version %s of the library, this is %s",
+                       head->version, tutti_version());
+    return tt_segment_check(head, bytes);
+}
+
+tutti_status tt_roll_page(const struct tt_source *source, struct tt_job_page **page)
+{
+    struct tt_job_page head;
+    if (!fetch(source, 0, &head, sizeof head))
+        return tt_fail(TUTTI_ERR_BOOT, "its memory cannot be read");
+    TT_TRY(check_version(&head, source->bytes));
+    if (head.page_bytes > PAGE_MOST) return tt_fail(TUTTI_ERR_BOOT, "its page is too large");
+    struct tt_job_page *copy = tt_alloc_lines((size_t)head.page_bytes);
+    if (!copy) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the job's page");
+    bool whole = fetch(source, 0, copy, (size_t)head.page_bytes);
+    if (whole && copy->size == head.size && tt_segment_check(copy, source->bytes) == TUTTI_OK) {
+        end_texts(copy);
+        *page = copy;
+        return TUTTI_OK;
+    }
+    tt_free(copy);
+    return tt_fail(TUTTI_ERR_BOOT, "the job's page changed while it was read");
+}
+
+/* ---- A team's block ---- */
+
+static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
+{
+    return block + TT_LINE + slot * head->line_stride;
+}
+
+/* Returns 1 + the execution whose fingerprint is in the slot; 0: none. */
+static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                         int slot)
+{
+    uint64_t word;
+    int64_t at = line_at(block, head, slot) + (int64_t)offsetof(struct tt_signal_line, shape);
+    if (!fetch(s, at, &word, sizeof word) || word >> 32 == 0) return 0;
+    return (((word >> 32) - 1) << head->slots_log2) + (uint64_t)slot + 1;
+}
+
+/* Reads what the rank calls in execution k. The slot must name k before and after the read. */
+static bool fetch_signature(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                            uint64_t k, struct tt_call_signature *signature)
+{
+    int slot = (int)(k & ((UINT64_C(1) << head->slots_log2) - 1));
+    int64_t at = block + head->opening + slot * 2 * TT_LINE + TT_LINE;
+    return begun_in(s, block, head, slot) == k + 1 && fetch(s, at, signature, sizeof *signature) &&
+           begun_in(s, block, head, slot) == k + 1;
+}
+
+static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
+{
+    return head->ranks > 0 && head->ranks <= job->size && head->slots_log2 >= 0 &&
+           head->slots_log2 <= LOG2_MOST && head->line_stride >= TT_LINE &&
+           head->line_stride <= INT32_MAX && head->opening >= TT_LINE &&
+           head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
+}
+
+static void read_team(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                      struct tt_roll_team *t)
+{
+    t->id = head->id;
+    t->size = head->ranks;
+    t->done = head->done;
+    t->begun = t->done;
+    for (int slot = 0; slot < 1 << head->slots_log2; slot++) {
+        uint64_t begun = begun_in(s, block, head, slot);
+        if (begun > t->begun) t->begun = begun;
+    }
+    t->has_last = t->done > 0 && fetch_signature(s, block, head, t->done - 1, &t->last);
+    t->has_now = t->begun > t->done && fetch_signature(s, block, head, t->done, &t->now);
+}
+
+/* ---- A rank ---- */
+
+static struct tt_roll_team *new_team(struct tt_roll *roll)
+{
+    if (roll->teams == roll->room) {
+        int room = 2 * roll->room + 16;
+        struct tt_roll_team *more = tt_realloc(roll->team, (size_t)room * sizeof *more);
+        if (!more) return NULL;
+        roll->team = more;
+        roll->room = room;
+    }
+    struct tt_roll_team *t = &roll->team[roll->teams++];
+    *t = (struct tt_roll_team){0};
+    return t;
+}
+
+static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, int r)
+{
+    struct tt_roll_rank *rank = &roll->rank[r];
+    int64_t block = atomic_load(&roll->common->rank[r].world);
+    rank->first = roll->teams;
+    while (block > 0 && rank->teams < TEAMS_MOST) {
+        struct tt_head head;
+        if (!fetch(s, block, &head, sizeof head) || !is_sound(&head, roll->job)) break;
+        struct tt_roll_team *t = new_team(roll);
+        if (!t) return TUTTI_ERR_MEMORY;
+        t->rank = r;
+        read_team(s, block, &head, t);
+        rank->teams++;
+        block = head.next;
+    }
+    return TUTTI_OK;
+}
+
+/* Does what tt_activity_read does, in the memory of another process. */
+static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before, after;
+        if (!fetch(s, at, &before, sizeof before) || !fetch(s, at + 8, is, sizeof *is) ||
+            !fetch(s, at, &after, sizeof after))
+            return false;
+        if (before == after && before % 2 == 0) return true;
+    }
+    return false;
+}
+
+static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, int r)
+{
+    struct tt_roll_rank *rank = &roll->rank[r];
+    const char *line = (const char *)&roll->common->rank[r].activity;
+    const struct tt_job_rank *in_job = &roll->job->rank[r];
+    rank->here = in_job->arena >= 0;
+    if (!rank->here) return TUTTI_OK;
+    rank->pid = atomic_load(&in_job->pid);
+    rank->state = tt_roll_process(rank->pid);
+    rank->waits = fetch_activity(s, line - (const char *)roll->job, &rank->is) &&
+                  rank->is.doing > TT_DOING_NOTHING && rank->is.doing < TT_DOINGS;
+    return read_teams(s, roll, r);
+}
+
+tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *page, int place,
+                          struct tt_roll *roll)
+{
+    *roll = (struct tt_roll){.job = page, .common = tt_common_at(page, place)};
+    roll->now_ns = tt_clock_ns();
+    roll->rank = tt_calloc((size_t)page->size, sizeof *roll->rank);
+    tutti_status status = roll->rank ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (int r = 0; r < page->size && status == TUTTI_OK; r++) status = read_rank(source, roll, r);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    tt_roll_free(roll);
+    return tt_fail(status, "no memory for the roll of %d ranks", page->size);
+}
+
+void tt_roll_free(struct tt_roll *roll)
+{
+    tt_free(roll->rank);
+    tt_free(roll->team);
+    *roll = (struct tt_roll){0};
+}
+
+/* ---- Printing ---- */
+
+/* The text of the roll call. */
 
 enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 
 /* ---- Text in a buffer ---- */
 
-struct text {
+struct roll_text {
     char *at;
     size_t left;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct roll_text *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,7 +273,7 @@ static int count_picked(const bool *picked, int size)
 
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n)
 {
-    struct text t = {buffer, n};
+    struct roll_text t = {buffer, n};
     const char *comma = "";
     add(&t, "%s ", count_picked(picked, size) == 1 ? "rank" : "ranks");
     for (int r = 0; r < size; r++) {
@@ -66,9 +302,10 @@ static void pick_members(const struct tt_roll *roll, uint64_t id, bool *picked, 
     }
 }
 
-/* By its members, where all of them are seen. */
-/* Which of several teams of the same members it is, by the list of the first of them. */
-static void add_number(struct text *t, const struct tt_roll *roll, uint64_t id, const bool *picked)
+/* If there are several teams of the same members, adds which of them it is, in the order in which
+ * the first member made them. */
+static void add_number(struct roll_text *t, const struct tt_roll *roll, uint64_t id,
+                       const bool *picked)
 {
     int first = 0, n = 0, mine = 0, size, ranks = roll->job->size;
     bool *other = tt_calloc((size_t)ranks, sizeof *other);
@@ -82,11 +319,12 @@ static void add_number(struct text *t, const struct tt_roll *roll, uint64_t id, 
         n++;
         if (roll->team[i].id == id) mine = n;
     }
-    if (n > 1 && mine > 0) add(t, " (no. %d of %d)", n - mine + 1, n); /* the last made is first */
+    /* The list begins with the team that was made last, so the numbers count backwards. */
+    if (n > 1 && mine > 0) add(t, " (no. %d of %d)", n - mine + 1, n);
     tt_free(other);
 }
 
-static void add_team(struct text *t, const struct tt_roll *roll, uint64_t id)
+static void add_team(struct roll_text *t, const struct tt_roll *roll, uint64_t id)
 {
     int size, ranks = roll->job->size;
     char names[NAMES_SIZE];
@@ -104,17 +342,17 @@ static void add_team(struct text *t, const struct tt_roll *roll, uint64_t id)
     tt_free(picked);
 }
 
-static void add_call(struct text *t, const struct tt_roll *roll, const struct tt_what *what,
-                     uint64_t team, uint64_t number)
+static void add_call(struct roll_text *t, const struct tt_roll *roll,
+                     const struct tt_call_signature *signature, uint64_t team, uint64_t number)
 {
-    char call[TT_WHAT_TEXT];
-    add(t, "%s on ", what ? tt_what_text(what, call, sizeof call) : "a collective");
+    char call[TT_SIGNATURE_TEXT];
+    add(t, "%s on ", signature ? tt_signature_text(signature, call, sizeof call) : "a collective");
     add_team(t, roll, team);
     add(t, " (call %llu)", (unsigned long long)number + 1);
 }
 
 /* Adds the collectives that the rank has started and not ended, except the one that it waits in. */
-static void add_requests(struct text *t, const struct tt_roll *roll, int rank)
+static void add_requests(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
     uint64_t requests = 0;
@@ -133,8 +371,9 @@ static void add_requests(struct text *t, const struct tt_roll *roll, int rank)
     add_call(t, roll, &one->now, one->id, one->done);
 }
 
-/* The team that is asked about, else the world, else any that has called something. */
-static const struct tt_roll_team *team_to_tell(const struct tt_roll *roll, int rank)
+/* Chooses the team whose last call is printed: the team that the roll call is about, else the
+ * world, else any team on which the rank has called something. */
+static const struct tt_roll_team *team_to_print(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
     const struct tt_roll_team *best = NULL;
@@ -147,9 +386,9 @@ static const struct tt_roll_team *team_to_tell(const struct tt_roll *roll, int r
     return best;
 }
 
-static void add_outside(struct text *t, const struct tt_roll *roll, int rank)
+static void add_outside(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
-    const struct tt_roll_team *team = team_to_tell(roll, rank);
+    const struct tt_roll_team *team = team_to_print(roll, rank);
     add(t, "outside the library");
     add_requests(t, roll, rank);
     if (!team) {
@@ -160,27 +399,26 @@ static void add_outside(struct text *t, const struct tt_roll *roll, int rank)
     add_call(t, roll, team->has_last ? &team->last : NULL, team->id, team->done - 1);
 }
 
-static void add_waiting(struct text *t, const struct tt_roll *roll, int rank)
+static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     static const char *const names[] = {[TT_DOING_INIT] = "tutti_init",
                                         [TT_DOING_AGREE] = "tutti_team_agree or _shrink of ",
-                                        [TT_DOING_TEAM_FREE] = "tutti_team_free of ",
                                         [TT_DOING_MESSAGES] = "tutti_advance_wait",
                                         [TT_DOING_FINALIZE] = "tutti_finalize"};
     const struct tt_activity *is = &roll->rank[rank].is;
-    struct tt_what what;
-    memcpy(&what, is->what, sizeof what);
+    struct tt_call_signature signature;
+    memcpy(&signature, is->signature, sizeof signature);
     add(t, "in ");
     if (is->doing == TT_DOING_COLLECTIVE)
-        add_call(t, roll, &what, is->team, is->number);
+        add_call(t, roll, &signature, is->team, is->number);
     else
         add(t, "%s", names[is->doing]);
-    if (is->doing == TT_DOING_AGREE || is->doing == TT_DOING_TEAM_FREE) add_team(t, roll, is->team);
+    if (is->doing == TT_DOING_AGREE) add_team(t, roll, is->team);
     add_requests(t, roll, rank);
 }
 
-/* Without the "rank 3 " that it begins with. */
-static void add_failure(struct text *t, const struct tt_roll *roll, int rank)
+/* Adds the cause of a failure without the "rank 3 " that it begins with. */
+static void add_failure(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     char text[TEXT_SIZE], begin[32];
     tt_common_cause_text(roll->job, roll->common, rank, text, sizeof text);
@@ -188,8 +426,9 @@ static void add_failure(struct text *t, const struct tt_roll *roll, int rank)
     add(t, "%s", strncmp(text, begin, n) == 0 ? text + n : text);
 }
 
-/* A process that is not there is seen so only from the same namespace of processes; then `state` is
- * 0, too, if its number was not told yet. */
+/* Returns a text if the process is gone or has ended, else NULL. A process can be seen to be
+ * gone only from its own PID namespace. `state` is also 0 as long as the process has not
+ * published its pid, so `pid` is tested, too. */
 static const char *process_fault(const struct tt_roll_rank *r)
 {
     if (r->pid > 0 && r->state == 0) return "its process is gone";
@@ -205,7 +444,7 @@ static bool is_waiting(const struct tt_roll *roll, int rank)
 
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n)
 {
-    struct text t = {buffer, n};
+    struct roll_text t = {buffer, n};
     const struct tt_roll_rank *r = &roll->rank[rank];
     enum tt_rank_state state = tt_common_state(roll->job, roll->common, rank);
     const char *host = roll->job->rank[rank].host, *fault = r->here ? process_fault(r) : NULL;
@@ -227,15 +466,15 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     return buffer;
 }
 
-/* ---- All of them ---- */
+/* ---- All ranks ---- */
 
-/* Ranks that do the same: a line. */
+/* Ranks that do the same, which are printed in one line. */
 struct group {
     const struct tt_roll *roll;
-    const char *text; /* TEXT_SIZE for each rank */
+    const char *text; /* TEXT_SIZE bytes for each rank */
     bool *members, *awaited;
     int64_t least_ns, most_ns; /* how long they have waited; most_ns -1: none waits */
-    bool others;               /* more are waited for than are named */
+    bool others;               /* they wait for more ranks than are named */
 };
 
 static const char *text_of(const struct group *g, int rank)
@@ -258,7 +497,8 @@ static void join(struct group *g, int rank)
     g->others = g->others || r->is.waits > TT_ACTIVITY_NAMED;
 }
 
-/* Ranks that wait for each other are not the missing ones, unless there are no others. */
+/* Names as missing only the ranks outside the group for which the group waits. If there are none,
+ * its members wait for each other, and these are named. */
 static void leave_out_members(struct group *g)
 {
     int size = g->roll->job->size, outside = 0;
@@ -304,7 +544,8 @@ static void print_groups(struct group *g, bool *printed, const char *before, FIL
     }
 }
 
-void tt_roll_print(const struct tt_roll *roll, const char *before, FILE *out)
+/* Prints one line for each group of ranks that do the same. Each line begins with `before`. */
+static void print(const struct tt_roll *roll, const char *before, FILE *out)
 {
     size_t size = (size_t)roll->job->size;
     char *text = tt_calloc(size, TEXT_SIZE);
@@ -322,7 +563,7 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
     char names[NAMES_SIZE];
     const struct tt_roll_rank *r = &roll->rank[rank];
     tt_roll_doing(roll, rank, buffer, n);
-    struct text t = {buffer + strlen(buffer), n - strlen(buffer)};
+    struct roll_text t = {buffer + strlen(buffer), n - strlen(buffer)};
     bool *flags = tt_calloc(2 * (size_t)roll->job->size, sizeof *flags);
     struct group g = {.roll = roll, .members = flags, .awaited = flags + roll->job->size};
     if (flags && is_waiting(roll, rank)) {
@@ -355,7 +596,7 @@ static void print_client(const struct tt_source *source, struct tt_job_page *pag
     roll.about = about;
     if (tt_roll_clients(page) > 1)
         fprintf(out, "tutti:   client %llu:\n", (unsigned long long)number - 1);
-    tt_roll_print(&roll, "tutti:   ", out);
+    print(&roll, "tutti:   ", out);
     tt_roll_free(&roll);
 }
 
@@ -364,7 +605,7 @@ static void call(const struct tt_segment *segment, const char *heading, uint64_t
     char *text = NULL;
     size_t n = 0;
     struct tt_job_page *page;
-    struct tt_source source = tt_source_mapped(segment);
+    struct tt_source source = source_mapped(segment);
     FILE *out = open_memstream(&text, &n);
     if (!out) return;
     fprintf(out, "tutti: %s\n", heading);
@@ -376,7 +617,7 @@ static void call(const struct tt_segment *segment, const char *heading, uint64_t
     }
     if (fclose(out) == 0) {
         ssize_t written = write(STDERR_FILENO, text, n);
-        (void)written; /* nowhere is left to complain to */
+        (void)written; /* there is nowhere left to report an error */
     }
     free(text);
 }

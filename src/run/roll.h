@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roll call: who is in which call since when, who is outside the library, who is stopped, dead,
- * or has left.
+ * The roll call, the list of what each rank does: in which call it is and since when, or whether it
+ * is outside the library, stopped, dead, or has left.
  *
- * It is read from the job's memory by whoever can read that: a rank that waits too long
- * (TUTTI_WATCHDOG), the launcher (a time limit, SIGQUIT), or a process of the same user from
- * outside (tutti ps). The ranks are not asked and not held up. What they wait for is in their lines
- * (activity.h); how far they are in each team is in the team's blocks, whatever they do. What is
- * read may change meanwhile, and may be wrong where a rank is broken: every number is checked
- * before it is used.
+ * Whoever can read the job's memory can read the roll: a rank that waits too long (TUTTI_WATCHDOG),
+ * the launcher (at a time limit, or on SIGQUIT), or a process of the same user (tutti ps). The
+ * ranks are not asked and are not delayed. What a rank waits for is in its activity line
+ * (job/activity.h). How far it is in each team is in the team's block. The memory may change while
+ * it is read, and it may be corrupt where a rank is: every number is checked before it is used.
  */
 #ifndef TT_ROLL_H
 #define TT_ROLL_H
 
 #include <stdio.h>
 
+#include "fabric/waiting.h"
 #include "run/team.h"
 
-/* Where a job's memory is read. */
+/* A way to read a job's memory. */
 struct tt_source {
-    /* Copies n bytes from byte `at` of the memory; false: they cannot be read. */
+    /* Copies n bytes from byte `at` of the memory. Returns false if they cannot be read. */
     bool (*fetch)(const struct tt_source *source, int64_t at, void *to, size_t n);
-    uintptr_t base; /* for fetch: where the memory is in a process, ... */
+    uintptr_t base; /* for fetch: the address of the memory in a process */
     int64_t bytes;
-    int handle; /* ... and a descriptor, or that process */
+    int handle; /* for fetch: a file descriptor, or that process */
 };
-/* Reads from this process' own mapping. */
-struct tt_source tt_source_mapped(const struct tt_segment *segment);
 
-/* A team as one of its members has it. */
+/* The state of one member in one team. */
 struct tt_roll_team {
     uint64_t id;
-    int rank, size; /* the member, in the job; members */
+    int rank, size; /* rank: the member, in the job; size: members of the team */
     uint64_t begun, done;
-    bool has_last; /* what it called last of those done, and of those begun */
+    /* `last` is its last completed call, `now` the oldest call that it has begun and not
+     * completed */
+    bool has_last;
     bool has_now;
-    struct tt_what last, now;
+    struct tt_call_signature last, now;
 };
 
+/* What one rank does. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* of the process, as in /proc/PID/stat; 0: there is none, or it is not on this
-                   machine */
+    char state; /* the letter in /proc/PID/stat; 0: no such process, or it is on another host */
     bool here;
-    bool waits; /* `is` says for what */
+    bool waits; /* it waits, and `is` says for what */
     struct tt_activity is;
-    int teams, first; /* in the roll's teams */
+    int teams, first; /* the number of its teams, and the first of them in the roll's `team` */
 };
 
 /* The roll of one client. */
@@ -56,37 +56,38 @@ struct tt_roll {
     struct tt_roll_rank *rank;
     struct tt_roll_team *team;
     int teams, room;
-    uint64_t about; /* the team that is asked about */
+    uint64_t about; /* id of the team on which the asking rank waits; 0: the world */
 };
 
-/* A copy of the job's page, to be freed. Errors: BOOT (it is none, or of another version), MEMORY.
- */
+/* Makes a copy of the job's page, which the caller frees. Errors: BOOT (it is no job's page),
+ * VERSION, MEMORY. */
 tutti_status tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
-/* Clients that some rank has not left. */
+/* The number of clients that some rank has not left. */
 int tt_roll_clients(const struct tt_job_page *page);
-/* The roll of the client at this place of the page, which is borrowed. Errors: MEMORY. */
+/* Reads the roll of the client at index `place` of the page. The roll borrows the page. Errors:
+ * MEMORY. */
 tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *page, int place,
                           struct tt_roll *roll);
 void tt_roll_free(struct tt_roll *roll);
 
-/* How a process stands by its number: a letter of /proc/PID/stat; 0: there is none. */
+/* The state of a process: a letter of /proc/PID/stat; 0: there is no such process. */
 char tt_roll_process(int pid);
 
-/* ---- In words ---- */
+/* ---- Text ---- */
 
-/* "in bcast(n=5 of f64, root 2) on the world (call 3)", "outside the library; ...", into a buffer
- * of n bytes; returns it. */
+/* Writes what the rank does into a buffer of n bytes, such as "in bcast(n=5 of f64, root 2) on the
+ * world (call 3)" or "outside the library; ...". Returns the buffer. */
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n);
-/* "rank 3", or "ranks 0-2,5", of those of `size` that are picked. */
+/* Writes the names of the ranks r < size with picked[r], such as "rank 3" or "ranks 0-2,5". Returns
+ * the buffer. */
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n);
-/* Like tt_roll_doing, with the time that the rank has waited and the ranks that it waits for. */
+/* Like tt_roll_doing, and adds for how long the rank has waited and for which ranks. */
 char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n);
-/* A line for all ranks that do the same, each after `before`. */
-void tt_roll_print(const struct tt_roll *roll, const char *before, FILE *out);
 
 /* Prints `heading` and the roll of every client of the job on stderr, in one write. */
 void tt_roll_call(const struct tt_segment *segment, const char *heading);
-/* A rank that has waited too long: struct tt_fabric's call_roll. */
+/* Prints the roll for a rank that has waited too long; this is the call_roll of struct
+ * tt_fabric. */
 void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting);
 
 #endif

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Members of this node into whose memory the system lets nobody reach: what a plan takes from their
- * opened buffers, or puts there, is asked of them.
+ * Members of this node whose memory the system lets no other process access: this rank asks them by
+ * message to send bytes from the buffers that they opened, or to store bytes there.
  *
- * A plan says what moves, and the fabric how. That the system forbids a way is found out at the
- * start, or in the middle of a step (fabric/shm.c). Either way the plan stays as it is, so nothing
- * has to be agreed on: the rank that is refused asks the owner for the same bytes of the same
- * buffer by messages (tt_msg_get_at, tt_msg_put_at), and its step is complete when they are there.
+ * A plan says what moves; the fabric decides how. The library finds out at the start, or in the
+ * middle of a step, that the system forbids an access (fabric/shm.c). In both cases the plan stays
+ * as it is, so the members need not agree on anything: the rank whose access was refused asks the
+ * owner for the same bytes of the same buffer by messages (tt_msg_get_at, tt_msg_put_at), and its
+ * step is complete when they have been moved.
  *
- *     copy, reduce   the operands that are refused are got first, as from another node; a reduction
- *                    that was begun goes on where it was refused, since it may have overwritten an
+ *     copy, reduce   the refused operands are fetched first, as from another node; a reduction that
+ *                    was begun continues where it was refused, since it may have overwritten an
  *                    operand up to there
- *     put, get       is complete with the answer
- *     recv           of a long message, of which the address came: the sender is asked
+ *     put, get       complete with the answer
+ *     recv           of a long message whose address came: the sender is asked for the bytes
  *
- * Why the owner answers: it is in the same execution, or will be, and ends it only after a signal
- * that the asking rank gives when it has what it needs, or, as a sender, when the receiver has gone
- * past the message. Whoever waits in an execution advances context 0, where the request comes. It
- * is granted if the bytes lie in what an execution of this rank has open at that moment: so one
- * that comes after a failure finds its buffer closed, and touches nothing.
+ * Why the owner answers: it is in the same execution, or will be. It ends the execution only after
+ * a signal that the asking rank gives when it has what it needs, or, as a sender, when the receiver
+ * has read the message. A rank that waits in an execution advances context 0, where the request
+ * arrives. The owner grants the request if the bytes lie in a buffer that one of its executions has
+ * open at that moment. So a request that comes after a failure finds the buffer closed and touches
+ * nothing.
  */
-#include "run/remote.h"
+#include "run/remote-inside.h"
 
 /* ---- Asking ---- */
 
@@ -30,10 +32,10 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     exec->resume = 0;
     exec->served = true;
     exec->plain = false;
-    if (!exec->team->far)
+    if (!exec->team->remote_teams)
         return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
-    if (!exec->abroad) exec->abroad = tt_calloc(1, sizeof *exec->abroad);
-    if (exec->abroad) return TUTTI_AGAIN;
+    if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
+    if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
 }
 
@@ -41,7 +43,7 @@ tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct t
                              struct tt_message *m)
 {
     tutti_status status = tt_served_refused(exec, lane);
-    return status == TUTTI_AGAIN ? tt_far_start(exec, lane, s, m) : status;
+    return status == TUTTI_AGAIN ? tt_remote_start(exec, lane, s, m) : status;
 }
 
 static int member_of(const struct tt_team *t, int job_rank)
@@ -58,15 +60,16 @@ tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end)
     struct tt_message *m = end->first;
     tutti_status status = tt_served_refused(exec, 0);
     if (status != TUTTI_AGAIN) return status;
-    TT_TRY(tt_msg_endpoint(t->far->msg, end->peer, 0, &to));
-    struct tt_transfer *x = tt_transfer_begin(exec, NULL, member_of(t, end->peer), m->at, m->left);
+    TT_TRY(tt_msg_endpoint(t->remote_teams->msg, end->peer, 0, &to));
+    struct tt_operation *x =
+        tt_operation_begin(exec, NULL, member_of(t, end->peer), m->at, m->left);
     if (!x) return TUTTI_ERR_MEMORY;
     tt_address from = m->from;
     m->from = 0;
     x->takes = x->opened = true;
     x->left = &m->lacking;
-    return tt_transfer_started(
-        x, tt_msg_get_at(t->far->context, to, x->at, from, x->len, tt_far_moved, x));
+    return tt_operation_started(
+        x, tt_msg_get_at(t->remote_teams->context, to, x->at, from, x->len, tt_remote_moved, x));
 }
 
 /* ---- Being asked ---- */
@@ -87,13 +90,14 @@ static bool is_opened(const struct tt_exec *exec, const struct wanted *w)
 {
     for (int b = TT_IN; b <= TT_TMP; b++) {
         if (!(exec->plan->opens & 1u << b) || !exec->buffer[b]) continue;
-        struct tt_opened all = tt_far_opened(exec, b);
+        struct tt_opened all = tt_remote_opened(exec, b);
         if (lies_in(w, exec->buffer[b] + all.begin, all.end - all.begin)) return true;
     }
     return false;
 }
 
-/* A long message of which the receiver got the address. */
+/* Whether the bytes lie in a long message that is being sent and whose receiver has been given its
+ * address. */
 static bool is_sent(const struct tt_exec *exec, const struct wanted *w)
 {
     for (const struct tt_end *end = exec->ends; end; end = end->next)

@@ -2,37 +2,40 @@
  *
  * The last comparison of calls on a team.
  *
- * A fingerprint of all calls so far stands beside the signals of each execution, so it is enough to
- * compare the last one: let N be the number of calls that this rank has made. Once a member has
- * begun execution N - 1, its fingerprint of it is there, in shared memory or by a message, and
- * stays: the slot is used again by execution N - 1 + S only, which begins after this rank has ended
- * N - 1. A member that has got so far has made more calls than this rank, and it is that member
- * which then hears that this rank left.
+ * Beside the signals of each execution stands a fingerprint of all calls so far, so it is enough to
+ * compare the last one. Let N be the number of calls that this rank has made. Once a member has
+ * begun execution N - 1, its fingerprint of that execution is there, in shared memory or by a
+ * message, and it stays there: only execution N - 1 + S uses the slot again, and that begins after
+ * this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls than
+ * this rank; then that member, not this rank, gets the error that this rank left.
  *
- * Why all hear of it. Let two members differ. If both come here, each waits until the other has
- * begun as many calls, so both compare the same execution: whoever is first waits, whoever is
- * second finds the fingerprint of the first. If one of them waits within a call for what the other
- * never does, this one finds it there, and the team breaks, which ends the wait here.
+ * Why all members get the error. Let two members differ. If both come here, each waits until the
+ * other has begun as many calls, so both compare the same execution: the first one waits, and the
+ * second one finds the fingerprint of the first. If one of them waits within a call for what the
+ * other never does, this rank finds that member there, and the team breaks, which ends the wait
+ * here.
  *
- * Why it ends. It waits for calls that were to be made anyway, and not for members to come here. A
- * member that never makes them dies, leaves, or does nothing for the time of the limit. A member on
- * another node that has finished its own comparison may free the team before this rank's question
- * arrives; it notifies this rank before that (tt_far_depart). And nothing
- * at all is waited for where the last call was one that ends only after every member has begun it:
- * then it has been compared.
+ * Why the wait ends. This rank waits for calls that the members must make anyway, and not for
+ * members to come here. A member that never makes them dies, leaves, or makes no progress until the
+ * time limit has passed. A member on another node that has finished its own comparison may free the
+ * team before this rank's question arrives; it notifies this rank before that (tt_remote_depart).
+ * If the last call ends only after every member has begun it, it has been compared and this rank
+ * waits for nothing.
  */
 #include "run/settle.h"
 
+#include "fabric/waiting.h"
 #include "run/exec.h"
-#include "run/far.h"
+#include "run/remote.h"
 
-#define LOOK_NS 1000000 /* who begins a call wakes nobody, so a sleeper looks by itself */
+#define LOOK_NS 1000000 /* a rank that begins a call wakes nobody, so a sleeper wakes up to look */
 
 /* ---- Whether there is anything to compare ---- */
 
-/* A call that no rank can complete before all have begun it. What was compared on the way from rank
- * to rank then links each with each. */
-static bool binds_all(const struct tt_what *w)
+/* Whether every rank needs data or a signal of every other rank, directly or through others, so
+ * that no rank can complete the call before all have begun it. Then the comparisons within the call
+ * have already compared the calls of all ranks. */
+static bool binds_all(const struct tt_call_signature *w)
 {
     switch ((enum tt_coll)w->coll) {
     case TT_COLL_barrier: return true;
@@ -40,31 +43,31 @@ static bool binds_all(const struct tt_what *w)
     case TT_COLL_reduce_scatter_block:
     case TT_COLL_allgather:
     case TT_COLL_alltoall: return w->n > 0;
-    default: return w->coll == TT_WHAT_AGREE || w->coll == TT_WHAT_SHRINK;
+    default: return w->coll == TT_SIGNATURE_AGREE || w->coll == TT_SIGNATURE_SHRINK;
     }
 }
 
 static bool is_settled(const struct tt_team *t)
 {
     if (t->map.p == 1 || t->next == 0 || t->my_done != t->next) return true;
-    if (tt_far_has_pairs(t)) return false;
-    return binds_all(tt_team_what(t, t->me, tt_team_slot(t, t->next - 1)));
+    if (tt_remote_has_pairs(t)) return false;
+    return binds_all(tt_team_signature(t, t->me, tt_team_slot(t, t->next - 1)));
 }
 
 /* ---- Members of this node ---- */
 
 static tutti_status left_early(const struct tt_team *t, int r)
 {
-    char mine[TT_WHAT_TEXT];
-    tt_what_text(tt_team_what(t, t->me, tt_team_slot(t, t->next - 1)), mine, sizeof mine);
+    char mine[TT_SIGNATURE_TEXT];
+    tt_signature_text(tt_team_signature(t, t->me, tt_team_slot(t, t->next - 1)), mine, sizeof mine);
     return tt_fail(TUTTI_ERR_PEER, "rank %d left the team without the call of rank %d: %s",
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
-/* AGAIN: it has not begun the last call yet, or has failed: that breaks the team at the next look,
- * which says why. Its state is looked at first, so that a member which has begun the call and left
- * is seen to have begun it. */
-static tutti_status compare_near(struct tt_team *t, int r)
+/* Returns AGAIN if the member has not begun the last call yet, or has failed: the next check of the
+ * team finds the failure and its cause. The state is read first, so that a member which has begun
+ * the call and left is seen to have begun it. */
+static tutti_status compare_local(struct tt_team *t, int r)
 {
     const uint64_t last = t->next - 1;
     const int slot = tt_team_slot(t, last);
@@ -79,28 +82,29 @@ static tutti_status compare_near(struct tt_team *t, int r)
     return state == TT_RANK_LEFT ? left_early(t, r) : TUTTI_AGAIN;
 }
 
-static tutti_status compare_far(struct tt_team *t, int r)
+static tutti_status compare_remote(struct tt_team *t, int r)
 {
-    tutti_status status = tt_far_settle(t, r);
+    tutti_status status = tt_remote_settle(t, r);
     return status == TUTTI_ERR_PEER ? left_early(t, r) : status;
 }
 
-/* ---- All of them ---- */
+/* ---- All members ---- */
 
-/* The members that have not begun the last call: how many, and the first of them. */
+/* The members that have not begun the last call: their number, and the first of them. */
 struct behind {
     const struct tt_team *team;
     int n, first[TT_ACTIVITY_NAMED];
 };
 
-/* *status: what is wrong with the other members. */
+/* Finds the members that have not begun the last call. *status is the error that was found with a
+ * member, else OK. */
 static void find_behind(struct tt_team *t, struct behind *b, tutti_status *status)
 {
     *status = TUTTI_OK;
     b->n = 0;
     for (int r = 0; r < t->map.p && *status == TUTTI_OK; r++) {
         if (r == t->me) continue;
-        tutti_status one = tt_team_is_far(t, r) ? compare_far(t, r) : compare_near(t, r);
+        tutti_status one = tt_team_is_remote(t, r) ? compare_remote(t, r) : compare_local(t, r);
         if (one > TUTTI_AGAIN) *status = one;
         if (one != TUTTI_AGAIN) continue;
         if (b->n < TT_ACTIVITY_NAMED) b->first[b->n] = t->job_rank[r];
@@ -108,7 +112,7 @@ static void find_behind(struct tt_team *t, struct behind *b, tutti_status *statu
     }
 }
 
-/* For the roll call. */
+/* Publishes for the roll call which members this rank waits for. */
 static void fill_behind(const void *arg, struct tt_activity *is)
 {
     const struct behind *b = arg;
@@ -117,7 +121,8 @@ static void fill_behind(const void *arg, struct tt_activity *is)
     is->waits = b->n;
 }
 
-/* Until all members have got as far, or one differs, or none gets on. */
+/* Waits until every member has made as many calls as this rank, or a call differs, or no member has
+ * made progress for limit_ns. */
 static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
 {
     struct tt_wait wait;
@@ -127,7 +132,7 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     tutti_status status;
     int before = t->map.p;
     int64_t end_ns = tt_clock_ns() + limit_ns;
-    tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
+    tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
     while (find_behind(t, &b, &status), b.n > 0 && status == TUTTI_OK) {
         int64_t now_ns = tt_clock_ns();
         bool moved = b.n < before;
@@ -145,30 +150,31 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     return status;
 }
 
-/* Far members answer later; a mismatch that they find breaks the team then. */
+/* Remote members answer later; if one of them finds a mismatch, it breaks the team then. */
 tutti_status tt_team_compare(struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
     if (t->broken != TUTTI_OK || t->next == 0) return TUTTI_OK;
     for (int r = 0; r < t->map.p && status != TUTTI_ERR_MISMATCH; r++) {
         if (r == t->me) continue;
-        if (tt_team_is_far(t, r))
-            tt_far_compare(t, r);
+        if (tt_team_is_remote(t, r))
+            tt_remote_compare(t, r);
         else
-            status = compare_near(t, r);
+            status = compare_local(t, r);
     }
     if (status != TUTTI_ERR_MISMATCH) return TUTTI_OK;
     tt_team_break(t, status);
     return tt_team_error(t);
 }
 
-/* A member left and has not begun this rank's last call, as far as this rank can see. */
+/* Whether member r is on this node, and has left without beginning this rank's last call. */
 static bool lacks_call(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
     const int slot = tt_team_slot(t, t->next - 1);
-    const struct tt_fate *fate = tt_common_fate(f->job, f->common, t->job_rank[r]);
-    if (r == t->me || tt_team_is_far(t, r) || atomic_load(&fate->cause) != TT_CAUSE_LEFT)
+    const struct tt_rank_status *rank_status =
+        tt_common_rank_status(f->job, f->common, t->job_rank[r]);
+    if (r == t->me || tt_team_is_remote(t, r) || atomic_load(&rank_status->cause) != TT_CAUSE_LEFT)
         return false;
     return atomic_load(&tt_team_line(t, r, slot)->shape) >> 32 <
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
@@ -176,7 +182,7 @@ static bool lacks_call(const struct tt_team *t, int r)
 
 /* Returns the error of a team that broke while this rank was in no call: a mismatch, or a member
  * that left without making a call that this rank has made. */
-static tutti_status tell_broken(struct tt_team *t)
+static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;
     if (t->broken == TUTTI_ERR_MISMATCH) return tt_team_error(t);
@@ -187,12 +193,64 @@ static tutti_status tell_broken(struct tt_team *t)
 
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
 {
+    if (t->state == TT_TEAM_DEPARTED) return t->broken == TUTTI_OK ? TUTTI_OK : return_broken(t);
     tt_team_check(t, false);
-    if (t->broken != TUTTI_OK) return tell_broken(t);
+    if (t->broken != TUTTI_OK) return return_broken(t);
     if (is_settled(t)) return TUTTI_OK;
     tutti_status status = wait_for_members(t, limit_ns, doing);
-    if (t->broken != TUTTI_OK) return tell_broken(t);
+    if (t->broken != TUTTI_OK) return return_broken(t);
     if (status != TUTTI_ERR_MISMATCH) return status;
     tt_team_break(t, status);
     return tt_team_error(t);
+}
+
+/* ---- Freeing a team ---- */
+
+void tt_team_begin_leaving(struct tt_team *t)
+{
+    t->state = TT_TEAM_FREED;
+    /* If there is no memory for the execution, tt_exec_begin_note breaks the team. */
+    if (t->broken == TUTTI_OK) (void)tt_exec_begin_note(t, TT_SIGNATURE_FREE);
+}
+
+/* Compares this rank's last call with those of the members. False: some have not made it yet. A
+ * member that has left the job without it has departed; that is no error of a team that is
+ * freed. */
+static bool has_settled(struct tt_team *t)
+{
+    struct behind b = {.team = t};
+    tutti_status status;
+    if (is_settled(t)) return true;
+    find_behind(t, &b, &status);
+    if (status == TUTTI_ERR_MISMATCH) tt_team_break(t, status);
+    return status != TUTTI_OK || b.n == 0;
+}
+
+/* Does steps 1 to 3 of freeing a team (settle.h), as far as possible without waiting. Returns false
+ * if they are not all done yet. */
+static bool try_depart(struct tt_team *t)
+{
+    if (t->state == TT_TEAM_DEPARTED) return true;
+    if (t->my_done != t->next) tt_team_advance(t);
+    if (t->broken == TUTTI_OK && (t->my_done != t->next || !has_settled(t))) return false;
+    tt_team_depart(t);
+    tt_remote_depart(t);
+    t->state = TT_TEAM_DEPARTED;
+    return true;
+}
+
+bool tt_team_try_leave(struct tt_team *t, bool *shared)
+{
+    tt_team_check(t, false);
+    if (!try_depart(t)) return false;
+    *shared = t->deserted || tt_team_is_alone(t);
+    if (t->broken == TUTTI_ERR_MISMATCH && !t->reported) return false;
+    return *shared || t->broken != TUTTI_OK;
+}
+
+void tt_team_try_leave_all(struct tt_team *t)
+{
+    bool shared;
+    for (struct tt_team *other = t->ring; other != t; other = other->ring)
+        if (other->state == TT_TEAM_FREED) (void)tt_team_try_leave(other, &shared);
 }

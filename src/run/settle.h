@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Before a rank gives up a team: whether the calls that it made there match those of all members.
+ * Leaving a team, and the check before it that the calls which the rank made there match those of
+ * all members.
  *
- * Most mismatches are found within a call, by whoever waits for another rank there. What is left
- * are calls in which a rank waits for nobody, or not for all: the root of a broadcast, a leaf of a
- * reduction, an alltoallv with counts of 0. Where such a call is a rank's last on the team, this is
- * where it hears.
+ * Most mismatches are found within a call, by a rank that waits there for another one. But in some
+ * calls a rank waits for no other rank, or not for all: at the root of a broadcast, at a leaf of a
+ * reduction, in an alltoallv with counts of 0. If such a call is a rank's last call on the team,
+ * the functions of this file find its mismatch.
  */
 #ifndef TT_SETTLE_H
 #define TT_SETTLE_H
@@ -13,17 +14,47 @@
 #include "run/team.h"
 
 /* How long a rank waits for members that have not made the calls yet, counted from the last time
- * that one of them got on. */
+ * that one of them made progress. */
 #define TT_SETTLE_NS INT64_C(5000000000)
 
-/* Compares this rank's calls with those of the members, and returns once all of them have made as
- * many: or failed, or left, or none got on for limit_ns. Errors: MISMATCH; PEER, where a member has
- * left the team or the job without making them. OK for a team that has failed and said so, and for
- * one with calls in flight. `doing` is what the roll call says this rank does meanwhile. */
+/* Compares this rank's calls with those of the members. Returns once every member has made as many
+ * calls, or has failed or left, or no member has made progress for limit_ns. Errors: MISMATCH; PEER
+ * if a member has left the team or the job without making them. Returns OK for a team with calls in
+ * flight, and for a team whose error was already reported. `doing` is what the roll call prints for
+ * this rank meanwhile. */
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
 
-/* Compares the calls that this rank has made so far with those of members that have made as many,
- * and waits for nobody. MISMATCH: of the team, which is broken now. */
+/* Compares the calls that this rank has made so far with those of members that have made as many;
+ * waits for nobody. Returns MISMATCH if some differ; the team is broken then. */
 tutti_status tt_team_compare(struct tt_team *t);
+
+/* ---- Freeing a team ----
+ *
+ * A rank that frees a team waits for nobody. It begins to leave, and each later call takes it as
+ * far through these steps as is possible without waiting:
+ *
+ *   1. It publishes that it has freed the team: by an execution without steps, which begins when
+ *      its slot is free.
+ *   2. It compares that call with those of the members, once they have made as many.
+ *   3. It departs: it adds 1 to the `leavers` of each member on its node.
+ *   4. When all members on its node have departed, it frees its own block.
+ *
+ * Why no block is freed too early: a member touches the blocks of other members for the last time
+ * when it departs, and the owner of a block waits until all have departed. Why two ranks may free
+ * teams in different orders: no step of one team waits for a step of another team, and a rank tries
+ * every team that it has freed. Why leaving ends: each step of a member waits only for earlier
+ * steps of the others. If a member dies, the team breaks, and the others depart without comparing;
+ * the block of a broken team lasts as long as the client, unless all living members have given the
+ * team up. */
+
+/* Begins to leave. */
+void tt_team_begin_leaving(struct tt_team *t);
+/* Goes on with leaving. Returns true if it is done; then the caller frees the team, and its block
+ * too if `*shared`. False also for a team that is broken by a mismatch which no call has returned
+ * yet. */
+bool tt_team_try_leave(struct tt_team *t, bool *shared);
+/* Calls tt_team_try_leave for all teams of the client that were freed, but frees none of them. `t`
+ * is any team of the client. */
+void tt_team_try_leave_all(struct tt_team *t);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Doing the steps. A lane goes on until a step cannot be done yet; nothing in here waits, so one
- * thread can run any number of executions and lanes in turn.
+ * Doing the steps of a plan. A lane advances until a step cannot be done yet. No function in here
+ * waits, so one thread can run any number of executions and lanes in turn.
  */
-#include "run/far.h"
+#include "run/remote.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +12,27 @@
 
 /* ---- Messages ---- */
 
+/* Finds the word in which the sender publishes the offset of the byte ring. Returns false if the
+ * word does not exist yet, because the sender has not made its extension. */
+static bool find_place(const struct tt_exec *exec, struct tt_end *end)
+{
+    const struct tt_team *t = exec->team;
+    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p, i = (end - t->ends) % n;
+    int peer = (int)(i % t->map.p);
+    uint32_t lane = (uint32_t)(i / t->map.p % TT_LANES);
+    end->place = end->sending ? tt_team_ring(t, t->me, exec->slot, lane, peer)
+                              : tt_team_ring(t, peer, exec->slot, lane, t->me);
+    return end->place != NULL;
+}
+
 static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
 {
     struct tt_team *t = exec->team;
     int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p;
     if (!t->ends && !(t->ends = tt_calloc((size_t)(2 * n), sizeof *t->ends))) return NULL;
     struct tt_end *end = &t->ends[sending * n + (exec->slot * TT_LANES + lane) * t->map.p + peer];
-    if (!end->place)
-        tt_end_init(end, sending, t->job_rank[peer],
-                    sending ? tt_team_ring(t, t->me, exec->slot, lane, peer)
-                            : tt_team_ring(t, peer, exec->slot, lane, t->me));
+    end->sending = sending;
+    end->peer = t->job_rank[peer];
     return end;
 }
 
@@ -30,9 +41,10 @@ static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const str
     return &exec->lane[lane].messages[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT];
 }
 
-/* Advances the end of a ring, and words its errors in terms of the call. */
+/* Advances one end of a byte ring, and describes its errors in the terms of the call. */
 static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
 {
+    if (tt_unlikely(!end->place) && !find_place(exec, end)) return TUTTI_OK;
     tutti_status status = tt_end_advance(exec->team->fabric, end);
     if (tt_unlikely(status == TUTTI_ERR_MISMATCH))
         for (int r = 0; r < exec->team->map.p; r++)
@@ -62,7 +74,7 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
 {
     struct tt_end *end = end_of(exec, lane, s->peer, s->kind == TT_SEND);
     if (!end) return tt_fail(TUTTI_ERR_MEMORY, "no memory for channels");
-    end->told = &tt_team_line(exec->team, s->peer, exec->slot)->shape;
+    end->shape = &tt_team_line(exec->team, s->peer, exec->slot)->shape;
     end->mark = exec->mark;
     tt_end_post(exec->team->fabric, end, message(exec, lane, s), tt_exec_own(exec, s->range),
                 s->len);
@@ -74,22 +86,38 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
     return advance_end(exec, end);
 }
 
-/* A start that completes at once leaves a complete message for its wait to find. */
-static tutti_status transfer(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+/* Finds the long windows that the step touches. Returns a member that has not made its extension
+ * yet, so that its window cannot be touched; -1: there is none. */
+static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
 {
+    for (uint32_t i = 0; i < s->nops; i++) {
+        const struct tt_range *r = &s->range[i];
+        if (r->buf != TT_WIN || r->rank == TT_SELF || exec->window[r->rank]) continue;
+        if (!tt_team_find_window(exec->team, r->rank)) return r->rank;
+    }
+    return -1;
+}
+
+/* Starts a transfer on this node. A transfer that completes here is marked as complete, so the wait
+ * step for it does nothing. */
+static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    /* A put may come before its target has begun the call, and so before the target has made its
+     * window. */
+    if (tt_unlikely(exec->finds_windows) && find_windows(exec, s) >= 0) return TUTTI_AGAIN;
     message(exec, lane, s)->complete = true;
     tutti_status status = tt_access_copy(exec, s->range, s->len);
     if (tt_likely(status != TUTTI_ERR_UNSUPPORTED)) return status;
     return tt_served_start(exec, lane, s, message(exec, lane, s));
 }
 
-/* On this node, or between two. */
+/* Starts a message or transfer, on this node or to another one. */
 static tutti_status start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     const struct tt_team *t = exec->team;
-    if (tt_unlikely(t->remote && tt_team_is_far(t, s->peer)))
-        return tt_far_start(exec, lane, s, message(exec, lane, s));
-    return s->kind <= TT_RECV ? post(exec, lane, s) : transfer(exec, lane, s);
+    if (tt_unlikely(t->remote && tt_team_is_remote(t, s->peer)))
+        return tt_remote_start(exec, lane, s, message(exec, lane, s));
+    return s->kind <= TT_RECV ? post(exec, lane, s) : start_access(exec, lane, s);
 }
 
 /* ---- Signals ---- */
@@ -112,8 +140,8 @@ static void ring_peers(struct tt_exec *exec, int32_t peer)
         tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
 }
 
-static inline tutti_status signal_near(struct tt_exec *exec, uint32_t lane, int32_t peer,
-                                       uint32_t value)
+static inline tutti_status signal_local(struct tt_exec *exec, uint32_t lane, int32_t peer,
+                                        uint32_t value)
 {
     struct tt_fabric *f = exec->team->fabric;
     if (tt_unlikely(f->ops->signalling != NULL)) TT_TRY(f->ops->signalling(f->ops, f));
@@ -124,30 +152,32 @@ static inline tutti_status signal_near(struct tt_exec *exec, uint32_t lane, int3
 
 static tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
-    bool far = exec->team->remote != NULL;
-    if (far) TT_TRY(tt_far_may_signal(exec, s));
-    TT_TRY(signal_near(exec, lane, s->peer, s->value));
-    return far ? tt_far_signal(exec, lane, s) : TUTTI_OK;
+    bool remote = exec->team->remote != NULL;
+    if (remote) TT_TRY(tt_remote_may_signal(exec, s));
+    TT_TRY(signal_local(exec, lane, s->peer, s->value));
+    return remote ? tt_remote_signal(exec, lane, s) : TUTTI_OK;
 }
 
-/* The member's k-th call, while its slot says it; else NULL. */
-static const struct tt_what *what_of(const struct tt_team *t, int rank, uint64_t k)
+/* Returns the member's k-th call as long as its slot holds it; else NULL. */
+static const struct tt_call_signature *signature_of(const struct tt_team *t, int rank, uint64_t k)
 {
     int slot = tt_team_slot(t, k);
-    const struct tt_line *line = tt_team_line(t, rank, slot);
+    const struct tt_signal_line *line = tt_team_line(t, rank, slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    return mark >> 32 == (k >> t->slots_log2) + 1 ? tt_team_what(t, rank, slot) : NULL;
+    return mark >> 32 == (k >> t->slots_log2) + 1 ? tt_team_signature(t, rank, slot) : NULL;
 }
 
 static bool differs(const struct tt_team *t, int peer, uint64_t k)
 {
-    const struct tt_what *theirs = what_of(t, peer, k), *mine = what_of(t, t->me, k);
+    const struct tt_call_signature *theirs = signature_of(t, peer, k),
+                                   *mine = signature_of(t, t->me, k);
     return theirs && mine && theirs->print != mine->print;
 }
 
 enum { WHICH_TEXT = 128 };
 
-/* Ranks are told by their numbers in the job; a team that numbers them otherwise is told, too. */
+/* Error messages name ranks by their number in the job. If the team numbers its members otherwise,
+ * this text says so. */
 static char *which_team(const struct tt_team *t, char *text, size_t n)
 {
     int other = 0;
@@ -165,18 +195,18 @@ static char *which_team(const struct tt_team *t, char *text, size_t n)
     return text;
 }
 
-/* Ranks that wait for nobody in a call may find out only in a later one: the first call that
- * differs is the one to name. Calls whose arguments are equal as far as their text goes differ in
- * counts beyond those that it shows. */
+/* A rank that waits for nobody in a call may notice a mismatch only in a later call, so the error
+ * names the first call that differs. If both calls have the same text, they differ in counts beyond
+ * those that the text shows. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
-    char theirs[TT_WHAT_TEXT], mine[TT_WHAT_TEXT], team[WHICH_TEXT];
+    char theirs[TT_SIGNATURE_TEXT], mine[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
     int one = t->job_rank[peer], me = t->job_rank[t->me];
     while (k < now && !differs(t, peer, k)) k++;
     int slot = tt_team_slot(t, k);
-    tt_what_text(tt_team_what(t, peer, slot), theirs, sizeof theirs);
-    tt_what_text(tt_team_what(t, t->me, slot), mine, sizeof mine);
+    tt_signature_text(tt_team_signature(t, peer, slot), theirs, sizeof theirs);
+    tt_signature_text(tt_team_signature(t, t->me, slot), mine, sizeof mine);
     if (strcmp(theirs, mine) != 0)
         return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
                        theirs, me, mine, which_team(t, team, sizeof team));
@@ -186,8 +216,8 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
                    which_team(t, team, sizeof team));
 }
 
-/* Elements of the user's, which are those of a derived type, or of a basic one. */
-static long long elements(const struct tt_what *w, int64_t bytes)
+/* Converts bytes to elements of the user's type, be it derived or basic. */
+static long long elements(const struct tt_call_signature *w, int64_t bytes)
 {
     int64_t sz = w->element;
     if (sz == 0 && (unsigned)w->type < TUTTI_TYPES)
@@ -198,24 +228,24 @@ static long long elements(const struct tt_what *w, int64_t bytes)
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected)
 {
-    const struct tt_what *w = tt_team_what(t, t->me, tt_team_slot(t, number));
-    char type[TT_WHAT_TEXT], team[WHICH_TEXT];
+    const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
+    char type[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
     int giver = t->job_rank[from], taker = t->job_rank[to];
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "%s: rank %d sends rank %d n=%lld of %s (in_counts[%d]) where rank %d expects "
                    "n=%lld (out_counts[%d])%s",
                    w->coll == TT_COLL_alltoallv ? "alltoallv" : "an exchange", giver, taker,
-                   elements(w, sent), tt_what_type(w, type, sizeof type), to, taker,
+                   elements(w, sent), tt_signature_type(w, type, sizeof type), to, taker,
                    elements(w, expected), from, which_team(t, team, sizeof team));
 }
 
-/* Compares the counts of this rank and of rank r for each other, as both have published them when
- * they began. The execution may have ended here. */
+/* Both ranks have published their counts for each other when they began. The execution may have
+ * ended on this rank. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
-    if (tt_team_what(t, t->me, slot)->coll != TT_COLL_alltoallv || r == t->me) return TUTTI_OK;
-    if (tt_team_is_far(t, r) && !tt_far_has_opened(t, r, number)) return TUTTI_OK;
+    if (tt_team_signature(t, t->me, slot)->coll != TT_COLL_alltoallv || r == t->me) return TUTTI_OK;
+    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
     const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
     if (theirs[TT_OUT] != mine[TT_IN])
@@ -227,25 +257,26 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
 {
-    const struct tt_line *line = tt_team_line(exec->team, rank, exec->slot);
+    const struct tt_signal_line *line = tt_team_line(exec->team, rank, exec->slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
     if (mark == exec->mark) return tt_step_pair(exec->team, exec->number, rank);
     return mark >> 32 == exec->base >> 32 ? tt_step_mismatch(exec->team, exec->number, rank)
                                           : TUTTI_OK;
 }
 
-/* AGAIN if the flag is not there yet. */
+/* Returns AGAIN if the flag is not raised yet. */
 static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32_t lane,
                                       uint32_t value)
 {
     struct tt_team *t = exec->team;
     uint64_t want = exec->base + value;
-    const struct tt_line *line = tt_team_line(t, peer, exec->slot);
+    const struct tt_signal_line *line = tt_team_line(t, peer, exec->slot);
     const _Atomic uint64_t *word = lane ? tt_team_signal(t, peer, exec->slot, lane) : &line->signal;
     int looks = 0;
     for (; atomic_load_explicit(word, memory_order_acquire) < want; tt_relax())
         if (++looks >= exec->looks) return TUTTI_AGAIN;
-    /* The writer runs ahead: its next line is there already, or soon. */
+    /* The writer has raised the flag at this rank's first look, so it is ahead, and has written its
+     * line of the next execution or soon will. Prefetches that line. */
     if (looks == 0)
         __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
@@ -253,8 +284,8 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     return tt_step_mismatch(t, exec->number, peer);
 }
 
-/* Nobody reads or writes a piece of an alltoallv before both sides are known to mean the same by
- * it. */
+/* Awaits a flag. In an alltoallv it then compares the counts of the two ranks, so that nobody reads
+ * or writes a piece before both are known to agree on its size. */
 static tutti_status await_pair(struct tt_exec *exec, const struct tt_plain *s)
 {
     TT_TRY(await_flag(exec, s->peer, s->lane, s->value));
@@ -263,31 +294,38 @@ static tutti_status await_pair(struct tt_exec *exec, const struct tt_plain *s)
 
 /* ---- Steps ---- */
 
+/* Does a copy or reduction of memory on this node. The owners of the windows that it reads have
+ * written to them before, so they have made their extensions (team.h); if not, the plan is
+ * wrong. */
 static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
 {
+    int missing = tt_unlikely(exec->finds_windows) ? find_windows(exec, s) : -1;
+    if (tt_unlikely(missing >= 0))
+        return tt_fail(TUTTI_ERR_ARG, "a plan that reads a window before rank %d writes to it",
+                       exec->team->job_rank[missing]);
     if (s->kind == TT_COPY) return tt_access_copy(exec, s->range, s->len);
     return tt_access_reduce(exec, s->range, s->nops, s->len);
 }
 
-static tutti_status combine_near(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+static tutti_status combine_local(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     tutti_status status = combine(exec, s);
     return tt_unlikely(status == TUTTI_ERR_UNSUPPORTED) ? tt_served_refused(exec, lane) : status;
 }
 
-/* Where operands may have to be got. */
-static tutti_status combine_far(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+/* Does a copy or reduction of which some operands may have to be fetched first. */
+static tutti_status combine_remote(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
-    struct tt_plain near = *s;
-    TT_TRY(tt_far_fetch(exec, lane, &near));
-    tutti_status status = combine(exec, &near);
-    tt_far_fetched(exec, lane);
+    struct tt_plain local = *s;
+    TT_TRY(tt_remote_fetch(exec, lane, &local));
+    tutti_status status = combine(exec, &local);
+    tt_remote_fetched(exec, lane);
     if (tt_unlikely(status == TUTTI_ERR_UNSUPPORTED)) return tt_served_refused(exec, lane);
     exec->lane[lane].resume = 0;
     return status;
 }
 
-/* OK when done, AGAIN when it has to be tried again. */
+/* Returns OK if the step is done, AGAIN if it must be tried again. */
 static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     switch (s->kind) {
@@ -299,12 +337,13 @@ static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt
     case TT_SIGNAL: return signal_peers(exec, lane, s);
     case TT_AWAIT: return await_pair(exec, s);
     case TT_COPY:
-    case TT_REDUCE: return exec->abroad ? combine_far(exec, lane, s) : combine_near(exec, lane, s);
+    case TT_REDUCE:
+        return exec->remote ? combine_remote(exec, lane, s) : combine_local(exec, lane, s);
     case TT_LOOP:
     case TT_END:
     case TT_EXCHANGE: break;
     }
-    return tt_fail(TUTTI_ERR_ARG, "a plan with a step that is none");
+    return tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
 }
 
 static const char *const step_names[] = {
@@ -314,18 +353,18 @@ static const char *const step_names[] = {
 };
 
 /* Traces the plain loads and stores of a copy or reduction, as events inside its own event. */
-static void tell_loads(const struct tt_exec *exec, const struct tt_plain *s,
-                       const struct tt_deed *step)
+static void trace_loads(const struct tt_exec *exec, const struct tt_plain *s,
+                        const struct tt_trace_record *step)
 {
     struct tt_fabric *f = exec->team->fabric;
-    struct tt_deed deed = *step;
-    deed.begin_ns =
-        tt_min(step->begin_ns + 1, tt_clock_ns()); /* so that the step is the outer one */
+    struct tt_trace_record event = *step;
+    /* The event begins later than the step, so that a viewer draws it inside the step. */
+    event.begin_ns = tt_min(step->begin_ns + 1, tt_clock_ns());
     for (uint32_t i = 0; i < s->nops; i++) {
         if (!tt_access_is_loaded(exec, &s->range[i], s->len)) continue;
-        deed.name = i ? "read" : "write";
-        deed.peer = exec->team->job_rank[s->range[i].rank];
-        f->ops->did(f->ops, f, &deed);
+        event.name = i ? "read" : "write";
+        event.peer = exec->team->job_rank[s->range[i].rank];
+        f->ops->did(f->ops, f, &event);
     }
 }
 
@@ -338,29 +377,25 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
     tutti_status status = do_step(exec, lane, s);
     if (status != TUTTI_OK) return status;
     bool flagged = s->kind == TT_AWAIT || (s->kind == TT_SIGNAL && s->peer >= 0);
-    struct tt_deed deed = {.name = step_names[s->kind],
-                           .call = tt_coll_name(exec->plan->coll),
-                           .algorithm = exec->plan->algorithm,
-                           .begin_ns = *since_ns,
-                           .bytes = s->len,
-                           .peer = tt_kind_starts(s->kind) || flagged ? t->job_rank[s->peer] : -1,
-                           .value = s->value,
-                           .lane = lane,
-                           .execution = exec->number,
-                           .key = exec};
+    struct tt_trace_record event = {
+        .name = step_names[s->kind],
+        .call = tt_coll_name(exec->plan->coll),
+        .algorithm = exec->plan->algorithm,
+        .begin_ns = *since_ns,
+        .bytes = s->len,
+        .peer = tt_kind_starts(s->kind) || flagged ? t->job_rank[s->peer] : -1,
+        .value = s->value,
+        .lane = lane,
+        .execution = exec->number,
+        .key = exec};
     *since_ns = 0;
-    if (s->kind == TT_COPY || s->kind == TT_REDUCE) tell_loads(exec, s, &deed);
-    t->fabric->ops->did(t->fabric->ops, t->fabric, &deed);
+    if (s->kind == TT_COPY || s->kind == TT_REDUCE) trace_loads(exec, s, &event);
+    t->fabric->ops->did(t->fabric->ops, t->fabric, &event);
     return TUTTI_OK;
 }
 
-static tutti_status do_plain(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
-{
-    return tt_likely(!exec->traced) ? do_step(exec, lane, s) : do_step_traced(exec, lane, s);
-}
-
-/* Does a step of a straight plan. Steps of small collectives run from where they are stored, others
- * through the common form. */
+/* Does a step of a straight plan. A plain step of a small collective runs from where it is stored;
+ * any other step is converted to struct tt_plain first. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {
@@ -369,11 +404,12 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
     if (tt_likely(exec->plain)) {
         if (s->kind == TT_COPY) return tt_access_copy(exec, range, s->len);
         if (s->kind == TT_REDUCE) return tt_access_reduce(exec, range, s->nops, s->len);
-        if (s->kind == TT_SIGNAL) return signal_near(exec, lane, s->peer, s->value);
+        if (s->kind == TT_SIGNAL) return signal_local(exec, lane, s->peer, s->value);
         if (s->kind == TT_AWAIT) return await_flag(exec, s->peer, s->sub, s->value);
     }
     tt_iter_plain(exec->plan, s, &plain);
-    return do_plain(exec, lane, &plain);
+    return tt_likely(!exec->traced) ? do_step(exec, lane, &plain)
+                                    : do_step_traced(exec, lane, &plain);
 }
 
 static bool end_lane(struct tt_exec *exec, struct tt_lane_run *lane)
@@ -387,12 +423,12 @@ static bool unrolled_step(struct tt_exec *exec, uint32_t i, tutti_status *status
 {
     struct tt_lane_run *lane = &exec->lane[i];
     if (!lane->has_step && !tt_iter_next(&lane->iter, &lane->step)) return end_lane(exec, lane);
-    *status = do_plain(exec, i, &lane->step);
+    *status = exec->traced ? do_step_traced(exec, i, &lane->step) : do_step(exec, i, &lane->step);
     lane->has_step = *status != TUTTI_OK;
     return *status == TUTTI_OK;
 }
 
-/* True while the lane can go on. */
+/* Does the lane's next step. Returns true while the lane can go on. */
 static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *status)
 {
     struct tt_iter *iter = &exec->lane[i].iter;
@@ -403,7 +439,8 @@ static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *sta
     return *status == TUTTI_OK;
 }
 
-/* If the system refused a plain step, members are asked to do it; other errors stay as they are. */
+/* If the system refused an access of a plain step, the exec asks the owners of the memory for the
+ * bytes from now on. Returns other errors as they are. */
 static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)
 {
     bool refused = status == TUTTI_ERR_UNSUPPORTED && exec->plain;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making a team's shared block, and what happens to a team as a whole: progress, failure.
+ * Makes a team's shared block, and handles what concerns a team as a whole: progress and failure.
  */
 #include "run/team.h"
 
@@ -8,18 +8,19 @@
 #include <string.h>
 
 #include "boot/watch.h"
+#include "fabric/waiting.h"
 #include "run/exec.h"
-#include "run/remote.h"
+#include "run/remote-inside.h"
 
-#define LOOKS_TO_COMPARE 4096 /* in vain, before one at what the others call */
+#define LOOKS_TO_COMPARE 4096 /* looks in vain before the calls of the members are compared */
 
 int64_t tt_team_window(void)
 {
-    return tt_setting_alike(TT_ALIKE_WINDOW);
+    return tt_setting_must_match(TT_MUST_MATCH_WINDOW);
 }
 
-/* The blocks of many ranks would be large together, so fewer executions advance at the same
- * time. */
+/* The number of slots of a team of p ranks. In large teams the blocks would take much memory
+ * together, so fewer executions can be in flight at the same time. */
 static int64_t slots_for(int p)
 {
     int64_t slots = TT_SLOTS;
@@ -27,17 +28,34 @@ static int64_t slots_for(int p)
     return slots;
 }
 
+/* The offset of a long window in its first cache line. Long messages begin at byte 48 of the window
+ * (TT_WIN_LINE in coll/coll-util.h), which is then the first byte of a cache line. */
+#define LONG_AT 16
+
+static void lay_out_extension(struct tt_block *b, int p, int64_t slots)
+{
+    b->window = LONG_AT;
+    b->window_stride = tt_round_up(LONG_AT + tt_team_window(), 4096);
+    b->segments = slots * b->window_stride;
+    b->rings = b->segments + slots * p * (int64_t)sizeof(struct tt_segment_opening);
+    b->extension_bytes = b->rings + slots * TT_LANES * (int64_t)p * 8;
+}
+
 /* Returns the layout of a member's block in a team of p ranks, or of the mirror of a block. */
 static struct tt_block layout(int p, bool mirror)
 {
-    struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = mirror ? 1 : p};
+    struct tt_block b = {.line = TT_LINE, .peers = mirror ? 1 : p};
     const int64_t slots = slots_for(p);
-    if (!mirror) b.line_stride = tt_round_up((int64_t)TT_WINDOW_AT + tt_team_window(), 4096);
+    b.line_stride = mirror ? TT_LINE : TT_LINE_STRIDE;
     b.opening = b.line + slots * b.line_stride;
     b.lanes = b.opening + slots * 2 * TT_LINE;
-    b.segments = b.lanes + slots * (TT_LANES - 1) * TT_LINE;
-    b.rings = b.segments + slots * b.peers * (int64_t)sizeof(struct tt_segment_opening);
-    b.bytes = mirror ? b.rings : b.rings + slots * TT_LANES * (int64_t)p * 8;
+    b.bytes = b.lanes + slots * (TT_LANES - 1) * TT_LINE;
+    if (!mirror) {
+        lay_out_extension(&b, p, slots);
+        return b;
+    }
+    b.segments = b.bytes;
+    b.bytes += slots * (int64_t)sizeof(struct tt_segment_opening);
     return b;
 }
 
@@ -53,7 +71,33 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
     return tt_arena_alloc(&f->arena, most, offset);
 }
 
-/* The mixing of splitmix64. */
+tutti_status tt_team_extend(struct tt_team *t)
+{
+    int64_t offset;
+    if (tt_team_extension(t, t->me)) return TUTTI_OK;
+    TT_TRY(tt_arena_alloc(&t->fabric->arena, t->layout.extension_bytes, &offset));
+    atomic_store_explicit(&tt_team_head(t, t->me)->extension, offset, memory_order_release);
+    return TUTTI_OK;
+}
+
+bool tt_team_find_window(struct tt_team *t, int rank)
+{
+    char *extension = tt_team_extension(t, rank);
+    if (extension) t->window[TT_LONG_WINDOWS][rank] = extension + t->layout.window;
+    return extension != NULL;
+}
+
+bool tt_team_find_windows(struct tt_team *t)
+{
+    bool all = true;
+    for (int r = 0; r < t->map.p; r++)
+        if (!tt_team_is_remote(t, r) && !t->window[TT_LONG_WINDOWS][r])
+            all = tt_team_find_window(t, r) && all;
+    t->finds_windows = !all;
+    return all;
+}
+
+/* Uses the mixing function of splitmix64. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first)
 {
     uint64_t z = of + 0x9e3779b97f4a7c15u * (2 * n + 1) + (uint64_t)first;
@@ -72,7 +116,7 @@ static tutti_status release_failed(struct tt_team *t)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", p);
 }
 
-/* The members' nodes, numbered in the order in which they come. */
+/* Numbers the members' nodes in the order of their first members. Returns how many there are. */
 static int number_nodes(struct tt_team *t, const int *job_rank, int *seen)
 {
     const struct tt_fabric *f = t->fabric;
@@ -104,8 +148,13 @@ static void map_machine(struct tt_team *t)
     t->map.direct = f->direct;
     t->map.mapped = f->mapped;
     t->map.read_cost = f->read_cost;
-    t->map.near = f->one_kernel && f->job->nodes > 1;
+    t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
     t->map.rdma = f->direct && t->map.node != NULL;
+}
+
+static void find_short_window(struct tt_team *t, int rank)
+{
+    t->window[TT_SHORT_WINDOWS][rank] = (char *)tt_team_line(t, rank, 0)->window;
 }
 
 /* A member on another node gets a mirror when the first message comes from it or goes to it. */
@@ -115,10 +164,11 @@ static tutti_status view_members(struct tt_team *t, const int *job_rank, const i
     if (t->map.node) TT_TRY(tt_remote_new(t, &mirror));
     for (int r = 0; r < t->map.p; r++) {
         t->job_rank[r] = job_rank[r];
-        bool near = tt_map_same_node(&t->map, r, t->me);
-        t->near += near;
-        t->view[r] = near ? (struct tt_view){tt_fabric_at(t->fabric, blocks[r]), &t->layout}
-                          : tt_remote_unknown(t);
+        bool local = tt_map_same_node(&t->map, r, t->me);
+        t->local += local;
+        t->view[r] = local ? (struct tt_view){tt_fabric_at(t->fabric, blocks[r]), &t->layout}
+                           : tt_remote_unknown(t);
+        if (local) find_short_window(t, r);
     }
     return TUTTI_OK;
 }
@@ -127,9 +177,11 @@ void tt_team_met(struct tt_team *t)
 {
     struct tt_fabric *f = t->fabric;
     map_machine(t);
-    for (int r = 0; r < t->map.p; r++)
-        if (!tt_team_is_far(t, r))
-            t->view[r].at = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));
+    for (int r = 0; r < t->map.p; r++) {
+        if (tt_team_is_remote(t, r)) continue;
+        t->view[r].at = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));
+        find_short_window(t, r);
+    }
 }
 
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
@@ -140,6 +192,7 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           .me = me,
                           .layout = layout(p, false),
                           .offset = blocks[me],
+                          .finds_windows = true,
                           .culprit = -1};
     t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
     t->queue_end = &t->queue;
@@ -147,8 +200,10 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
     t->slots_log2 = __builtin_ctz((unsigned)t->slots);
     t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
     t->view = tt_alloc((size_t)p * sizeof *t->view);
-    if (!t->job_rank || !t->view || map_nodes(t, job_rank) != TUTTI_OK ||
-        view_members(t, job_rank, blocks) != TUTTI_OK)
+    t->window[TT_SHORT_WINDOWS] = tt_calloc(2 * (size_t)p, sizeof(char *));
+    if (t->window[TT_SHORT_WINDOWS]) t->window[TT_LONG_WINDOWS] = t->window[TT_SHORT_WINDOWS] + p;
+    if (!t->job_rank || !t->view || !t->window[TT_SHORT_WINDOWS] ||
+        map_nodes(t, job_rank) != TUTTI_OK || view_members(t, job_rank, blocks) != TUTTI_OK)
         return release_failed(t);
     map_machine(t);
     return TUTTI_OK;
@@ -191,19 +246,22 @@ void tt_team_unlist(struct tt_team *t)
     atomic_store(&head->ranks, 0);
 }
 
-/* The rings that this rank made lie in its arena too. */
-static void free_rings(struct tt_team *t)
+/* Frees the extension, and the byte rings that this rank made; they lie in its arena, too. */
+static void free_extension(struct tt_team *t)
 {
-    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p;
+    int64_t n = (int64_t)t->slots * TT_LANES * t->map.p;
+    int64_t at = atomic_load(&tt_team_head(t, t->me)->extension);
     _Atomic uint64_t *ring = tt_team_ring(t, t->me, 0, 0, 0);
+    if (!at) return;
     for (int64_t i = 0; t->ends && i < n; i++)
         if (atomic_load(&ring[i])) tt_arena_free(&t->fabric->arena, (int64_t)atomic_load(&ring[i]));
+    tt_arena_free(&t->fabric->arena, at);
 }
 
 void tt_team_release(struct tt_team *t, bool shared)
 {
     if (shared) {
-        free_rings(t);
+        free_extension(t);
         tt_arena_free(&t->fabric->arena, t->offset);
     }
     tt_exec_free(t->note);
@@ -212,42 +270,25 @@ void tt_team_release(struct tt_team *t, bool shared)
     tt_free(t->job_rank);
     tt_free(t->node);
     tt_free(t->view);
+    tt_free(t->window[TT_SHORT_WINDOWS]);
     tt_remote_free(t);
     *t = (struct tt_team){0};
 }
 
-/* Adding to the leavers of a member is the last that this rank does to its block; so a member whose
- * count is full is the only one left to touch its own. */
+/* Adding to a member's `leavers` is the last thing that this rank does to that member's block. So
+ * when all other members on its node have added to it, only the owner still touches its block. */
 void tt_team_depart(struct tt_team *t)
 {
-    if (t->given_up) return;
+    if (t->given_up || t->state == TT_TEAM_DEPARTED) return;
     for (int r = 0; r < t->map.p; r++)
-        if (r != t->me && !tt_team_is_far(t, r)) atomic_fetch_add(&tt_team_head(t, r)->leavers, 1);
+        if (r != t->me && !tt_team_is_remote(t, r))
+            atomic_fetch_add(&tt_team_head(t, r)->leavers, 1);
     tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
 
-static void fill_leaving(const void *arg, struct tt_activity *is)
+bool tt_team_is_alone(const struct tt_team *t)
 {
-    is->team = ((const struct tt_team *)arg)->id;
-}
-
-tutti_status tt_team_leave(struct tt_team *t)
-{
-    struct tt_wait wait;
-    struct tt_waiting waiting = {
-        .fabric = t->fabric, .doing = TT_DOING_TEAM_FREE, .fill = fill_leaving, .arg = t};
-    _Atomic uint32_t *mine = &tt_team_head(t, t->me)->leavers;
-    tt_team_depart(t);
-    tt_far_depart(t);
-    tt_wait_begin(&wait, &t->fabric->patience, t->fabric->job, t->fabric->me);
-    while (atomic_load(mine) < (uint32_t)t->near - 1 && t->broken == TUTTI_OK) {
-        tt_team_advance_all(t);
-        tt_wait_more(&wait);
-        if (tt_team_check(t, tt_wait_is_long(&wait))) tt_waiting_look(&waiting, false);
-    }
-    tt_wait_done(&wait);
-    tt_waiting_end(&waiting);
-    return t->broken == TUTTI_OK ? TUTTI_OK : tt_team_error(t);
+    return atomic_load(&tt_team_head(t, t->me)->leavers) >= (uint32_t)t->local - 1;
 }
 
 /* ---- Failure ---- */
@@ -264,45 +305,49 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     t->broken = status;
     t->culprit = culprit;
     snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
-    if (t->remote && t->far) tt_far_broke(t);
-    if (culprit >= 0) tt_watch_tell(t->fabric);
+    if (t->remote && t->remote_teams) tt_remote_broke(t);
+    if (culprit >= 0) tt_watch_notify(t->fabric);
 }
 
-/* Another member may have caused the error, and gets its text. */
+/* Whether an error of this status may be the fault of another member. If so, all members report its
+ * text. */
 static bool has_reason(tutti_status status)
 {
-    return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM;
+    return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM ||
+           status == TUTTI_ERR_UNSUPPORTED;
 }
 
-/* Another member has found that the calls on this team do not match: this rank is told the same,
- * and cannot go on either. */
+/* If another member has found that the calls on this team do not match, returns true and breaks the
+ * team with the same error: this rank cannot go on either. */
 static bool hear_mismatch(struct tt_team *t, int culprit)
 {
     const struct tt_fabric *f = t->fabric;
-    const struct tt_fate *fate = tt_common_fate(f->job, f->common, culprit);
+    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, culprit);
     const char *text = tt_common_reason(f->common, t->id);
-    if (!text || t->broken != TUTTI_OK || atomic_load(&fate->cause) != TT_CAUSE_STATUS ||
-        atomic_load(&fate->code) != TUTTI_ERR_MISMATCH)
+    if (!text || t->broken != TUTTI_OK || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS ||
+        atomic_load(&rank_status->code) != TUTTI_ERR_MISMATCH)
         return false;
     set_broken(t, TUTTI_ERR_MISMATCH, culprit, text);
     tt_common_fail(f->job, f->common, t->job_rank[t->me], TT_CAUSE_STATUS, TUTTI_ERR_MISMATCH);
     return true;
 }
 
-/* Appends the text of a member that cannot go on to the cause of its failure. */
+/* If the failed member reported why it cannot go on, appends its text to the cause of its
+ * failure. */
 static void add_reason(const struct tt_team *t, int culprit, char *text, size_t n)
 {
     const struct tt_fabric *f = t->fabric;
-    const struct tt_fate *fate = tt_common_fate(f->job, f->common, culprit);
+    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, culprit);
     const char *reason = tt_common_reason(f->common, t->id);
     size_t used = strlen(text);
-    if (!reason || atomic_load(&fate->cause) != TT_CAUSE_STATUS ||
-        !has_reason((tutti_status)atomic_load(&fate->code)))
+    if (!reason || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS ||
+        !has_reason((tutti_status)atomic_load(&rank_status->code)))
         return;
     snprintf(text + used, n - used, ": %s", reason);
 }
 
-/* Because of a member that failed before, as who needed it has noticed otherwise than by a look. */
+/* Breaks the team because a member has failed. The function that noticed the failure has set the
+ * text of tutti_error(), which this function takes. */
 static void break_for(struct tt_team *t, int culprit)
 {
     char text[sizeof t->broken_text];
@@ -344,8 +389,8 @@ static void look_at(struct tt_team *t, int r)
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
-/* How many things happened. What a team needs to go on may be lacking; what a user's message lacks
- * does not concern it. */
+/* Returns how many events happened. An error breaks the team only if the team may need what is
+ * lacking: an error of a user's message does not concern it. */
 static int advance_context(struct tt_team *t)
 {
     int events = 0;
@@ -356,12 +401,9 @@ static int advance_context(struct tt_team *t)
     return events;
 }
 
-/* A rank that left is a failure only if it is waited for: what it gave before it left is there, so
- * another look after it left decides. Then it is one for everybody: others may wait for this rank,
- * which goes no further, instead of for that one. */
 static bool has_left(const struct tt_team *t, int r)
 {
-    return state_of(t, r) == TT_RANK_LEFT || (tt_team_is_far(t, r) && tt_far_has_left(t, r));
+    return state_of(t, r) == TT_RANK_LEFT || (tt_team_is_remote(t, r) && tt_remote_has_left(t, r));
 }
 
 static void take_all(struct tt_team *t)
@@ -377,14 +419,18 @@ static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
     if (status != TUTTI_OK) tt_team_break(t, status);
 }
 
+/* A rank that left is a failure only if this rank still waits for it. Everything that it sent
+ * before it left has arrived, so one more look decides. Then the rank counts as failed for
+ * everybody, since other ranks may be waiting for this one, which cannot go on. */
 static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 {
     for (int r = 0; r < t->map.p; r++) {
         if (!has_left(t, r) || !tt_exec_waits_for(exec, r)) continue;
-        if (tt_team_is_far(t, r)) take_all(t);
+        if (tt_team_is_remote(t, r)) take_all(t);
         tt_exec_advance(exec);
         if (exec->state == TT_EXEC_IDLE) return;
-        /* One that called something else has not left too early. */
+        /* If the member has called something else, the error is a mismatch, and not that it left
+         * too early. */
         if (tt_exec_waits_for(exec, r)) look_for_others(t, exec);
         if (t->broken == TUTTI_OK && tt_exec_waits_for(exec, r))
             tt_common_miss(t->fabric->job, t->fabric->common, t->job_rank[r]);
@@ -397,7 +443,8 @@ static void look_for_failed(struct tt_team *t)
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
-    if (first >= 0) tt_watch_tell(t->fabric); /* of those, too, after whom it was broken */
+    /* Notifies the other nodes also of ranks that failed after the team broke. */
+    if (first >= 0) tt_watch_notify(t->fabric);
 }
 
 void tt_team_give_up(struct tt_team *t)
@@ -405,7 +452,7 @@ void tt_team_give_up(struct tt_team *t)
     look_for_failed(t);
     set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
     t->given_up = true;
-    t->reported = true; /* by the agreement */
+    t->reported = true; /* the agreement has reported it */
 }
 
 void tt_team_revoke(struct tt_team *t, int by)
@@ -415,8 +462,8 @@ void tt_team_revoke(struct tt_team *t, int by)
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
-/* Watches the members that this rank waits for. A rank that waits long and runs nothing waits until
- * all members have left. */
+/* Watches the members that this rank waits for. A rank that waits long without an execution in
+ * flight waits for all members, so it watches all. */
 static void watch_others(struct tt_team *t)
 {
     bool any = t->queue != NULL;
@@ -437,13 +484,15 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {
         t->failures = failures;
-        tt_team_advance(t); /* what it gave before is there, and may be all that is waited for */
+        /* All that the failed rank sent before it failed is here. Perhaps this rank waits for no
+         * more than that. */
+        tt_team_advance(t);
         look_for_failed(t);
     }
     for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {
         if (t->running[s] && t->left) look_for_left(t, t->running[s]);
         if (t->running[s] && long_wait) look_for_others(t, t->running[s]);
-        if (t->running[s] && long_wait && t->remote) tt_far_tell(t->running[s]);
+        if (t->running[s] && long_wait && t->remote) tt_remote_send_call(t->running[s]);
     }
     if (t->queue && t->left) look_for_left(t, t->queue);
     return long_wait;

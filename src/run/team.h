@@ -1,61 +1,90 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A team as one member sees it, and what the members share.
+ * A team as one member sees it, and the memory that the members share.
  *
- * Each member owns a block in its arena, which all members map:
+ * Each member owns a block in its arena. All members of its node map the block:
  *
- *   head                              executions ended here; members that have left the team; what
- * roll.c reads S times     { line | window }         lane 0's signal, and the window beginning in
- * its line S times     { opening, what }         addresses of opened buffers; what this rank calls
- *   S times     (lanes - 1) lines         signals of the other lanes
- *   S * p       segments                  the opening of a v-collective, one entry a peer
- *   S * lanes * p words                   where the ring to each peer is, once made
+ *   head                           executions ended here; members that have left the team; where
+ *                                  the extension is; what the roll call reads (roll.h)
+ *   S times  { line | window }     the signal of lane 0, and the short window that begins in its
+ *                                  line
+ *   S times  { opening, signature }
+ *                                  addresses of opened buffers; the call signature of this rank
+ *   S times  (lanes - 1) lines     signals of the other lanes
  *
- * Only the owner writes to it, but for its window, which plans may have others write. Of a member
- * on another node there is a mirror instead, in memory of this process, kept by the messages that
- * come from it (far.h).
+ * A block takes at most 64 KiB. A team that makes only short calls needs no more memory. A member
+ * makes the extension of its block before it begins the first execution that needs a part of the
+ * extension:
  *
- * Executions: the k-th start on the team is execution k everywhere and uses slot k % S, with
- * flags counted from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
- * on this node has ended all executions up to k - S: then nobody reads this slot any more. How far
- * the others are is told twice: beside every signal (a line that is read anyway), and in `head`,
- * for those that wait for a rank that signals no more.
+ *   S times  long window           for calls that do not fit the short windows
+ *   S * p    segments              the opening of a v-collective: one entry for each peer
+ *   S * lanes * p words            where the byte ring to each peer is, once it is made
+ *
+ * S is the number of slots. Only the owner writes to its block and its extension, with one
+ * exception: a member that leaves the team adds to the owner's `leavers`. For a member on another
+ * node this process keeps a mirror of the block in its own memory. The messages that come from that
+ * member update the mirror (remote.h).
+ *
+ * Why no member waits for the extension of another member: the owner stores the offset of its
+ * extension in the head, with release, before it begins the execution that needs the extension. A
+ * member reads a window or a segment of the owner only after it has seen a signal, or the call, of
+ * the owner in that execution, which the owner stored later. If a receiver finds no extension, it
+ * waits as for a byte ring that is not made yet. Whether an execution uses the short or the long
+ * windows depends on the call and the map alone (choose/cache.c), so all members agree on it. If
+ * the owner cannot get the memory, it breaks the team like a rank that cannot begin an execution
+ * for another reason.
+ *
+ * Executions: the k-th start on the team is execution k on every member and uses slot k % S. Its
+ * flags count from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
+ * on this node has ended all executions up to k - S: then no member reads this slot any more. A
+ * member publishes how many executions it has ended in two places: beside every signal, in a line
+ * that the others read anyway, and in `head`, for members that wait for a rank which sends no more
+ * signals.
  */
 #ifndef TT_TEAM_H
 #define TT_TEAM_H
 
 #include "fabric/fabric.h"
-#include "msg/channel.h"
+#include "run/channel.h"
 #include "plan/plan.h"
-#include "run/what.h"
+#include "run/signature.h"
 #include "topo/map.h"
 
-/* A signal line. signal: (k / S + 1) << 32 | flag value. shape: likewise, with a fingerprint of
- * this call and all before it, stored when execution k starts, so that ranks whose calls do not
- * match find out, at the latest when they next wait for each other. */
-struct tt_line {
-    _Alignas(TT_LINE) _Atomic uint64_t signal; /* release; everything before it is seen with it */
-    _Atomic uint64_t done;                     /* executions below this one have ended here */
+/* A signal line. `signal` is (k / S + 1) << 32 | flag value. `shape` is (k / S + 1) << 32 | a
+ * fingerprint of this call and of all calls before it; a member stores it when it starts execution
+ * k. Members compare `shape` when they wait for each other, and so find calls that do not match. */
+struct tt_signal_line {
+    /* Stored with release: a reader that sees it sees everything that was stored before. */
+    _Alignas(TT_LINE) _Atomic uint64_t signal;
+    _Atomic uint64_t done; /* executions below this one have ended on the owner */
     _Atomic uint64_t shape;
-    unsigned char window[TT_LINE - 24]; /* the window's first bytes; it goes on behind */
+    /* the first bytes of the short window; it continues behind the line */
+    unsigned char window[TT_LINE - 24];
 };
-#define TT_WINDOW_AT offsetof(struct tt_line, window)
+#define TT_WINDOW_AT offsetof(struct tt_signal_line, window)
+/* The distance between the lines of two slots: an odd number of cache lines, so that the slots use
+ * different sets of the cache. The rest is the short window. */
+#define TT_LINE_STRIDE (15 * TT_LINE)
+#define TT_SHORT_WINDOW ((int64_t)(TT_LINE_STRIDE - TT_WINDOW_AT))
 
+/* The head of a block. */
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* members that will not touch this block again */
-    /* For who calls the roll (roll.h): the teams of a rank form a list that begins with its world.
-     * Only the owner writes it, when it makes a team and when it frees one. `ranks` is stored last,
-     * and is 0 in a block of no team. */
+    /* For the roll call (roll.h): the blocks of all teams of a rank form a list that begins with
+     * the world's. Only the owner writes these fields, when it makes a team and when it frees one.
+     * `ranks` is stored last; it is 0 in a block that belongs to no team. */
     _Atomic int32_t ranks, me;
     _Atomic int32_t slots_log2;
     _Atomic uint64_t id;
-    _Atomic int64_t line_stride, opening; /* struct tt_block's */
-    _Atomic int64_t next; /* the next block of this rank in the segment; 0: it is the last */
+    _Atomic int64_t line_stride, opening; /* copies of the members of struct tt_block */
+    /* offset of the next block of this rank in the segment; 0: last */
+    _Atomic int64_t next;
+    _Atomic int64_t extension; /* offset of the extension in the segment; 0: not made yet */
 };
 _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
-/* Opened buffers of an execution; written before the first signal. */
+/* The buffers that a rank opens in an execution. The rank writes this before its first signal. */
 struct tt_opening {
     _Alignas(TT_LINE) tt_address at[3]; /* IN OUT TMP */
     int64_t bytes[3];
@@ -63,140 +92,179 @@ struct tt_opening {
 
 _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
 
+/* What a rank opens to one peer in a v-collective. */
 struct tt_segment_opening {
     tt_address at[2]; /* IN OUT */
     int64_t bytes[2];
 };
 
-/* Where things lie in a block, the same for all members; or in a mirror, without windows and rings,
- * and with one segment in each slot: that for this rank. */
+/* Offsets of the parts of a block and of its extension, equal on all members. A mirror has the
+ * parts of a block except the windows. In each slot it has one segment entry, the entry for this
+ * rank. */
 struct tt_block {
-    int64_t line, line_stride; /* of slot 0; from slot to slot */
-    int64_t opening;           /* S of them, each followed by a tt_what */
+    int64_t line, line_stride; /* the line of slot 0; the distance to the next slot's line */
+    int64_t opening;           /* S openings, each followed by a struct tt_call_signature */
     int64_t lanes;             /* S * (TT_LANES - 1) lines */
-    int64_t segments;          /* S * peers */
-    int64_t peers;             /* p, or 1 */
-    int64_t rings;             /* S * TT_LANES * p words */
     int64_t bytes;
+    /* ---- in the extension; the segments of a mirror are in its block ---- */
+    int64_t window, window_stride; /* the long window of slot 0; the distance to the next one */
+    int64_t segments;              /* S * peers entries */
+    int64_t peers;                 /* p, or 1 in a mirror */
+    int64_t rings;                 /* S * TT_LANES * p words */
+    int64_t extension_bytes;
 };
 
-/* Where the block of a member, or its mirror, is found. */
+/* Where the block of a member, or its mirror, is. */
 struct tt_view {
     char *at;
     const struct tt_block *layout;
 };
 
-struct tt_far;
+struct tt_remote_teams;
 struct tt_remote;
 
-/* Invariants: all_done <= my_done + ... : every member has ended executions below all_done; all
- * those of this rank below my_done have ended; running[k % S] is execution k or NULL; queued ones
- * have numbers >= those running; next is the number of the next start. */
+/* FREED: the user has freed the team. DEPARTED: the user has freed the team, and this rank touches
+ * no block of other members any more (settle.h). */
+enum tt_team_state { TT_TEAM_USED, TT_TEAM_FREED, TT_TEAM_DEPARTED };
+
+/* The windows of a team. */
+enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
+
+/* Invariants (tt_team_valid):
+ * - window[TT_SHORT_WINDOWS][r] is set for each member r of this node; window[TT_LONG_WINDOWS][r]
+ *   is set too if this rank has found the extension of r; both are the windows of slot 0;
+ * - every member of this node has ended all executions below all_done;
+ * - this rank has ended all executions below my_done; next is the number of the next start;
+ *   all_done <= my_done <= next;
+ * - running[k % S] is execution k or NULL;
+ * - queued executions have higher numbers than running ones, until the team is broken. */
 struct tt_team {
     struct tt_fabric *fabric;
-    uint64_t id;          /* the same on all members, and of no other team of the job */
-    struct tt_team *ring; /* of all teams of the client, back to this one */
+    uint64_t id;          /* equal on all members; no other team of the job has it */
+    struct tt_team *ring; /* the next team of the client, in a circular list */
     struct tt_map map;
     int me;
-    int *job_rank;            /* of each member */
-    int *node;                /* map.node; NULL: all on one */
-    int near;                 /* members on this node */
-    struct tt_view *view;     /* of each member */
-    int64_t offset;           /* of my block in the segment */
-    struct tt_remote *remote; /* of the members on other nodes; NULL: there are none */
-    struct tt_far *far;       /* of the client; NULL: its job is on one node */
-    tutti_context *context;   /* moved on while somebody waits; NULL: none */
+    int *job_rank;            /* by member: its rank in the job */
+    int *node;                /* map.node; NULL: all members are on one node */
+    int local;                /* the number of members on this node, this rank included */
+    struct tt_view *view;     /* by member */
+    char **window[2];         /* by kind and member; NULL: not known yet, or on another node */
+    bool finds_windows;       /* some member's long windows are not known yet */
+    int64_t offset;           /* of this rank's block in the segment */
+    struct tt_remote *remote; /* state of remote members; NULL: there are none */
+    struct tt_remote_teams *remote_teams; /* the client's; NULL: its job is one of threads */
+    tutti_context *context; /* advanced while somebody waits on the team; NULL: none */
     struct tt_block layout;
-    uint64_t
-        slots; /* in use: a power of two, TT_SLOTS but for tests that want them used again soon */
+    uint64_t slots; /* S: a power of two, at most TT_SLOTS */
     int slots_log2;
     uint64_t next, my_done, all_done;
     uint32_t ended; /* bit i: execution my_done + i has ended */
     struct tt_exec *running[TT_SLOTS];
     struct tt_exec *queue, **queue_end;
-    struct tt_exec *note;    /* for calls without a plan; NULL: there was none */
-    struct tt_end *ends;     /* 2 * S * lanes * p, made when first used */
-    uint64_t told[TT_SLOTS]; /* fingerprints whose text stands in the slot's tt_what */
-    uint32_t failures;       /* of the job, looked through */
-    bool left;               /* a member has left the job */
-    int culprit;             /* the rank of the job for which it broke */
-    uint64_t events;         /* of the context, that collectives saw */
-    uint32_t looks;          /* in vain, of those that wait */
-    uint32_t history;        /* fingerprint of all that has run */
-    tutti_status broken;     /* not OK: nothing works on this team any more */
+    struct tt_exec *note; /* for calls without a plan; NULL: there was none yet */
+    struct tt_end *ends;  /* 2 * S * lanes * p, allocated at first use */
+    uint64_t published
+        [TT_SLOTS];    /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
+    uint32_t failures; /* the job's count of failures when this rank last looked */
+    enum tt_team_state state;
+    bool left;           /* a member has left the job */
+    int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
+    uint64_t events;     /* events on `context` that advancing this team has handled */
+    uint32_t looks;      /* how often a waiting caller has looked in vain */
+    uint32_t history;    /* fingerprint of all calls so far */
+    tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];
-    bool reported; /* a call on this team has told it, or tutti_advance has */
-    bool given_up; /* broken, and this rank touches no other member's block any more */
-    bool deserted; /* given up by all living members: nobody touches this rank's block */
-    char *bounce;  /* for operands that cannot be loaded from */
+    bool reported; /* some call on this team, or tutti_advance, returned the error */
+    bool given_up; /* broken, and this rank touches no block of other members any more */
+    bool deserted; /* all living members gave it up: nobody touches this rank's block */
+    char *bounce;  /* scratch for operands that are not loadable */
     int64_t bounce_bytes;
 };
 
-/* The window of a rank in a slot (bytes, its first ones in the signal line). */
+bool tt_team_valid(const struct tt_team *t);
+
+/* The bytes of one rank's long window in a slot. */
 int64_t tt_team_window(void);
 
-/* A team of p members. job_rank[p] is copied; blocks[p] are the members' offsets, of which
- * blocks[me] comes from tt_team_block of this rank. */
+/* Allocates this rank's block for a team of p members in its arena. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
-/* A block for a team of any number of members up to p. */
+/* Allocates a block that is large enough for a team of any size up to p. */
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
-/* The id of the n-th team made out of another one; `first` is its first member's rank there. */
+/* The id of the n-th team that is made from team `of`; `first` is the rank there of the new team's
+ * first member. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
+/* Initializes a team of p members; this rank is member `me`. Copies job_rank[p]. blocks[p] are the
+ * offsets of the members' blocks; blocks[me] comes from tt_team_block. Errors: MEMORY; then the
+ * members of *t are freed, but not the block. */
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
-/* From now on the team's id is known, and the roll call finds the team; until it is going to be
- * freed. The world first. */
+/* Makes the extension of this rank's block, unless it is made already. Errors: MEMORY, LIMIT. */
+tutti_status tt_team_extend(struct tt_team *t);
+/* Find the long windows of a member of this node, or of all of them. False: a member has not made
+ * its extension yet. */
+bool tt_team_find_window(struct tt_team *t, int rank);
+bool tt_team_find_windows(struct tt_team *t);
+/* Adds the team to the list that the roll call reads, once its id is known. The world must be the
+ * first team in the list. */
 void tt_team_list(struct tt_team *t);
+/* Removes the team from that list, before it is freed. */
 void tt_team_unlist(struct tt_team *t);
-/* The team does not work any more, because this rank of the job says so. */
+/* Breaks the team here because rank `by` of the job has revoked it. */
 void tt_team_revoke(struct tt_team *t, int by);
-/* A team that does not work any more at some member: it is broken, and this rank will not touch it
- * again. What is in flight ends with PEER. */
+/* Breaks the team because some member found it broken. From now on this rank touches no block of
+ * the other members. Executions in flight end with PEER. */
 void tt_team_give_up(struct tt_team *t);
 /* Updates the world, which was made before the ranks met, with the settings that they agreed on and
- * with the places of their blocks. */
+ * with the offsets of their blocks. */
 void tt_team_met(struct tt_team *t);
-/* Tells the members that this rank will not touch their blocks any more; of a team given up it has
- * told. */
+/* Adds 1 to the `leavers` of each member on this node: this rank will not touch their blocks any
+ * more. Does nothing if the team was given up, or if this rank has departed already. */
 void tt_team_depart(struct tt_team *t);
-/* Collective: the same, and returns when no member touches this rank's block any more, or with the
- * error of a broken team (which may be deserted). */
-tutti_status tt_team_leave(struct tt_team *t);
-/* Does not wait for anybody. `shared`: the memory that others mapped goes back to the arena too. */
+/* Whether no member of this node touches this rank's block any more. */
+bool tt_team_is_alone(const struct tt_team *t);
+/* Frees the team's memory without waiting for anybody. `shared`: frees the block and byte rings
+ * that other members mapped, too. */
 void tt_team_release(struct tt_team *t, bool shared);
 
-/* Into the ring of another team of the same client, and out of it. */
+/* Puts a team into the circular list of the client's teams, in which `other` is. */
 void tt_team_enter_ring(struct tt_team *t, struct tt_team *other);
+/* Takes a team out of that list. */
 void tt_team_leave_ring(struct tt_team *t);
 
-/* Moves on everything in flight. Errors end the executions concerned, not this call. */
+/* Advances all executions in flight. An error ends the executions concerned and is not returned
+ * here. */
 void tt_team_advance(struct tt_team *t);
-/* Advances all teams of the client: a rank that waits in one team must not keep the members of
+/* Advances all teams of the client: a rank that waits on one team must not keep the members of
  * another team waiting. */
 void tt_team_advance_all(struct tt_team *t);
-/* Called by who waits, each time it has looked in vain: looks for members that failed, or left and
- * are waited for, and now and then (`long_wait`: now) for some that call something else; sets
- * t->broken. Returns whether it was now. */
+/* A waiting caller calls this each time it has looked in vain. It looks for members that have
+ * failed, and for members that have left but are still waited for. At intervals, or at once if
+ * `long_wait`, it also compares the calls of the members. Sets t->broken if it finds a fault.
+ * Returns true if it did the comparison this time. */
 bool tt_team_check(struct tt_team *t, bool long_wait);
-/* The team does not work any more, because of what tutti_error() says. Told to the others unless
- * one of them is the cause. */
+/* Breaks the team with `status` and the text of tutti_error(). Unless the cause is the failure of
+ * another member (PEER), this rank is marked as failed in the job's page, so that the others find
+ * out. */
 void tt_team_break(struct tt_team *t, tutti_status status);
-/* The error again that broke the team, for who called: it is told now. */
+/* Returns the error that broke the team and sets its text again. The error counts as reported
+ * now. */
 tutti_status tt_team_error(struct tt_team *t);
 
-static inline struct tt_line *tt_team_line(const struct tt_team *t, int rank, int slot)
+/* The signal line of a member in a slot, in its block or its mirror. */
+static inline struct tt_signal_line *tt_team_line(const struct tt_team *t, int rank, int slot)
 {
     const struct tt_view *v = &t->view[rank];
-    return (struct tt_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
+    return (struct tt_signal_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
 }
 
-/* That an execution uses. */
+/* The slot that an execution uses. */
 static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
 {
     return (int)(number & (t->slots - 1));
 }
 
-static inline bool tt_team_is_far(const struct tt_team *t, int rank)
+/* Whether the member is on another node. */
+static inline bool tt_team_is_remote(const struct tt_team *t, int rank)
 {
     return t->view[rank].layout != &t->layout;
 }
@@ -227,29 +295,38 @@ static inline struct tt_opening *tt_team_opening(const struct tt_team *t, int ra
     return (struct tt_opening *)(v->at + v->layout->opening + slot * 2 * TT_LINE);
 }
 
-static inline struct tt_what *tt_team_what(const struct tt_team *t, int rank, int slot)
+static inline struct tt_call_signature *tt_team_signature(const struct tt_team *t, int rank,
+                                                          int slot)
 {
-    return (struct tt_what *)(tt_team_opening(t, rank, slot) + 1);
+    return (struct tt_call_signature *)(tt_team_opening(t, rank, slot) + 1);
 }
 
-/* The entry of `rank`'s opening meant for `peer`; of a mirror there is that for this rank only. */
+/* The extension of a member of this node; NULL: not made yet. */
+static inline char *tt_team_extension(const struct tt_team *t, int rank)
+{
+    int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->extension, memory_order_acquire);
+    return at ? tt_fabric_at(t->fabric, at) : NULL;
+}
+
+/* The entry for `peer` in the opening of `rank`, whose extension must be there. A mirror holds only
+ * the entry for this rank. */
 static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
                                                          int slot, int peer)
 {
     const struct tt_view *v = &t->view[rank];
+    char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_extension(t, rank);
     int64_t i = slot * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
-    return (struct tt_segment_opening *)(v->at + v->layout->segments) + i;
+    return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
 
+/* The word of `rank` that holds the offset of its byte ring to `peer`; 0: not made yet. Returns
+ * NULL if the extension of `rank` is not made yet. */
 static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, int slot,
                                              uint32_t lane, int peer)
 {
-    const struct tt_view *v = &t->view[rank];
+    char *in = tt_team_extension(t, rank);
     int64_t i = ((int64_t)slot * TT_LANES + lane) * t->map.p + peer;
-    return (_Atomic uint64_t *)(v->at + v->layout->rings) + i;
+    return in ? (_Atomic uint64_t *)(in + t->layout.rings) + i : NULL;
 }
-
-/* The first execution that has not begun here. */
-uint64_t tt_team_begun(const struct tt_team *t);
 
 #endif

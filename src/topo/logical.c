@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who is whose parent: nodes first, spread over the identified node's ranks, then the ranks of each
- * node. Level by level, large nodes first; or, in order, run by run.
+ * Building the logical tree: first each node gets a parent, by spreading the nodes over receivers;
+ * then the other ranks of each node become children of their local root. Without a rank order the
+ * nodes are placed level by level, large ones first; in rank order they are placed run by run.
  */
 #include "topo/logical.h"
 
 #include <stdlib.h>
 
-/* While the tree grows: nodes still to be placed, and who may take them. */
+/* The state while the tree grows: the nodes that are not placed yet, and the ranks that may take
+ * them. */
 struct growth {
-    uint64_t *order; /* nodes as size << 32 | number, so that sorting puts small ones first */
-    int left;        /* of them, from the end */
-    int *receiver;   /* of the level placed last */
+    uint64_t *order; /* nodes as size << 32 | number, so that sorting puts small nodes first */
+    int left;        /* nodes that are left; they are taken from the end */
+    int *receiver;   /* the receivers of the level placed last */
     int receivers;
 };
 
@@ -21,7 +23,9 @@ static int smaller_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All but the identified node and that of `top`; of equal size the first comes last. */
+/* Sorts all nodes by size, except the identified node and the node of `top`. Nodes are taken from
+ * the end of the list. Of equally large nodes the first one is sorted last, so it is taken
+ * first. */
 static void order_nodes(const struct tt_logical *tree, struct growth *g)
 {
     const struct tt_nodes *nodes = &tree->nodes;
@@ -46,7 +50,8 @@ static void add_receivers(const struct tt_logical *tree, struct growth *g, int k
         if (size == 1 || rank[i] != tree->root[k]) g->receiver[g->receivers++] = rank[i];
 }
 
-/* Hangs up a level of nodes on the receivers, and makes theirs the next. */
+/* Attaches one level of nodes to the receivers of the level before. The receivers of these nodes
+ * become the receivers for the next level. */
 static void add_level(struct tt_logical *tree, struct growth *g)
 {
     int old = g->receivers, now = (int)tt_min(g->left, (int64_t)old * TT_LOGICAL_CHILDREN);
@@ -69,14 +74,14 @@ static void spread(struct tt_logical *tree, struct growth *g)
     while (g->left > 0) add_level(tree, g);
 }
 
-/* ---- In order ---- */
+/* ---- In rank order ---- */
 
-/* Nodes begin .. end - 1. */
+/* The nodes begin .. end - 1. */
 struct run {
     int begin, end;
 };
 
-/* Into how many pieces of at most `most` nodes runs are cut. */
+/* Returns the number of pieces if runs are cut into pieces of at most `most` nodes. */
 static int pieces(const struct run *run, int runs, int most)
 {
     int n = 0;
@@ -99,7 +104,7 @@ static int receivers_of(const struct tt_logical *tree, int k)
     return (int)tt_max(1, tt_nodes_size(&tree->nodes, k) - 1);
 }
 
-/* The i-th. */
+/* Returns the i-th receiver of node k. */
 static int receiver(const struct tt_logical *tree, int k, int i)
 {
     const int *rank = tt_nodes_ranks(&tree->nodes, k);
@@ -107,7 +112,8 @@ static int receiver(const struct tt_logical *tree, int k, int i)
     return rank[!alone && rank[i] >= tree->root[k] ? i + 1 : i];
 }
 
-/* Hangs up the runs on the receivers of node k. */
+/* Cuts the runs into pieces, no more than the receivers of node k may have as children, and
+ * attaches them to these receivers. */
 static void hang(struct tt_logical *tree, int k, const struct run *run, int runs)
 {
     int receivers = receivers_of(tree, k), most = 1, made = 0;
@@ -128,7 +134,8 @@ static void hang(struct tt_logical *tree, int k, const struct run *run, int runs
     tree->most_children = (int)tt_max(tree->most_children, (made + receivers - 1) / receivers);
 }
 
-/* All nodes but the identified one and that of `top`, which may be the same. */
+/* Builds a tree in rank order: attaches all nodes except the identified one and the node of `top`
+ * (which may be the same) to the identified node. */
 static void line_up(struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], n = tree->nodes.n;

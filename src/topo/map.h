@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all ranks of a team know alike of the machine under them, and the only thing besides the
- * call that an algorithm may look at.
+ * What all ranks of a team know about the machine they run on. An algorithm may look at nothing
+ * else besides the call.
  */
 #ifndef TT_TOPO_MAP_H
 #define TT_TOPO_MAP_H
@@ -10,23 +10,38 @@
 
 struct tt_net;
 
-/* Invariants: p >= 1; node == NULL means that all ranks share one node; otherwise node[r] is in
- * 0..nodes-1. WIN is shared within a node only. direct: every pair of ranks of one node can read
- * and write each other's opened buffers (IN@r, OUT@r). mapped: it does so by plain loads. */
+/* Invariants (tt_map_valid checks the first two):
+ *
+ *  - p >= 1
+ *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
+ *  - WIN is shared within a node only
+ *  - direct: any two ranks of the same node can read and write each other's opened buffers (IN@r,
+ *    OUT@r); mapped: they do so with plain loads */
 struct tt_map {
     int p;
-    int cores;         /* processors for the ranks of one node: p > cores is oversubscription */
-    int64_t win_bytes; /* of a rank, in one slot */
+    int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
+    int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
     bool direct;
     bool mapped;
-    bool near; /* the nodes are containers of one machine: no cable limits what goes between them */
-    bool rdma; /* direct access reaches other nodes too: puts and gets over the network */
-    /* The cost of reading 64 KiB in the owner's memory, in multiples of that by shared memory. */
+    bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
+                * them */
+    bool rdma;       /* direct access reaches other nodes too, by puts and gets over the network */
+    /* The time to read 64 KiB in the owner's memory, as a multiple of the time through shared
+     * memory. */
     int read_cost;
     int nodes;
     const int *node;
-    const struct tt_net *net; /* what joins the ranks, each a node of it; NULL: not known */
+    const struct tt_net *net; /* the network that joins the ranks, each of which is a node of it;
+                               * NULL: not known */
 };
+
+static inline bool tt_map_valid(const struct tt_map *map)
+{
+    bool valid = map->p >= 1;
+    for (int r = 0; map->node && r < map->p; r++)
+        valid = valid && map->node[r] >= 0 && map->node[r] < map->nodes;
+    return valid;
+}
 
 static inline bool tt_map_one_node(const struct tt_map *map)
 {

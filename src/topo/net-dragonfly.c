@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dragonflies (Kim et al. 2008): groups of routers that are all joined within a group, and groups
- * that are all joined by one link.
+ * Dragonflies (Kim et al. 2008). The routers of a group are all joined to each other, and any two
+ * groups are joined by one link.
  *
  *     ports of a node:    0, to its router
  *     ports of a router:  its nodes; the other routers of the group; its links to other groups
  *
- * The group's links to others, counted from its first router's, lead to the next group, the one
- * after it, and so on.
+ * The links of a group to other groups, counted from its first router on, lead to the next group,
+ * the group after that, and so on.
  */
 #include "topo/net-inside.h"
 
@@ -31,7 +31,7 @@ static const char *shape(struct tt_net *net, int *which)
     struct sizes s = sizes(net);
     *which = net->dims - 1;
     if ((int64_t)s.routers * s.globals < s.groups - 1)
-        return "groups are more than the links of a group to others reach";
+        return "there are more groups than the links of one group reach";
     int routers = tt_net_times(s.routers, s.groups);
     net->nodes = tt_net_times(s.hosts, routers);
     if (net->nodes > TT_NET_NODES) return "makes more than 1048576 nodes";
@@ -54,14 +54,14 @@ static int neighbour(const struct tt_net *net, int vertex, int port)
     return net->nodes + other * s.routers + back / s.globals;
 }
 
-/* From router r of a group to another of it. */
+/* The port from router r of a group to another router of the same group. */
 static int local_port(const struct sizes *s, int r, int other)
 {
     return s->hosts + other - (other > r);
 }
 
-/* state: whether it has left the first group. */
-static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+/* route->state says whether the route has left its first group. */
+static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     struct sizes s = sizes(net);
     *channel = route->state;
@@ -79,7 +79,7 @@ static int way(const struct tt_net *net, struct tt_route *route, int *channel)
 const struct tt_net_ops tt_net_dragonfly = {
     .shape = shape,
     .neighbour = neighbour,
-    .way = way,
+    .next_port = next_port,
     .least = 3,
     .most = 4,
 };

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches, whose
+ * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches. The
  * vertices of level l have m[l] children and w[l+1] parents.
  *
- * The vertex (a, b) of level l stands above the nodes whose number divided by M = m[1] .. m[l] is
- * a; b in 0 .. W-1, W = w[1] .. w[l], tells those apart. Its parents are (a / m[l+1], b + c W), its
- * children (a m[l] + c, b mod W of the level below). Ports: the children, then the parents.
+ * A vertex of level l is numbered (a, b). It stands above the nodes whose number divided by M =
+ * m[1] .. m[l] is a. The number b in 0 .. W-1, with W = w[1] .. w[l], distinguishes the vertices
+ * that stand above the same nodes. The parents of the vertex are (a / m[l+1], b + c W), and its
+ * children (a m[l] + c, b mod W of the level below). The first ports lead to the children, the
+ * others to the parents.
  *
- * The way up is chosen by the destination alone: c = (node / W) mod w (Zahavi 2012, D-mod-k): what
- * goes to one node comes down by one way, what goes to different nodes spreads.
+ * The destination alone chooses the path up: c = (node / W) mod w (Zahavi 2012, D-mod-k). All
+ * messages to one node come down by one path, and messages to different nodes spread over the
+ * paths.
  */
 #include "topo/net-inside.h"
 
@@ -22,7 +25,8 @@ static int w(const struct tt_net *net, int level)
     return level <= net->dims ? net->up[level - 1] : 0;
 }
 
-/* m[1] .. m[level], and w[1] .. w[level]. */
+/* below() returns the product m[1] ... m[level], which is the number of nodes below a switch of
+ * that level; beside() returns the product w[1] ... w[level]. */
 static int below(const struct tt_net *net, int level)
 {
     int all = 1;
@@ -95,7 +99,7 @@ static int neighbour(const struct tt_net *net, int vertex, int port)
         net, (struct spot){s.level + 1, s.a / m(net, s.level + 1), s.b + c * beside(net, s.level)});
 }
 
-static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     struct spot s = spot_of(net, route->at);
     *channel = 0;
@@ -107,7 +111,7 @@ static int way(const struct tt_net *net, struct tt_route *route, int *channel)
 const struct tt_net_ops tt_net_fattree = {
     .shape = shape,
     .neighbour = neighbour,
-    .way = way,
+    .next_port = next_port,
     .least = 1,
     .most = TT_NET_LEVELS,
 };

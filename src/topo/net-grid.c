@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rings, meshes, tori and hypercubes: dimension after dimension.
+ * Rings, meshes, tori and hypercubes. Routes go along one dimension after the other.
  *
  *     ports of dimension d: 2d leads upwards, 2d + 1 downwards; of a hypercube: d
  *
- * A dimension of two places has one link each way, closed or not.
+ * A dimension of two places has one link in each direction, whether it is closed or not.
  */
 #include "topo/net-inside.h"
 
@@ -49,8 +49,9 @@ static bool ascends(const struct tt_net *net, int d, int at, int to)
     return 2 * up == extent ? at % 2 == 0 : 2 * up < extent;
 }
 
-/* state: the dimension, and whether the ring of this dimension has been closed. */
-static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+/* route->state is twice the dimension in which the route moves, plus 1 if it has passed the link
+ * that closes the ring of that dimension. */
+static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int d = route->state / 2, at, to;
     while ((at = place(net, route->at, d)) == (to = place(net, route->to, d))) d++;
@@ -64,7 +65,7 @@ static int way(const struct tt_net *net, struct tt_route *route, int *channel)
 const struct tt_net_ops tt_net_grid = {
     .shape = shape,
     .neighbour = neighbour,
-    .way = way,
+    .next_port = next_port,
     .least = 1,
     .most = TT_NET_DIMS,
     .transit = true,
@@ -92,7 +93,7 @@ static int cube_neighbour(const struct tt_net *net, int node, int port)
     return node ^ 1 << port;
 }
 
-static int cube_way(const struct tt_net *net, struct tt_route *route, int *channel)
+static int cube_next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     (void)net;
     *channel = 0;
@@ -102,7 +103,7 @@ static int cube_way(const struct tt_net *net, struct tt_route *route, int *chann
 const struct tt_net_ops tt_net_cube = {
     .shape = cube_shape,
     .neighbour = cube_neighbour,
-    .way = cube_way,
+    .next_port = cube_next_port,
     .least = 1,
     .most = 1,
     .transit = true,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the kinds of networks are made of, each in its file: shape, links, routes.
+ * The functions that each kind of network has, each kind in its own file: shape, links, routes.
  */
 #ifndef TT_TOPO_NET_INSIDE_H
 #define TT_TOPO_NET_INSIDE_H
@@ -8,22 +8,24 @@
 #include "topo/net.h"
 
 struct tt_net_ops {
-    /* From extent[0 .. dims-1] (and up[]): sets nodes, vertices, ports and the rest, or says what
-     * is wrong with number *which; NULL: nothing is. */
+    /* Sets nodes, vertices, ports and the other members from extent[0 .. dims-1] (and up[]).
+     * Returns NULL, or a static text that says what is wrong with number *which. */
     const char *(*shape)(struct tt_net *net, int *which);
     int (*neighbour)(const struct tt_net *net, int vertex, int port);
-    /* The port to take, and the channel; keeps what it must remember in route->state. */
-    int (*way)(const struct tt_net *net, struct tt_route *route, int *channel);
-    int least, most; /* how many numbers there may be */
-    bool transit;    /* routes pass nodes, so that missing ones are in the way */
+    /* Returns the port that the route takes next, and sets *channel. It may keep what it has to
+     * remember in route->state. */
+    int (*next_port)(const struct tt_net *net, struct tt_route *route, int *channel);
+    int least, most; /* how many numbers the network may be given by */
+    bool transit;    /* routes pass through nodes, so missing nodes block them */
 };
 
 extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fattree,
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
-/* With holes: a route's state after a link up or down, -1 where it may not go up again. Its channel
- * is half of that. */
+/* The state of a route in a network with missing nodes: its channel is state / 2, and it is odd
+ * once the route has gone down on that channel. tt_net_state returns the state after a link up or
+ * down, or -1 if the route may not go up again. */
 enum { TT_NET_STATES = 4 };
 static inline int tt_net_state(int state, bool up)
 {
@@ -31,11 +33,11 @@ static inline int tt_net_state(int state, bool up)
     return state == TT_NET_STATES - 1 ? -1 : state + state % 2;
 }
 
-/* Sees whether the members reach each other, with `routes` fills net->way; else as
- * tt_net_settle. */
+/* Checks whether all members can reach each other, and if `routes` is set, fills net->route_port.
+ * Errors and `cut` are those of tt_net_settle. */
 tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2]);
 
-/* a * b, or INT32_MAX if that is more. */
+/* Returns a * b, or INT32_MAX if the product is larger. */
 static inline int tt_net_times(int a, int b)
 {
     int64_t product = (int64_t)a * b;

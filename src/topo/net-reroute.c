@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Routes of a network with missing nodes: up and down (Schroeder et al. 1991).
+ * Routes of a network with missing nodes: up/down routing (Schroeder et al. 1991).
  *
- * All vertices that are left are put in an order by breadth-first search from one in the middle. A
- * link to an earlier vertex leads up, one to a later vertex down. A route goes up any number of
- * times, then down any number of times, both on channel 0, and then once more so on channel 1: so
- * the channels have an order, and no circle of them can wait. There always is such a route, by the
- * root. The shortest are found backwards from each destination, over pairs (vertex, state); a
- * route's state is 0 while it goes up, 1 when it has gone down, 2 and 3 the same on channel 1. On
- * grids nearly all are as short as can be; which of those is taken is drawn.
+ * A breadth-first search from a vertex in the middle puts all vertices that are left in an order. A
+ * link to an earlier vertex leads up, a link to a later vertex leads down. A route goes up any
+ * number of times and then down any number of times, both on channel 0; then it may do the same
+ * once more on channel 1. So the channels have an order, and no cycle of them can wait. Such a
+ * route always exists, by way of the first vertex.
+ *
+ * The shortest routes are found backwards from each destination, over pairs (vertex, state). The
+ * state of a route is 0 while it goes up and 1 when it has gone down; 2 and 3 are the same on
+ * channel 1. On grids nearly all routes are as short as possible. Among equally short ones a hash
+ * chooses.
  */
 #include "topo/net-inside.h"
 
-enum { MOST = 1 << 13 }; /* vertices: what is kept grows with the square */
+enum { MOST = 1 << 13 }; /* the most vertices: the memory that is used grows with their square */
 
-/* order: of each vertex, -1: not reached; list: those reached, in that order. The links of vertex v
- * that are left are to[first[v]] .. to[first[v + 1] - 1], by their ports; its coordinates are at
- * coordinate[v * TT_NET_CUBE]. */
+/* The state of a search. `order` is the position of each vertex in `list`, or -1 if it was not
+ * reached. `list` has the vertices in the order in which they were reached. The remaining links of
+ * vertex v lead to to[first[v]] .. to[first[v + 1] - 1], by the ports in `port`. The coordinates of
+ * v are at coordinate[v * TT_NET_CUBE]. */
 struct search {
     const struct tt_net *net;
     int *order, *list, *distance, n;
@@ -49,7 +53,7 @@ static tutti_status list_links(struct search *s)
     return TUTTI_OK;
 }
 
-/* From one vertex over all it can reach. */
+/* Searches from one vertex over all vertices that it can reach. */
 static void search(struct search *s, int from)
 {
     for (int v = 0; v < s->net->vertices; v++) s->order[v] = -1;
@@ -72,7 +76,8 @@ static bool is_up(const struct search *s, int from, int to)
     return s->order[to] < s->order[from];
 }
 
-/* The pair (v, state) has been reached: by which port it goes on is known. */
+/* Records that the pair (vertex, state) is at this distance from the destination, unless it has
+ * been reached before. */
 static void reach(struct search *s, int *n, int pair, int distance)
 {
     if (s->distance[pair] >= 0) return;
@@ -80,8 +85,8 @@ static void reach(struct search *s, int *n, int pair, int distance)
     s->list[(*n)++] = pair;
 }
 
-/* Backwards from a destination: a link up leads to the states 0 and 2, one down to 1 and 3, from
- * the same state or the one before. */
+/* Finds the distance of every pair (vertex, state) from a destination, backwards. A link up leads
+ * to state 0 or 2 and a link down to state 1 or 3, from the same state or from the one before. */
 static void measure(struct search *s, int to)
 {
     const struct tt_net *net = s->net;
@@ -100,9 +105,9 @@ static void measure(struct search *s, int to)
     }
 }
 
-/* For each state at v the port that leads on by a shortest way; of several that with the least
- * number drawn. */
-static void choose(const struct search *s, int v, int to, uint8_t way[STATES])
+/* For each state at vertex v, finds the port that leads on by a shortest route; among several
+ * ports, the one with the least pseudo-random number. */
+static void choose(const struct search *s, int v, int to, uint8_t best[STATES])
 {
     const int *here = s->coordinate + v * TT_NET_CUBE, *there = s->coordinate + to * TT_NET_CUBE;
     const int *left = s->distance + STATES * v;
@@ -115,19 +120,21 @@ static void choose(const struct search *s, int v, int to, uint8_t way[STATES])
             if (then < 0 || drawn > least[state]) continue;
             if (s->distance[STATES * s->to[k] + then] != left[state] - 1) continue;
             least[state] = drawn;
-            way[state] = s->port[k];
+            best[state] = s->port[k];
         }
     }
 }
 
-static void fill(struct search *s, uint8_t *way, int to)
+static void fill(struct search *s, uint8_t *port, int to)
 {
     measure(s, to);
     for (int v = 0; v < s->net->vertices; v++)
-        if (v != to && s->distance[STATES * v] > 0) choose(s, v, to, way + STATES * v);
+        if (v != to && s->distance[STATES * v] > 0) choose(s, v, to, port + STATES * v);
 }
 
-/* From the vertex farthest from the first member, half of all are nearer than this one. */
+/* Returns a vertex near the middle of the network. It first finds the vertex farthest from the
+ * first member, then sorts all vertices by their distance from that one, and returns the vertex at
+ * half of that list. */
 static int middle(struct search *s)
 {
     search(s, s->net->node[0]);
@@ -135,7 +142,7 @@ static int middle(struct search *s)
     return s->list[s->n / 2];
 }
 
-/* The first member that the first one does not reach. */
+/* Returns the first member that the search has not reached, or -1. */
 static int unreached(const struct search *s)
 {
     const struct tt_net *net = s->net;
@@ -157,10 +164,10 @@ static tutti_status route_all(struct search *s, struct tt_net *net)
     search(s, middle(s));
     for (int v = 0; v < net->vertices; v++)
         (void)tt_net_coordinates(net, v, s->coordinate + v * TT_NET_CUBE);
-    net->way = tt_calloc((size_t)net->vertices * (size_t)net->vertices, STATES);
-    if (!net->way) return TUTTI_ERR_MEMORY;
+    net->route_port = tt_calloc((size_t)net->vertices * (size_t)net->vertices, STATES);
+    if (!net->route_port) return TUTTI_ERR_MEMORY;
     for (int r = 0; r < net->ranks; r++)
-        fill(s, net->way + STATES * (int64_t)net->node[r] * net->vertices, net->node[r]);
+        fill(s, net->route_port + STATES * (int64_t)net->node[r] * net->vertices, net->node[r]);
     return TUTTI_OK;
 }
 

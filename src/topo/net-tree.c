@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trees whose every vertex is a node, numbered in breadth-first order: port 0 leads to the parent,
- * the others to the children.
+ * Trees in which every vertex is a node. Nodes are numbered in breadth-first order. Port 0 leads to
+ * the parent, the other ports to the children.
  *
  *              0
  *          1       2          tree:2x6
@@ -28,12 +28,14 @@ static int neighbour(const struct tt_net *net, int node, int port)
     return child < net->nodes ? (int)child : -1;
 }
 
-/* Climbs from the destination until it is here, or above: ancestors have lower numbers. */
-static int way(const struct tt_net *net, struct tt_route *route, int *channel)
+/* Ancestors have lower numbers than their descendants. So the search climbs from the destination
+ * until it finds a child of this node, or a number that is not larger than this node's. In the
+ * second case the destination is not below this node, and the route goes up. */
+static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int below = route->to, k = net->extent[0];
     *channel = 0;
-    if (k == 1) return below > route->at; /* a chain is as deep as it is long */
+    if (k == 1) return below > route->at; /* climbing a long chain would be slow */
     while (below > route->at && (below - 1) / k != route->at) below = (below - 1) / k;
     return below > route->at ? (below - 1) % k + 1 : 0;
 }
@@ -41,7 +43,7 @@ static int way(const struct tt_net *net, struct tt_route *route, int *channel)
 const struct tt_net_ops tt_net_tree = {
     .shape = shape,
     .neighbour = neighbour,
-    .way = way,
+    .next_port = next_port,
     .least = 2,
     .most = 2,
     .transit = true,

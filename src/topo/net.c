@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all networks have in common: missing nodes, and the walk along a route.
+ * What all networks have in common: missing nodes, and following a route.
  */
 #include "topo/net-inside.h"
 
@@ -20,9 +20,9 @@ void tt_net_free(struct tt_net *net)
     tt_free(net->node);
     tt_free(net->rank);
     tt_free(net->order);
-    tt_free(net->way);
+    tt_free(net->route_port);
     net->node = net->rank = net->order = NULL;
-    net->way = NULL;
+    net->route_port = NULL;
 }
 
 /* ---- Making ---- */
@@ -60,14 +60,26 @@ static void number_ranks(struct tt_net *net)
     }
 }
 
+bool tt_net_valid(const struct tt_net *net)
+{
+    bool valid = net->ranks <= net->nodes && net->nodes <= net->vertices;
+    if (!net->node) return valid && net->ranks == net->nodes;
+    for (int r = 0; r < net->ranks; r++)
+        valid =
+            valid && net->rank[net->node[r]] == r && (r == 0 || net->node[r - 1] < net->node[r]);
+    return valid;
+}
+
 static tutti_status settle(struct tt_net *net, bool routes, int cut[2])
 {
     cut[0] = cut[1] = -1;
+    tt_assert(net->rank || tt_net_valid(net));
     if (!net->rank) return TUTTI_OK;
     if (net->ranks == 0) return TUTTI_ERR_ARG;
     net->node = tt_alloc((size_t)net->ranks * sizeof *net->node);
     if (!net->node) return TUTTI_ERR_MEMORY;
     number_ranks(net);
+    tt_assert(tt_net_valid(net));
     return tt_net_ops(net)->transit ? tt_net_reroute(net, routes, cut) : TUTTI_OK;
 }
 
@@ -102,7 +114,7 @@ int tt_net_coordinates(const struct tt_net *net, int node, int coordinate[TT_NET
     return net->dims;
 }
 
-/* Two numbers to one (the end of splitmix64). */
+/* Hashes two numbers to one (the last steps of splitmix64). */
 static uint64_t hash(uint64_t a, uint64_t b)
 {
     uint64_t x = (a << 32 | b) * 0x9e3779b97f4a7c15u;
@@ -117,26 +129,27 @@ uint64_t tt_net_draw(const struct tt_net *net, const int *from, const int *to, i
     if (!tt_net_is_grid(net))
         return hash(hash((uint64_t)from[0], (uint64_t)to[0]) >> 32, (uint64_t)port);
     for (int d = 0; d < net->dims; d++) {
-        int way = to[d] - from[d];
-        offset += (way < 0 ? way + net->extent[d] : way) * net->stride[d];
+        int distance = to[d] - from[d];
+        offset += (distance < 0 ? distance + net->extent[d] : distance) * net->stride[d];
     }
     return hash((uint64_t)offset, (uint64_t)port);
 }
 
-static int way_round(const struct tt_net *net, struct tt_route *route)
+static int port_around(const struct tt_net *net, struct tt_route *route)
 {
-    return net
-        ->way[TT_NET_STATES * ((int64_t)route->to * net->vertices + route->at) + route->state];
+    return net->route_port[TT_NET_STATES * ((int64_t)route->to * net->vertices + route->at) +
+                           route->state];
 }
 
 bool tt_route_next(const struct tt_net *net, struct tt_route *route, struct tt_hop *hop)
 {
     if (route->at == route->to) return false;
     hop->channel = 0;
-    int port = net->way ? way_round(net, route) : tt_net_ops(net)->way(net, route, &hop->channel);
+    int port = net->route_port ? port_around(net, route)
+                               : tt_net_ops(net)->next_port(net, route, &hop->channel);
     hop->to = tt_net_ops(net)->neighbour(net, route->at, port);
     hop->link = (int64_t)route->at * net->ports + port;
-    if (net->way) {
+    if (net->route_port) {
         route->state = tt_net_state(route->state, net->order[hop->to] < net->order[route->at]);
         hop->channel = route->state / 2;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks: what the machine's nodes are joined by, as arithmetic. A network has *vertices*: its
- * nodes 0 .. nodes-1, which hold a rank each, and behind them switches. From a vertex lead *ports*;
- * a port that leads somewhere is a *link*, of one direction. A route is a chain of links that
- * depends on where it begins and ends alone.
+ * Networks that join the nodes of a machine, as pure arithmetic. A network has *vertices*: its
+ * nodes 0 .. nodes-1, which hold one rank each, and after them its switches. A vertex has *ports*.
+ * A port that leads to another vertex is a *link*, which has one direction. A route is a chain of
+ * links that depends only on its first and last node.
  *
  *     ring:12                12 nodes in a circle
  *     mesh:4x4  torus:8x8x8  1 to 6 dimensions of any extents; a torus closes each to a ring
@@ -14,31 +14,33 @@
  *                            ...; fattree:4x4x4up1x2x2 with 1, 2, 2 parents (else as many as
  *                            children below)
  *     dragonfly:2x4x2        2 nodes a router, 4 routers a group, 2 links of a router to other
- *                            groups; a fourth number: how many groups (else as many as can be, 9)
+ *                            groups; a fourth number: how many groups (else as many as possible, 9)
  *
- * Nodes may be missing, with all their links: the ranks are then those that are left, in their
- * order. How networks are written: plan/network.h.
+ * Nodes may be missing, together with all their links. The ranks are the nodes that are left, in
+ * the order of the nodes. plan/network.h has the syntax of networks.
  *
- * Node and coordinates: x counts fastest, so node = x + X (y + Y (z + ...)); the coordinates of a
- * hypercube are the bits of the node, the least significant first.
+ * Coordinates: x counts fastest, so node = x + X (y + Y (z + ...)). The coordinates of a hypercube
+ * are the bits of the node number, the least significant first.
  *
- * Routes never deadlock (Dally and Seitz 1987: no circle of channels that wait for each other),
- * with at most two virtual channels a link, as tt_hop.channel says:
+ * Routes never deadlock (Dally and Seitz 1987: no cycle of channels that wait for each other). They
+ * need at most two virtual channels for each link, as in tt_hop.channel:
+ *
  *     grids        dimension after dimension from x on (on a hypercube: E-cube), on a ring the
- *                  shorter way round; half round: ascending from even places, descending from odd
- *                  ones. The channel changes where a ring closes
- *     trees        up to the common ancestor and down; in a fat tree the way up is chosen by the
- *                  destination
+ *                  shorter way round; half round: ascending from even places, descending
+ *                  from odd ones. The channel changes where a ring closes
+ *     trees        up to the common ancestor and down; in a fat tree the destination chooses the
+ *                  path up
  *     dragonfly    within the group, to the other group, within that group; the channel changes
- *                  between
+ *                  behind the link between the groups
  *     with holes   up and down a spanning tree's levels (Autonet's up/down routing, Schroeder et
- *                  al. 1991), and once more on the second channel; the shortest such way
+ *                  al. 1991), and once more on the second channel; the shortest such path
  */
 #ifndef TT_TOPO_NET_H
 #define TT_TOPO_NET_H
 
 #include "base/base.h"
 
+/* The most dimensions of a grid and of a hypercube, nodes, and levels of a fat tree. */
 enum { TT_NET_DIMS = 6, TT_NET_CUBE = 20, TT_NET_NODES = 1 << 20, TT_NET_LEVELS = 8 };
 
 #define TT_NET_LIST(X) X(ring) X(mesh) X(torus) X(hypercube) X(tree) X(fattree) X(dragonfly)
@@ -50,61 +52,78 @@ enum tt_net_kind {
 };
 
 struct tt_net;
+/* One link of a route. */
 struct tt_hop {
-    int to;      /* the vertex the link leads to */
-    int channel; /* virtual channel: 0 or 1 */
-    int64_t link;
+    int to;       /* the vertex the link leads to */
+    int channel;  /* virtual channel: 0 or 1 */
+    int64_t link; /* number of the link: vertex * ports + port */
 };
 
-/* A route under way: at the vertex `at`, with what must be remembered of the way so far. */
+/* A route that is being followed: it has reached the vertex `at`; `state` is what it must remember
+ * of the path so far. */
 struct tt_route {
     int at, to, state;
 };
 
-/* Invariants: nodes <= vertices; link = vertex * ports + port. node[r] of rank r ascends; NULL:
- * node r. */
+/* Invariants (tt_net_valid, once it is settled): ranks <= nodes <= vertices; node[r] ascends
+ * with r, and rank[node[r]] == r; node == NULL: rank r is node r. A link is vertex * ports +
+ * port. */
 struct tt_net {
     enum tt_net_kind kind;
     int nodes, vertices, ports;
     int dims,
-        extent[TT_NET_CUBE]; /* grids; levels and children of a fat tree; the dragonfly's numbers */
-    int stride[TT_NET_CUBE]; /* of grids: in nodes, of a step of a dimension */
-    int up[TT_NET_LEVELS];   /* parents of a level of a fat tree */
-    int first[TT_NET_LEVELS + 1]; /* vertex of each of its levels */
-    bool wraps;                   /* a grid of rings */
-    bool reduces;                 /* a tree whose adapters combine what passes */
+        extent[TT_NET_CUBE]; /* the extents of a grid; the children at each level of a fat tree; the
+                              * numbers of a dragonfly */
+    int stride[TT_NET_CUBE]; /* of a grid: distance in node numbers of one step along a dimension */
+    int up[TT_NET_LEVELS];   /* of a fat tree: parents of a vertex, for each level */
+    int first[TT_NET_LEVELS + 1]; /* of a fat tree: the first vertex of each level */
+    bool wraps;                   /* a grid whose dimensions are closed to rings */
+    bool reduces;                 /* a tree whose adapters reduce the data that passes them */
     int ranks;                    /* members: nodes that are not missing */
-    int *node, *rank;             /* of each rank, of each node (-1: missing); NULL: the same */
-    int *order;                   /* with holes: of each vertex; a link to a lower one leads up */
-    uint8_t *way; /* with holes: port from vertex v to node d, at (d * vertices + v) * 4 + state */
+    int *node, *rank;             /* the node of each rank, the rank of each node (-1: missing);
+                                   * NULL: they are equal */
+    int *order;                   /* with holes: a number for each vertex; a link to a vertex with a
+                                   * lower number leads up */
+    /* In a network with missing nodes: the port by which a route to node d leaves vertex v, at (d *
+     * vertices + v) * 4 + state. */
+    uint8_t *route_port;
 };
 
-/* ---- Making: kind, dims, extent (and up) are set, the rest zero; then in this order ---- */
+bool tt_net_valid(const struct tt_net *net);
 
-/* How many numbers a kind is made of. */
+/* ---- Making: the caller sets kind, dims and extent (and up), and all else to zero; then it calls
+ * the functions in this order ---- */
+
+/* Set how many numbers, at least and at most, the text of a network of this kind gives. */
 void tt_net_numbers(enum tt_net_kind kind, int *least, int *most);
-/* Fills in the rest. NULL, or what is wrong with number *which of extent. */
+/* Sets the other members. Returns NULL, or a static text that says what is wrong with number *which
+ * of extent. */
 const char *tt_net_shape(struct tt_net *net, int *which);
-/* Nodes that are missing. MEMORY. */
+/* Marks a node as missing. Errors: MEMORY. */
 tutti_status tt_net_remove(struct tt_net *net, int node);
-/* Numbers the ranks, finds the ways round what is missing. ARG if members cannot all reach each
- * other: cut holds two that cannot, or -1 if there is no member; LIMIT: more than 8192 nodes, or
- * 255 links of one, with some missing; MEMORY. */
+/* Numbers the ranks and finds routes around missing nodes. Errors:
+ *
+ *     ARG     some members cannot reach each other; cut holds two of them, or -1 if no member is
+ *             left
+ *     LIMIT   some nodes are missing, and there are more than 8192 vertices, or more than 255 ports
+ *             at a vertex
+ *     MEMORY */
 tutti_status tt_net_settle(struct tt_net *net, int cut[2]);
-/* Does the same quickly and without the paths: such a network has no routes. */
+/* Numbers the ranks and checks that they can reach each other, without finding routes, which is
+ * quicker. The caller must not ask the network for routes. */
 tutti_status tt_net_join(struct tt_net *net, int cut[2]);
 void tt_net_free(struct tt_net *net);
 
-/* The vertex behind a port; -1: none, or it is missing. */
+/* The vertex that a port leads to; -1: it leads nowhere, or a node at either end is missing. */
 int tt_net_neighbour(const struct tt_net *net, int vertex, int port);
-/* Where the rank's node lies; returns how many coordinates there are: 1, its number, but for
- * grids. */
+/* Sets the coordinates of a node and returns their number. In a network that is no grid, the only
+ * coordinate is the node's number. */
 int tt_net_coordinates(const struct tt_net *net, int node, int coordinate[TT_NET_CUBE]);
 
-/* For choosing among ports that are all right, from one node to another whose coordinates these
- * are: a number as if drawn. On grids it depends on where the one lies as seen from the other, so
- * that on a torus the same way is chosen everywhere, and all links of a direction have equal
- * shares. */
+/* A pseudo-random number for choosing among ports that are equally good, on a route from one node
+ * to another whose coordinates are given. On grids it depends only on the position of the second
+ * node relative to the first. So a torus makes the same choice everywhere, and all links of a
+ * direction carry equal shares. */
 uint64_t tt_net_draw(const struct tt_net *net, const int *from, const int *to, int port);
 
 static inline int tt_net_node(const struct tt_net *net, int rank)
@@ -122,15 +141,15 @@ static inline bool tt_net_is_grid(const struct tt_net *net)
     return net->kind <= TT_NET_hypercube;
 }
 
-/* From a node to a node; both members. */
+/* A route from one node to another; neither may be missing. */
 static inline struct tt_route tt_route(int from, int to)
 {
     return (struct tt_route){from, to, 0};
 }
 
-/* The next link of the route; false if it has arrived. */
+/* Follows the next link of the route and sets *hop; returns false if the route has arrived. */
 bool tt_route_next(const struct tt_net *net, struct tt_route *route, struct tt_hop *hop);
-/* How many links a route has. */
+/* Returns the number of links of the route between two nodes. */
 int tt_route_length(const struct tt_net *net, int from, int to);
 
 #endif

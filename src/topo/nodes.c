@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks of each node: nodes are numbered as their first ranks come, then the ranks of each are
- * listed.
+ * Grouping the ranks by node: nodes are numbered in the order of their first ranks, and then the
+ * ranks of each node are listed.
  */
 #include "topo/nodes.h"
 
@@ -10,7 +10,8 @@ static int node_of(const struct tt_map *map, int r)
     return map->node ? map->node[r] : 0;
 }
 
-/* Numbers the nodes as their first ranks come; number[] is -1 for each of the map's. */
+/* Numbers the nodes in the order of their first ranks. number[] must be -1 for every node of the
+ * map. */
 static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *number)
 {
     nodes->n = 0;
@@ -23,8 +24,8 @@ static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *
     }
 }
 
-/* By counting: first[k + 1] is where the next rank of node k goes, and in the end where they
- * end. */
+/* A counting sort. While it runs, first[k + 1] is where the next rank of node k goes; at the end it
+ * is where the ranks of node k end. */
 static void sort_ranks(struct tt_nodes *nodes, int p)
 {
     int *first = nodes->first, sum = 0;

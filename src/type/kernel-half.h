@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays of f16 and bf16 to f32 and back. Where the processor converts f16 itself, the including
- * file says how to convert F16_LANES at once (F16_WIDEN, F16_NARROW), which gives the same bits.
+ * Converts arrays of f16 and bf16 to f32 and back. If the processor can convert f16, the including
+ * file defines how to convert F16_LANES elements at once (F16_WIDEN, F16_NARROW); this gives the
+ * same bits.
  */
 #include <string.h>
 

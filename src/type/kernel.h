@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of all built-in reductions, as plain loops that the compiler vectorises. Included by
- * one file for each instruction set (kernel-base.c ...), which names the table in KERNELS.
+ * The kernels of all built-in reductions, as plain loops that the compiler vectorises. One file for
+ * each instruction set (kernel-base.c ...) includes this file and names the table in KERNELS.
  *
- * A *sweep* folds up to SWEEP operands in registers and stores once. More operands are folded by
- * several sweeps over a block that stays in the first-level cache, so that memory is still passed
- * over once. With SWEEP = 4:
+ * A *sweep* folds up to SWEEP operands in registers and stores once. More operands take several
+ * sweeps over a block that stays in the first-level cache, so that memory is still passed over only
+ * once. With SWEEP = 4:
  *
  *     acc = in0 + in1 + in2 + in3     SWEEP operands
  *     acc = acc + in4 + in5 + in6     SWEEP - 1 more, for each further sweep
- *     out = acc + in7                 what is left; only the last one touches the result
+ *     out = acc + in7                 the rest; only the last sweep writes the result
  *
- * So an element is written after it was read from every input but, perhaps, those of the same turn
- * of the same loop: `out` may be any one of the inputs.
+ * An element of `out` is written only after the same element of every input was read, except
+ * perhaps in the same turn of the same loop. So `out` may be any one of the inputs.
  */
 #include <string.h>
 
 enum { SWEEP = 5, BLOCK_BYTES = 4096, FEW_BYTES = 16 };
 
-/* A loop whose turns do not depend on each other. Of those that gain nothing by vectors clang would
- * complain. */
+/* INDEPENDENT precedes a loop whose turns do not depend on each other. clang would warn of loops
+ * that it does not vectorise. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -28,7 +28,8 @@ enum { SWEEP = 5, BLOCK_BYTES = 4096, FEW_BYTES = 16 };
 #endif
 #define EACH(i, n) INDEPENDENT for (size_t i = 0; i < (n); i++)
 
-/* Once in the code, neither inlined nor cloned for an argument: there are hundreds of these. */
+/* ALONE marks a function that is to occur once in the code, neither inlined nor cloned for an
+ * argument, because there are hundreds of these functions. */
 #ifdef __clang__
 #define ALONE __attribute__((noinline))
 #else
@@ -47,19 +48,19 @@ typedef uint64_t ANYWHERE u64;
 typedef float ANYWHERE f32;
 typedef double ANYWHERE f64;
 
-/* The address of an input's element at a byte offset. */
+/* Returns the address of an input's element at a byte offset. */
 static inline const void *at(const void *input, size_t offset)
 {
     return (const char *)input + offset;
 }
 
-/* out[0..n-1] = first op rest[0] op ... rest[k-2], the rest each at this byte offset; 2 <= k <=
- * SWEEP. Given so, operands of later blocks need not be gathered, which for a few elements would
- * take longer than folding them. */
+/* out[0..n-1] = first op rest[0] op ... op rest[k-2], where the operands in `rest` begin at the
+ * byte offset; 2 <= k <= SWEEP. The offset saves the caller an array of operand addresses for each
+ * block; for a few elements, filling that array would take longer than folding them. */
 typedef void sweep_fn(void *out, const void *first, const void *const *rest, int k, size_t offset,
                       size_t n);
 
-/* One block of m elements, by as many sweeps as it takes. */
+/* Folds one block of m elements of more than SWEEP operands, in several sweeps. */
 static inline __attribute__((always_inline)) void
 fold_block(char *out, const void *const *in, int k, size_t offset, size_t m, sweep_fn *sweep)
 {
@@ -70,7 +71,7 @@ fold_block(char *out, const void *const *in, int k, size_t offset, size_t m, swe
     sweep(out + offset, acc, in + j, k - j + 1, offset, m);
 }
 
-/* More than SWEEP operands. */
+/* Folds more than SWEEP operands, block by block. */
 static inline __attribute__((always_inline)) void
 fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_fn *sweep)
 {
@@ -81,7 +82,7 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
     }
 }
 
-/* The first operands of a sweep, folded. */
+/* The first 1 to 5 operands of a sweep, folded. */
 #define FOLD1(op, i) a[0][i]
 #define FOLD2(op, i) op(FOLD1(op, i), a[1][i])
 #define FOLD3(op, i) op(FOLD2(op, i), a[2][i])
@@ -94,9 +95,9 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
         EACH(i, n) o[i] = FOLD##K(NAME##_op, i);                                                   \
     } while (0)
 
-/* The kernel NAME, folding elements of type T by op(a, b) = VALUE: the operation; the fold of a few
- * elements one by one; of two operands, in a function of its own because it needs no saved
- * registers; the sweep; and the choice among them. */
+/* Defines the kernel NAME, which folds elements of type T by op(a, b) = VALUE. It consists of: the
+ * operation; the fold of a few elements one by one; the fold of two operands, in a function of its
+ * own because it needs no saved registers; the sweep; and the choice among them. */
 #define KERNEL(NAME, T, VALUE)                                                                     \
     static inline T NAME##_op(T a, T b)                                                            \
     {                                                                                              \
@@ -143,7 +144,8 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
             memmove(out, in[0], n * sizeof(T));                                                    \
     }
 
-/* ---- Integers: signed sums and bits are those of unsigned ones ---- */
+/* ---- Integers: sums, products and bit operations of signed types are those of unsigned types
+ * ---- */
 
 #define UNSIGNED_KERNELS(T)                                                                        \
     KERNEL(sum_##T, T, (T)(a + b))                                                                 \
@@ -173,11 +175,11 @@ INTEGER_ORDER_KERNELS(u64)
 
 /* ---- Floats ---- */
 
-/* min and max are minimum and maximum of IEEE 754-2019: the result is a NaN if an operand is one,
- * and -0 is below +0, so that the result does not depend on the order of the operands. The two
- * selections below differ in two cases only: for zeros of different sign, whose bits give -0 by |
- * and +0 by &; and if one operand is a NaN, where the selections are the two operands, and | of
- * these is a NaN. */
+/* min and max are minimum and maximum of IEEE 754-2019: the result is a NaN if an operand is a NaN,
+ * and -0 is below +0. So the result does not depend on the order of the operands. The two
+ * selections below differ in two cases only. For zeros of different sign, | of their bits gives -0
+ * and & gives +0. If one operand is a NaN, the selections are the two operands, and | of their bits
+ * is a NaN. */
 #define FLOAT_ORDER_OPS(T, BITS)                                                                   \
     static inline BITS bits_##T(T value)                                                           \
     {                                                                                              \
@@ -212,8 +214,8 @@ INTEGER_ORDER_KERNELS(u64)
 FLOAT_KERNELS(f32, uint32_t)
 FLOAT_KERNELS(f64, uint64_t)
 
-/* 16-bit floats are widened block by block into the cache, folded by the f32 kernel, and rounded
- * once. */
+/* Operands of 16-bit floats are widened block by block into the cache, folded by the f32 kernel,
+ * and rounded once. */
 enum { HALF_BLOCK = 512, FEW_HALVES = 3 };
 typedef void widen_fn(float *to, const half_bits *from, size_t n);
 typedef void narrow_fn(half_bits *to, const float *from, size_t n);
@@ -273,10 +275,11 @@ HALF_KERNEL(prod_bf16, bf16, prod_f32)
 HALF_KERNEL(min_bf16, bf16, min_f32)
 HALF_KERNEL(max_bf16, bf16, max_f32)
 
-/* ---- Complex numbers: by the textbook, without the rescue of infinities of C's Annex G ---- */
+/* ---- Complex numbers: textbook formulas, without the recovery of infinities of C's Annex G
+ * ---- */
 
-/* gcc 12 makes fused multiply-adds out of these products even under -ffp-contract=off; not so out
- * of operands that it may not associate. */
+/* gcc 12 turns these products into fused multiply-adds even under -ffp-contract=off, but not if it
+ * may not reassociate the operands. */
 #ifdef __clang__
 #define ROUNDED(product) (product)
 #else
@@ -299,8 +302,8 @@ COMPLEX_KERNELS(c128, f64)
 
 /* ---- Pairs ---- */
 
-/* Values as integers in the order of preference: the lowest is picked. Zeros are level, and so are
- * NaNs, before all else. */
+/* Maps a value to an integer, so that the value with the lowest integer is picked. All zeros are
+ * equal. All NaNs are equal and come before every other value. */
 #define INTEGER_PREFERENCE(T)                                                                      \
     static inline T prefer_min_##T(T value)                                                        \
     {                                                                                              \
@@ -351,6 +354,10 @@ PAIR_KERNELS(i64_i64, i64, i64)
 PAIR_KERNELS(f32_i32, f32, i32)
 PAIR_KERNELS(f64_i64, f64, i64)
 
+/* ---- Reproducible sums ---- */
+
+#include "type/kernel-binned.h"
+
 /* ---- The table ---- */
 
 #define ARITHMETIC(T) [TUTTI_SUM] = sum_##T, [TUTTI_PROD] = prod_##T
@@ -380,5 +387,5 @@ const struct tt_kernels KERNELS = {{
     [TUTTI_C64] = {ARITHMETIC(c64)}, [TUTTI_C128] = {ARITHMETIC(c128)},
     [TUTTI_BOOL] = {LOGIC(u8)},      [TUTTI_I32_I32] = PAIR(i32_i32),
     [TUTTI_I64_I64] = PAIR(i64_i64), [TUTTI_F32_I32] = PAIR(f32_i32),
-    [TUTTI_F64_I64] = PAIR(f64_i64),
+    [TUTTI_F64_I64] = PAIR(f64_i64), [TUTTI_BINNED] = {[TUTTI_SUM] = sum_binned},
 }};

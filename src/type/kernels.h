@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tables of kernels: one for each instruction set built in, all compiled from kernel.h, all
- * giving the same bits.
+ * The tables of kernels, one for each instruction set that is built in. All are compiled from
+ * kernel.h and give the same bits.
  */
 #ifndef TT_KERNELS_H
 #define TT_KERNELS_H
@@ -9,7 +9,7 @@
 #include "type/type.h"
 
 struct tt_kernels {
-    tt_reduce_fn *fn[TUTTI_TYPES][TUTTI_OPS]; /* NULL: not defined for this type */
+    tt_reduce_fn *fn[TUTTI_TYPES][TUTTI_OPS]; /* NULL: the operation is not defined for the type */
 };
 
 extern const struct tt_kernels tt_kernels_base;
@@ -18,7 +18,8 @@ extern const struct tt_kernels tt_kernels_avx2;
 extern const struct tt_kernels tt_kernels_avx512;
 #endif
 
-/* The kernels for an instruction set; NULL if it is not built in or this processor lacks it. */
+/* Returns the kernels for an instruction set; NULL if it is not built in or this processor lacks
+ * it. */
 const struct tt_kernels *tt_kernels_find(const char *isa);
 
 #endif

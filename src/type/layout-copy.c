@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packing and unpacking, which are one walk over the blocks in the order of the packed form.
+ * Packing and unpacking: both walk over the blocks in the order of the packed form.
  */
 #include <string.h>
 
 #include "type/layout.h"
 
-/* Inlined with `bytes` a constant where that is a number. */
+/* Inlined, so that `bytes` is a constant where the caller passes a number. */
 static inline __attribute__((always_inline)) void copy_strided(char *to, int64_t to_step,
                                                                const char *from, int64_t from_step,
                                                                int64_t bytes, int64_t n)
@@ -37,7 +37,7 @@ static char *walk_blocks(const struct tt_layout *l, char *packed, char *user, in
     return packed + n * l->packed;
 }
 
-/* Returns the end of what was packed. */
+/* Packs or unpacks n elements. Returns the end of their packed form. */
 static char *walk(const struct tt_layout *l, char *packed, char *user, int64_t n, bool unpack)
 {
     if (n == 0) return packed;

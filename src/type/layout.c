@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Putting layouts together out of others, and seeing that no two fields share a byte.
+ * Makes layouts out of other layouts, and checks that no two fields share a byte.
  */
 #include "type/layout.h"
 
 #include <stdlib.h>
 
-enum { DEEPEST = 32 }; /* packing calls itself for each level */
+enum { DEEPEST = 32 }; /* packing recurses once per level */
 #define MOST ((int64_t)1 << 40)
 
-/* ---- Signatures: polynomials in an odd number, so that a sequence is hashed by its parts ---- */
+/* ---- Signatures: polynomials in an odd number, so the hash of a sequence follows from those of
+ * its parts ---- */
 
 static struct tt_signature joined(struct tt_signature a, struct tt_signature b)
 {
@@ -71,7 +72,7 @@ static void list_fields(const struct tt_layout *l, struct span *to)
     }
 }
 
-/* Looks at every block, or at fields as a whole. */
+/* Checks whether all blocks, or all fields as a whole, are apart. */
 static tutti_status look(const struct tt_layout *l, bool at_blocks, bool *are_apart)
 {
     int64_t n = at_blocks ? l->blocks : l->n;
@@ -95,7 +96,8 @@ static bool has_interleaved(const struct tt_layout *l)
     return false;
 }
 
-/* Blocks, which may be many, are looked at only where fields as a whole do not tell. */
+/* There may be many blocks. They are compared only if the fields as a whole overlap or
+ * interleave. */
 static tutti_status check_apart(const struct tt_layout *l)
 {
     bool are_apart = false;
@@ -107,13 +109,14 @@ static tutti_status check_apart(const struct tt_layout *l)
 
 /* ---- Making ---- */
 
-/* *product = a * b; false if that is too large. */
+/* Sets *product = a * b. Returns false if that is too large. */
 static bool fits(int64_t a, int64_t b, int64_t *product)
 {
     return !__builtin_mul_overflow(a, b, product) && *product <= MOST;
 }
 
-/* Takes a field, which is the last, into account. */
+/* Updates the layout for a field, which is its last one. Returns false if the layout gets too
+ * large. */
 static bool grow(struct tt_layout *l, const struct tt_field *f)
 {
     const struct tt_layout *inner = f->inner;
@@ -140,7 +143,8 @@ static tutti_status add(struct tt_layout *l, int i, const tutti_field *field)
                        (long long)field->offset, (long long)field->count);
     struct tt_layout *inner = tt_layout_hold(field->type);
     if (!inner)
-        return tt_fail(TUTTI_ERR_ARG, "field %d: type %d is no basic and no live derived type", i,
+        return tt_fail(TUTTI_ERR_ARG,
+                       "field %d: type %d is neither a basic type nor an existing derived type", i,
                        (int)field->type);
     if (field->count == 0) {
         tt_layout_drop(inner);
@@ -164,6 +168,17 @@ static tutti_status complete(struct tt_layout *l)
     return TUTTI_OK;
 }
 
+bool tt_layout_valid(const struct tt_layout *l)
+{
+    const int64_t numbers[] = {l->packed, l->extent, l->begin, l->end, l->blocks};
+    int64_t packed = 0;
+    bool valid = l->begin < l->end;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        valid = valid && numbers[i] >= 0 && numbers[i] < INT64_C(1) << 41;
+    for (int k = 0; k < l->n; k++) packed += l->field[k].count * l->field[k].inner->packed;
+    return valid && packed == l->packed;
+}
+
 tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
                            struct tt_layout **layout)
 {
@@ -178,6 +193,7 @@ tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
     l->signature.power = 1;
     for (int i = 0; i < n && status == TUTTI_OK; i++) status = add(l, i, &fields[i]);
     if (status == TUTTI_OK) status = complete(l);
+    tt_assert(status != TUTTI_OK || tt_layout_valid(l));
     if (status == TUTTI_OK)
         *layout = l;
     else
@@ -187,7 +203,7 @@ tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
 
 void tt_layout_drop(struct tt_layout *l)
 {
-    if (!l->field) return; /* basic */
+    if (!l->field) return; /* a basic type */
     if (atomic_fetch_sub(&l->refs, 1) > 1) return;
     for (int k = 0; k < l->n; k++) tt_layout_drop(l->field[k].inner);
     tt_free(l);

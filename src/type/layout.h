@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the basic elements of a type lie: what is behind the types that users derive.
+ * Where the basic elements of a type lie in memory. Types that users derive are layouts.
  *
- * A layout is a list of fields, each some elements of another layout in a row. The basic types are
- * layouts too, without fields, so that nothing below has to tell them apart.
+ * A layout is a list of fields. A field is a number of consecutive elements of another layout. The
+ * basic types are layouts without fields, so that the code below need not distinguish them.
  */
 #ifndef TT_LAYOUT_H
 #define TT_LAYOUT_H
@@ -14,7 +14,7 @@
 
 struct tt_field {
     int64_t offset, count;
-    struct tt_layout *inner; /* held */
+    struct tt_layout *inner; /* holds a reference */
 };
 
 /* The hash of a sequence of basic types. Equal sequences have equal hashes, however they were
@@ -23,29 +23,34 @@ struct tt_signature {
     uint64_t hash, power;
 };
 
-/* Invariants: all below 2^41; 0 <= begin < end; packed = the sum over the fields of count *
- * inner->packed, or the size of a basic type; no byte belongs to two fields. An extent below
- * end - begin lets elements in a row interleave. */
+/* Invariants (tt_layout_valid): all numbers are below 2^41; 0 <= begin < end; packed is the sum
+ * over the fields of count * inner->packed, or the size of a basic type; no byte belongs to two
+ * fields (tt_layout_new refuses that). If the extent is smaller than end - begin, consecutive
+ * elements interleave. */
 struct tt_layout {
-    atomic_int refs;    /* of basic ones: unused */
-    int64_t packed;     /* bytes of the basic elements alone */
+    atomic_int refs;    /* unused in basic types */
+    int64_t packed;     /* bytes of the basic elements, without gaps */
     int64_t extent;     /* from one element to the next */
-    int64_t begin, end; /* of the bytes that an element has */
-    int64_t blocks;     /* pieces of memory that an element is made of */
-    bool solid;         /* elements in a row are one piece of memory, packed as it is */
+    int64_t begin, end; /* the first used byte of an element; one past the last used byte */
+    int64_t blocks;     /* pieces of memory that an element consists of */
+    bool solid;         /* elements in a row are one piece of memory, equal to their packed form */
     tutti_type uniform; /* the only basic type in it, or TUTTI_TYPES */
     struct tt_signature signature;
     int depth, n;
     struct tt_field *field;
 };
 
-/* Errors: ARG (says which field and why), LIMIT (nested too deep), MEMORY. */
+bool tt_layout_valid(const struct tt_layout *layout);
+
+/* Makes a layout. Returns TUTTI_OK; ERR_ARG (the text names the field and the reason);
+ * TUTTI_ERR_LIMIT (nested too deep); ERR_MEMORY. The caller drops the layout. */
 tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
                            struct tt_layout **layout);
 /* Releases a layout that tt_layout_hold returned. */
 void tt_layout_drop(struct tt_layout *layout);
 
-/* Copies n elements between the user's memory and their packed form, gaps untouched. */
+/* Copy n elements between the user's memory and their packed form. Gaps are neither read nor
+ * written. */
 void tt_layout_pack(const struct tt_layout *layout, char *packed, const char *user, int64_t n);
 void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *user, int64_t n);
 

@@ -13,7 +13,8 @@
 
 enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER };
 
-/* An entry is written before it is made live (release) and read after it was seen so (acquire). */
+/* An entry is written before it is made live (release), and read only after it was seen live
+ * (acquire). */
 static struct {
     pthread_mutex_t lock;
     struct entry {
@@ -35,7 +36,7 @@ const struct tt_op_user *tt_op_user_find(tutti_op op)
     return entry ? &entry->op : NULL;
 }
 
-/* The place of the new operation; -1 if all are taken. */
+/* Returns the index of the new operation; -1 if all are in use. */
 static int add_locked(struct tt_op_user op)
 {
     for (int i = 0; i < USER_OPS; i++) {

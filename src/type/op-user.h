@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is known of a user-defined operation.
+ * The description of a user-defined operation.
  */
 #ifndef TT_OP_USER_H
 #define TT_OP_USER_H
@@ -13,8 +13,8 @@ struct tt_op_user {
     bool commutes;
 };
 
-/* NULL unless `op` is a live user-defined operation. Takes no lock; the answer holds until the
- * operation is freed, which whoever uses it must not let happen meanwhile. */
+/* Returns NULL unless `op` is a live user-defined operation. Takes no lock. The result is valid
+ * until the operation is freed; the caller must make sure that this does not happen meanwhile. */
 const struct tt_op_user *tt_op_user_find(tutti_op op);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The built-in operations: their names, and which types they are defined for. What is defined is
- * what has a kernel, so that the two cannot disagree.
+ * The built-in operations: their names, and the types for which they are defined. An operation is
+ * defined for a type if there is a kernel for both, so kernels and checks cannot disagree.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ tutti_op tt_op_parse(const char *text, size_t length)
     return TUTTI_OPS;
 }
 
-/* TUTTI_TYPES: elements of several types. */
+/* type == TUTTI_TYPES stands for a derived type with several basic types. */
 static const char *refuse_builtin(tutti_op op, tutti_type type, char *text, size_t n)
 {
     if (tt_reduce_lookup(type, op)) return NULL;

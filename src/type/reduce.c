@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which kernels run here: the best set that this processor has, chosen once; and the fold by a
+ * Chooses the best set of kernels that this processor supports, once; and folds operands by a
  * user-defined operation.
  */
 #include <stdatomic.h>
@@ -13,7 +13,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Asked for by hand: not every compiler's __builtin_cpu_supports knows the name. */
+/* Reads the processor's flag itself, because not every compiler's __builtin_cpu_supports knows the
+ * name. */
 static bool has_f16c(void)
 {
     unsigned a, b, c = 0, d;
@@ -37,7 +38,7 @@ static bool has_base(void)
     return true;
 }
 
-/* Best first. */
+/* The instruction sets, best first. */
 static const struct isa {
     const char *name;
     bool (*is_here)(void);
@@ -72,11 +73,13 @@ static const struct isa *choose(void)
     if (found) return found;
     const struct isa *best = isas;
     while (!best->is_here()) best++;
-    if (wanted) tt_warn("TUTTI_ISA=%s is not to be had here: %s is used", wanted, best->name);
+    if (wanted)
+        tt_warn("TUTTI_ISA=%s is not supported by this processor or build: using %s", wanted,
+                best->name);
     return best;
 }
 
-/* Threads that come first together all find the same, and may well all store it. */
+/* Several threads that come first at the same time find the same set, and each may store it. */
 static const struct isa *chosen(void)
 {
     static const struct isa *_Atomic isa;
@@ -100,10 +103,10 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-enum { BLOCK_BYTES = 8192 }; /* or one element, if that is larger */
+enum { BLOCK_BYTES = 8192 }; /* at least one element, even if it is larger */
 
-/* Whether `out` is an operand that is read after `out` was first written, when all is folded in
- * place: any but the first two. */
+/* Whether `out` is an operand that would be read after `out` is first written, if all operands were
+ * folded in place. This is so for every operand but the first two. */
 static bool is_late_operand(const void *out, const void *const *in, int k)
 {
     for (int j = 2; j < k; j++) {
@@ -112,7 +115,8 @@ static bool is_late_operand(const void *out, const void *const *in, int k)
     return false;
 }
 
-/* One block, from the left: acc = in0 op in1, acc = acc op in2 ..., the last result in `out`. */
+/* Folds one block from the left: acc = in0 op in1, acc = acc op in2 ... The last result goes to
+ * `out`. */
 static void fold_user(char *out, char *acc, const void *const *in, int k, size_t offset, size_t n,
                       tutti_type type, const struct tt_op_user *op)
 {

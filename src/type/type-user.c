@@ -2,8 +2,9 @@
  *
  * Derived types: a fixed table, changed under a lock and read without one.
  *
- * Numbers are given out in turn and come again only after many, so that one that was freed is told
- * from one that lives, and plans kept under it are not taken for plans of another type.
+ * Numbers are given out in turn, and a number is used again only after many others. So a freed
+ * number is not mistaken for a live one, and plans that are cached under it are not used for
+ * another type.
  */
 #include <pthread.h>
 
@@ -12,12 +13,13 @@
 
 enum { PLACES = 4096, NUMBERS = TUTTI_TYPE_USER_END - TUTTI_TYPE_USER };
 
-/* The layout is written before the number (release), and read after it was seen (acquire). */
+/* The layout is written before the number (release), and read only after the number was seen
+ * (acquire). */
 static struct {
     pthread_mutex_t lock;
     int next;
     struct entry {
-        _Atomic int type; /* 0: free, since no derived type has that number */
+        _Atomic int type; /* 0: free; no derived type has the number 0 */
         struct tt_layout *_Atomic layout;
     } entry[PLACES];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -60,7 +62,8 @@ struct tt_layout *tt_layout_hold(tutti_type type)
     return layout;
 }
 
-/* An element that is a single basic one is that, wherever it lies. */
+/* A type whose element is a single basic element counts as that basic type, wherever the element
+ * lies. */
 tutti_type tt_type_shape(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return type;
@@ -72,7 +75,7 @@ tutti_type tt_type_shape(tutti_type type)
 
 /* ---- Making and freeing ---- */
 
-/* 0 if all places are taken. */
+/* Returns the new type's number; 0 if all entries are in use. */
 static int add_locked(struct tt_layout *layout)
 {
     for (int i = 0; i < PLACES; i++) {
@@ -109,7 +112,7 @@ tutti_status tutti_type_struct(int n, const tutti_field *fields, int64_t extent,
     return enter(layout, type);
 }
 
-/* A vector is blocks in a row, each an element as long as the stride. */
+/* Makes a vector from an inner type that is one block, with the stride as its extent. */
 static tutti_status make_vector(int64_t count, int64_t block, int64_t step, tutti_type base,
                                 int64_t extent, tutti_type *type)
 {
@@ -126,7 +129,8 @@ tutti_status tutti_type_vector(int64_t count, int64_t block, int64_t stride, tut
     int64_t step, extent, each = tutti_type_extent(base);
     if (!type) return tt_fail(TUTTI_ERR_ARG, "type is NULL");
     if (each == 0)
-        return tt_fail(TUTTI_ERR_ARG, "base: type %d is no basic and no live derived type",
+        return tt_fail(TUTTI_ERR_ARG,
+                       "base: type %d is neither a basic type nor an existing derived type",
                        (int)base);
     if (count < 1 || block < 1 || stride < block)
         return tt_fail(TUTTI_ERR_ARG,

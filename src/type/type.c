@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The element types: what the list in the public header says, as functions.
+ * The element types: functions for the list in the public header.
  */
 #include <string.h>
 

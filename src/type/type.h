@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Element types and reduction operations: their names, which go together, and the reduction of k
- * operands in one pass over memory.
+ * Element types and reduction operations: their names, which types an operation is defined for, and
+ * the reduction of k operands in one pass over memory.
  */
 #ifndef TT_TYPE_H
 #define TT_TYPE_H
@@ -10,34 +10,36 @@
 
 /* ---- Names (type.c, op.c): as in problem strings, "f64", "sum" ---- */
 
-/* "?" for a number that is no type, "packed" for what stands for derived ones. */
+/* Returns the name; "packed" for the number of a derived type or of packed bytes; "?" for a number
+ * that is no type. */
 const char *tt_type_name(tutti_type type);
-/* TUTTI_TYPES unless text[0..length-1] is the name of a type. */
+/* Returns the type with the name text[0..length-1]; TUTTI_TYPES if there is none. */
 tutti_type tt_type_parse(const char *text, size_t length);
 
 /* User-defined operations are "user0" (TUTTI_OP_USER), "user1" ..., whether live or not. */
 const char *tt_op_name(tutti_op op); /* "?" for a number that is no operation */
-/* TUTTI_OPS unless text[0..length-1] is the name of an operation. */
+/* Returns the operation with the name text[0..length-1]; TUTTI_OPS if there is none. */
 tutti_op tt_op_parse(const char *text, size_t length);
 
-/* ---- Which go together (op.c) ---- */
+/* ---- Operations and the types they are defined for (op.c) ---- */
 
-/* NULL if `op` can reduce elements of `type` (of a derived one: the basic elements in it); else the
- * reason ("bxor is not defined for f64"), which lasts until the thread's next call. User-defined
- * operations that are live take any type. */
+/* Returns NULL if `op` can reduce elements of `type` (of a derived type: its basic elements).
+ * Otherwise returns the reason ("bxor is not defined for f64"), which is valid until the thread's
+ * next call. Live user-defined operations accept every type. */
 const char *tt_op_refuse(tutti_op op, tutti_type type);
-/* Whether operands may be combined in any order: all built-in ones, and user-defined ones that say
- * so. */
+/* Whether operands may be combined in any order: with all built-in operations, and with
+ * user-defined ones that promise it. */
 bool tt_op_commutes(tutti_op op);
 
 /* ---- Reduction (reduce.c) ---- */
 
-enum { TT_ELEMENT_MOST = 64 << 10 }; /* bytes of what a user-defined operation takes for one */
+enum { TT_ELEMENT_MOST = 64 << 10 }; /* the most bytes of an element for a user-defined operation */
 
 /* out[i] = ((in[0][i] op in[1][i]) op ...) op in[k-1][i] for i < n, always from the left, so that
- * the bits are defined (but for which NaN a NaN is); k >= 1, and k = 1 copies. Any alignment. `out`
- * is exactly one of in[], or overlaps none. f16 and bf16 are computed in f32 and rounded once.
- * The pair must not be refused (above). */
+ * the bits of the result are defined (except which NaN it is). k >= 1; k = 1 copies. Any
+ * alignment is allowed. `out` is exactly one of in[], or overlaps none of them. f16 and bf16 are
+ * computed in f32 and rounded once. The caller has checked with tt_op_refuse that `op` is defined
+ * for `type`. */
 void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op);
 
 /* A reduction whose type and operation are resolved, for callers that reduce often. NULL for
@@ -45,7 +47,8 @@ void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type typ
 typedef void tt_reduce_fn(void *out, const void *const *in, int k, size_t n);
 tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op);
 
-/* The instruction set of the kernels in use: "base", "avx2" or "avx512". TUTTI_ISA sets it. */
+/* Returns the instruction set of the kernels in use: "base", "avx2" or "avx512". TUTTI_ISA sets
+ * it. */
 const char *tt_reduce_isa(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Wrong arguments: each is told at the call, says what was wrong, and leaves everything working.
+ * Wrong arguments: each call returns an error at once, the message says what was wrong, and
+ * everything still works afterwards.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 static tutti_client *client;
 static tutti_team *team;
 
-/* The status, and a word that the explanation must hold. */
+/* Checks the status, and that the message contains the word. */
 static void refused(tutti_status got, tutti_status want, const char *word)
 {
     assert_int_equal(got, want);
@@ -51,6 +52,60 @@ static void test_reductions(void **state)
     refused(tutti_allreduce(team, x, x + 1, 2, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "overlap");
     refused(tutti_reduce(team, x, y, 1, TUTTI_F64, TUTTI_SUM, 1), TUTTI_ERR_ARG, "root 1");
     refused(tutti_bcast(team, x, 1, TUTTI_F64, -1), TUTTI_ERR_ARG, "root -1");
+    still_works();
+}
+
+static void test_scatter(void **state)
+{
+    double x[4] = {7, 8}, y[4] = {0};
+    tutti_request *request;
+    (void)state;
+    refused(tutti_scatter(NULL, x, y, 1, TUTTI_F64, 0), TUTTI_ERR_ARG, "team");
+    refused(tutti_scatter(team, NULL, y, 1, TUTTI_F64, 0), TUTTI_ERR_ARG, "in is NULL");
+    refused(tutti_scatter(team, x, NULL, 1, TUTTI_F64, 0), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_scatter(team, x, y, -1, TUTTI_F64, 0), TUTTI_ERR_ARG, "negative");
+    refused(tutti_scatter(team, x, y, INT64_MAX / 4, TUTTI_F64, 0), TUTTI_ERR_ARG, "too large");
+    refused(tutti_scatter(team, x, y, 1, TUTTI_F64, 1), TUTTI_ERR_ARG, "root 1 is not in");
+    refused(tutti_scatter(team, x, x + 1, 2, TUTTI_F64, 0), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_scatter(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, 0), TUTTI_ERR_ARG,
+            "for in alone");
+    refused(tutti_iscatter(team, x, y, 1, TUTTI_F64, 0, NULL), TUTTI_ERR_ARG, "request is NULL");
+    refused(tutti_scatter_init(team, x, y, 1, TUTTI_F64, 0, 64, &request), TUTTI_ERR_ARG,
+            "unknown bits 0x40");
+    assert_int_equal(tutti_scatter(team, x, y, 2, TUTTI_F64, 0), TUTTI_OK);
+    assert_true(y[0] == 7 && y[1] == 8);
+    assert_int_equal(tutti_scatter(team, TUTTI_IN_PLACE, x, 2, TUTTI_F64, 0), TUTTI_OK);
+    assert_true(x[0] == 7 && x[1] == 8);
+    assert_int_equal(tutti_scatter(team, NULL, NULL, 0, TUTTI_F64, 0), TUTTI_OK);
+    still_works();
+}
+
+static void test_scans(void **state)
+{
+    double x[4] = {7, 8}, y[4] = {5};
+    tutti_request *request;
+    (void)state;
+    refused(tutti_scan(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
+    refused(tutti_scan(team, x, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_scan(team, x, x + 1, 2, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "overlap");
+    refused(tutti_scan(team, x, y, 1, TUTTI_F64, TUTTI_BXOR), TUTTI_ERR_TYPE, "bxor");
+    refused(tutti_scan(team, x, y, -1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
+    refused(tutti_exscan(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
+    refused(tutti_exscan(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
+    refused(tutti_exscan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "for in alone");
+    refused(tutti_exscan(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
+            "out is NULL");
+    refused(tutti_iexscan(team, x, y, 1, TUTTI_F64, TUTTI_SUM, NULL), TUTTI_ERR_ARG,
+            "request is NULL");
+    refused(tutti_scan_init(team, x, y, 1, TUTTI_F64, TUTTI_SUM, 64, &request), TUTTI_ERR_ARG,
+            "unknown bits 0x40");
+    assert_int_equal(tutti_scan(team, x, y, 2, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
+    assert_true(y[0] == 7 && y[1] == 8);
+    assert_int_equal(tutti_exscan(team, x, NULL, 2, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
+    y[0] = 5;
+    assert_int_equal(tutti_exscan(team, x, y, 2, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
+    assert_true(y[0] == 5); /* rank 0 gets nothing */
     still_works();
 }
 
@@ -97,10 +152,10 @@ static void test_blocks(void **state)
     refused(tutti_gather(team, x, y, 1, TUTTI_I64, 1), TUTTI_ERR_ARG, "root 1");
     refused(tutti_gather(team, x, NULL, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_gather(team, NULL, y, 1, TUTTI_I64, 0), TUTTI_ERR_ARG, "in is NULL");
-    tutti_plan *plan = NULL;
-    refused(
-        tutti_plan_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM, TUTTI_PLAN_SHARED, &plan),
-        TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    tutti_request *request = NULL;
+    refused(tutti_reduce_scatter_init(team, x, y, c, TUTTI_I64, TUTTI_SUM, TUTTI_REQUEST_SHARED,
+                                      &request),
+            TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
     still_works();
     assert_int_equal(tutti_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM), TUTTI_OK);
     assert_true(y[0] == 1 && y[1] == 2);
@@ -187,30 +242,31 @@ static void test_calls_of_types(void **state)
     still_works();
 }
 
-static void test_plans(void **state)
+static void test_requests(void **state)
 {
     double x = 1, y = 0;
-    tutti_plan *plan = NULL;
+    tutti_request *request = NULL;
     (void)state;
-    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 64, &plan), TUTTI_ERR_ARG,
-            "flags");
-    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, TUTTI_PLAN_SHARED, &plan),
-            TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
-    refused(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
-            "plan is NULL");
+    refused(tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 64, &request),
+            TUTTI_ERR_ARG, "flags");
+    refused(
+        tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, TUTTI_REQUEST_SHARED, &request),
+        TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    refused(tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
+            "request is NULL");
     refused(tutti_start(NULL), TUTTI_ERR_ARG, "NULL");
     refused(tutti_test(NULL), TUTTI_ERR_ARG, "NULL");
     refused(tutti_wait(NULL), TUTTI_ERR_ARG, "NULL");
-    assert_null(plan);
-    assert_int_equal(tutti_plan_free(NULL), TUTTI_OK);
-    assert_int_equal(tutti_plan_allreduce(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, &plan),
+    assert_null(request);
+    assert_int_equal(tutti_request_free(NULL), TUTTI_OK);
+    assert_int_equal(tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, &request),
                      TUTTI_OK);
-    assert_int_equal(tutti_test(plan), TUTTI_OK);
+    assert_int_equal(tutti_test(request), TUTTI_OK);
     assert_true(y == 0);
-    assert_int_equal(tutti_start(plan), TUTTI_OK);
-    assert_int_equal(tutti_wait(plan), TUTTI_OK);
+    assert_int_equal(tutti_start(request), TUTTI_OK);
+    assert_int_equal(tutti_wait(request), TUTTI_OK);
     assert_true(y == 1);
-    assert_int_equal(tutti_plan_free(plan), TUTTI_OK);
+    assert_int_equal(tutti_request_free(request), TUTTI_OK);
 }
 
 static void test_memory(void **state)
@@ -288,23 +344,23 @@ static void test_teams(void **state)
     still_works();
 }
 
-/* A call of a nested type, and all it takes. */
+/* Uses a nested derived type in a call, and the plan and types that this needs. */
 static tutti_status use_types(tutti_team *world)
 {
     double m[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sums[8] = {0};
     int64_t counts[1] = {1}, displs[1] = {1};
     tutti_field f[2] = {{0, 2, TUTTI_F64}, {24, 1, TUTTI_F64}};
     tutti_type inner, type;
-    tutti_plan *plan;
+    tutti_request *request;
     tutti_status status = tutti_type_struct(2, f, 32, &inner);
     if (status != TUTTI_OK) return status;
     status = tutti_type_vector(1, 1, 1, inner, &type);
     tutti_type_free(inner);
     if (status != TUTTI_OK) return status;
-    status = tutti_iallreduce(world, m, sums, 2, type, TUTTI_SUM, &plan);
+    status = tutti_iallreduce(world, m, sums, 2, type, TUTTI_SUM, &request);
     if (status == TUTTI_OK) {
-        status = tutti_wait(plan);
-        tutti_plan_free(plan);
+        status = tutti_wait(request);
+        tutti_request_free(request);
     }
     if (status == TUTTI_OK) status = tutti_allgatherv(world, m, sums, counts, displs, type);
     if (status == TUTTI_OK) assert_true(sums[1] == 2 && sums[2] == 0 && sums[5] == 2);
@@ -312,7 +368,7 @@ static tutti_status use_types(tutti_team *world)
     return status;
 }
 
-/* Every allocation of a whole life fails once. */
+/* Makes every allocation fail once in the whole life of a client. */
 static void test_no_memory(void **state)
 {
     double x = 1, y;
@@ -341,9 +397,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions),     cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_reductions),     cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_scans),          cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_blocks),         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_calls_of_types), cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_calls_of_types), cmocka_unit_test(test_requests),
         cmocka_unit_test(test_memory),         cmocka_unit_test(test_contexts),
         cmocka_unit_test(test_teams),          cmocka_unit_test(test_no_memory),
     };

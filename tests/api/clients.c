@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * clients DEED: several clients in a process. Run by clients.sh as ranks that are processes, and by
- * itself as threads.
+ * clients COMMAND: several clients in a process. clients.sh runs it with ranks that are processes;
+ * without the script, `clients jobs` runs ranks that are threads.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -29,11 +29,11 @@ static tutti_client *join(void)
     return client;
 }
 
-/* ---- What a client does ---- */
+/* ---- The work of a client ---- */
 
 enum { LONG = 30000 };
 
-struct post {
+struct clients_post {
     int64_t *got;
     int come, delivered;
 };
@@ -42,28 +42,28 @@ static void one_come(tutti_context *context, void *arg, tutti_status status)
 {
     (void)context;
     must(status == TUTTI_OK);
-    ((struct post *)arg)->come++;
+    ((struct clients_post *)arg)->come++;
 }
 
 static void one_delivered(tutti_context *context, void *arg, tutti_status status)
 {
     (void)context;
     must(status == TUTTI_OK);
-    ((struct post *)arg)->delivered++;
+    ((struct clients_post *)arg)->delivered++;
 }
 
 static void take(tutti_context *context, const tutti_message *m, tutti_receive *receive, void *arg)
 {
-    struct post *post = arg;
+    struct clients_post *post = arg;
     (void)context;
     must(m->bytes <= LONG * 8);
     *receive = (tutti_receive){
         .to = post->got, .count = LONG, .type = TUTTI_I64, .done = one_come, .arg = post};
 }
 
-/* A message of n values to the next rank, and one from the rank before. */
-static void pass_on(tutti_client *client, tutti_endpoint *to, struct post *post, int64_t salt,
-                    int64_t n)
+/* Sends a message of n values to the next rank, and receives one from the rank before. */
+static void pass_on(tutti_client *client, tutti_endpoint *to, struct clients_post *post,
+                    int64_t salt, int64_t n)
 {
     tutti_team *world = tutti_world(client);
     int p = tutti_size(world), me = tutti_rank(world), before = (me + p - 1) % p;
@@ -81,7 +81,7 @@ static void pass_on(tutti_client *client, tutti_endpoint *to, struct post *post,
     must(tutti_barrier(world) == TUTTI_OK);
     must(tutti_message_send(tutti_context_at(client, 0), &send) == TUTTI_OK);
     while (!post->come || !post->delivered) {
-        tutti_status status = tutti_advance_wait(tutti_context_at(client, 0), 10000, NULL);
+        tutti_status status = tutti_advance_wait(tutti_context_at(client, 0), -1, NULL);
         must(status == TUTTI_OK);
     }
     for (int64_t i = 0; i < n; i++) must(post->got[i] == salt + before + i);
@@ -93,7 +93,7 @@ static void messages(tutti_client *client, int64_t salt, int times)
 {
     tutti_team *world = tutti_world(client);
     tutti_endpoint *to;
-    struct post post = {.got = malloc(LONG * sizeof *post.got)};
+    struct clients_post post = {.got = malloc(LONG * sizeof *post.got)};
     must(post.got);
     must(tutti_dispatch(client, 7, take, &post) == TUTTI_OK);
     must(tutti_endpoint_to(client, (tutti_rank(world) + 1) % tutti_size(world), 0, &to) ==
@@ -102,8 +102,8 @@ static void messages(tutti_client *client, int64_t salt, int times)
     free(post.got);
 }
 
-/* Collectives whose results depend on who takes part and on `salt`, so that clients that got into
- * each other's way would be seen. */
+/* Runs collectives whose results depend on the ranks that take part and on `salt`, so that an
+ * interference of two clients would be noticed. */
 static void work(tutti_client *client, int64_t salt, int times)
 {
     enum { N = 3000 };
@@ -128,7 +128,7 @@ static void work(tutti_client *client, int64_t salt, int times)
     free(out);
 }
 
-/* ---- Side by side ---- */
+/* ---- Clients side by side ---- */
 
 struct worker {
     pthread_t thread;
@@ -146,7 +146,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* N TIMES: N clients, each in its own thread, which also ends it. */
+/* together N TIMES: N clients, each in its own thread, which also finalizes it. */
 static int together(int argc, char **argv)
 {
     enum { MOST = 16 };
@@ -160,9 +160,9 @@ static int together(int argc, char **argv)
     return 0;
 }
 
-/* ---- One after the other ---- */
+/* ---- Clients one after the other ---- */
 
-/* Ends them in an order of this rank's own, and makes others meanwhile. */
+/* orders: finalizes clients in a different order on each rank, and creates others meanwhile. */
 static int orders(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -181,14 +181,14 @@ static int orders(int argc, char **argv)
     must(tutti_finalize(c[3]) == TUTTI_OK);
     work(late, 80, 5);
     must(tutti_finalize(late) == TUTTI_OK);
-    tutti_client *last = join(); /* none was left */
+    tutti_client *last = join(); /* no other client was left */
     must(last->fabric.client == 5);
     work(last, 81, 5);
     must(tutti_finalize(last) == TUTTI_OK);
     return 0;
 }
 
-/* Of the job's memory, what is backed. */
+/* The part of the job's shared memory that is backed. */
 static int64_t shared_bytes(const tutti_client *client)
 {
     struct stat st;
@@ -204,12 +204,12 @@ static int descriptors(void)
     return n;
 }
 
-/* What the allocator keeps for later counts as used. A thousand clients that each left a line
- * behind would take more. */
+/* Memory that the allocator keeps for later counts as used. If a thousand clients leaked a cache
+ * line each, they would use more than this. */
 #define HEAP_SLACK (32 << 10)
 
-/* N: makes and ends N clients, beside one that stays. What that takes after ten it takes after
- * all. */
+/* turns N: creates and finalizes N clients, beside one that stays. The memory and descriptors in
+ * use after all of them must be those in use after ten. */
 static int turns(int argc, char **argv)
 {
     int n = argc > 0 ? atoi(argv[0]) : 1000, open = 0;
@@ -224,8 +224,10 @@ static int turns(int argc, char **argv)
         must(tutti_alloc(client, 100000, &memory) == TUTTI_OK);
         must(tutti_finalize(client) == TUTTI_OK);
         if (i != 10 && i != n - 1) continue;
-        must(tutti_barrier(tutti_world(stays)) == TUTTI_OK); /* all have left that one ... */
-        tutti_client *next = join();                         /* ... and find that others have */
+        /* After this barrier all ranks have finalized the client. */
+        must(tutti_barrier(tutti_world(stays)) == TUTTI_OK);
+        /* Creating a client frees what was left by clients that all ranks have finalized. */
+        tutti_client *next = join();
         must(tutti_barrier(tutti_world(next)) == TUTTI_OK);
         if (i == 10) {
             shared = shared_bytes(next);
@@ -245,9 +247,10 @@ static int turns(int argc, char **argv)
     return 0;
 }
 
-/* ---- Too many, too few ---- */
+/* ---- Too many clients, or too few ---- */
 
-/* The seventeenth is refused on all ranks; when one has gone on all, there is room again. */
+/* many: client number 17 is refused on all ranks. When all ranks have finalized one client there is
+ * room again. */
 static int many(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -266,13 +269,14 @@ static int many(int argc, char **argv)
     return 0;
 }
 
-static void told(const char *what, tutti_status status)
+static void reported(const char *what, tutti_status status)
 {
     printf("%s: %s: %s\n", what, tutti_status_text(status), status ? tutti_error() : "");
     fflush(stdout);
 }
 
-/* HOW: the last rank makes one client, the others two: they are told when it ends, and how. */
+/* uneven HOW: the last rank creates one client and the others create two. When the last rank ends,
+ * the others get an error that says how it ended. */
 static int uneven(int argc, char **argv)
 {
     tutti_client *client = join(), *second;
@@ -282,18 +286,18 @@ static int uneven(int argc, char **argv)
         if (argc > 0 && strcmp(argv[0], "finalize") == 0) tutti_finalize(client);
         usleep(300000);
         if (argc > 0 && strcmp(argv[0], "kill") == 0) kill(getpid(), SIGKILL);
-        _exit(0); /* with or without a word */
+        _exit(0); /* the process ends, with tutti_finalize before or without it */
     }
     tutti_status status = tutti_init(&second);
-    told("second", status);
+    reported("second", status);
     must(tutti_finalize(client) == TUTTI_OK);
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* ---- What fails one ---- */
+/* ---- Failures that concern one client only ---- */
 
-/* The last rank calls something else on client 1, and leaves it: the others are told there, and
- * client 0 works on. */
+/* one-fails HOW: the last rank calls another collective on client 1, or leaves that client. The
+ * others get the error there, and client 0 still works. */
 static int one_fails(int argc, char **argv)
 {
     bool mismatch = argc > 0 && strcmp(argv[0], "mismatch") == 0;
@@ -309,11 +313,11 @@ static int one_fails(int argc, char **argv)
         while ((status = tutti_barrier(tutti_world(bad))) == TUTTI_OK) continue;
     else
         must(tutti_finalize(bad) == TUTTI_OK);
-    if (!last || mismatch) told("bad", status);
+    if (!last || mismatch) reported("bad", status);
     for (int i = 0; i < 20; i++) work(good, i, 5);
     if (!last || mismatch) must(tutti_finalize(bad) == TUTTI_OK);
     work(good, 9, 5);
-    tutti_client *next = join(); /* nobody died: there may be more */
+    tutti_client *next = join(); /* no rank died, so further clients can be created */
     work(next, 10, 5);
     must(tutti_finalize(good) == TUTTI_OK && tutti_finalize(next) == TUTTI_OK);
     return status == (mismatch ? TUTTI_ERR_MISMATCH : TUTTI_ERR_PEER) || status == TUTTI_ERR_PEER
@@ -321,8 +325,9 @@ static int one_fails(int argc, char **argv)
                : 8;
 }
 
-/* Each allocation of making a client fails once, on the last rank: it is told so, the others of it,
- * and the next client is made as if nothing had been; also the one that there is works on. */
+/* starving: each allocation in creating a client fails once on the last rank, which gets that
+ * error; the others get TUTTI_ERR_PEER. The existing client still works, and the next tutti_init
+ * succeeds. */
 static int starving(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -348,13 +353,13 @@ static void *until_it_fails(void *arg)
     tutti_status status = TUTTI_OK;
     tutti_team *world = tutti_world(arg);
     while (status == TUTTI_OK) status = tutti_allreduce(world, &x, &sum, 1, TUTTI_I64, TUTTI_SUM);
-    told("dead", status);
+    reported("dead", status);
     must(status == TUTTI_ERR_PEER);
     return NULL;
 }
 
-/* The last rank is killed: both clients' worlds fail, in threads of their own, and a team without
- * it works on. */
+/* killed: the last rank is killed. The worlds of both clients fail, each used by its own thread,
+ * and a team without the last rank still works. */
 static int killed(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -379,8 +384,8 @@ static int killed(int argc, char **argv)
     return 0;
 }
 
-/* Two helpers that have heard of each other and have nothing to do: they take no fifth of a
- * processor. */
+/* idle: two helper threads that have communicated and now have nothing to do must use less than a
+ * fifth of a processor. */
 static int idle(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -407,7 +412,8 @@ static int idle(int argc, char **argv)
 
 static void rank_main(tutti_client *client, void *arg)
 {
-    struct worker w = {.client = join(), .salt = 50, .times = 20}; /* of the process' own job */
+    /* a client of the process's own job */
+    struct worker w = {.client = join(), .salt = 50, .times = 20};
     const char *size = getenv("TUTTI_SIZE");
     must(tutti_size(tutti_world(w.client)) == (size ? atoi(size) : 1));
     must(pthread_create(&w.thread, NULL, worker_main, &w) == 0);
@@ -421,8 +427,9 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-/* Two jobs of threads at once, whose ranks make clients of the process' job each, beside one that
- * there is. Which of them on one rank meets which on another is as it comes. */
+/* jobs: two jobs of threads run at once, and each of their ranks also creates a client of the
+ * process's job, beside an existing client. Which of these clients on one rank is matched with
+ * which on another does not matter. */
 static int jobs(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -441,12 +448,12 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } deeds[] = {{"together", together}, {"orders", orders}, {"turns", turns},
-                 {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
-                 {"killed", killed},     {"jobs", jobs},     {"idle", idle},
-                 {"starving", starving}};
-    for (size_t i = 0; argc > 1 && i < sizeof deeds / sizeof *deeds; i++)
-        if (strcmp(argv[1], deeds[i].name) == 0) return deeds[i].run(argc - 2, argv + 2);
+    } scenarios[] = {{"together", together}, {"orders", orders}, {"turns", turns},
+                     {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
+                     {"killed", killed},     {"jobs", jobs},     {"idle", idle},
+                     {"starving", starving}};
+    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
+        if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");
     return 7;
 }

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Several clients a process, in jobs of processes.
+# Several clients per process, in jobs of processes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
 clients=$TUTTI_BUILD/tests/test-api-clients
-go() { tutti run --timeout 600 --on-failure continue-fail "$@"; }
+go() { tutti run --timeout 3000 --on-failure continue-fail "$@"; }
 
-# Each in a thread of its own, on more and fewer ranks than cores.
+# Each client has a thread of its own, with more or fewer ranks than cores.
 for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
 TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
 expect 0 go -n 2 "$clients" together 16 5
 
-# Also where messages go over the network library, if there is one; but not under the thread
-# sanitizer, which UCX is not built for: it ends where UCX takes memory.
+# Clients over the network with UCX, if it is installed, but not under the thread sanitizer: UCX is
+# not built for it, and the program ends when UCX allocates memory.
 if [ "$TUTTI_SANITIZE" = thread ]; then
     echo 'not over the network library under the thread sanitizer'
 elif TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
@@ -30,33 +30,35 @@ expect 0 go -n 2 "$clients" many
 says out '^a job has at most 16 clients that some rank has not finalized yet: finalize one first$'
 expect 0 go -n 2 "$clients" jobs
 
-# What a thousand take: nothing that stays. A sanitizer keeps for a while what is freed. Unbound,
-# since beside dozens of busy processes ranks that are bound wait for each other's turn.
+# A thousand clients must not leave anything behind. A sanitizer keeps freed memory for a while, so
+# fewer are created under it. The ranks are not bound to cores: beside dozens of busy processes
+# bound ranks would wait for each other's time slices.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
 TUTTI_WINDOW=4K expect 0 go --timeout 300 --bind none -n 2 "$clients" turns $turns
 [ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
 
-# One makes fewer: the others are told when it ends.
+# One rank creates fewer clients: the others get an error when that rank ends.
 expect 0 go -n 3 "$clients" uneven finalize
 [ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
-    fail 'not told of one that finished'
+    fail 'one that finished is not reported'
 expect 0 go -n 3 "$clients" uneven exit
 [ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
-    fail 'not told of one that exited'
+    fail 'one that exited is not reported'
 says err '^tutti: rank 2 exited without tutti_finalize$'
 expect 137 go -n 3 "$clients" uneven kill
 [ "$(lines out '^second: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 2 ] ||
-    fail 'not told of one that was killed'
+    fail 'one that was killed is not reported'
 
-# What fails one client leaves the other working; a death is one in all.
+# An error in one client leaves the other one working; the death of a rank is an error in all
+# clients.
 expect 0 go -n 3 "$clients" one-fails finalize
 [ "$(lines out '^bad: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
-    fail 'not told in the client that was left'
+    fail 'not reported in the client that was left'
 expect 0 go -n 3 "$clients" one-fails mismatch
-[ "$(lines out '^bad: ')" -eq 3 ] || fail 'not told in the client that failed'
+[ "$(lines out '^bad: ')" -eq 3 ] || fail 'not reported in the client that failed'
 says out '^bad: the calls of the ranks do not match: '
 expect 0 go -n 3 "$clients" starving
 expect 137 go -n 3 "$clients" killed
 [ "$(lines out '^dead: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 4 ] ||
-    fail 'not told in both clients'
+    fail 'not reported in both clients'

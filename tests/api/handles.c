@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Handles that are of no use any more: after finalize or freeing, and in a child process. Each call
- * with one is an error that says so, and nothing else happens: handles WHAT, in a job of any size.
+ * handles WHAT: handles that are not valid any more, after tutti_finalize or after they were freed,
+ * and in a child process. Each call with such a handle returns an error that says so, and nothing
+ * else happens. Runs in a job of any size.
  */
 #include <malloc.h>
 #include <signal.h>
@@ -14,11 +15,11 @@
 
 #include <tutti/message.h>
 
-/* All that a client gives. */
+/* One handle of each kind that a client gives. */
 struct all {
     tutti_client *client;
     tutti_team *world, *part;
-    tutti_plan *plan;
+    tutti_request *request;
     tutti_context *context, *second;
     tutti_endpoint *endpoint;
     tutti_region *region;
@@ -27,7 +28,7 @@ struct all {
 };
 
 static int faults, ranks;
-static const char *why; /* what the message of a refused call must hold */
+static const char *why; /* the message of a refused call must contain this text */
 
 static void fault(const char *call, tutti_status status)
 {
@@ -59,7 +60,7 @@ static void make(struct all *a)
     a->world = tutti_world(a->client);
     ranks = tutti_size(a->world);
     MUST(tutti_team_split(a->world, 0, 0, &a->part));
-    MUST(tutti_plan_allreduce(a->world, in, out, 1, TUTTI_F64, TUTTI_SUM, 0, &a->plan));
+    MUST(tutti_allreduce_init(a->world, in, out, 1, TUTTI_F64, TUTTI_SUM, 0, &a->request));
     a->context = tutti_context_at(a->client, 0);
     MUST(tutti_contexts(a->client, 1, &a->second));
     MUST(tutti_endpoint_to(a->client, 0, 0, &a->endpoint));
@@ -73,8 +74,8 @@ static void add(const struct all *a)
     double one = 1, sum = 0;
     MUST(tutti_allreduce(a->world, &one, &sum, 1, TUTTI_F64, TUTTI_SUM));
     IS(sum == tutti_size(a->world));
-    MUST(tutti_start(a->plan));
-    MUST(tutti_wait(a->plan));
+    MUST(tutti_start(a->request));
+    MUST(tutti_wait(a->request));
 }
 
 static void done(tutti_context *context, void *arg, tutti_status status)
@@ -88,7 +89,7 @@ static void work(tutti_context *context, void *arg)
     done(context, arg, TUTTI_OK);
 }
 
-/* ---- Every function ---- */
+/* ---- Calls of every function ---- */
 
 static void blocking(tutti_team *team)
 {
@@ -108,17 +109,17 @@ static void blocking(tutti_team *team)
 
 static void nonblocking(tutti_team *team)
 {
-    tutti_plan *plan = NULL;
+    tutti_request *request = NULL;
     tutti_type derived;
-    REFUSED(tutti_ibarrier(team, &plan));
-    REFUSED(tutti_iallreduce(team, in, out, 1, TUTTI_F64, TUTTI_SUM, &plan));
-    REFUSED(tutti_plan_bcast(team, in, 1, TUTTI_F64, 0, 0, &plan));
-    REFUSED(tutti_plan_bcast(team, in, 1, TUTTI_F64, 0, TUTTI_PLAN_SHARED, &plan));
+    REFUSED(tutti_ibarrier(team, &request));
+    REFUSED(tutti_iallreduce(team, in, out, 1, TUTTI_F64, TUTTI_SUM, &request));
+    REFUSED(tutti_bcast_init(team, in, 1, TUTTI_F64, 0, 0, &request));
+    REFUSED(tutti_bcast_init(team, in, 1, TUTTI_F64, 0, TUTTI_REQUEST_SHARED, &request));
     MUST(tutti_type_vector(2, 1, 2, TUTTI_F64, &derived));
     REFUSED(tutti_bcast(team, in, 1, derived, 0));
-    REFUSED(tutti_ibcast(team, in, 1, derived, 0, &plan));
+    REFUSED(tutti_ibcast(team, in, 1, derived, 0, &request));
     MUST(tutti_type_free(derived));
-    IS(!plan);
+    IS(!request);
 }
 
 static void of_team(tutti_team *team)
@@ -137,12 +138,12 @@ static void of_team(tutti_team *team)
     IS(tutti_rank(team) == -1 && tutti_size(team) == 0 && !part);
 }
 
-static void of_plan(tutti_plan *plan)
+static void of_request(tutti_request *request)
 {
-    REFUSED(tutti_start(plan));
-    REFUSED(tutti_test(plan));
-    REFUSED(tutti_wait(plan));
-    REFUSED(tutti_plan_free(plan));
+    REFUSED(tutti_start(request));
+    REFUSED(tutti_test(request));
+    REFUSED(tutti_wait(request));
+    REFUSED(tutti_request_free(request));
 }
 
 static void of_client(tutti_client *client)
@@ -191,14 +192,14 @@ static void nothing_works(const struct all *a)
 {
     of_team(a->world);
     of_team(a->part);
-    of_plan(a->plan);
+    of_request(a->request);
     of_client(a->client);
     of_context(a, a->context);
     of_context(a, a->second);
     of_rest(a);
 }
 
-/* ---- After the end ---- */
+/* ---- After the client has ended ---- */
 
 static void test_end(void)
 {
@@ -208,17 +209,17 @@ static void test_end(void)
     MUST(tutti_finalize(a.client));
     why = "it was freed, or its client was finalized";
     nothing_works(&a);
-    /* Nor are they taken for those of the next client. */
+    /* The old handles must not be taken for handles of the next client. */
     make(&b);
     nothing_works(&a);
-    /* Those of one that lives beside those of one that does not. */
+    /* Calls that combine a handle of a live client with one of a client that has ended. */
     tutti_send send = {.to = a.endpoint, .type = TUTTI_U8};
     REFUSED(tutti_message_send(b.context, &send));
     REFUSED(tutti_get(b.context, a.endpoint, out, &b.key, 0, 8, NULL, NULL));
     REFUSED(tutti_fence(b.context, a.endpoint, NULL, NULL));
     add(&b);
-    MUST(tutti_plan_free(b.plan));
-    of_plan(b.plan);
+    MUST(tutti_request_free(b.request));
+    of_request(b.request);
     MUST(tutti_region_free(b.region));
     REFUSED(tutti_region_free(b.region));
     MUST(tutti_team_free(b.part));
@@ -227,7 +228,7 @@ static void test_end(void)
     of_client(b.client);
 }
 
-/* Thousands of them need no more memory than some hundreds. */
+/* Thousands of requests need no more memory than some hundreds. */
 static void test_many(void)
 {
     struct all a;
@@ -235,18 +236,18 @@ static void test_many(void)
     why = "it was freed";
     make(&a);
     for (int i = 0; i < 3000; i++) {
-        tutti_plan *plan;
+        tutti_request *request;
         if (i == 1000) used = mallinfo2().uordblks;
-        MUST(tutti_ibarrier(a.world, &plan));
-        MUST(tutti_wait(plan));
-        MUST(tutti_plan_free(plan));
-        if (i % 7 == 0) REFUSED(tutti_test(plan));
+        MUST(tutti_ibarrier(a.world, &request));
+        MUST(tutti_wait(request));
+        MUST(tutti_request_free(request));
+        if (i % 7 == 0) REFUSED(tutti_test(request));
     }
     IS(mallinfo2().uordblks < used + 65536);
     MUST(tutti_finalize(a.client));
 }
 
-/* ---- In a child ---- */
+/* ---- In a child process ---- */
 
 static void run_in_child(const struct all *a, void (*act)(const struct all *a), int code)
 {
@@ -256,7 +257,7 @@ static void run_in_child(const struct all *a, void (*act)(const struct all *a), 
     if (child == 0) {
         faults = 0;
         act(a);
-        exit(faults ? 99 : code); /* with everything that runs at an exit */
+        exit(faults ? 99 : code); /* also runs the functions registered with atexit */
     }
     IS(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
        WEXITSTATUS(status) == code);
@@ -274,7 +275,7 @@ static void exits(const struct all *a)
     (void)a;
 }
 
-/* Threads of its own are a job of its own. */
+/* Threads of the child form a job of their own. */
 static void add_thread(tutti_client *client, void *arg)
 {
     struct all own = {.client = client, .world = tutti_world(client)};
@@ -291,7 +292,7 @@ static void threads(const struct all *a)
     nothing_works(a);
 }
 
-/* What the parent computed may be read. */
+/* The child may read what the parent has computed. */
 static void reads(const struct all *a)
 {
     IS(strcmp(a->memory, "computed") == 0);
@@ -352,7 +353,7 @@ static void test_fork(void)
     run_in_child(&a, nothing_works, 0);
 }
 
-/* Of a launched job: a child may not join either, nor its child. */
+/* In a launched job neither a child of a rank nor a child of that child may join. */
 static void test_join(void)
 {
     struct all a;
@@ -363,7 +364,8 @@ static void test_join(void)
     MUST(tutti_finalize(a.client));
 }
 
-/* Rank 1 dies, and leaves a child behind that goes on: the others see it all the same. */
+/* Rank 1 dies and leaves a child process behind, which lives on. The other ranks must notice the
+ * death all the same. */
 static void test_orphan(void)
 {
     struct all a;

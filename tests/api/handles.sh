@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Handles that are of no use any more, and children of ranks: alone, in jobs of processes, and as if
-# on two nodes.
+# Handles that are not valid any more, and child processes of ranks: in a job of one, in jobs of
+# processes, and on two simulated nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -15,7 +15,7 @@ for what in end many fork; do
 done
 expect 0 tutti run -n 2 --timeout 150 "$handles" join
 
-# A rank that dies is seen to, though a child of it goes on.
+# The death of a rank is noticed although a child process of it lives on.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
     expect 0 tutti run -n 3 --timeout 150 --on-failure=continue "$handles" orphan
 [ "$(lines out '^rank [02] saw it: rank 1 died: signal 9')" -eq 2 ] || fail 'orphan'

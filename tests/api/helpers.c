@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Work queues, waiting and helper threads.
+ * Work queues, waiting, and helper threads.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,7 +35,8 @@ struct posted {
 
 static struct {
     tutti_context *context;
-    int next[POSTERS]; /* of the work of each; written by who advances alone */
+    int next[POSTERS]; /* number of the next work of each poster; only the advancing thread
+                        * writes it */
     int wrong;
     _Atomic int done;
 } queue;
@@ -55,8 +56,8 @@ static void *post_all(void *arg)
     return NULL;
 }
 
-/* Every work is done once, that of each poster in the order of posting. `advance` is called until
- * all is. */
+/* Several threads post at once, and `advance` is called until all is done. Each work must run
+ * exactly once, and those of one poster in the order in which they were posted. */
 static void post_from_many(tutti_context *context, void (*advance)(tutti_context *))
 {
     static struct posted all[POSTERS][POSTS];
@@ -112,12 +113,12 @@ static void test_post(void **state)
     check_order();
 }
 
-/* ---- Who sleeps is woken ---- */
+/* ---- A post wakes a sleeper ---- */
 
-static struct tt_bell *bell_of(tutti_context *context)
+static struct tt_wake_word *bell_of(tutti_context *context)
 {
     const struct tt_fabric *f = &client->fabric;
-    return &f->job->rank[f->me].bell[tt_bell_of(tt_msg_index(context))];
+    return &f->job->rank[f->me].wake_word[tt_wake_word_of(tt_msg_index(context))];
 }
 
 static void raise_flag(tutti_context *context, void *arg)
@@ -126,16 +127,16 @@ static void raise_flag(tutti_context *context, void *arg)
     atomic_store((_Atomic int *)arg, 1);
 }
 
-/* Whether a post found somebody asleep on the context, and rang: he may just have looked by
- * himself. */
+/* Returns whether a post found a sleeper on the context and woke it. The sleeper may also have
+ * woken up by itself just before. */
 static bool post_rings(tutti_context *context)
 {
     _Atomic int flag = 0;
-    struct tt_bell *bell = bell_of(context);
-    while (atomic_load(&bell->sleeping) == 0) usleep(100);
-    uint32_t rung = atomic_load(&bell->rung);
+    struct tt_wake_word *wake_word = bell_of(context);
+    while (atomic_load(&wake_word->sleeping) == 0) usleep(100);
+    uint32_t wakes = atomic_load(&wake_word->wakes);
     assert_int_equal(tutti_post(context, raise_flag, &flag), TUTTI_OK);
-    bool rang = atomic_load(&bell->rung) != rung;
+    bool rang = atomic_load(&wake_word->wakes) != wakes;
     while (!atomic_load(&flag)) usleep(100);
     return rang;
 }
@@ -169,7 +170,7 @@ static void test_woken(void **state)
     assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
     assert_true(is_woken(helped));
     assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &waiter), 0);
-    assert_true(is_woken(waiter.context)); /* two of one rank sleep at once */
+    assert_true(is_woken(waiter.context)); /* two threads of one rank sleep at the same time */
     assert_true(is_woken(helped));
     assert_int_equal(tutti_post(waiter.context, raise_flag, &waiter.end), TUTTI_OK);
     pthread_join(thread, NULL);
@@ -182,7 +183,7 @@ static void test_wait(void **state)
 {
     int events = -1;
     tutti_context *context = make(), *zero = tutti_context_at(client, 0);
-    tutti_plan *plan;
+    tutti_request *request;
     _Atomic int flag = 0;
     (void)state;
     assert_int_equal(tutti_advance_wait(context, 0, &events), TUTTI_AGAIN);
@@ -191,9 +192,9 @@ static void test_wait(void **state)
     assert_int_equal(tutti_post(context, raise_flag, &flag), TUTTI_OK);
     assert_int_equal(tutti_advance_wait(context, -1, &events), TUTTI_OK);
     assert_true(events == 1 && atomic_load(&flag));
-    assert_int_equal(tutti_ibarrier(tutti_world(client), &plan), TUTTI_OK);
-    while (tutti_test(plan) == TUTTI_AGAIN) assert_true(tutti_advance_wait(zero, -1, NULL) == 0);
-    assert_int_equal(tutti_plan_free(plan), TUTTI_OK);
+    assert_int_equal(tutti_ibarrier(tutti_world(client), &request), TUTTI_OK);
+    while (tutti_test(request) == TUTTI_AGAIN) assert_true(tutti_advance_wait(zero, -1, NULL) == 0);
+    assert_int_equal(tutti_request_free(request), TUTTI_OK);
 }
 
 static void test_all(void **state)
@@ -220,14 +221,14 @@ static int64_t cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Three that have nothing to do take no tenth of a processor; spinning, they would take all there
- * are. */
+/* Three helpers with nothing to do must together use less than a tenth of a processor. If they
+ * spun, they would use all processors. */
 static void test_idle(void **state)
 {
     tutti_context *c[3];
     (void)state;
     for (int i = 0; i < 3; i++) assert_int_equal(tutti_helper_start(c[i] = make()), TUTTI_OK);
-    for (int i = 0; i < 3; i++) assert_true(is_woken(c[i])); /* they sleep by now */
+    for (int i = 0; i < 3; i++) assert_true(is_woken(c[i])); /* they sleep again by now */
     int64_t cpu = cpu_ns(), wall = tt_clock_ns();
     usleep(1000000);
     cpu = cpu_ns() - cpu;
@@ -264,7 +265,7 @@ static void answer(tutti_context *context, const tutti_message *message, tutti_r
     if (atomic_fetch_add(&x->answered, 1) != number) atomic_fetch_add(&x->wrong, 1);
 }
 
-static void told_sent(tutti_context *context, void *arg, tutti_status status)
+static void stop_on_delivery(tutti_context *context, void *arg, tutti_status status)
 {
     (void)context;
     if (status == TUTTI_OK) atomic_fetch_add((_Atomic int *)arg, 1);
@@ -276,7 +277,7 @@ struct asker {
     struct exchange *x;
 };
 
-/* In the sending context's helper. */
+/* Runs in the helper of the sending context. */
 static void send_one(tutti_context *context, void *arg)
 {
     const struct asker *a = arg;
@@ -284,13 +285,13 @@ static void send_one(tutti_context *context, void *arg)
                        .dispatch = 1,
                        .header = &a->number,
                        .header_bytes = sizeof a->number,
-                       .delivered = told_sent,
+                       .delivered = stop_on_delivery,
                        .arg = &a->x->sent};
     if (tutti_message_send(context, &send) != TUTTI_OK) atomic_fetch_add(&a->x->wrong, 1);
 }
 
-/* From one helped context to another and back, while nobody else is in the library; `me` is the
- * peer too. */
+/* Messages from one context with a helper to another and back, while no other thread is in the
+ * library. The rank sends to itself. */
 static void test_messages(void **state)
 {
     enum { N = 300 };
@@ -308,7 +309,7 @@ static void test_messages(void **state)
     for (int i = 0; i < N; i++) {
         asker[i] = (struct asker){to, i, &x};
         assert_int_equal(tutti_post(c[0], send_one, &asker[i]), TUTTI_OK);
-        if (i % 50 == 49) usleep(3000); /* they fall asleep */
+        if (i % 50 == 49) usleep(3000); /* time for the helpers to fall asleep */
     }
     while (atomic_load(&x.answered) < N || atomic_load(&x.sent) < N) usleep(100);
     for (int i = 0; i < 2; i++) assert_int_equal(tutti_helper_stop(c[i]), TUTTI_OK);
@@ -316,7 +317,8 @@ static void test_messages(void **state)
     assert_int_equal(atomic_load(&x.wrong), 0);
 }
 
-/* Nobody registered dispatch 9: the helper's last error. */
+/* A message for dispatch 9, which has no handler: tutti_helper_stop returns the error that the
+ * helper got. */
 static void test_error(void **state)
 {
     tutti_context *from = make(), *helped = make();
@@ -327,14 +329,14 @@ static void test_error(void **state)
     assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
     assert_int_equal(tutti_message_immediate(from, to, 9, NULL, 0, NULL, 0), TUTTI_OK);
     _Atomic int flag = 0;
-    for (int i = 0; i < 20; i++) { /* what is posted may overtake a message, but not for ever */
+    for (int i = 0; i < 20; i++) { /* posted work may overtake a message, but not for ever */
         atomic_store(&flag, 0);
         assert_int_equal(tutti_post(helped, raise_flag, &flag), TUTTI_OK);
         while (!atomic_load(&flag)) usleep(100);
     }
     assert_int_equal(tutti_helper_stop(helped), TUTTI_ERR_ARG);
     assert_non_null(strstr(tutti_error(), "9"));
-    assert_int_equal(tutti_helper_start(helped), TUTTI_OK); /* and again */
+    assert_int_equal(tutti_helper_start(helped), TUTTI_OK); /* the helper can be started again */
     assert_int_equal(tutti_helper_stop(helped), TUTTI_OK);
 }
 
@@ -394,14 +396,15 @@ static void *advance_context(void *arg)
     return NULL;
 }
 
-/* In a child, which makes a client of its own: another thread is inside the context. */
-static void use_twice(int told)
+/* Runs in a child process, which creates its own client: this thread advances the context while
+ * another thread is inside it. */
+static void use_twice(int reported)
 {
     pthread_t thread;
     _Atomic int inside = 0;
     tutti_client *own;
     tutti_context *context;
-    dup2(told, STDERR_FILENO);
+    dup2(reported, STDERR_FILENO);
     if (tutti_init(&own) != TUTTI_OK || tutti_contexts(own, 1, &context) != TUTTI_OK) _exit(8);
     if (tutti_post(context, linger, &inside) != TUTTI_OK ||
         pthread_create(&thread, NULL, advance_context, context) != 0)
@@ -431,11 +434,11 @@ static void test_two_users(void **state)
 static void test_two_users(void **state)
 {
     (void)state;
-    skip(); /* told by builds with assertions */
+    skip(); /* only builds with assertions report this */
 }
 #endif
 
-/* A client that ends stops its helpers, and drops what was posted and not done. */
+/* A client that ends stops its helpers, and drops posted work that has not run. */
 static void test_end(void **state)
 {
     tutti_client *other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Wrong arguments of the functions of message.h: each is told at the call, says what was wrong,
- * starts nothing, and leaves everything working.
+ * Wrong arguments of the functions of message.h: each call returns an error at once, the message
+ * says what was wrong, nothing is started, and everything still works afterwards.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static tutti_context *context;
 static tutti_endpoint *self, *stranger;
 static int handled, done;
 
-/* The status, and a word that the explanation must hold. */
+/* Checks the status, and that the message contains the word. */
 static void refused(tutti_status got, tutti_status want, const char *word)
 {
     assert_int_equal(got, want);
@@ -43,7 +43,7 @@ static void ignore_work(tutti_context *c, void *arg)
     (void)c, (void)arg;
 }
 
-/* One message goes and comes, and nothing else. */
+/* Sends one message and checks that exactly one arrives. */
 static void still_works(void)
 {
     handled = done = 0;
@@ -89,6 +89,15 @@ static void test_endpoints(void **state)
     assert_null(e);
     assert_int_equal(tutti_endpoint_rank(NULL), -1);
     assert_int_equal(tutti_endpoint_context(NULL), -1);
+    tutti_endpoint *all[TUTTI_CONTEXTS];
+    for (int twice = 0; twice < 2; twice++)
+        for (int i = 0; i < TUTTI_CONTEXTS; i++) {
+            assert_int_equal(tutti_endpoint_to(client, 0, i, &e), TUTTI_OK);
+            assert_true(twice == 0 || e == all[i]);
+            assert_int_equal(tutti_endpoint_rank(e), 0);
+            assert_int_equal(tutti_endpoint_context(e), i);
+            all[i] = e;
+        }
     refused(tutti_dispatch(NULL, 1, handle, NULL), TUTTI_ERR_ARG, "client is NULL");
     refused(tutti_dispatch(client, -1, handle, NULL), TUTTI_ERR_ARG, "dispatch -1");
     refused(tutti_dispatch(client, TUTTI_DISPATCHES, handle, NULL), TUTTI_ERR_ARG, "dispatch 256");
@@ -168,7 +177,7 @@ static void put_it_off(tutti_context *c, const tutti_message *message, tutti_rec
     receive->put_off = 1;
 }
 
-/* A message that is put off stays so through calls that are refused. */
+/* A message that was put off stays pending after calls that were refused. */
 static void test_receive(void **state)
 {
     static double sent[2] = {3, 4};
@@ -215,7 +224,7 @@ static void test_regions(void **state)
     still_works();
 }
 
-/* tutti_get and tutti_put but for the constness of one pointer. */
+/* Calls tutti_put or tutti_get, which differ in the constness of one pointer. */
 static tutti_status move(int put, tutti_context *c, tutti_endpoint *owner, void *memory,
                          const tutti_key *key, int64_t offset, int64_t bytes)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies are whole and touch nothing else, wherever in their pages source and copy lie.
+ * Copies are complete and touch nothing else, wherever within their pages source and destination
+ * lie.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +47,8 @@ static void copies_are_whole(void **state)
     at_all_places(tt_stream);
 }
 
-/* The linker puts it in the place of tt_memcpy_near. */
+/* The linker uses the function below in place of tt_memcpy_near, so that the test can count the
+ * calls. */
 static int near;
 void __real_tt_memcpy_near(void *to, const void *from, size_t n);
 void __wrap_tt_memcpy_near(void *to, const void *from, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What reaches stderr: whole lines, with the rank; only what TUTTI_LOG names; a wrong name is told.
+ * The lines that reach stderr: they are complete and name the rank; only the topics that TUTTI_LOG
+ * names are logged; a wrong topic is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 
 #include "base/base.h"
 
-/* The stderr of `body`, run in a process of its own with these settings, into text[size]. */
+/* Runs `body` in a child process with these settings, and stores its stderr in text[size]. */
 static void stderr_of(void (*body)(void), const char *rank, const char *log, char *text,
                       size_t size)
 {
@@ -24,7 +25,7 @@ static void stderr_of(void (*body)(void), const char *rank, const char *log, cha
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        setenv("TUTTI_JOB", "3", 1); /* without it there are no ranks to tell apart */
+        setenv("TUTTI_JOB", "3", 1); /* without this setting ranks are not numbered */
         setenv("TUTTI_RANK", rank, 1);
         setenv("TUTTI_LOG", log, 1);
         dup2(ends[1], STDERR_FILENO);
@@ -63,7 +64,7 @@ static void say_what_is_on(void)
 {
     if (tt_log_on(TT_LOG_choice)) tt_log("choice");
     if (tt_log_on(TT_LOG_boot)) tt_log("boot");
-    if (tt_log_on(TT_LOG_wait)) tt_log("wait");
+    if (tt_log_on(TT_LOG_fabric)) tt_log("fabric");
 }
 
 static void only_what_was_named_is_on(void **state)
@@ -72,8 +73,8 @@ static void only_what_was_named_is_on(void **state)
     char text[512];
     stderr_of(say_what_is_on, "", "", text, sizeof text);
     assert_string_equal(text, "");
-    stderr_of(say_what_is_on, "", "wait,choice", text, sizeof text);
-    assert_string_equal(text, "tutti: choice\ntutti: wait\n");
+    stderr_of(say_what_is_on, "", "fabric,choice", text, sizeof text);
+    assert_string_equal(text, "tutti: choice\ntutti: fabric\n");
     stderr_of(say_what_is_on, "", "choices,boot", text, sizeof text);
     assert_non_null(strstr(text, "there is no log 'choices'; there are: choice boot"));
     assert_non_null(strstr(text, "tutti: boot\n"));
@@ -101,7 +102,7 @@ static void fail_an_assertion(void)
     tt_assert_failed("a < b", "there.c", 12);
 }
 
-static void failed_assertion_is_told(void **state)
+static void failed_assertion_is_reported(void **state)
 {
     (void)state;
     char text[256];
@@ -116,7 +117,7 @@ int main(void)
         cmocka_unit_test(lines_name_the_rank),
         cmocka_unit_test(only_what_was_named_is_on),
         cmocka_unit_test(long_line_still_ends),
-        cmocka_unit_test(failed_assertion_is_told),
+        cmocka_unit_test(failed_assertion_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

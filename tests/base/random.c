@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The generators give the published numbers, and draws below n are in range and even.
+ * The random generators return the published numbers, and numbers below n are in range and evenly
+ * distributed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

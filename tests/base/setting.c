@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Settings are read once and checked; sizes are read and written exactly.
+ * Settings are read once and checked; sizes are parsed and printed exactly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void sizes_are_parsed_whole(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int64_t value; /* -1: refused */
+        int64_t value; /* -1: the text is refused */
     } cases[] = {
         {"0", 0},
         {"1500", 1500},
@@ -85,7 +85,7 @@ static void sizes_are_parsed_whole(void **state)
     }
 }
 
-static void sizes_end_where_told(void **state)
+static void sizes_end_where_given(void **state)
 {
     (void)state;
     const char *text = "64K/p4";
@@ -174,7 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_look_counts),      cmocka_unit_test(empty_is_unset),
         cmocka_unit_test(numbers_are_checked),    cmocka_unit_test(sizes_are_parsed_whole),
-        cmocka_unit_test(sizes_end_where_told),   cmocka_unit_test(sizes_print_exactly),
+        cmocka_unit_test(sizes_end_where_given),  cmocka_unit_test(sizes_print_exactly),
         cmocka_unit_test(table_has_the_settings), cmocka_unit_test(values_are_in_force_or_not),
         cmocka_unit_test(nearest_word_is_found),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every status has a text; the cause of an error is its thread's own, and may be framed by another.
+ * Every status has a text. The cause of an error belongs to its thread, and a new cause may contain
+ * the text of the last one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +61,7 @@ static void cause_may_be_framed(void **state)
     assert_string_equal(tutti_error(), "while outer: inner");
 }
 
-static void errno_is_told(void **state)
+static void errno_is_reported(void **state)
 {
     (void)state;
     errno = ENOENT;
@@ -82,12 +83,9 @@ static void long_cause_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_has_its_text),
-        cmocka_unit_test(version_is_the_header_s),
-        cmocka_unit_test(cause_belongs_to_its_thread),
-        cmocka_unit_test(cause_may_be_framed),
-        cmocka_unit_test(errno_is_told),
-        cmocka_unit_test(long_cause_is_cut),
+        cmocka_unit_test(every_status_has_its_text),   cmocka_unit_test(version_is_the_header_s),
+        cmocka_unit_test(cause_belongs_to_its_thread), cmocka_unit_test(cause_may_be_framed),
+        cmocka_unit_test(errno_is_reported),           cmocka_unit_test(long_cause_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The comparison without an MPI: Tutti with ordinary memory against Tutti with its own, two ranks,
-# one size. Its JSON has every field, its table and chart are there, its errors are clear.
+# The comparison without an MPI: Tutti with ordinary memory against Tutti with memory from
+# tutti_alloc, on two ranks with one size. The JSON file has every field, table and chart exist, and
+# errors are clear.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-compare=("$TUTTI_SOURCE/bench/compare" --build "$TUTTI_BUILD" --ranks 2 --sizes 8
+mkdir "$work/results"
+compare=("$TUTTI_SOURCE/bench/bench" compare --build "$TUTTI_BUILD" --results "$work/results" --ranks 2 --sizes 8
     --repeats 1 --batch 0.0005 --batches 1 --pool 1M --no-tune)
 
 "${compare[@]}" --peers tutti,tutti-alloc --json "$work/all.json" --svg "$work/all.svg" \
@@ -41,8 +43,11 @@ assert collectives <= titles, titles
 PYTHON
 for word in '### allreduce, 2 ranks' '### Summary' 'geometric mean'; do grep -qF "$word" "$work/all.md"; done
 cmp <(cat "$work/all.md") "$work/out"
+# The results have the same table, under the command that was measured.
+grep -qx '## bench/bench compare --ranks 2 .*--peers tutti,tutti-alloc' "$work"/results/*.md
+diff -B "$work/all.md" <(sed '1,/^At /d' "$work"/results/*.md)
 
-# What does not fit into the pool is left out, and said.
+# A size that does not fit into the pool is left out, and the JSON file says so.
 "${compare[@]}" --peers tutti --collectives alltoall --sizes 8,512K --json - >"$work/one.json"
 grep -q '"alltoall/f64/512K/p2"' "$work/one.json"
 python3 -c 'import json, sys

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The bench between hosts: Tutti beside those that are installed, over links of a given rate, on two
-# hosts; nothing of the hosts is left; errors are clear. Skipped where no namespaces can be made, or
-# Tutti cannot be started in them.
+# The benchmark between hosts: Tutti and the other libraries that are installed, over links of a
+# given rate, on two hosts. Nothing of the hosts is left behind, and errors are clear. Skipped where
+# namespaces cannot be created or Tutti cannot be started in them.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-hosts=("$TUTTI_SOURCE/bench/hosts" --build "$TUTTI_BUILD" --nodes '2,1' --quick --repeats 1 --batch 0.001)
+mkdir "$work/results"
+hosts=("$TUTTI_SOURCE/bench/bench" hosts --build "$TUTTI_BUILD" --results "$work/results" --nodes '2,1' --quick --repeats 1 --batch 0.001)
 
 refused() { # words expected, arguments
     local words=$1 status=0
@@ -62,7 +63,7 @@ for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (colle
 if shutil.which("ucx_perftest"):
     assert all(row["best"].startswith("ucx: ") for row in stream["points"]), stream
     assert [target["bound"] for target in stream["targets"]] == ["at least 0.9"]
-# Ten gigabits a second are 1192 MiB, which a bucket of 256 KiB does not change much.
+# Ten gigabits per second are 1192 MiB/s, and a bucket of 256 KiB does not change this much.
 assert all(value < 1500 for row in stream["points"] if row["unit"] == "MiB/s" for value in row["values"].values()), stream
 pulled = document["pull"]
 assert pulled["bytes"] == 16 << 20 and set(pulled["mib_per_s"]) == {"1", "2", "sent"} and not pulled["targets"], pulled
@@ -79,9 +80,9 @@ for measure in "allreduce", "alltoall":
 PYTHON
 grep -q '^Hosts with 2,1 ranks; cables: 10gbit\.$' "$work/out"
 grep -q '^### Messages between two hosts$' "$work/out"
-grep -q '^Rendezvous of 16M between two hosts: .* TUTTI_REMOTE_KEYS=1; .* all sent to one: ' "$work/out"
+grep -q '^Rendezvous of 16M between two hosts: .* TUTTI_REMOTE_KEYS=1 is set\. .* all data to one context: ' "$work/out"
 
-# Pulling that fails is named, and has no figures.
+# A pull that fails is named and has no figures.
 status=0
 TMPDIR=$work "${hosts[@]}" --parts pull --timeout 0.01 --json "$work/none.json" >"$work/out" 2>"$work/err" || status=$?
 [ "$status" -eq 1 ]

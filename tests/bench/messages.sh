@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The messages' bench with Tutti alone, and beside a tool in UCX's place that says what UCX's would:
-# each point, ratio and target is there and follows from what was measured; who is missing is left
-# out aloud; errors are clear.
+# The benchmark of messages with Tutti alone, and beside a script in place of UCX's tool that prints
+# given numbers. Each point, ratio and target is present and follows from the measurements. A
+# library that is not installed is left out with a message, and errors are clear.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-messages=("$TUTTI_SOURCE/bench/messages" --build "$TUTTI_BUILD" --quick --batch 0.001)
+mkdir "$work/results"
+messages=("$TUTTI_SOURCE/bench/bench" messages --build "$TUTTI_BUILD" --results "$work/results" --quick --batch 0.001)
 
 "${messages[@]}" --partners tutti --sizes 100K,1M --repeats 1 --json "$work/all.json" >"$work/out"
 python3 - "$work/all.json" <<'PYTHON'
@@ -37,8 +38,8 @@ grep -q '^| 8 bytes, one way, us ' "$work/out"
 grep -q '^Rendezvous of 16M: ' "$work/out"
 [ "$(nproc)" -ge 4 ] || grep -q "not measured, $(nproc) cores of 4" "$work/out"
 
-# In UCX's place: a tenth of a second a message, and 1 MiB a second, by either kind of message; but
-# by the default, twice as good.
+# A script in place of ucx_perftest: it reports a tenth of a second per message and 1 MiB/s for
+# either kind of message, and twice as good values with UCX's default transports.
 mkdir "$work/bin"
 cat >"$work/bin/ucx_perftest" <<'TOOL'
 #!/bin/sh
@@ -82,13 +83,13 @@ refused() { # words expected, command
         exit 1
     fi
 }
-# One that fails is named, not asked again, and the others are measured.
+# A partner that fails is named and not called again, and the others are measured.
 touch "$work/bin/ucx_perftest.fails"
 refused 'no transport' "${beside[@]}"
 [ "$(grep -c 'no transport' "$work/out")" -eq 6 ]
 grep -q '^| 1M, MiB/s ' "$work/out"
 
-# Who is not installed is left out, and the rest goes on.
+# Partners that are not installed are left out, and the others are measured.
 PYTHONPATH=$TUTTI_SOURCE/bench PYTHONDONTWRITEBYTECODE=1 python3 - "$TUTTI_BUILD" <<'PYTHON'
 import os, sys
 from harness import partners
@@ -102,11 +103,11 @@ refused 'no partner is called nobody' "${messages[@]}" --partners nobody
 refused 'not a size' "${messages[@]}" --sizes 0
 refused 'not a size' "${messages[@]}" --sizes 1G
 refused "no part is called 'rest'" "${messages[@]}" --parts rest
-refused '--batch is more than 0' "$TUTTI_SOURCE/bench/messages" --batch 0
-refused 'build Tutti first' "$TUTTI_SOURCE/bench/messages" --build "$work"
+refused '--batch is more than 0' "$TUTTI_SOURCE/bench/bench" messages --batch 0
+refused 'build Tutti first' "$TUTTI_SOURCE/bench/bench" messages --build "$work"
 refused "messages: cannot write $work/none/x: No such file or directory" "${messages[@]}" --json "$work/none/x"
 
-# The programs by themselves.
+# The benchmark programs without the script.
 bench=$TUTTI_BUILD/bench/bench-messages
 refused 'messages go between 2 ranks, not 1' "$bench" latency
 refused 'not latency, bandwidth:BYTES' tutti run -n 2 "$bench" speed

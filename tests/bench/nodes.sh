@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What minds nodes is worth it in simulations: a barrier and a small allreduce on any map,
-# everything where ranks are dealt out over nodes that share a port, a long bcast by the logical
-# tree where each rank has a port of its own.
+# In simulations, algorithms that consider nodes are faster in these cases: a barrier and a small
+# allreduce on any map; every collective where ranks are distributed in turn over nodes whose ranks
+# share a port; a long bcast by the logical tree where each rank has its own port.
 set -euo pipefail
-"$TUTTI_SOURCE/bench/nodes" | python3 -c '
+"$TUTTI_SOURCE/bench/bench" simulate nodes --build "$TUTTI_BUILD" | python3 -c '
 import sys
 ports, rows = None, {}
 for line in sys.stdin:

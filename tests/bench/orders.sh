@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# On a torus, whole segments in rank order end later than in random order, and chunks mend most of
-# that; what the links carry is the same however it is ordered.
+# On a torus, whole segments in rank order take longer than in random order, and chunks gain most of
+# that back. The bytes on the links do not depend on the order.
 set -euo pipefail
-"$TUTTI_SOURCE/bench/orders" --build "$TUTTI_BUILD" --ranks 64 torus:4x4x4 |
+"$TUTTI_SOURCE/bench/bench" simulate orders --build "$TUTTI_BUILD" --ranks 64 --networks torus:4x4x4 |
     python3 -c '
 import sys
 rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in sys.stdin][2:]
@@ -14,8 +14,8 @@ assert time["rank", "whole"] > 1.2 * time["random", "whole"], time
 assert time["rank", "2048 B"] < 0.9 * time["rank", "whole"], time
 assert len({(row[4]) for row in rows}) == 1, rows
 '
-# A network that does not fit ends it, with the reason.
+# A network of the wrong size ends the program, with the reason.
 status=0
-out=$("$TUTTI_SOURCE/bench/orders" --build "$TUTTI_BUILD" --ranks 65 torus:4x4x4 2>&1) || status=$?
+out=$("$TUTTI_SOURCE/bench/bench" simulate orders --build "$TUTTI_BUILD" --ranks 65 --networks torus:4x4x4 2>&1) || status=$?
 [ "$status" -eq 1 ]
 grep -q 'the network has 64 nodes for 65 ranks' <<<"$out"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A real run of two ranks is traced and drawn; what goes wrong is told in words, and nothing is
-# drawn.
+# A real run of two ranks is traced and drawn. After an error a message says what is wrong, and
+# nothing is drawn.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-overlap=("$TUTTI_SOURCE/bench/overlap" --build "$TUTTI_BUILD")
+overlap=("$TUTTI_SOURCE/bench/bench" overlap --build "$TUTTI_BUILD")
 
 "${overlap[@]}" --problem allreduce/f64/sum/256K/p2 --svg "$work/drawn.svg" >"$work/out"
 grep -qE '^execution [0-9]+: .* both at once in [0-9]+ %' "$work/out"

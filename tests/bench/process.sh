@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Whatever the comparison starts is ended: what hangs, what hides in a session of its own, what is
-# left behind by a launcher that ended well, and what was killed is told from what failed.
+# Every process that the comparison starts is ended: one that hangs, one that hides in its own
+# session, and one that a launcher leaves behind when it ends normally. The results distinguish a
+# process that was killed from one that failed.
 set -euo pipefail
 cd "$TUTTI_SOURCE/bench"
 python3 - <<'PYTHON'

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The exchange by puts, with one put under way at a time: whatever the order that a seed gives, it
- * is proven; a rank's memory for it depends on the number of ranks, not on that of chunks; and an
- * alltoallv all of whose displacements are one is an allgather, wherever in the input the common
- * segment lies.
+ * The algorithm exchange, which uses puts, with one put under way at a time. Its plans are proven
+ * for the orders that many seeds give. The memory of a rank depends on the number of ranks, not on
+ * the number of chunks. An alltoallv with equal displacements is an allgather, wherever in the
+ * input the common segment lies.
  */
 #include <string.h>
 
 #include "brief.h"
-#include "plan/prove.h"
+#include "prove/prove.h"
 #include "plans.h"
 
 enum { MOST = 17 };
@@ -35,7 +35,7 @@ static void prove(const struct plans *all, const struct tt_map *map)
     if (proof.fault != TT_FAULT_NONE) fail_msg("%s: %s", all->text, proof.text);
 }
 
-/* Chunks of one to four elements, of segments of about six. */
+/* A problem with segments of about six elements and chunks of one to four elements. */
 static struct tt_problem drawn(enum tt_coll coll, int p, uint64_t seed)
 {
     struct tt_problem problem = plans_problem(coll, p, 6);
@@ -43,7 +43,7 @@ static struct tt_problem drawn(enum tt_coll coll, int p, uint64_t seed)
     problem.skew = (enum tt_skew)(seed / MOST % TT_SKEWS);
     if (!tt_call_counts(&problem.call)) problem.skew = TT_SKEW_equal;
     problem.call.slice = 8 * (int64_t)(1 + seed % 4);
-    problem.call.commutes = seed % 10 != 0; /* else in rank order */
+    problem.call.commutes = seed % 10 != 0; /* otherwise in rank order */
     return problem;
 }
 
@@ -74,8 +74,8 @@ static void every_seed_is_proven(void **state)
     each_seed_is_proven(&tt_allgather_exchange);
 }
 
-/* A prover that accepts everything would accept the above too: an entry that goes astray is
- * found. */
+/* The prover must find a wrong address in the plan; a prover that accepts everything would pass the
+ * tests above too. */
 static void a_wrong_place_is_found(void **state)
 {
     (void)state;
@@ -118,7 +118,8 @@ static void memory_goes_with_the_ranks(void **state)
     assert_true(whole < 64 * 128);
 }
 
-/* As an alltoallv of rank `me`: n elements, from `where` for all, to their places in rank order. */
+/* The call of an alltoallv at rank `me` that gathers: each rank sends counts[me] elements, from
+ * offset `where` to all ranks, and results are in rank order. */
 static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t where, int64_t *room)
 {
     struct tt_call call = {.coll = TT_COLL_alltoallv, .type = TUTTI_F64, .commutes = true, .sz = 8};
@@ -138,7 +139,7 @@ static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t wh
     return call;
 }
 
-/* The first segment, and others. */
+/* Gathers the first segment and others. */
 static void allgather_from_any_segment(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `forward` on networks with missing nodes: every message goes over one link between two members,
- * what is sent goes by shortest ways, and spreads over the links; where it cannot be it says why.
+ * The algorithm `forward` on networks with missing nodes: every message goes over one link between
+ * two neighbours, data take shortest paths and are spread evenly over the links. Where the
+ * algorithm cannot be used it says why.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 static const enum tt_coll colls[] = {TT_COLL_alltoall, TT_COLL_allgather, TT_COLL_allgatherv};
 enum { COLLS = 3 };
 
-/* ---- Where messages go ---- */
+/* ---- The links that messages take ---- */
 
 static int port_to(const struct tt_net *net, int me, int peer)
 {
@@ -22,7 +23,8 @@ static int port_to(const struct tt_net *net, int me, int peer)
     return -1;
 }
 
-/* Adds the bytes sent to those of the links; fails if a step is for anyone but a neighbour. */
+/* Adds the bytes that a plan sends to those of the links. Fails if a message goes to a rank that is
+ * not a neighbour. */
 static void walk(const struct tt_plan *plan, const struct tt_net *net, int64_t *link)
 {
     struct tt_iter iter;
@@ -41,7 +43,8 @@ static void walk(const struct tt_plan *plan, const struct tt_net *net, int64_t *
     }
 }
 
-/* The links' bytes when each rank sends `bytes` (to each other); freed by the caller. */
+/* Returns the bytes on each link when each rank sends `bytes` (in an alltoall: to each other rank).
+ * The caller frees the array. */
 static int64_t *loads(const struct tt_net *net, enum tt_coll coll, int64_t bytes)
 {
     struct tt_problem problem = plans_problem(coll, net->ranks, bytes / 8);
@@ -68,7 +71,7 @@ static int64_t sum(const struct tt_net *net, const int64_t *link, int64_t *most,
     return all;
 }
 
-/* From one member to all others, together. */
+/* The sum of the distances from one member to all others. */
 static int64_t distances(const struct tt_net *net, int from)
 {
     int *distance = tt_calloc((size_t)net->nodes, sizeof *distance);
@@ -91,7 +94,8 @@ static int64_t distances(const struct tt_net *net, int from)
     return all;
 }
 
-/* An alltoall's blocks go by shortest ways, a piece of an allgather reaches each member once. */
+/* The blocks of an alltoall take shortest paths, and a block of an allgather reaches each member
+ * once. */
 static void goes_by_links(const struct tt_net *net)
 {
     int64_t p = net->ranks, ways = 0, most, links;
@@ -121,7 +125,8 @@ static void messages_are_single_links(void **state)
     }
 }
 
-/* A few to many nodes missing, 50 times; those that are cut apart are refused by the network. */
+/* Networks with a few or many nodes missing, 50 times. The parser refuses networks that are not
+ * connected. */
 static void random_holes_are_gone_round(void **state)
 {
     (void)state;
@@ -138,7 +143,7 @@ static void random_holes_are_gone_round(void **state)
     assert_int_equal(tried, enough);
 }
 
-/* ---- How evenly ---- */
+/* ---- Even load ---- */
 
 static void spreads(const char *text, enum tt_coll coll, double at_most)
 {
@@ -162,7 +167,7 @@ static void links_are_evenly_filled(void **state)
     spreads("torus:6x6x6-hole(3,3,3)", TT_COLL_allgather, 1.7);
 }
 
-/* ---- Where it cannot be ---- */
+/* ---- Problems that the algorithm refuses ---- */
 
 static const char *refusal(const char *text)
 {
@@ -183,14 +188,14 @@ static void what_cannot_be_is_refused(void **state)
     const struct tt_algorithm *gather = tt_algorithm_find(TT_COLL_allgather, "forward");
     assert_string_equal(gather->refuse(&problem.call, &map), "needs to know the network");
     assert_null(refusal("torus:32x32"));
-    assert_string_equal(refusal("torus:41x25"), "looks for the ways of at most 1024 ranks");
+    assert_string_equal(refusal("torus:41x25"), "supports at most 1024 ranks");
     assert_string_equal(refusal("fattree:4x4"),
                         "needs ranks that are joined directly, by no switches");
     assert_string_equal(refusal("dragonfly:1x2x1"),
                         "needs ranks that are joined directly, by no switches");
 }
 
-static void lack_of_memory_is_told(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
     (void)state;
     struct tt_net net = plans_network("torus:3x3-hole(1,1)");
@@ -214,9 +219,9 @@ static void lack_of_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_single_links), cmocka_unit_test(random_holes_are_gone_round),
-        cmocka_unit_test(links_are_evenly_filled),   cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(lack_of_memory_is_told),
+        cmocka_unit_test(messages_are_single_links),  cmocka_unit_test(random_holes_are_gone_round),
+        cmocka_unit_test(links_are_evenly_filled),    cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

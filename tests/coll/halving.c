@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The table of costs that pipelined recursive halving promises, beside that of the pipelined tree,
- * counted from the plans; and its overlap, seen in the plans: every reduction is done while a slice
- * travels, and never more than one slice each way.
+ * counted in the plans. Also the overlap, as visible in the plans: every reduction happens while a
+ * slice travels, and there is never more than one slice in each direction.
  */
 #include "plans.h"
 
-static int radix; /* of all plans that are made; 0: the algorithm's own */
+static int radix; /* radix of all plans that are made; 0: the algorithm's own */
 
 static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, int64_t slice,
                          int root, bool direct)
@@ -22,7 +22,7 @@ static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, 
     return all;
 }
 
-/* Of all ranks the most bytes sent and received, and reduced. */
+/* The maximum over all ranks of bytes sent and received, and of bytes reduced. */
 struct worst {
     int64_t moved, reduced;
 };
@@ -30,10 +30,7 @@ struct worst {
 static struct worst worst_of(struct plans *all)
 {
     struct worst most = {0};
-    struct tt_count *count = tt_calloc((size_t)all->p, sizeof *count);
-    assert_non_null(count);
-    assert_int_equal(tt_count_plans((const struct tt_plan *const *)all->plans, all->p, count),
-                     TUTTI_OK);
+    struct tt_count *count = plans_counts(all);
     for (int r = 0; r < all->p; r++) {
         most.moved = tt_max(most.moved, count[r].sent + count[r].received);
         most.reduced = tt_max(most.reduced, count[r].reduced);
@@ -49,7 +46,7 @@ static struct worst worst(const char *name, enum tt_coll coll, int p, int64_t n,
     return worst_of(&all);
 }
 
-/* Of an operation that does not commute. */
+/* The maximum for an operation that does not commute. */
 static struct worst worst_in_order(enum tt_coll coll, int p, int64_t n, bool direct)
 {
     struct plans all;
@@ -77,8 +74,8 @@ static void halving_meets_its_table(void **state)
         }
 }
 
-/* Each phase on its own costs what it costs in the whole; in rank order blocks change places,
- * too. */
+/* Each phase on its own costs what it costs within the whole algorithm. In rank order, blocks have
+ * to be swapped in addition. */
 static void its_phases_meet_theirs(void **state)
 {
     (void)state;
@@ -110,8 +107,8 @@ static void the_tree_meets_its_table(void **state)
     }
 }
 
-/* What the pairs cost when N is no power of two: half of L more reduced, and for an allreduce the
- * result handed over. */
+/* The additional cost when N is not a power of two: half of L more is reduced, and in an allreduce
+ * the result is handed over. */
 static void other_numbers_cost_what_is_said(void **state)
 {
     (void)state;
@@ -129,11 +126,11 @@ static void other_numbers_cost_what_is_said(void **state)
     }
 }
 
-/* What is under way while the plan of a rank is gone through. */
+/* The transfers under way at a point of a rank's plan. */
 struct flight {
-    int64_t bytes[4], len[4][4096]; /* by kind of start; by its id */
+    int64_t bytes[4], len[4][4096]; /* bytes[kind of transfer]; len[kind][id of the transfer] */
     int64_t most;
-    int reduces, alone; /* reductions; those with nothing under way */
+    int reduces, alone; /* number of reductions; number of reductions with no transfer under way */
     bool last_alone;
 };
 
@@ -166,7 +163,7 @@ static void fly(const struct tt_plan *plan, struct flight *f)
     tt_free(memory);
 }
 
-/* A slice from each of the k - 1 partners of a step is under way at once. */
+/* One slice from each of the k - 1 partners of a step is under way at once. */
 static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
 {
     enum { N = 64 * 64 };
@@ -197,7 +194,8 @@ static void reductions_overlap_transfers(void **state)
         }
 }
 
-/* Fewer, larger steps: the same bytes are moved and reduced, and as well overlapped. */
+/* A larger radix means fewer, larger steps: the same bytes are moved and reduced, with the same
+ * overlap. */
 static void any_radix_costs_the_same(void **state)
 {
     for (radix = 2; radix <= 8; radix *= 2) {
@@ -208,7 +206,7 @@ static void any_radix_costs_the_same(void **state)
     radix = 0;
 }
 
-/* One that is no power of two is the next below. */
+/* A radix that is not a power of two is rounded down to one. */
 static void radices_between_are_rounded(void **state)
 {
     (void)state;
@@ -220,7 +218,10 @@ static void radices_between_are_rounded(void **state)
         int64_t steps[2];
         for (int j = 0; j < 2; j++) {
             problem.call.radix = is[i][j];
-            steps[j] = tt_algorithm_count(a, &problem.call, &map).steps;
+            struct plans all;
+            assert_true(plans_make(&all, a, &problem, &map));
+            steps[j] = plans_worst(&all).steps;
+            plans_free(&all);
         }
         assert_int_equal(steps[0], steps[1]);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Builds, checks the structure of, and counts all ranks' plans.
+ * Builds the plans of all ranks, checks their structure, and counts them.
  */
 #include "plans.h"
 
@@ -23,7 +23,7 @@ struct tt_map plans_map(int p)
         .p = p, .cores = p, .win_bytes = 128 << 10, .direct = true, .mapped = true, .nodes = 1};
 }
 
-/* Each node has `share` of 12 of the ranks that are left, and one at least. */
+/* Gives each node `share` twelfths of the ranks that are left, and at least one. */
 static void cut_nodes(int p, int share, int *node)
 {
     for (int r = 0, k = 0; r < p; k++)
@@ -45,13 +45,13 @@ struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS])
     struct tt_map map = plans_map(p);
     assert_in_range(p, 1, PLANS_RANKS);
     switch (which) {
-    case 0: cut_nodes(p, 1, node); break; /* small ones, most of one rank */
-    case 1: cut_nodes(p, 5, node); break; /* 8, 5, 3, 1, 1, 1 */
-    case 2: cut_nodes(p, 6, node); break; /* halves */
-    case 3: cut_nodes(p, 9, node); break; /* one large, a few alone */
+    case 0: cut_nodes(p, 1, node); break; /* small nodes, most of one rank */
+    case 1: cut_nodes(p, 5, node); break; /* as 8, 5, 2, 2, 1, 1, 1 for p = 20 */
+    case 2: cut_nodes(p, 6, node); break; /* each node has half of the ranks that are left */
+    case 3: cut_nodes(p, 9, node); break; /* one large node and a few of one rank */
     case 4: draw_nodes(p, true, node); break;
     case 5: draw_nodes(p, false, node); break;
-    case 6: /* the small ones come first */
+    case 6: /* nodes of one rank come first */
         for (int r = 0; r < p; r++) node[r] = (int)tt_min(r, p / 2);
         break;
     default:
@@ -138,29 +138,18 @@ bool plans_exchanges(const struct tt_algorithm *algorithm)
     return gathers || !strcmp(algorithm->name, "halving");
 }
 
-static void one_rank(const struct plans *all, const struct tt_algorithm *algorithm,
-                     const struct tt_map *map, int r, struct tt_count is)
-{
-    if (!algorithm->count_rank) return;
-    struct tt_count says = tt_algorithm_count_rank(algorithm, &all->calls[r], map, r);
-    if (memcmp(&says, &is, sizeof is) != 0)
-        fail_msg("%s p%d rank %d: sent %lld (plan: %lld), received %lld (%lld), reduced %lld "
-                 "(%lld), copied %lld (%lld), messages %lld (%lld), steps %lld (%lld)",
-                 all->text, all->p, r, (long long)says.sent, (long long)is.sent,
-                 (long long)says.received, (long long)is.received, (long long)says.reduced,
-                 (long long)is.reduced, (long long)says.copied, (long long)is.copied,
-                 (long long)says.messages, (long long)is.messages, (long long)says.steps,
-                 (long long)is.steps);
-}
-
-struct tt_count plans_worst(const struct plans *all, const struct tt_algorithm *algorithm,
-                            const struct tt_map *map)
+struct tt_count *plans_counts(const struct plans *all)
 {
     struct tt_count *count = tt_calloc((size_t)all->p, sizeof *count);
     assert_non_null(count);
     assert_int_equal(tt_count_plans((const struct tt_plan *const *)all->plans, all->p, count),
                      TUTTI_OK);
-    for (int r = 0; r < all->p; r++) one_rank(all, algorithm, map, r, count[r]);
+    return count;
+}
+
+struct tt_count plans_worst(const struct plans *all)
+{
+    struct tt_count *count = plans_counts(all);
     struct tt_count worst = tt_count_worst(count, all->p);
     tt_free(count);
     return worst;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All ranks' plans of one problem, as the tests of the algorithms want them.
+ * The plans of all ranks for one problem, for the tests of the algorithms.
  */
 #ifndef TEST_COLL_PLANS_H
 #define TEST_COLL_PLANS_H
@@ -13,42 +13,46 @@
 #include <cmocka.h>
 
 #include "coll/coll.h"
+#include "plan/count.h"
 #include "plan/network.h"
-#include "plan/problem.h"
+#include "text/problem.h"
 
 struct plans {
     int p;
     struct tt_call *calls;
     int64_t *room;
     struct tt_plan **plans;
-    char text[TT_PROBLEM_TEXT]; /* which problem, for messages */
+    char text[TT_PROBLEM_TEXT]; /* the problem in words, for messages */
 };
 
-/* f64 sums unless it says otherwise. */
+/* A problem that sums f64 and is otherwise plain; n elements. */
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
-/* One node of p ranks on as many cores, all of it readable directly. */
+/* One node with p ranks on as many cores and with direct access. */
 struct tt_map plans_map(int p);
 
-/* Ranks on several nodes: uneven, even, one each, adjacent or not; 0 <= which < PLANS_NODES. */
+/* Maps with several nodes: uneven, even, of one rank each, adjacent or not; 0 <= which <
+ * PLANS_NODES. */
 enum { PLANS_NODES = 8, PLANS_RANKS = 64 };
 struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS]);
 
-/* Some that join their ranks directly, whole and with nodes missing; ends with NULL. */
+/* Networks without switches, complete or with nodes missing; ends with NULL. */
 extern const char *const plans_networks[];
 struct tt_net plans_network(const char *text);
-/* Whether the algorithm refuses where the network is not known. */
+/* Whether the algorithm refuses maps without a network. */
 bool plans_need_network(const struct tt_algorithm *algorithm);
 
-/* False if the algorithm refuses. Fails the test if a plan cannot be built or is not valid. */
+/* False if the algorithm refuses. Fails the test if a plan is invalid or cannot be built. */
 bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
                 const struct tt_problem *problem, const struct tt_map *map);
 void plans_free(struct plans *all);
-/* Whether it does one thing within a node and another between nodes. */
+/* Whether the algorithm works differently within a node and between nodes. */
 bool plans_span_nodes(const struct tt_algorithm *algorithm);
-/* Whether the radix is the number of those who exchange at once, any power of two. */
+/* Whether the radix is the number of ranks that exchange data at once, which may be any power of
+ * two. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
-/* Fails where a rank's plan is not counted as the algorithm says of that rank, if it does. */
-struct tt_count plans_worst(const struct plans *all, const struct tt_algorithm *algorithm,
-                            const struct tt_map *map);
+/* Returns the counts of all ranks, which the caller frees with tt_free. */
+struct tt_count *plans_counts(const struct plans *all);
+/* Returns the maximum of the counts over all ranks. */
+struct tt_count plans_worst(const struct plans *all);
 
 #endif

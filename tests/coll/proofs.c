@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every algorithm is proven: for all small p, all roots, lengths around p, slices of an element or
- * three, in place and not, commuting or not, with windows large and tiny, with direct access or
- * without, on one node or three, on networks, twice in a row. (`tutti check all` goes on from
- * here.)
+ * Proves every algorithm for all small p and all roots, lengths around p, slices of one or three
+ * elements, in place or not, commuting or not, with large and tiny windows, with or without direct
+ * access, on one or several nodes, on networks, and twice in a row. (`tutti check all` proves
+ * more.)
  */
 #include <string.h>
 
 #include "brief.h"
-#include "plan/prove.h"
+#include "prove/prove.h"
 #include "plans.h"
 #include "topo/logical.h"
 
 static struct tt_prover *prover;
-static int proven; /* plans of the algorithm at hand */
+static int proven; /* proofs of the current algorithm */
 
-/* Twice, the second begun before the first has ended. */
+/* Proves two executions of which the second starts before the first has ended. */
 static void prove(const struct plans *all, const struct tt_map *map)
 {
     struct tt_proof_execution once = {(const struct tt_plan *const *)all->plans, all->calls};
@@ -41,7 +41,7 @@ static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
     plans_free(&all);
 }
 
-/* In place and commuting, in place and not, as `problem` is neither. */
+/* Proves the remaining variants of a problem that is neither in place nor commuting. */
 static void unequal_blocks(const struct tt_algorithm *a, struct tt_problem problem,
                            struct tt_map *map)
 {
@@ -54,7 +54,8 @@ static void unequal_blocks(const struct tt_algorithm *a, struct tt_problem probl
     one(a, &problem, map);
 }
 
-/* Commuting or not, in place or not, skewed or not. */
+/* Proves the problem with an operation that commutes and with one that does not, in place and not,
+ * with equal and with skewed counts, as far as the collective has these. */
 static void variants(const struct tt_algorithm *a, struct tt_problem problem, struct tt_map *map)
 {
     one(a, &problem, map);
@@ -128,7 +129,7 @@ static void networks(const struct tt_algorithm *a)
     }
 }
 
-/* Long enough for the stages of long vectors: 40 KiB in slices of 4 KiB. */
+/* Lengths that reach the stages for long vectors: 40 KiB in slices of 4 KiB. */
 static void long_ones(const struct tt_algorithm *a, int p)
 {
     int node[PLANS_RANKS];
@@ -142,7 +143,8 @@ static void long_ones(const struct tt_algorithm *a, int p)
             map.win_bytes = 9000;
         }
         map.win_bytes = 128 << 10;
-        problem.call.n = 20000; /* four slices for which each of a node's ranks reduces a part */
+        problem.call.n = 20000; /* four slices, of each of which every rank of a node reduces a
+                                 * part */
         problem.call.slice = 40 << 10;
         problem.call.in_place = false;
         if (tt_coll_has_op(a->coll) && !tt_call_counts(&problem.call)) variants(a, problem, &map);
@@ -161,8 +163,8 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
 
 /* ---- Operands in rank order, on the logical tree ---- */
 
-/* The cases that are hard: more than two levels of nodes; a root between nodes that is not on the
- * identified one. */
+/* Counts the hard cases: trees with more than two levels of nodes; a root that is not on the
+ * identified node, where its node cuts the operands in two runs. */
 struct hard {
     int deep, cut;
 };
@@ -178,7 +180,8 @@ static bool is_hard(const struct tt_map *map, int root, struct hard *hard)
     return adjacent;
 }
 
-/* Never refused. In place and not, in slices or not. */
+/* Proves the algorithm for an operation that does not commute, in place and not, in slices of one
+ * and of three elements. The algorithm must not refuse any of these. */
 static void in_order(const struct tt_algorithm *a, const struct tt_map *map, int root)
 {
     struct tt_problem problem = plans_problem(a->coll, map->p, 7);
@@ -218,7 +221,7 @@ static void the_logical_tree_keeps_any_order(void **state)
     tt_prover_free(prover);
 }
 
-/* ---- All ---- */
+/* ---- All algorithms ---- */
 
 static void every_algorithm_is_proven(void **state)
 {
@@ -235,11 +238,30 @@ static void every_algorithm_is_proven(void **state)
     tt_prover_free(prover);
 }
 
+/* The algorithm refuses odd numbers of ranks, and is proven for all even ones. */
+static void neighbours_exchange_in_even_numbers(void **state)
+{
+    (void)state;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (int p = 1; p <= 33; p++) {
+        struct tt_problem problem = plans_problem(TT_COLL_allgather, p, 3);
+        struct tt_map map = plans_map(p);
+        int before = proven;
+        one(&tt_allgather_neighbour, &problem, &map);
+        problem.call.in_place = true;
+        one(&tt_allgather_neighbour, &problem, &map);
+        assert_int_equal(proven - before, p == 1 || p % 2 == 0 ? 2 : 0);
+    }
+    tt_prover_free(prover);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_logical_tree_keeps_any_order),
         cmocka_unit_test(every_algorithm_is_proven),
+        cmocka_unit_test(neighbours_exchange_in_even_numbers),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

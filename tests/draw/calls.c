@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls of runs that are written by hand: who came late, who waited how long for whom, teams,
- * clocks, ranks that never came; and files that are cut, or anybody's.
+ * Calls of runs written by hand: which rank came late, how long each rank waited for which other,
+ * teams, clocks, ranks that never came; and files that are cut off or invalid.
  */
 #include "drawn.h"
 
@@ -11,16 +11,17 @@
 #include "draw/json-read.h"
 #include "fabric/trace-part.h"
 
-/* ---- By hand ---- */
+/* ---- Runs written by hand ---- */
 
-struct call {
+struct calls_call {
     int rank;
-    double begin, end, blocked; /* microseconds; blocked < 0: the caller waited from the start on */
+    double begin, end, blocked; /* microseconds; blocked: when the caller began to wait, < 0: at
+                                 * `begin` */
     const char *coll;
     int team, execution, root; /* root -1: none */
 };
 
-static void print_call(FILE *out, const struct call *c)
+static void print_call(FILE *out, const struct calls_call *c)
 {
     fprintf(out,
             ",{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"%s\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,"
@@ -32,10 +33,10 @@ static void print_call(FILE *out, const struct call *c)
     fprintf(out, ",\"blocks\":%d}}", c->blocked < 0);
 }
 
-/* A rank's file: what it says of itself, its teams 0 (the world) and 1, its calls; freed by
- * free. */
+/* The trace file of a rank: its description, its teams 0 (the world) and 1, and its calls. The
+ * caller frees it. */
 static __attribute__((noinline)) char *file_of(int rank, int ranks, const char *more,
-                                               const struct call *call, int n)
+                                               const struct calls_call *call, int n)
 {
     char *text = NULL;
     size_t size;
@@ -61,8 +62,9 @@ static void add(struct tt_trace *trace, const char *text)
         fail_msg("%d:%d: %s", error.line, error.column, error.text);
 }
 
-/* Of ranks 0 .. ranks-1, each with a file in which `more` of it stands. */
-static struct tt_picture run(int ranks, const char *const *more, const struct call *call, int n)
+/* Reads the files of ranks 0 .. ranks-1; more[r] is added to the description of rank r. */
+static struct tt_picture run(int ranks, const char *const *more, const struct calls_call *call,
+                             int n)
 {
     struct tt_trace trace;
     struct tt_picture picture;
@@ -93,14 +95,14 @@ static void waits(const struct tt_picture *p, int group, int rank, int us, int l
     if (us) assert_int_equal(bar->late, late);
 }
 
-/* ---- Who came late ---- */
+/* ---- Ranks that come late ---- */
 
-/* Each waits until the last has come. */
+/* Each rank waits until the last one has come. */
 static void all_wait_for_the_last(void **state)
 {
-    static const struct call calls[] = {{0, 100, 145, -1, "allreduce", 0, 0, -1},
-                                        {1, 110, 140, -1, "allreduce", 0, 0, -1},
-                                        {2, 130, 150, -1, "allreduce", 0, 0, -1}};
+    static const struct calls_call calls[] = {{0, 100, 145, -1, "allreduce", 0, 0, -1},
+                                              {1, 110, 140, -1, "allreduce", 0, 0, -1},
+                                              {2, 130, 150, -1, "allreduce", 0, 0, -1}};
     struct tt_picture p = run(3, NULL, calls, 3);
     const struct tt_call_group *g = p.calls.group;
     assert_int_equal(p.calls.groups, 1);
@@ -123,13 +125,13 @@ static void all_wait_for_the_last(void **state)
     (void)state;
 }
 
-/* Of a broadcast the root waits for nobody, and a leaf that was through is not kept by one that
- * came after. */
+/* In a broadcast the root waits for no rank, and a leaf that had finished was not delayed by one
+ * that came later. */
 static void nobody_waits_for_who_comes_afterwards(void **state)
 {
-    static const struct call calls[] = {{0, 20, 22, -1, "bcast", 0, 0, 0},
-                                        {1, 10, 25, -1, "bcast", 0, 0, 0},
-                                        {2, 90, 91, -1, "bcast", 0, 0, 0}};
+    static const struct calls_call calls[] = {{0, 20, 22, -1, "bcast", 0, 0, 0},
+                                              {1, 10, 25, -1, "bcast", 0, 0, 0},
+                                              {2, 90, 91, -1, "bcast", 0, 0, 0}};
     struct tt_picture p = run(3, NULL, calls, 3);
     waits(&p, 0, 0, 0, -1);
     waits(&p, 0, 1, 10, 0);
@@ -139,12 +141,12 @@ static void nobody_waits_for_who_comes_afterwards(void **state)
     (void)state;
 }
 
-/* What a nonblocking call takes while its caller calculates is nobody's waiting. */
+/* The time of a nonblocking call during which its caller computes does not count as waiting. */
 static void who_calculates_does_not_wait(void **state)
 {
-    static const struct call calls[] = {{0, 0, 60, 45, "allreduce", 0, 0, -1},
-                                        {1, 0, 60, 55, "allreduce", 0, 0, -1},
-                                        {2, 50, 60, -1, "allreduce", 0, 0, -1}};
+    static const struct calls_call calls[] = {{0, 0, 60, 45, "allreduce", 0, 0, -1},
+                                              {1, 0, 60, 55, "allreduce", 0, 0, -1},
+                                              {2, 50, 60, -1, "allreduce", 0, 0, -1}};
     struct tt_picture p = run(3, NULL, calls, 3);
     waits(&p, 0, 0, 5, 2);
     waits(&p, 0, 1, 0, -1);
@@ -153,13 +155,13 @@ static void who_calculates_does_not_wait(void **state)
     (void)state;
 }
 
-/* Each pair of ranks has a team; both have an execution 0. */
+/* Each pair of ranks has a team, and both teams have an execution 0. */
 static void teams_are_apart(void **state)
 {
-    static const struct call calls[] = {{0, 0, 50, -1, "barrier", 1, 0, -1},
-                                        {1, 30, 32, -1, "barrier", 1, 0, -1},
-                                        {2, 40, 50, -1, "barrier", 1, 0, -1},
-                                        {3, 30, 32, -1, "barrier", 1, 0, -1}};
+    static const struct calls_call calls[] = {{0, 0, 50, -1, "barrier", 1, 0, -1},
+                                              {1, 30, 32, -1, "barrier", 1, 0, -1},
+                                              {2, 40, 50, -1, "barrier", 1, 0, -1},
+                                              {3, 30, 32, -1, "barrier", 1, 0, -1}};
     struct tt_picture p = run(4, NULL, calls, 4);
     assert_int_equal(p.calls.groups, 2);
     assert_int_equal(p.calls.group[0].n, 2);
@@ -171,7 +173,7 @@ static void teams_are_apart(void **state)
     (void)state;
 }
 
-/* A message is matched within its team, though numbers and ranks are those of another. */
+/* A message is matched within its team, even if another team has the same numbers and ranks. */
 static void messages_stay_in_their_team(void **state)
 {
     static const char *const texts[] = {
@@ -187,21 +189,21 @@ static void messages_stay_in_their_team(void **state)
     add(&trace, texts[0]);
     add(&trace, texts[1]);
     assert_int_equal(tt_trace_end(&trace, -1, &p), TUTTI_OK);
-    assert_int_equal(p.trips.n, 1);
-    assert_int_equal(p.trips.at[0].bytes, 16);
-    assert_int_equal(p.trips.at[0].begin_ps, 4000000);
+    assert_int_equal(p.messages.n, 1);
+    assert_int_equal(p.messages.at[0].bytes, 16);
+    assert_int_equal(p.messages.at[0].begin_ps, 4000000);
     tt_trace_free(&trace);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* ---- Who never came ---- */
+/* ---- Ranks that never come ---- */
 
-static const struct call survivors[] = {{0, 0, 5, -1, "barrier", 0, 0, -1},
-                                        {1, 0, 5, -1, "barrier", 0, 0, -1},
-                                        {2, 0, 5, -1, "barrier", 0, 0, -1},
-                                        {0, 10, 60, -1, "barrier", 0, 1, -1},
-                                        {2, 20, 60, -1, "barrier", 0, 1, -1}};
+static const struct calls_call survivors[] = {{0, 0, 5, -1, "barrier", 0, 0, -1},
+                                              {1, 0, 5, -1, "barrier", 0, 0, -1},
+                                              {2, 0, 5, -1, "barrier", 0, 0, -1},
+                                              {0, 10, 60, -1, "barrier", 0, 1, -1},
+                                              {2, 20, 60, -1, "barrier", 0, 1, -1}};
 
 static void the_dead_are_waited_for(void **state)
 {
@@ -217,7 +219,7 @@ static void the_dead_are_waited_for(void **state)
     (void)state;
 }
 
-/* Whose later calls were not kept is not accused. */
+/* A rank whose later calls were not recorded does not count as missing. */
 static void who_lost_calls_is_not_missing(void **state)
 {
     static const char *const more[] = {",\"ended\":1", ",\"ended\":1,\"lost_calls\":4",
@@ -234,17 +236,17 @@ static void who_lost_calls_is_not_missing(void **state)
 
 /* ---- Clocks ---- */
 
-/* Rank 1's clock is 1000 s ahead, give or take what the calls leave open. */
+/* Rank 1's clock is 1000 s ahead, up to the error that the calls leave. */
 static void clocks_go_together_by_the_calls(void **state)
 {
     static const char *const more[] = {",\"ended\":1,\"clock\":\"a\"",
                                        ",\"ended\":1,\"clock\":\"b\""};
-    static const struct call calls[] = {{0, 100, 150, -1, "allreduce", 0, 0, -1},
-                                        {1, 1e9 + 120, 1e9 + 140, -1, "allreduce", 0, 0, -1},
-                                        {0, 200, 206, -1, "barrier", 0, 1, -1},
-                                        {1, 1e9 + 200, 1e9 + 206, -1, "barrier", 0, 1, -1},
-                                        {0, 300, 301, -1, "bcast", 0, 2, 0},
-                                        {1, 1e9 + 390, 1e9 + 391, -1, "bcast", 0, 2, 0}};
+    static const struct calls_call calls[] = {{0, 100, 150, -1, "allreduce", 0, 0, -1},
+                                              {1, 1e9 + 120, 1e9 + 140, -1, "allreduce", 0, 0, -1},
+                                              {0, 200, 206, -1, "barrier", 0, 1, -1},
+                                              {1, 1e9 + 200, 1e9 + 206, -1, "barrier", 0, 1, -1},
+                                              {0, 300, 301, -1, "bcast", 0, 2, 0},
+                                              {1, 1e9 + 390, 1e9 + 391, -1, "bcast", 0, 2, 0}};
     char text[96];
     struct tt_picture p = run(2, more, calls, 6);
     assert_int_equal(p.calls.clocks, 2);
@@ -262,8 +264,8 @@ static void without_calls_the_time_of_day_has_to_do(void **state)
     static const char *const more[] = {
         ",\"ended\":1,\"clock\":\"a\",\"wall_ns\":1700000000000000000",
         ",\"ended\":1,\"clock\":\"b\",\"wall_ns\":1699999000000000000"};
-    static const struct call calls[] = {{0, 300, 301, -1, "bcast", 0, 2, 0},
-                                        {1, 1e9 + 390, 1e9 + 391, -1, "bcast", 0, 2, 0}};
+    static const struct calls_call calls[] = {{0, 300, 301, -1, "bcast", 0, 2, 0},
+                                              {1, 1e9 + 390, 1e9 + 391, -1, "bcast", 0, 2, 0}};
     struct tt_picture p = run(2, more, calls, 2);
     assert_int_equal(p.calls.clock_error_ps, -1);
     assert_int_equal(bar_of(&p, 0, 1)->begin_ps - bar_of(&p, 0, 0)->begin_ps, 90000000);
@@ -271,9 +273,32 @@ static void without_calls_the_time_of_day_has_to_do(void **state)
     (void)state;
 }
 
-/* ---- Files that are cut, or anybody's ---- */
+/* Clocks that differ by most of the 50 days that a picture may span: the trace of the picture, read
+ * again, gives the same picture. */
+static void a_written_trace_is_read_again(void **state)
+{
+    static const char *const more[] = {
+        ",\"ended\":1,\"clock\":\"a\",\"wall_ns\":1700000000000000000",
+        ",\"ended\":1,\"clock\":\"b\",\"wall_ns\":1704000000000000000"};
+    static const struct calls_call calls[] = {{0, 300, 301, -1, "bcast", 0, 2, 0},
+                                              {1, 390, 391, -1, "bcast", 0, 2, 0}};
+    struct tt_picture p = run(2, more, calls, 2), again;
+    struct tt_trace_error error = {0};
+    char *text = printed(tt_picture_trace, &p);
+    assert_int_equal(p.time_ps, 4000000000091000000);
+    tutti_status status = tt_trace_read(&again, text, strlen(text), &error);
+    assert_string_equal(error.text, "");
+    assert_int_equal(status, TUTTI_OK);
+    assert_int_equal(again.time_ps, p.time_ps);
+    tt_picture_free(&again);
+    tt_picture_free(&p);
+    free(text);
+    (void)state;
+}
 
-/* An array that ends too early is taken up to its last whole event. */
+/* ---- Files that are cut off or invalid ---- */
+
+/* An array that ends too early is read up to its last complete event. */
 static void cut_files(void **state)
 {
     char *whole = file_of(0, 1, ",\"ended\":1", survivors, 5);
@@ -322,7 +347,7 @@ static void fill_part(struct tt_part_head *head, struct tt_part_entry *e)
     memcpy(e[3].name, "await", 6);
 }
 
-/* What is printed of it is JSON, and is a trace or is refused. */
+/* The printed part must be valid JSON, and is then either a valid trace or refused. */
 static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace)
 {
     char *text = NULL;
@@ -339,7 +364,7 @@ static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace
     return status;
 }
 
-/* A call that was under way goes on until the rank was seen last. */
+/* A call that was under way extends to the last sign of life of its rank. */
 static void a_dead_ranks_part(void **state)
 {
     struct {
@@ -360,7 +385,7 @@ static void a_dead_ranks_part(void **state)
     (void)state;
 }
 
-/* Whatever stands there. */
+/* A part with any byte changed must be read or refused without a bad access. */
 static void any_part(void **state)
 {
     static const unsigned char others[] = {0, 1, 4, 5, 0x22, 0x7f, 0x80, 0xff};
@@ -396,6 +421,7 @@ int main(void)
         cmocka_unit_test(who_lost_calls_is_not_missing),
         cmocka_unit_test(clocks_go_together_by_the_calls),
         cmocka_unit_test(without_calls_the_time_of_day_has_to_do),
+        cmocka_unit_test(a_written_trace_is_read_again),
         cmocka_unit_test(cut_files),
         cmocka_unit_test(a_dead_ranks_part),
         cmocka_unit_test(any_part),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""chrome.py TRACE...: what Perfetto wants of a trace. Slices of a line nest, a flow has one begin and one end in slices,
-every line and process that has something has a name, every event has its fields."""
+"""chrome.py TRACE...: checks what Perfetto needs from a trace. The slices of a line nest, a flow
+has one begin and one end within slices, every line and process with events has a name, and
+every event has its fields.
+"""
 import collections
 import json
 import sys

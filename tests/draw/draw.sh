@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti draw`: each kind of file is what its ending says, of simulations and of real runs; what
-# cannot be drawn or read is told, and leaves no file.
+# `tutti draw`: each output file has the format that its name says, for simulations and for real
+# runs. If something cannot be drawn or read, an error says so and no file is left.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
-# Well-formed, with so many elements of a class.
+# svg_has FILE CLASS=N...: checks that the SVG is well-formed and has N elements of each class.
 svg_has() {
     python3 - "$@" <<'PYTHON'
 import sys
@@ -22,16 +22,16 @@ for want in wanted:
 PYTHON
 }
 
-# ---- Simulations ----
+# ---- Pictures of simulations ----
 
-# A legend has one of each that there is, too, and nothing else.
+# The legend adds one element for each kind that occurs in the picture, and no others.
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial -o time.svg
-svg_has time.svg trip=8 signal=0 reduce=0 copy=0 await=0
+svg_has time.svg message=8 signal=0 reduce=0 copy=0 await=0
 expect 0 tutti draw allreduce/f64/sum/64K/p8 -a halving --gamma 0.5ns
 cp out default.svg
-svg_has default.svg reduce=49 trip=97
+svg_has default.svg reduce=49 message=97
 expect 0 tutti draw barrier/p4 -a dissemination -o time.svg
-svg_has time.svg signal=9 trip=0
+svg_has time.svg signal=9 message=0
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what tree -o tree.svg
 svg_has tree.svg node=8 edge=8 edge-head=7
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial --what traffic -o traffic.svg
@@ -67,7 +67,7 @@ gaps = [min(math.hypot(x - cx, y - cy) - r for cx, cy, r in circles) for x, y in
 assert all(1 < gap < 4 for gap in gaps), f"heads are not at the rim of a circle: {sorted(gaps)}"
 PYTHON
 
-# No text begins or ends outside of its picture, as far as letters of a usual width tell.
+# Every text lies within its picture, assuming letters of a usual width.
 expect 0 tutti draw allreduce/f64/sum/64K/p8/slice=8K@nodes:4,2,1,1 -a logical --gamma 0.1ns --tr 0.1ns -o long.svg
 expect 0 tutti draw 'alltoall/u8/1K/p62@torus:8x8-hole(3,3)-hole(5,6)' -a pairwise --what network -o wide.svg
 python3 - <<'PYTHON'
@@ -85,7 +85,7 @@ for path in ("long.svg", "wide.svg", "steps.svg", "tree.svg", "routes.svg"):
         assert begin >= -1 and begin + length <= wide + 1 and 0 < float(one.get("y")) < high, f"{path}: '{one.text}' leaves the picture"
 PYTHON
 
-# No edge of a tree lies across a rank that is none of its ends, however wide the fan.
+# No edge of a tree crosses a rank other than its ends, however many children there are.
 for how in 'bcast/u8/1K/p32 binomial' 'bcast/u8/1K/p128 binomial' 'reduce/f64/sum/1K/p100 binomial' \
     'allreduce/f64/sum/1K/p64 tree' 'bcast/u8/1K/p33/radix=31 tree' 'allreduce/f64/sum/64K/p18@nodes:3,2,1*13 logical'; do
     expect 0 tutti draw "${how% *}" -a "${how#* }" --what tree -o tree.svg
@@ -114,7 +114,7 @@ for edge in edges:
         assert gap > 0.5, f"the edge {edge} lies across the rank at {circle}"
 PYTHON
 done
-# Nor does a link of a tree network.
+# No link of a tree network does so either.
 expect 0 tutti draw bcast/u8/1K/p17@tree:16x17 -a tree --what network -o network.svg
 python3 - <<'PYTHON'
 import math
@@ -142,7 +142,8 @@ grep -q '>5. at 18.34 µs, 6 messages of 1 KiB<' steps.svg || fail 'not the last
 expect 0 tutti draw bcast/u8/1K/p2@hypercube:1 -a binomial --what steps -o steps.svg
 grep -q '>1. at 0, 1 message of 1 KiB<' steps.svg || fail 'not the only step of the broadcast'
 
-# More than can be read is left out, and that is said, there and here.
+# If there is more than a reader can see, a part is left out, and both the picture and a message say
+# so.
 expect 0 tutti draw barrier/p300 -a dissemination -o many.svg
 says err 'ranks 0 to 63 of 300 are shown; '
 grep -q 'ranks 0 to 63 of 300 are shown; ' many.svg || fail 'the picture does not say what is left out'
@@ -158,27 +159,27 @@ grep -q 'the first 64 routes are shown; 35 are left out' many.svg || fail 'the p
 expect 0 tutti draw barrier/p100@torus:10x10 -a dissemination --to 3 -o many.json
 says err '35 routes beyond the first 64 are left out'
 
-# ---- Other files ----
+# ---- Other file formats ----
 
 expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.json
 python3 - <<'PYTHON'
 import json
 p = json.load(open("picture.json"))
-assert list(p) == ["tutti", "problem", "algorithm", "source", "model", "ranks", "time_ps", "deeds", "deeds_left_out",
-                   "trips", "trips_left_out", "traffic", "tree", "calls", "network"], list(p)
-assert p["tutti"] == "picture 1" and p["source"] == "simulation" and p["model"] == "links" and p["ranks"] == 16
-assert len(p["trips"]) == 240 and all(t[2] == "send" and t[5] == 1024 for t in p["trips"])
+assert list(p) == ["tutti", "problem", "algorithm", "source", "model", "ranks", "time_ps", "events", "events_left_out",
+                   "messages", "messages_left_out", "traffic", "tree", "calls", "network"], list(p)
+assert p["tutti"] == "picture 2" and p["source"] == "simulation" and p["model"] == "links" and p["ranks"] == 16
+assert len(p["messages"]) == 240 and all(t[2] == "send" and t[5] == 1024 for t in p["messages"])
 assert sum(map(sum, p["traffic"]["bytes"])) == 240 * 1024 and p["tree"] is None
 n = p["network"]
 assert n["kind"] == "torus" and n["extent"] == [4, 4] and len(n["vertices"]) == 16 and len(n["links"]) == 64
 assert n["max_link_bytes"] == 8192 == n["mean_link_bytes"] and n["routes"] and n["missing"] == []
-assert all(d[3] <= d[4] <= p["time_ps"] for d in p["deeds"])
+assert all(d[3] <= d[4] <= p["time_ps"] for d in p["events"])
 PYTHON
 expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.html
 python3 - <<'PYTHON'
 import json
 page = open("picture.html").read()
-at = page.index('{\n"tutti": "picture 1"')
+at = page.index('{\n"tutti": "picture 2"')
 assert json.JSONDecoder().raw_decode(page, at)[0] == json.load(open("picture.json"))
 assert "<html" in page[:at] and page.rstrip().endswith("</html>")
 PYTHON
@@ -190,7 +191,7 @@ done
 expect 0 tutti draw bcast/u8/64/p15@tree:2x15 -a binomial -o default.dot
 cmp tree.dot default.dot || fail 'a .dot shows the tree first'
 
-# A trace reads back to the same picture, network and all.
+# A trace reads back as the same picture, including the network.
 expect 0 tutti draw alltoall/u8/1K/p16@torus:4x4 -a pairwise -o picture.trace.json
 expect 0 tutti sim alltoall/u8/1K/p16@torus:4x4 -a pairwise --trace sim.json
 cmp picture.trace.json sim.json || fail '--trace writes another trace'
@@ -206,7 +207,7 @@ assert names == {f"rank {r}" for r in range(16)}, names
 assert sum(e["ph"] == "s" for e in t["traceEvents"]) == sum(e["ph"] == "f" for e in t["traceEvents"]) == 240
 PYTHON
 
-# ---- Real runs ----
+# ---- Pictures of real runs ----
 
 expect 0 env TUTTI_TRACE="$work/traced" tutti bench bcast/u8/32K/p4 --algorithm binomial --iterations 3
 ls traced/rank-{0,1,2,3}.json >/dev/null || fail 'not a trace of each rank'
@@ -224,11 +225,11 @@ import json
 p = json.load(open("run.json"))
 assert p["source"] == "run" and p["model"] is None and p["ranks"] == 4, p
 assert p["problem"] == "bcast" and p["algorithm"] == "binomial", (p["problem"], p["algorithm"])
-sent = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] != "signal"}
+sent = {(t[0], t[1]): t[5] for t in p["messages"] if t[2] != "signal"}
 assert sent == {(0, 1): 32768, (0, 2): 32768, (2, 3): 32768}, sent
 assert sorted(map(tuple, p["tree"]["edges"])) == [(0, 1), (0, 2), (2, 3)], p["tree"]
-begins = [d[3] for d in p["deeds"]] + [b[8] for b in p["calls"]["bars"]]
-ends = [d[4] for d in p["deeds"]] + [b[9] for b in p["calls"]["bars"]]
+begins = [d[3] for d in p["events"]] + [b[8] for b in p["calls"]["bars"]]
+ends = [d[4] for d in p["events"]] + [b[9] for b in p["calls"]["bars"]]
 assert min(begins) == 0 and max(ends) == p["time_ps"]
 PYTHON
 expect 0 tutti draw --trace traced --execution "$execution" --what tree -o run.svg
@@ -239,18 +240,18 @@ cmp run-all.json run-again.json || fail 'a run reads back to another picture'
 expect 0 tutti draw --trace traced/rank-0.json traced/rank-{1,2,3}.json -o run.json
 cmp run-all.json run.json || fail 'files are not what their folder is'
 
-# What is read from windows, by plain loads, is there too: each of the four loads the others' eight
-# bytes.
+# Data read from windows by plain loads are in the picture too: each of the four ranks loads the
+# eight bytes of each other one.
 TUTTI_ALGORITHM=allreduce=flat TUTTI_TRACE=windows tutti run -n 4 hello >out
 expect 0 tutti draw --trace windows --execution 0 -o windows.json
 python3 - <<'PYTHON'
 import json
 p = json.load(open("windows.json"))
-loads = {(t[0], t[1]): t[5] for t in p["trips"] if t[2] == "get"}
+loads = {(t[0], t[1]): t[5] for t in p["messages"] if t[2] == "get"}
 assert loads == {(a, b): 8 for a in range(4) for b in range(4) if a != b}, loads
 PYTHON
 
-# On which network a run was is not in its trace.
+# A trace does not say on which network the run was.
 TUTTI_NETWORK=torus:2x2 TUTTI_ALGORITHM=allreduce=doubling TUTTI_TRACE=onnet tutti run -n 4 hello >out
 expect 0 tutti draw --trace onnet --network torus:2x2 --execution 0 -o net.json
 python3 - <<'PYTHON'
@@ -258,16 +259,16 @@ import json
 p = json.load(open("net.json"))
 assert p["network"]["kind"] == "torus" and len(p["network"]["vertices"]) == 4, p["network"]
 carried = sum(link[2] for link in p["network"]["links"])
-assert carried >= sum(t[5] for t in p["trips"] if t[2] != "signal") > 0, carried
+assert carried >= sum(t[5] for t in p["messages"] if t[2] != "signal") > 0, carried
 PYTHON
 expect 0 tutti draw --trace onnet --network torus:2x2 --what network -o net.svg
 
-# What was there stays until all of the new is.
+# An existing file is replaced only when the new one is complete.
 echo old >kept.svg
 if expect 1 tutti draw barrier/p4 -a flat -o missing/kept.svg; then :; fi
 [ "$(cat kept.svg)" = old ] || fail 'what was there is gone'
 
-# ---- What is wrong ----
+# ---- Errors ----
 
 wrong() {
     local says=$1
@@ -296,7 +297,7 @@ wrong 'No such file' --trace nowhere
 wrong 'there is no such file or folder; as a problem it is' ./nowhere
 wrong 'which problem'
 wrong 'only one problem' barrier/p4 barrier/p5
-wrong 'a trace is what it is' --trace traced -a ring
+wrong 'cannot be given with a trace' --trace traced -a ring
 wrong 'wants --trace' barrier/p4 --execution 0
 TUTTI_TRACE=three tutti run -n 3 hello >out
 wrong '--network: ring:4 has 4 nodes for 3 ranks' --trace three --network ring:4

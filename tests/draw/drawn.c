@@ -17,18 +17,19 @@ struct drawn *drawn(const char *text, const char *algorithm)
                              .ts_ps = 1000000,
                              .tw_ps = 1000,
                              .gamma_ps = 500};
-    struct tt_paper paper = {.algorithm = tt_algorithm_find(d->problem.call.coll, algorithm),
-                             .problem = &d->problem,
-                             .map = &d->map,
-                             .model = &model,
-                             .step = tt_picture_step,
-                             .message = tt_picture_message,
-                             .arg = &d->picture};
-    assert_non_null(paper.algorithm);
+    struct tt_simulation simulation = {.algorithm =
+                                           tt_algorithm_find(d->problem.call.coll, algorithm),
+                                       .problem = &d->problem,
+                                       .map = &d->map,
+                                       .model = &model,
+                                       .step = tt_picture_step,
+                                       .message = tt_picture_message,
+                                       .arg = &d->picture};
+    assert_non_null(simulation.algorithm);
     assert_int_equal(tt_picture_begin(&d->picture, d->problem.p), TUTTI_OK);
     tt_problem_print(&d->problem, d->picture.problem);
     snprintf(d->picture.algorithm, sizeof d->picture.algorithm, "%s", algorithm);
-    if (tt_paper_run(&paper, &d->result) != TUTTI_OK) fail_msg("%s", tutti_error());
+    if (tt_simulate(&simulation, &d->result) != TUTTI_OK) fail_msg("%s", tutti_error());
     int root = tt_coll_has_root(d->problem.call.coll) ? d->problem.call.root : -1;
     assert_int_equal(tt_picture_end(&d->picture, root), TUTTI_OK);
     return d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pictures of problems run on paper.
+ * Pictures of simulated problems.
  */
 #ifndef TESTS_DRAW_DRAWN_H
 #define TESTS_DRAW_DRAWN_H
@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "choose/paper.h"
+#include "sim/simulate.h"
 #include "draw/picture.h"
 #include "draw/trace.h"
 
-/* What a picture was made of. */
+/* A picture, with the problem, map, network and simulation that it shows. */
 struct drawn {
     struct tt_problem problem;
     struct tt_map map;
@@ -25,12 +25,12 @@ struct drawn {
     struct tt_sim_result result;
 };
 
-/* t_s 1 us, t_w 1 ns; link by link where there is a network. Fails the test where it cannot be
- * run. */
+/* Simulates the problem and makes its picture, with t_s 1 us and t_w 1 ns, link by link if the
+ * problem has a network. Fails the test if that is impossible. */
 struct drawn *drawn(const char *problem, const char *algorithm);
 void drawn_free(struct drawn *drawn);
 
-/* What a writer prints; freed by free. */
+/* Returns what `print` prints of the picture. The caller frees it. */
 char *printed(void (*print)(const struct tt_picture *, FILE *), const struct tt_picture *picture);
 
 #endif

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a GOAL text and runs it: every line is of the grammar, every send meets a receive of the same length, and all
-operations end. Prints how many there are, and the bytes sent."""
+"""Reads a GOAL text and runs it: every line must follow the grammar, every send must match a
+receive of the same length, and all operations must end. Prints the number of operations and the
+bytes sent.
+"""
 import collections
 import re
 import sys
@@ -34,7 +36,8 @@ def parse(lines):
 
 
 def run(ranks):
-    """Sends end at once; a receive ends when the k-th message of its sender and tag is there."""
+    """Sends end at once. A receive ends when its message has arrived: the k-th receive from a
+    sender with a tag gets the k-th message of that sender with that tag."""
     waits, after_start, after_end = {}, collections.defaultdict(list), collections.defaultdict(list)
     for r, (ops, edges) in enumerate(ranks):
         for label in ops:

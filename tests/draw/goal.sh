@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# GOAL texts are of its grammar, and can be run: every message is received, nothing waits for ever.
+# The GOAL texts follow the grammar and can be run: every message is received, and no operation
+# waits for ever.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# PROBLEM ALGORITHM, and what is wanted of the bytes sent (nothing: any).
+# runs PROBLEM ALGORITHM [BYTES]: checks the text, and the bytes sent if BYTES is given.
 runs() {
     tutti draw "$1" -a "$2" -o "$work/out.goal"
     read -r ops bytes < <(python3 "$(dirname "$0")/goal.py" <"$work/out.goal")
@@ -24,18 +25,18 @@ runs barrier/p9 dissemination
 runs alltoall/u8/1K/p8 bruck
 runs alltoall/u8/1K/p9@torus:3x3 mesh
 runs 'alltoall/u8/1K/p8@torus:3x3-hole(1,1)' forward
-# Puts, signals to all, gets, and operands that lie elsewhere.
+# Puts, signals to all ranks, gets, and operands in the memory of other ranks.
 runs alltoall/u8/1K/p6/slice=256 exchange $((6 * 5 * (1024 + 2 * 8)))
 runs alltoallv/u8/1K/p7/skew=zipf exchange
 runs allgather/u8/1K/p5 direct
 runs allreduce/f64/sum/1K/p6 direct
 runs bcast/u8/64K/p5 direct
 
-# What is reduced takes the model's time, in whole nanoseconds.
+# A reduction takes the time of the model, in whole nanoseconds.
 tutti draw allreduce/f64/sum/1K/p2 -a doubling --gamma 2ns -o "$work/out.goal"
 grep -q ': calc 2048 cpu 0$' "$work/out.goal"
 
-# A trace holds no plans.
+# A trace does not contain plans.
 tutti sim allreduce/f64/sum/1K/p2 -a doubling --trace "$work/trace" >/dev/null
 status=0
 tutti draw --trace "$work/trace" -o "$work/none.goal" 2>"$work/err" || status=$?

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run to be drawn: late [VICTIM]. Rank 2 comes late to the first allreduce, after the others say
- * in a file that they are about to call it; then two teams, calls that overlap, and a barrier that
- * rank VICTIM does not live to see.
- *
+ * late [VICTIM]: a run to be drawn. Rank 2 comes late to the first allreduce, after the others have
+ * written to a file that they are about to call it. Then follow calls on two teams, calls that
+ * overlap, and a barrier before which rank VICTIM kills itself.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +29,8 @@ static void must(tutti_status status, const char *what)
     exit(3);
 }
 
-/* Each of the others adds a byte; the late one waits for all of them, and then some. */
+/* Each of the other ranks appends a byte to the file. The late rank waits for all of them, and then
+ * a little longer. */
 static void come_late(const char *name, int late, int rank, int size)
 {
     struct stat is;
@@ -42,16 +42,16 @@ static void come_late(const char *name, int late, int rank, int size)
     if (rank == late) nap(200);
 }
 
-/* Both are under way at once. */
+/* Two requests that are under way at the same time. */
 static void overlap(tutti_team *world, tutti_team *half, const double *in, double *out)
 {
-    tutti_plan *sum, *all;
+    tutti_request *sum, *all;
     must(tutti_iallreduce(world, in, out, N, TUTTI_F64, TUTTI_SUM, &sum), "iallreduce");
     must(tutti_ibarrier(half, &all), "ibarrier");
     must(tutti_wait(sum), "wait");
     must(tutti_wait(all), "wait");
-    must(tutti_plan_free(sum), "free");
-    must(tutti_plan_free(all), "free");
+    must(tutti_request_free(sum), "free");
+    must(tutti_request_free(all), "free");
 }
 
 static void run(tutti_team *world, double *in, double *out, int victim)

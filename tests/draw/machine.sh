@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti draw machine`: the boxes of the machine in each other, and the ranks where they are bound;
-# of machines that are described, and of this one.
+# `tutti draw machine`: boxes within each other show the machine, and ranks are shown where they are
+# bound, for synthetic machines and for this one.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -24,7 +24,7 @@ assert "Package 1" in words and "Core 15" in words and "P31" in words and "Machi
 wide, high = map(float, root.get("viewBox").split()[2:])
 for kind, x, y, w, h in boxes:
     assert 0 <= x and x + w <= wide and 0 <= y and y + h <= high, f"{kind} leaves the picture"
-# Boxes are in each other or apart: none is half in another.
+# Any two boxes are either nested or apart.
 for i, (a, ax, ay, aw, ah) in enumerate(boxes):
     for b, bx, by, bw, bh in boxes[i + 1:]:
         apart = ax + aw <= bx + .2 or bx + bw <= ax + .2 or ay + ah <= by + .2 or by + bh <= ay + .2
@@ -32,7 +32,7 @@ for i, (a, ax, ay, aw, ah) in enumerate(boxes):
         assert apart or inside, f"{a} at {ax},{ay} and {b} at {bx},{by} overlap"
 PYTHON
 
-# Two ranks a core: on processors of their own. As many as there are cores by default.
+# Two ranks per core are on processors of their own. By default there are as many ranks as cores.
 expect 0 described 'pack:1 core:2 pu:2' tutti draw machine -n 4 -o machine.json
 python3 - <<'PYTHON'
 import json
@@ -48,8 +48,8 @@ expect 0 described 'pack:1 core:3 pu:1' tutti draw machine -o machine.svg
 expect 0 described 'pack:1 core:1 pu:1' tutti draw machine -n 40 -o machine.svg
 grep -q '>ranks 0-39<' machine.svg || fail 'not all ranks are there'
 
-# This machine: the ranks where `tutti run` binds them. Other jobs of this user take processors and
-# give them back, so the three are held together only where nothing changed between them.
+# This machine: ranks are shown where `tutti run` binds them. Other jobs of this user may take
+# processors or give them back, so the results are compared only if nothing changed meanwhile.
 bound=0
 for _ in $(seq 1 50); do
     expect 0 tutti draw machine -n 2 -o here.json
@@ -61,12 +61,12 @@ if [ $bound -eq 1 ] && cmp -s here.json after.json; then
     python3 - <<'PYTHON'
 import json
 import re
-told = dict(re.findall(r"rank (\d+)[^\n]*?processors? ([\d,-]+)", open("bindings").read()))
+bound = dict(re.findall(r"rank (\d+)[^\n]*?processors? ([\d,-]+)", open("bindings").read()))
 drawn = {str(row["rank"]): row["processors"] for row in json.load(open("here.json"))["ranks"]}
-assert not told or told == drawn, f"bound to {told}, drawn at {drawn}"
+assert not bound or bound == drawn, f"bound to {bound}, drawn at {drawn}"
 PYTHON
 fi
-# What this process may not use is dashed, and has no rank.
+# A processor that this process may not use is dashed and has no rank.
 first=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 expect 0 taskset -c "$first" tutti draw machine -n 1 -o one.json
 python3 - "$first" <<'PYTHON'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The network of a picture: loads, places, missing nodes, routes around them.
+ * The network of a picture: loads, positions, missing nodes, and routes around them.
  */
 #include "drawn.h"
 
@@ -42,7 +42,7 @@ static void loads(void **state)
     (void)state;
 }
 
-/* What the simulator counted is what comes of following each message's route. */
+/* The loads that the simulator counted are those of the routes of all messages. */
 static void loads_are_those_of_the_routes(void **state)
 {
     for (int i = 0; i < NETWORKS; i++) {
@@ -61,7 +61,7 @@ static void loads_are_those_of_the_routes(void **state)
     (void)state;
 }
 
-/* No two vertices are drawn in one place. */
+/* No two vertices have the same position. */
 static void places_differ(void **state)
 {
     for (int i = 0; i < NETWORKS; i++) {
@@ -86,7 +86,8 @@ static bool are_neighbours(const struct tt_net *net, int from, int to)
     return false;
 }
 
-/* They begin and end beside the hole, go from neighbour to neighbour, and never through it. */
+/* The routes begin and end beside the hole, go from neighbour to neighbour, and never pass through
+ * the hole. */
 static void detours(void **state)
 {
     struct drawn *d = drawn("alltoall/u8/64/p35@torus:6x6-hole(2,2)", "pairwise");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Preloaded into the command: a system without librsvg.
+ * Preloaded into the command to act as a system without librsvg.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Puts the JSON of its standard input into the page, as the command does.
+ * Reads JSON from standard input and writes the page that contains it, as the command does.
  */
 #include <stdbool.h>
 #include <stdio.h>

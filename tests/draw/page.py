@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page that shows a picture: that it shows what the data says, to eyes and to keys, and asks nobody for anything."""
+"""The page that shows a picture: it shows what the data say, works with mouse and keyboard, and
+loads nothing from elsewhere."""
 import re
 import sys
 
@@ -15,10 +16,10 @@ def parts_of(page):
     return [part for part in PARTS if page.has(part) and page.get(part).is_displayed()]
 
 
-# ---- What holds for every page ----
+# ---- Checks of every page ----
 
 def quiet(page):
-    """No error, nothing asked for, nothing that names another place."""
+    """There are no errors on the console, no requests, and no references to other places."""
     same(page.complaints(), [], "the console")
     requests = page.requests()
     same([len(requests), requests[:1] == [page.driver.current_url]], [1, True], f"the page's own address alone is asked for: {requests}")
@@ -29,7 +30,7 @@ def quiet(page):
 
 
 def named(page):
-    """Whatever can be reached by keys has a name that can be read aloud."""
+    """Every element that the keyboard reaches has a name that can be read aloud."""
     same(page.run("""[...document.querySelectorAll('button, input, select, [tabindex], [role=img]')].filter(one =>
         one.id !== 'main' && !one.ariaLabel && !one.labels?.length && !one.textContent.trim() &&
         !document.getElementById(one.getAttribute('aria-labelledby'))?.textContent).map(one => one.outerHTML)"""), [], "nameless")
@@ -47,22 +48,22 @@ def head(page):
 
 
 def drawn(page):
-    """The steps are there in their colours, and in the shares of the area that their times have."""
-    page.get("show-trips").click()
+    """The steps are drawn in their colours, with areas in proportion to their times."""
+    page.get("show-messages").click()
     page.settle()
     seen = ink_count(page)
     for kind in ("send", "recv", "wait", "reduce", "signal"):
         assert seen[kind] > 10, f"no {kind} drawn: {seen}"
     same([seen[kind] for kind in ("put", "get", "copy", "await")], [0] * 4, "kinds that are not there")
     assert 2.5 < seen["reduce"] / seen["send"] < 4, f"reduce is to send as 2.5 to 1, but for the gaps: {seen}"
-    page.get("show-trips").click()
+    page.get("show-messages").click()
     page.settle()
     assert ink_count(page)["wait"] < seen["wait"], "messages are drawn over the waits"
     same(page.texts("#legend li[data-kind]"), ["send", "receive", "signal", "reduce", "wait for a message"], "legend")
 
 
 def fits(page):
-    """Sixteen rows are seen whole: nothing is left to scroll to."""
+    """All sixteen rows are visible, so that there is nothing to scroll to."""
     same(page.run("(one => one.scrollHeight - one.clientHeight)(document.getElementById('timeline-view'))"), 0, "hidden")
     same(page.run("document.getElementById('timeline-view').clientHeight - diagram.height"), 0, "room beside the diagram")
 
@@ -72,7 +73,7 @@ def activity(page):
 
 
 def cursor(page):
-    """What each rank does at a time, exactly, whichever way the cursor got there."""
+    """The activity of each rank at a time is exact, however the cursor was moved there."""
     page.run("document.getElementById('timeline-view').focus()")
     same(page.text("cursor-readout"), "At time 0: rank 0 sends 1 KiB to rank 1. Of 16 ranks 16 work, 0 wait.", "at the begin")
     page.press("timeline-view", "n")
@@ -89,10 +90,10 @@ def cursor(page):
     same(page.text("cursor-readout"), "At time 150 ns: rank 0 has ended. Of 16 ranks 0 work, 0 wait.", "End")
     page.press("timeline-view", "HOME", "SHIFT+ARROW_LEFT")
     same(page.text("cursor-readout").split(":")[0], "At time 0", "Home")
-    for typed, told in (("29.6", "29.6 ns"), ("0.0296 us", "29.6 ns"), ("149500ps", "149.5 ns"), ("99 s", "150 ns")):
+    for typed, shown in (("29.6", "29.6 ns"), ("0.0296 us", "29.6 ns"), ("149500ps", "149.5 ns"), ("99 s", "150 ns")):
         page.run("document.getElementById('cursor-time').select()")
         page.press("cursor-time", typed, "ENTER")
-        same(page.text("cursor-readout").split(":")[0], "At time " + told, typed)
+        same(page.text("cursor-readout").split(":")[0], "At time " + shown, typed)
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "29.6", "ENTER")
     same(set(activity(page).values()), {"is between steps"}, "between turns")
@@ -107,7 +108,7 @@ def domain(page):
 
 
 def zoomed(page):
-    """Keys and mouse: closer, farther, along, all; and the rows."""
+    """Keys and mouse zoom in, zoom out, move, show everything, and select rows."""
     page.press("timeline-view", "0")
     same(domain(page), [0, 150_000], "everything")
     page.press("timeline-view", "+", "+")
@@ -134,7 +135,7 @@ def zoomed(page):
 
 
 def mouse(page):
-    """The cursor follows the mouse; a click chooses the rank; the tip tells what it does."""
+    """The cursor follows the mouse; a click selects the rank; the tip shows what the rank does."""
     place = page.run("[timeScale()(25_000), rowTop(6) + 5]")
     page.at("timeline-frame", *map(int, place))
     time = float(re.match(r"At time ([\d.]+) ns", page.text("cursor-readout")).group(1))
@@ -151,7 +152,7 @@ def totals(page):
 
 
 def detail(page):
-    """A rank's sums, and its steps with the current one marked."""
+    """The totals of a rank, and its steps with the current one marked."""
     page.press("timeline-view", "HOME", "ARROW_UP", "ARROW_UP", "ENTER")
     same(page.text("rank-title"), "Rank 4 in detail", "chosen by keys")
     same(totals(page), ["150 ns", "60 ns (40 %)", "82.5 ns (55 %)", "60", "15 KiB in 15 messages", "15 KiB in 15 messages", "0"], "rank 4")
@@ -197,7 +198,7 @@ def network(page):
     same(page.texts("#route-select option"), ["Rank 0 to rank 6, 3 links", "Rank 5 to rank 7, 2 links", "All 2", "None"], "routes")
     for choice, ways in (("all", 2), ("none", 0), ("1", 1)):
         page.run("(select => { select.value = arguments[0]; select.dispatchEvent(new Event('change')); })(document.getElementById('route-select'))", choice)
-        same(len(page.all(".routes .way")), ways, f"routes drawn for {choice}")
+        same(len(page.all(".routes .path")), ways, f"routes drawn for {choice}")
     same(page.text("network-readout"), "rank 5 at (1, 1) → rank 4 at (0, 1) → rank 7 at (3, 1)", "a route in words")
     strokes = page.run("[...document.querySelectorAll('#network-drawing .load')].map(one => one.getAttribute('d').split('M').length - 1)")
     same(sorted(strokes).count(2), 16, "links that close a row or a column, in two pieces")
@@ -208,22 +209,22 @@ def tree(page):
     same(len(page.all("#tree .edges path")), 15, "edges")
     page.run("document.querySelector('#tree .node[tabindex=\"0\"]').focus()")
     same(page.text("tree-readout"), "Rank 0: the root, above ranks 1, 2, 4, 8", "the root")
-    for key, told in (("ARROW_DOWN", "Rank 1: under rank 0, a leaf"), ("ARROW_RIGHT", "Rank 2: under rank 0, above rank 3"), ("ARROW_DOWN", "Rank 3: under rank 2, a leaf")):
+    for key, shown in (("ARROW_DOWN", "Rank 1: under rank 0, a leaf"), ("ARROW_RIGHT", "Rank 2: under rank 0, above rank 3"), ("ARROW_DOWN", "Rank 3: under rank 2, a leaf")):
         page.type(key)
-        same(page.text("tree-readout"), told, "by key")
+        same(page.text("tree-readout"), shown, "by key")
     page.type("ENTER")
     same(page.text("rank-title"), "Rank 3 in detail", "chosen in the tree")
 
 
 STOPS = ["#main", "theme", "#timeline", "#rank-detail", "#traffic", "#network", "#tree", "zoom-in", "zoom-out", "zoom-all", "rows-taller",
-         "rows-flatter", "show-trips", "cursor-time", "timeline-view", "summary", "cursor-ranks-view", "rank-select", "step-previous",
+         "rows-flatter", "show-messages", "cursor-time", "timeline-view", "summary", "cursor-ranks-view", "rank-select", "step-previous",
          "step-next", "steps-caption", "Rank 0 to 0: nothing", "route-select",
          "Link from rank 14 at (2, 3) to rank 15 at (3, 3): 29 KiB, 1.93 times the mean", "busiest-caption",
          "Rank 0: the root, above ranks 1, 2, 4, 8"]
 
 
 def tabbing(page):
-    """Tab reaches everything, in the order in which it stands, and where one is can be seen."""
+    """Tab reaches every control in its visual order, and the focus is visible."""
     page.run("document.activeElement.blur()")
     met = []
     for _ in range(60):
@@ -241,7 +242,7 @@ def tabbing(page):
 # ---- Other pictures ----
 
 def holey(page):
-    """A network of three dimensions with a missing node; much was left out."""
+    """A network of three dimensions with a missing node; many steps and messages were left out."""
     same(parts_of(page), ["timeline", "network"], "parts")
     same(page.texts("#contents a"), ["Over time", "Network"], "contents")
     same(page.text("timeline-left"), "Left out, as they are too many to keep: 12,345 steps and 678 messages.", "left out")
@@ -255,8 +256,8 @@ def holey(page):
 
 
 def narrow(page):
-    """On a telephone held upright nothing is wider than the page but what scrolls by itself, and of the
-    scrolled matrix the names of the rows stay in view."""
+    """On a telephone held upright nothing is wider than the page except what scrolls by itself,
+    and the row names of the scrolled matrix stay in view."""
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
     page.settle()
     same(page.run("document.documentElement.scrollWidth"), 390, "the page's width")
@@ -274,7 +275,7 @@ def narrow(page):
 
 
 def crossings(page):
-    """No edge of the tree lies across a node that is none of its ends."""
+    """No edge of the tree crosses a node other than its ends."""
     same(page.run("""(() => {
         const nodes = [...document.querySelectorAll('#tree .node')].map(one => one.getAttribute('transform').match(/[-\\d.]+/g).map(Number));
         const crossed = [];
@@ -290,7 +291,8 @@ def crossings(page):
 
 
 def slices(page):
-    """Dimensions are named as in the other pictures, x y z u v w, and no title runs into another."""
+    """Dimensions have the same names as in the other pictures, x y z u v w, and titles do not
+    overlap."""
     names = page.texts("svg text.slice")
     same([len(names), names[:3], names[15]], [16, [f"z u v w = {place}" for place in ("0 0 0 0", "1 0 0 0", "0 1 0 0")], "z u v w = 1 1 1 1"], "slices")
     boxes = page.run("[...document.querySelectorAll('svg text.slice')].map(one => one.getBBox()).map(box => [box.y, box.x, box.x + box.width])")
@@ -300,24 +302,24 @@ def slices(page):
 
 
 def lopsided(page):
-    """Long steps are found behind short ones, and each rank has its own sums."""
-    for time, told in (("15", "sends 3 KiB to rank 1; copies 64 bytes"), ("20", "sends 3 KiB to rank 1; signals rank 2"),
+    """Long steps are found behind short ones, and each rank has its own totals."""
+    for time, shown in (("15", "sends 3 KiB to rank 1; copies 64 bytes"), ("20", "sends 3 KiB to rank 1; signals rank 2"),
                        ("90", "sends 3 KiB to rank 1"), ("100", "has ended")):
         page.run("document.getElementById('cursor-time').select()")
         page.press("cursor-time", time, "ENTER")
-        same(page.text("cursor-readout").split(". ")[0], f"At time {time} ns: rank 0 {told}", "overlapping steps")
-    for time, told in (("0", "2 work, 1 wait"), ("5", "2 work, 1 wait"), ("6", "1 work, 1 wait")):
+        same(page.text("cursor-readout").split(". ")[0], f"At time {time} ns: rank 0 {shown}", "overlapping steps")
+    for time, shown in (("0", "2 work, 1 wait"), ("5", "2 work, 1 wait"), ("6", "1 work, 1 wait")):
         page.run("document.getElementById('cursor-time').select()")
         page.press("cursor-time", time, "ENTER")
-        assert page.text("cursor-readout").endswith(f"Of 3 ranks {told}."), f"at {time} ns: {page.text('cursor-readout')}"
+        assert page.text("cursor-readout").endswith(f"Of 3 ranks {shown}."), f"at {time} ns: {page.text('cursor-readout')}"
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "0", "ENTER")
-    same(activity(page)["2"], "copies 64 bytes; awaits rank 0", "a step without time is told")
+    same(activity(page)["2"], "copies 64 bytes; awaits rank 0", "a step without time is shown")
     for rank, expected in (
             ("0", ["100 ns", "100 ns (100 %)", "0 (0 %)", "4", "4 KiB in 2 messages", "0 bytes in 0 messages", "1"]),
             ("1", ["100 ns", "5 ns (5 %)", "0 (0 %)", "2", "0 bytes in 0 messages", "3 KiB in 1 message", "0"]),
             ("2", ["100 ns", "0 (0 %)", "60 ns (60 %)", "2", "0 bytes in 0 messages",
-                   "1 KiB in 1 message" if page.run("view.picture.trips.list.length") else "0 bytes in 0 messages", "0"])):
+                   "1 KiB in 1 message" if page.run("view.picture.messages.list.length") else "0 bytes in 0 messages", "0"])):
         page.run("document.getElementById('rank-select').select()")
         page.press("rank-select", rank, "ENTER")
         same(totals(page), expected, f"rank {rank}")
@@ -330,7 +332,7 @@ def empty(page):
 
 
 def large(page):
-    """A hundred thousand steps: each drawing looks only at what can be seen, and draws no pixel twice."""
+    """A hundred thousand steps: drawing visits only the visible ones, and draws no pixel twice."""
     same(parts_of(page), ["timeline", "rank-detail", "traffic", "tree"], "parts")
     assert page.run("view.picture.steps.length") > 100_000, "not large"
     columns, (first, last) = page.run("diagram.width"), page.run("ranksInView()")
@@ -360,11 +362,12 @@ def cells(page, selector):
 
 
 def called(page):
-    """Calls above their steps, who came late and who died, in the diagram, in words and in tables."""
+    """Calls are shown above their steps, and the diagram, texts and tables show which ranks came
+    late or died."""
     same(parts_of(page), ["timeline", "calls", "rank-detail"], "parts")
     same(page.text("problem"), "A real run", "heading")
-    same(page.run("document.getElementById('show-trips').checked"), False, "messages, when they are asked for")
-    inks = page.run("""['route-0', 'route-6', 'wait', 'way'].map(name => diagram.drawn && ink(name))""")
+    same(page.run("document.getElementById('show-messages').checked"), False, "messages, when they are asked for")
+    inks = page.run("""['route-0', 'route-6', 'wait', 'path'].map(name => diagram.drawn && ink(name))""")
     assert all(inks), inks
     same(page.texts("#legend li")[:4], ["allreduce", "barrier", "waits for others to come", "came last"], "legend")
     page.run("document.getElementById('cursor-time').select()")
@@ -393,7 +396,7 @@ def chosen(page, name, value):
 
 
 def paged(page):
-    """Many calls come page by page, of one team, in another order."""
+    """A long list of calls is shown page by page, filtered by team, and in another order."""
     same(page.text("calls-caption"), "Calls 1 to 25 of 60", "the first page")
     same(page.get("calls-previous").is_enabled(), False, "nothing before")
     page.get("calls-next").click()
@@ -407,16 +410,16 @@ def paged(page):
 
 
 def refused(page):
-    """Data that is no picture is told so, in words, and nothing else is shown."""
+    """Data that are not a picture give an error message in words, and nothing else is shown."""
     good = page_data.bare()
     for data, words in (
             ("", "there is none"), ("{\"tutti\": ", "it is not JSON"), ("[1, 2]", "it is not an object"),
-            ({**good, "tutti": "picture 2"}, 'it should say "tutti": "picture 1", and says "picture 2"'),
+            ({**good, "tutti": "picture 3"}, 'it should say "tutti": "picture 2", and says "picture 3"'),
             ({**good, "ranks": 0}, "ranks is 0"), ({**good, "time_ps": -1}, "time_ps is -1"),
-            ({**good, "deeds": [[1, 0, "send", 0, 1, 0, 1]]}, "deeds[0] is not [rank,"),
-            ({**good, "deeds": [[0, 0, "fly", 0, 1, 0, 1]]}, "deeds[0] is not [rank,"),
-            ({**good, "deeds": [[0, 0, "send", 2, 1, 0, 1]]}, "deeds[0] is not [rank,"),
-            ({**good, "trips": [[0, 7, "send", 0, 1, 1]]}, "trips[0] is not [from,"),
+            ({**good, "events": [[1, 0, "send", 0, 1, 0, 1]]}, "events[0] is not [rank,"),
+            ({**good, "events": [[0, 0, "fly", 0, 1, 0, 1]]}, "events[0] is not [rank,"),
+            ({**good, "events": [[0, 0, "send", 2, 1, 0, 1]]}, "events[0] is not [rank,"),
+            ({**good, "messages": [[0, 7, "send", 0, 1, 1]]}, "messages[0] is not [from,"),
             ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "bars": [[0] * 15]}}, "calls.bars[0] is not a call"),
             ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "groups": [[9] * 10]}}, "calls.groups[0] is not one"),
             ({**good, "ranks": 3, "calls": {**page_data.run()["calls"], "names": None}}, "calls.names are not texts"),

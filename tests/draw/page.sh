@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The page that shows a picture, in a browser without a window. A system without one cannot tell.
+# Tests the page that shows a picture in a headless browser. Skipped where there is none.
 set -euo pipefail
 
 export TUTTI_TEST_PAGE_FRAME=$TUTTI_BUILD/tests/page-frame
 
-# Debian's python3-selenium belongs to Debian's Python, whichever is first in PATH.
+# Debian's python3-selenium belongs to Debian's Python, which need not be the first in PATH.
 python=/usr/bin/python3
 "$python" -c 'import selenium' 2>/dev/null || python=python3
 if ! "$python" -c 'import selenium' 2>/dev/null || ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
     echo 'no chromium, chromedriver or python3-selenium here'
     exit 77
 fi
-# The driver finds the browser by this name.
+# The driver connects to the browser by this name.
 if ! "$python" -c 'import socket; socket.getaddrinfo("localhost", 0)' 2>/dev/null; then
     echo 'this system has no address for the name localhost (in /etc/hosts), by which chromedriver speaks to the browser'
     exit 77

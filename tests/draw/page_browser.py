@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A browser without a window, for the page: what it shows, what keys do, what it complains about."""
+"""A headless browser for the page: reads what it shows, sends keys and mouse events, and collects
+errors."""
 import json
 import os
 import pathlib
@@ -20,12 +21,12 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 
 class Browser:
-    """Ends with the with-statement that it began with, and leaves nothing."""
+    """A context manager that starts the browser, and ends it without leaving anything behind."""
 
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         self.folder = pathlib.Path(tempfile.mkdtemp())
-        os.environ["TMPDIR"] = str(self.folder)  # of the browser, too
+        os.environ["TMPDIR"] = str(self.folder)  # also used by the browser
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for word in ("headless=new", "disable-gpu", "disable-dev-shm-usage", "force-device-scale-factor=1",
@@ -49,7 +50,7 @@ class Browser:
             self.clear()
 
     def clear(self):
-        """The browser may still be writing while it ends."""
+        """Removes the folder. The browser may still write to it while it ends."""
         for _ in range(100):
             shutil.rmtree(self.folder, ignore_errors=True)
             if not self.folder.exists():
@@ -57,7 +58,7 @@ class Browser:
             time.sleep(0.1)
 
     def open(self, data):
-        """The page around the data: a picture, or the text that stands in a picture's place."""
+        """Opens the page with the data: a picture, or a text in its place."""
         text = data if isinstance(data, str) else json.dumps(data)
         path = self.folder / "page.html"
         path.write_bytes(subprocess.run([os.environ["TUTTI_TEST_PAGE_FRAME"]], input=text.encode(), capture_output=True, check=True).stdout)
@@ -70,7 +71,7 @@ class Browser:
         self.settle()
 
     def settle(self):
-        """Until what was asked for has been drawn."""
+        """Waits until everything that was requested has been drawn."""
         self.driver.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
@@ -78,7 +79,8 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that pages from files asked for; the browser's own pages do as they like."""
+        """The addresses that pages from files requested. The requests of the browser's own pages
+        are left out."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
                 and event["params"]["documentURL"].startswith("file:")]
@@ -102,14 +104,14 @@ class Browser:
         return self.run("[...document.querySelectorAll(arguments[0])].map(one => one.textContent.trim())", selector)
 
     def press(self, name, *keys):
-        """Sends keys, by name or as they are, to the element."""
+        """Sends keys to the element, given by name or as characters."""
         for key in keys:
             *held, last = (getattr(Keys, part, part) for part in key.split("+")) if len(key) > 1 else (key,)
             self.get(name).send_keys(*held, last)
         self.settle()
 
     def type(self, key):
-        """Sends a key to what has the focus."""
+        """Sends a key to the element that has the focus."""
         self.driver.switch_to.active_element.send_keys(getattr(Keys, key))
         self.settle()
 
@@ -118,7 +120,8 @@ class Browser:
         self.settle()
 
     def at(self, name, x, y, act="move"):
-        """Moves the mouse to a place in an element, counted from its left top; clicks, or drags it from there."""
+        """Moves the mouse to a position in an element, relative to its top left corner; `act` may
+        click there or drag from there."""
         element = self.get(name)
         size = element.size
         chain = ActionChains(self.driver, duration=0).move_to_element_with_offset(element, x - size["width"] // 2, y - size["height"] // 2)
@@ -130,7 +133,7 @@ class Browser:
         self.settle()
 
     def wheel(self, name, x, y, down):
-        """Turns the wheel at a place in an element, counted from its middle."""
+        """Turns the wheel at a position in an element, relative to its centre."""
         origin = ScrollOrigin.from_element(self.get(name), x, y)
         ActionChains(self.driver, duration=0).scroll_from_origin(origin, 0, down).perform()
         self.settle()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a check fails: with what was told and what should have been."""
+"""A check that fails with the actual and the expected value."""
 
 
-def same(told, expected, what):
-    assert told == expected, f"{what}: {told!r}, expected {expected!r}"
+def same(shown, expected, what):
+    assert shown == expected, f"{what}: {shown!r}, expected {expected!r}"

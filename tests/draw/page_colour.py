@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The colours of the page: read well, told apart, by light and in the dark."""
+"""The colours of the page: readable and distinguishable, in the light and in the dark theme."""
 import itertools
 import re
 
@@ -49,7 +49,7 @@ def contrasts(page):
     assert len(colours) > 20, f"too few: {colours}"
     for name, text, back in colours:
         assert contrast(text, back) >= AA_TEXT, f"{name}: {text} on {back} has a contrast of {contrast(text, back):.2f}"
-    inks = page.run("Object.fromEntries([...Object.keys(KINDS), 'panel', 'cursor', 'way', 'accent'].map(name => [name, ink(name)]))")
+    inks = page.run("Object.fromEntries([...Object.keys(KINDS), 'panel', 'cursor', 'path', 'accent'].map(name => [name, ink(name)]))")
     for name, colour in inks.items():
         if name not in ("panel", "wait", "await"):
             assert contrast(colour, inks["panel"]) >= AA_GRAPHIC, f"{name}: {contrast(colour, inks['panel']):.2f}"
@@ -57,7 +57,7 @@ def contrasts(page):
         assert contrast(inks[name], inks["panel"]) < 1.6, f"{name} is not pale"
     return page.run("getComputedStyle(document.body).backgroundColor"), inks
 
-SEEN_BY = {  # Machado, Oliveira, Fernandes 2009, for linear light: no red, no green, no blue cones
+SEEN_BY = {  # Machado, Oliveira, Fernandes 2009, for linear light: without red, green or blue cones
     "protanopes": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopes": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopes": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
@@ -69,7 +69,7 @@ def times(matrix, vector):
 
 
 def oklab(light):
-    """Ottosson 2020: a space in which distances are as large as they look."""
+    """Ottosson 2020: a colour space in which distances correspond to perceived differences."""
     cones = times(((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
                    (0.0883024619, 0.2817188376, 0.6299787005)), [max(0, part) for part in light])
     return times(((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
@@ -77,8 +77,8 @@ def oklab(light):
 
 
 def apart(inks):
-    """Any two kinds of work can be told apart, whichever cones an eye lacks."""
-    kinds = [kind for kind in inks if kind not in ("panel", "cursor", "way", "accent", "wait", "await")]
+    """Any two kinds of work can be distinguished, whichever cones an eye lacks."""
+    kinds = [kind for kind in inks if kind not in ("panel", "cursor", "path", "accent", "wait", "await")]
     for who, matrix in {**SEEN_BY, "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1))}.items():
         seen = {kind: oklab(times(matrix, linear(inks[kind]))) for kind in kinds}
         for one, other in itertools.combinations(kinds, 2):
@@ -87,7 +87,7 @@ def apart(inks):
 
 
 def ink_count(page):
-    """How many pixels of the diagram have each colour that steps may have."""
+    """How many pixels of the diagram have the colour of each kind of step."""
     return page.run("""(() => {
         const canvas = document.getElementById('timeline-canvas'), seen = {};
         const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -100,7 +100,8 @@ def ink_count(page):
 
 
 def themes(page):
-    """Light and dark, by the system's wish and by the button; the same things are read well in both."""
+    """Light and dark theme, chosen by the system's preference or the button; both must be
+    readable."""
     light, inks = contrasts(page)
     page.get("theme").click()
     page.settle()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures to show: small ones whose every number is known, and a big one."""
+"""Test pictures: small ones of which every number is known, and a large one."""
 
 SIDE = 4
 TURN_PS = 10_000
 
 
 def torus_links(ranks_missing=()):
-    """The directed links of the 4x4 torus; one carries the more the higher the ranks at its ends."""
+    """The directed links of the 4x4 torus. The load of a link grows with the ranks at its ends."""
     for node in range(SIDE * SIDE):
         x, y = node % SIDE, node // SIDE
         for to in ((x + 1) % SIDE + y * SIDE, (x - 1) % SIDE + y * SIDE,
@@ -16,31 +16,31 @@ def torus_links(ranks_missing=()):
 
 
 def exchange(ranks):
-    """Rank r sends to r ^ k in turn k, waits for the message, and reduces it."""
-    deeds, trips = [], []
+    """In turn k rank r sends to rank r ^ k, waits for that rank's message, and reduces it."""
+    events, messages = [], []
     for turn in range(1, ranks):
         begin = (turn - 1) * TURN_PS
         for rank in range(ranks):
             peer = rank ^ turn
-            deeds += [[rank, 0, "send", begin, begin + 1000, peer, 1024],
+            events += [[rank, 0, "send", begin, begin + 1000, peer, 1024],
                       [rank, 0, "recv", begin + 1000, begin + 1500, peer, 1024],
                       [rank, 0, "wait", begin + 1500, begin + 7000, peer, 0],
                       [rank, 0, "reduce", begin + 7000, begin + 9500, -1, 1024]]
-            trips.append([rank, peer, "send", begin, begin + 7000, 1024])
-        trips.append([0, turn, "signal", begin + 500, begin + 3000, 8])
-        deeds.append([0, 1, "signal", begin + 500, begin + 600, turn, 8])
-    return deeds, trips
+            messages.append([rank, peer, "send", begin, begin + 7000, 1024])
+        messages.append([0, turn, "signal", begin + 500, begin + 3000, 8])
+        events.append([0, 1, "signal", begin + 500, begin + 600, turn, 8])
+    return events, messages
 
 
 def small():
-    """Sixteen ranks on a 4x4 torus, with everything that a picture can have."""
+    """Sixteen ranks on a 4x4 torus, with everything that a picture can contain."""
     ranks = SIDE * SIDE
-    deeds, trips = exchange(ranks)
+    events, messages = exchange(ranks)
     links = list(torus_links())
     return {
-        "tutti": "picture 1", "problem": "alltoall/u8/1K/p16@torus:4x4", "algorithm": "pairwise", "source": "simulation",
-        "model": "links", "ranks": ranks, "time_ps": 150_000, "deeds": deeds, "deeds_left_out": 0, "trips": trips,
-        "trips_left_out": 0,
+        "tutti": "picture 2", "problem": "alltoall/u8/1K/p16@torus:4x4", "algorithm": "pairwise", "source": "simulation",
+        "model": "links", "ranks": ranks, "time_ps": 150_000, "events": events, "events_left_out": 0, "messages": messages,
+        "messages_left_out": 0,
         "traffic": {"groups": ranks, "bytes": [[0 if a == b else 1024 * (1 + (a ^ b)) for b in range(ranks)] for a in range(ranks)]},
         "tree": {"kind": "logical", "edges": [[node & (node - 1), node] for node in range(1, ranks)]},
         "network": {
@@ -52,7 +52,8 @@ def small():
 
 
 def holes():
-    """A 4x4x2 torus with a missing node, without steps; what was left out is told."""
+    """A 4x4x2 torus with a missing node and without steps; the numbers of steps and messages that
+    were left out are given."""
     nodes, missing = 32, 5
     rank_of = [node - (node > missing) if node != missing else -1 for node in range(nodes)]
     links = []
@@ -60,9 +61,9 @@ def holes():
         links += [[a + 16 * z, b + 16 * z, size] for a, b, size in torus_links((missing,) if z == 0 else ())]
     links += [[node + 16 * z, node + 16 * (1 - z), 512 * node] for z in range(2) for node in range(16) if node != missing]
     return {
-        "tutti": "picture 1", "problem": "alltoall/u8/1K/p31@torus:4x4x2-hole(1,1,0)", "algorithm": "pairwise",
-        "source": "simulation", "model": "links", "ranks": 31, "time_ps": 2_000_000, "deeds": [], "deeds_left_out": 12345,
-        "trips": [[0, 1, "send", 0, 2_000_000, 10]], "trips_left_out": 678, "traffic": None, "tree": None,
+        "tutti": "picture 2", "problem": "alltoall/u8/1K/p31@torus:4x4x2-hole(1,1,0)", "algorithm": "pairwise",
+        "source": "simulation", "model": "links", "ranks": 31, "time_ps": 2_000_000, "events": [], "events_left_out": 12345,
+        "messages": [[0, 1, "send", 0, 2_000_000, 10]], "messages_left_out": 678, "traffic": None, "tree": None,
         "network": {
             "text": "torus:4x4x2-hole(1,1,0)", "kind": "torus", "extent": [4, 4, 2], "nodes": nodes, "missing": [missing],
             "vertices": [[node % 4, node // 4 % 4, node // 16, rank_of[node]] for node in range(nodes)], "slices": 2,
@@ -72,7 +73,7 @@ def holes():
 
 
 def deep():
-    """A mesh of six dimensions, two nodes each: no more than its network."""
+    """A mesh of six dimensions with two nodes each, without steps."""
     nodes = 64
     links = [[node, node ^ bit, 8] for node in range(nodes) for bit in (1, 2, 4, 8, 16, 32)]
     return {
@@ -85,52 +86,53 @@ def deep():
 
 
 def bare():
-    """Nothing but a name."""
+    """A picture with a name and nothing else."""
     return {
-        "tutti": "picture 1", "problem": "barrier/p1", "algorithm": "flat", "source": "run", "model": None, "ranks": 1,
-        "time_ps": 0, "deeds": [], "deeds_left_out": 0, "trips": [], "trips_left_out": 0, "traffic": None, "tree": None,
+        "tutti": "picture 2", "problem": "barrier/p1", "algorithm": "flat", "source": "run", "model": None, "ranks": 1,
+        "time_ps": 0, "events": [], "events_left_out": 0, "messages": [], "messages_left_out": 0, "traffic": None, "tree": None,
         "network": None,
     }
 
 
 def uneven():
-    """Steps of a lane that overlap, and such as take no time; who gives is not who is given to."""
-    deeds = [[0, 0, "send", 0, 100_000, 1, 3072], [0, 0, "copy", 10_000, 20_000, -1, 64], [0, 0, "signal", 20_000, 20_000, 2, 8],
+    """Steps of a lane that overlap, steps that take no time, and ranks that only send or only
+    receive."""
+    events = [[0, 0, "send", 0, 100_000, 1, 3072], [0, 0, "copy", 10_000, 20_000, -1, 64], [0, 0, "signal", 20_000, 20_000, 2, 8],
              [0, 0, "put", 30_000, 40_000, 2, 1024], [1, 0, "recv", 0, 5_000, 0, 3072], [2, 0, "await", 0, 60_000, 0, 0]]
-    deeds += [[2, 0, "copy", 0, 0, -1, 64], [1, 0, "copy", 5_000, 5_000, -1, 64]]
-    trips = [[0, 1, "send", 0, 100_000, 3072], [0, 2, "put", 30_000, 50_000, 1024], [0, 2, "signal", 20_000, 60_000, 8]]
-    return {**bare(), "problem": "scatter", "ranks": 3, "time_ps": 100_000, "deeds": deeds, "trips": trips}
+    events += [[2, 0, "copy", 0, 0, -1, 64], [1, 0, "copy", 5_000, 5_000, -1, 64]]
+    messages = [[0, 1, "send", 0, 100_000, 3072], [0, 2, "put", 30_000, 50_000, 1024], [0, 2, "signal", 20_000, 60_000, 8]]
+    return {**bare(), "problem": "scatter", "ranks": 3, "time_ps": 100_000, "events": events, "messages": messages}
 
 
 def silent():
-    """The same, as a run tells it that saw no messages."""
-    return {**uneven(), "trips": []}
+    """The picture of `uneven`, from a run that recorded no messages."""
+    return {**uneven(), "messages": []}
 
 
 def big():
-    """A hundred thousand steps of 448 ranks in three milliseconds, another twenty thousand of a second lane of rank 0, ten
-    thousand messages, 64 groups."""
+    """A hundred thousand steps of 448 ranks in three milliseconds, twenty thousand more in a
+    second lane of rank 0, ten thousand messages, 64 groups."""
     ranks, turns = 448, 224
-    deeds, trips = [], []
+    events, messages = [], []
     for turn in range(turns):
         for rank in range(ranks):
             begin = turn * 12_000_000 + rank * 7_000
-            deeds.append([rank, 0, ("send", "wait", "reduce", "copy", "recv")[(turn + rank) % 5], begin, begin + 9_000_000,
+            events.append([rank, 0, ("send", "wait", "reduce", "copy", "recv")[(turn + rank) % 5], begin, begin + 9_000_000,
                           (rank + 1) % ranks, 4096])
         for rank in range(0, ranks, 10):
-            trips.append([rank, (rank + 37) % ranks, "put", turn * 12_000_000, (turn + 2) * 12_000_000, 4096])
-    deeds += [[0, 1, "signal", 150_000 * i, 150_000 * i + 100_000, 1, 8] for i in range(20_000)]
+            messages.append([rank, (rank + 37) % ranks, "put", turn * 12_000_000, (turn + 2) * 12_000_000, 4096])
+    events += [[0, 1, "signal", 150_000 * i, 150_000 * i + 100_000, 1, 8] for i in range(20_000)]
     return {
         **bare(), "problem": "allreduce/f64/sum/16M/p448", "algorithm": "ring", "source": "run", "ranks": ranks,
-        "time_ps": 3_000_000_000, "deeds": deeds, "trips": trips,
+        "time_ps": 3_000_000_000, "events": events, "messages": messages,
         "traffic": {"groups": 64, "bytes": [[a * b for b in range(64)] for a in range(64)]},
         "tree": {"kind": "logical", "edges": [[(rank - 1) // 2, rank] for rank in range(1, 100)]},
     }
 
 
 def run():
-    """A run of three ranks: an allreduce to which rank 1 comes last, a barrier of ranks 0 and 2, and an allreduce to which
-    rank 1, which was killed, never came."""
+    """A run of three ranks: an allreduce to which rank 1 comes last, a barrier of ranks 0 and 2,
+    and an allreduce to which rank 1, which was killed, never came."""
     us = 1_000_000
     names = ["", "allreduce", "flat", "f64", "sum", "barrier"]
     bars = [[0, 0, 0, 1, 2, 3, 4, 1024, 0, 50 * us, -1, 0, 30 * us, 1, 128, 0],
@@ -148,17 +150,17 @@ def run():
     ranks[1] = {**ranks[1], "end": "died: signal 9 (Killed)", "last": 75 * us, "in": 20 * us, "waited": 0, "caused": 90 * us, "calls": 1}
     teams = [{"label": "world", "size": 3, "client": 0}, {"label": "ranks 0, 2", "size": 2, "client": 0}]
     return {
-        **bare(), "problem": "", "ranks": 3, "time_ps": 100 * us, "deeds": [[0, 0, "await", 0, 31 * us, 1, 0], [0, 0, "reduce", 31 * us, 49 * us, -1, 1024]],
+        **bare(), "problem": "", "ranks": 3, "time_ps": 100 * us, "events": [[0, 0, "await", 0, 31 * us, 1, 0], [0, 0, "reduce", 31 * us, 49 * us, -1, 1024]],
         "calls": {"clocks": "one clock", "lost": "not recorded: 0 calls, 7 steps", "ranks": ranks, "teams": teams, "names": names,
                   "bars": bars, "groups": groups}}
 
 
 def many():
-    """The barrier of a run, sixty times."""
+    """The barrier of the run, sixty times."""
     data = run()
     us = 1_000_000
     calls = {**data["calls"], "lost": None, "bars": [], "groups": []}
     for turn in range(60):
         calls["bars"] += [[rank, 1, turn, 5, 2, 0, 0, 0, turn * us + rank, (turn + 1) * us, -1, turn * us + rank, 2 - rank, 2, -1, 0] for rank in (0, 2)]
         calls["groups"].append([2 * turn, 2, turn * us, us - 2, us, us, 1000 * turn + 2, 2, 2, 0])
-    return {**data, "deeds": [], "calls": calls}
+    return {**data, "events": [], "calls": calls}

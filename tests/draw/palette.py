@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""palette.py SOURCES PICTURES: the colours of pictures are those of palette.h, and can be told apart."""
+"""palette.py SOURCES PICTURES: checks that the colours of pictures are those of palette.h, and
+that they can be distinguished."""
 import itertools
 import pathlib
 import re
@@ -8,11 +9,11 @@ import sys
 from page_colour import AA_GRAPHIC, AA_TEXT, APART, SEEN_BY, contrast, linear, luminance, oklab, times
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|rgba?\(\s*\d[^)]*\)")
-PLAIN = {"#000000", "#ffffff"}  # what is written on a colour, whichever is read better
+PLAIN = {"#000000", "#ffffff"}  # text on a coloured area, whichever is easier to read
 
 
 def read(header):
-    """Name -> (light, dark)."""
+    """Maps each name to (light, dark)."""
     found = re.findall(r'COLOUR\("([a-z0-9-]+)", "([^"]+)", "([^"]+)"\)', header.read_text())
     names = [name for name, _, _ in found]
     assert len(names) > 40 and len(set(names)) == len(names), "colours without a name of their own"
@@ -20,7 +21,7 @@ def read(header):
 
 
 def none_elsewhere(sources):
-    """No source but the palette names a colour by its value."""
+    """No source except the palette contains the value of a colour."""
     for path in sorted(sources.rglob("*")):
         if path.name == "palette.h" or "vendor" in path.parts or not path.is_file():
             continue
@@ -29,7 +30,7 @@ def none_elsewhere(sources):
 
 
 def all_used(sources, palette):
-    """A colour that no picture has does not stay in the palette."""
+    """Every colour of the palette is used in some picture."""
     texts = [path.read_text() for path in sources.rglob("*") if path.is_file() and path.name != "palette.h"]
     text = "\n".join(texts)
     for name in palette:
@@ -38,7 +39,7 @@ def all_used(sources, palette):
 
 
 def schemes_of(style):
-    """What a style says outside and inside of its rules for dark surroundings."""
+    """The colours of a style sheet outside and inside its rules for dark surroundings."""
     light, dark = style.split("@media(prefers-color-scheme:dark)")
     return set(COLOUR.findall(light)), set(COLOUR.findall(dark))
 
@@ -58,7 +59,7 @@ def page_has_them(path, palette):
         assert rules == {name: one[column] for name, one in palette.items()}, f"the page's {selector}"
 
 
-def told_apart(palette, names, column, least):
+def distinguished(palette, names, column, least):
     for who, matrix in {**SEEN_BY, "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1))}.items():
         seen = {name: oklab(times(matrix, linear(palette[name][column]))) for name in names}
         for one, other in itertools.combinations(names, 2):
@@ -70,12 +71,12 @@ def seen(palette, column):
     panel = palette["panel"][column]
     for name in ("text", "quiet"):
         assert contrast(palette[name][column], panel) >= AA_TEXT, name
-    for name in ("between-nodes", "load-8", "cursor", "way"):
+    for name in ("between-nodes", "load-8", "cursor", "path"):
         assert contrast(palette[name][column], panel) >= AA_GRAPHIC, name
     loads = [luminance(palette[f"load-{i}"][column]) for i in range(9)]
     assert loads == sorted(loads, reverse=column == 0), f"loads are not in order of lightness: {loads}"
-    told_apart(palette, ["send", "put", "recv", "get", "signal", "copy", "reduce", "read", "write"], column, APART)
-    told_apart(palette, [f"route-{i}" for i in range(8)], column, APART)
+    distinguished(palette, ["send", "put", "recv", "get", "signal", "copy", "reduce", "read", "write"], column, APART)
+    distinguished(palette, [f"route-{i}" for i in range(8)], column, APART)
 
 
 def main():

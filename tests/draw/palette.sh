@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One palette for all pictures: SVG and HTML have its colours and no others, light and dark, and
-# they can be told apart.
+# All pictures share one palette: SVG and HTML files contain its colours and no others, for light
+# and dark surroundings, and the colours can be distinguished.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -14,4 +14,4 @@ for what in network routes steps; do
     expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what $what -o pictures/$what.svg
 done
 expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise -o pictures/page.html
-python3 -B "$TUTTI_SOURCE/tests/draw/palette.py" "$TUTTI_SOURCE/src/draw" pictures || fail 'the palette'
+python3 -B "$TUTTI_SOURCE/tests/draw/palette.py" "$TUTTI_SOURCE/lab/draw" pictures || fail 'the palette'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is in the picture of a simulation: exactly what happened, and the tree along which the data
+ * The picture of a simulation contains exactly what happened, and the tree along which the data
  * went.
  */
 #include "drawn.h"
@@ -37,13 +37,13 @@ static void binomial_broadcast(void **state)
     struct drawn *d = drawn("bcast/u8/1K/p8", "binomial");
     const struct tt_picture *p = &d->picture;
     assert_int_equal(d->result.time_ps, 3 * (1000000 + 1024 * 1000));
-    assert_int_equal(p->trips.n, 7);
-    assert_int_equal(count(&p->trips, TT_SEND), 7);
-    assert_int_equal(p->deeds.n, 28);
-    assert_int_equal(count(&p->deeds, TT_SEND), 7);
-    assert_int_equal(count(&p->deeds, TT_RECV), 7);
-    assert_int_equal(count(&p->deeds, TT_WAIT), 14);
-    for (int64_t i = 0; i < 7; i++) assert_int_equal(p->trips.at[i].bytes, 1024);
+    assert_int_equal(p->messages.n, 7);
+    assert_int_equal(count(&p->messages, TT_SEND), 7);
+    assert_int_equal(p->steps.n, 28);
+    assert_int_equal(count(&p->steps, TT_SEND), 7);
+    assert_int_equal(count(&p->steps, TT_RECV), 7);
+    assert_int_equal(count(&p->steps, TT_WAIT), 14);
+    for (int64_t i = 0; i < 7; i++) assert_int_equal(p->messages.at[i].bytes, 1024);
     assert_int_equal(traffic(p), 7 * 1024);
     assert_int_equal(p->traffic[0 * 8 + 4], 1024);
     assert_int_equal(p->traffic[4 * 8 + 0], 0);
@@ -52,8 +52,8 @@ static void binomial_broadcast(void **state)
     (void)state;
 }
 
-/* Trees hang at the root of the collective, whichever way the data goes; of an allreduce, where it
- * turns. */
+/* The top of the tree is the root of the collective, in whichever direction the data go. For an
+ * allreduce it is the rank at which the reduction ends and the broadcast begins. */
 static void roots(void **state)
 {
     static const struct {
@@ -91,7 +91,7 @@ static void no_tree(void **state)
     (void)state;
 }
 
-/* Ranks share rows of the matrix, and no byte is lost. */
+/* Several ranks share a row of the matrix, and no byte is lost. */
 static void groups(void **state)
 {
     struct drawn *d = drawn("alltoall/u8/16/p100", "pairwise");
@@ -104,14 +104,14 @@ static void groups(void **state)
     (void)state;
 }
 
-/* A step begins when its lane comes to it, and the lane comes to the next when it has ended. */
+/* A step begins when its lane reaches it, and the lane reaches the next step when it has ended. */
 static void lanes_go_on(void **state)
 {
     struct drawn *d = drawn("allreduce/f64/sum/64K/p8", "halving");
-    const struct tt_picture_list *deeds = &d->picture.deeds;
+    const struct tt_picture_list *steps = &d->picture.steps;
     int64_t worked = 0;
-    for (int64_t i = 0; i < deeds->n; i++) {
-        const struct tt_sim_deed *a = &deeds->at[i];
+    for (int64_t i = 0; i < steps->n; i++) {
+        const struct tt_sim_event *a = &steps->at[i];
         assert_true(a->begin_ps <= a->end_ps && a->end_ps <= d->result.time_ps);
         if (a->kind == TT_REDUCE) worked += a->end_ps - a->begin_ps;
         if (i == 0 || a[-1].rank != a->rank || a[-1].lane != a->lane) continue;
@@ -125,22 +125,22 @@ static void lanes_go_on(void **state)
 static void what_is_too_much_is_counted(void **state)
 {
     struct tt_picture p;
-    struct tt_sim_deed deed = {.kind = TT_SEND, .rank = 0, .peer = 1, .bytes = 1};
+    struct tt_sim_event event = {.kind = TT_SEND, .rank = 0, .peer = 1, .bytes = 1};
     assert_int_equal(tt_picture_begin(&p, 2), TUTTI_OK);
     for (int i = 0; i < TT_PICTURE_MOST + 3; i++) {
-        tt_picture_step(&p, &deed);
-        tt_picture_message(&p, &deed);
+        tt_picture_step(&p, &event);
+        tt_picture_message(&p, &event);
     }
     assert_int_equal(tt_picture_end(&p, -1), TUTTI_OK);
-    assert_int_equal(p.deeds.n, TT_PICTURE_MOST);
-    assert_int_equal(p.deeds.left_out, 3);
-    assert_int_equal(p.trips.left_out, 3);
+    assert_int_equal(p.steps.n, TT_PICTURE_MOST);
+    assert_int_equal(p.steps.left_out, 3);
+    assert_int_equal(p.messages.left_out, 3);
     assert_int_equal(p.traffic[1], TT_PICTURE_MOST + 3);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* Whichever allocation fails, that is told. */
+/* Whichever allocation fails, an error reports it. */
 static void no_memory(void **state)
 {
     struct drawn *d = drawn("bcast/u8/1K/p8", "binomial");
@@ -151,10 +151,10 @@ static void no_memory(void **state)
         tt_memory_fail_at(tries);
         tutti_status status = tt_picture_begin(&p, 8);
         if (status == TUTTI_OK) {
-            for (int64_t i = 0; i < d->picture.deeds.n; i++)
-                tt_picture_step(&p, &d->picture.deeds.at[i]);
-            for (int64_t i = 0; i < d->picture.trips.n; i++)
-                tt_picture_message(&p, &d->picture.trips.at[i]);
+            for (int64_t i = 0; i < d->picture.steps.n; i++)
+                tt_picture_step(&p, &d->picture.steps.at[i]);
+            for (int64_t i = 0; i < d->picture.messages.n; i++)
+                tt_picture_message(&p, &d->picture.messages.at[i]);
             status = tt_picture_end(&p, 0);
             tt_picture_free(&p);
         }

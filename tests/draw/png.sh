@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Pictures as PNG: what is in them is drawn, light or dark; where librsvg is missing that is said,
-# and nothing is written.
+# Pictures as PNG: their contents are drawn, light or dark. Where librsvg is missing, an error says
+# so and nothing is written.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -12,8 +12,8 @@ if ! tutti draw barrier/p2 -o there.png 2>err; then
     exit 77
 fi
 
-# Size, the colour of the paper, and that something is drawn on it: bytes that are not as those
-# beside them.
+# Checks the size, the background colour, and that something is drawn: some bytes must differ from
+# their neighbours.
 cat >look.py <<'PYTHON'
 import struct
 import sys
@@ -50,7 +50,8 @@ done
 expect 0 tutti draw machine -o machine.png
 python3 look.py machine.png ffffff
 
-# Without the library: which package is wanted, before any time is spent; what was there stays.
+# Without the library the error names the package, before any time is spent, and an existing file
+# stays.
 echo old >kept.png
 expect 1 env LD_PRELOAD="$TUTTI_BUILD/tests/no-rsvg.so" tutti draw barrier/p4 -o kept.png
 says err 'a .png is made by librsvg, which is not here .*librsvg2-2.*or draw an .svg'

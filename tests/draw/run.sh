@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Pictures of real runs: calls, who came late to them, teams apart, ranks that died, overlapping
-# calls, files that are cut or missing, in SVG, as text, as JSON and for Perfetto.
+# Pictures of real runs: calls, ranks that came late, separate teams, ranks that died, overlapping
+# calls, and files that are cut off or missing; in SVG, as text, as JSON and for Perfetto.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 late=$TUTTI_BUILD/tests/draw-late
 chrome() { python3 "$TUTTI_SOURCE/tests/draw/chrome.py" "$@"; }
 
-# FOLDER OPTION... : a run of late.
+# runs FOLDER OPTION...: runs `late` with its traces in the folder.
 runs() {
     local folder=$1
     shift
@@ -38,11 +38,12 @@ assert all((b["waited"] > 100e9) == (b["rank"] != 2) for b in first), [b["waited
 assert all(b["waited"] <= b["end"] - b["begin"] for b in bars)
 bcast = [b for b in bars if name(b["coll"]) == "bcast"]
 assert [b["root"] for b in bcast] == [1] * 4, bcast
-# Teams apart: each has executions 0 to 3 of its own, of its own members.
+# Teams are separate: each has executions 0 to 3 of its own, of its own members.
 for label, ranks in (("ranks 0, 2", [0, 2]), ("ranks 1, 3", [1, 3])):
     own = [b for b in bars if c["teams"][b["team"]]["label"] == label]
     assert sorted({b["execution"] for b in own}) == [0, 1, 2, 3] and sorted({b["rank"] for b in own}) == ranks, own
-# What overlaps: begun before the other had ended, and waited for later than it began.
+# Overlapping calls: the second began before the first had ended, and its caller waited for it later
+# than it began.
 sums = {b["rank"]: b for b in bars if name(b["coll"]) == "allreduce" and b["bytes"] == 524288 and b is not None and b["execution"] > 0}
 assert len(sums) == 4 and all(b["blocked"] == -1 or b["blocked"] > b["begin"] for b in sums.values()), sums
 assert all(g[2] <= h[2] for g, h in zip(c["groups"], c["groups"][1:])), "groups in the order of time"
@@ -50,7 +51,7 @@ assert sum(g[1] for g in c["groups"]) == len(bars)
 assert min(b["begin"] for b in bars) == 0 and max(b["end"] for b in bars) <= p["time_ps"]
 # Messages never go from one team to the other.
 assert all((t[0] - t[1]) % 2 == 0 or any(c["teams"][b["team"]]["label"] == "world" and b["rank"] == t[1] and
-           b["begin"] <= t[4] <= b["end"] for b in bars) for t in p["trips"]), "a message between teams"
+           b["begin"] <= t[4] <= b["end"] for b in bars) for t in p["messages"]), "a message between teams"
 PYTHON
 expect 0 tutti draw well -o well.svg
 python3 - <<'PYTHON'
@@ -120,11 +121,11 @@ grep -q '"ph":"i".*"name":"died: signal 9' died.trace.json || fail 'no death in 
 expect 0 tutti draw died --what summary
 says out 'rank 3 never came'
 
-# The launcher ends the others as soon as one is dead.
+# The launcher ends the other ranks as soon as one is dead.
 runs all -n 4 "$late" 0 || true
 expect 0 tutti draw all -o all.svg
 
-# ---- Files that are cut, or not there ----
+# ---- Files that are cut off or missing ----
 
 cp -r well cut
 size=$(stat -c %s cut/rank-1.json)

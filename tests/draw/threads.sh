@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Traces of ranks that are threads: each writes a file of its own, of one process.
+# Traces of ranks that are threads: each rank writes a file of its own, all with the same process.
 # shellcheck source-path=SCRIPTDIR/../tools disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces that are cut, damaged, or nobody's: told with a place inside the text, and never worse.
+ * Traces that are cut off, damaged or invalid: the error has a position within the text, and
+ * nothing worse happens.
  */
 #include "drawn.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text in memory of just its size, so that a sanitizer sees who looks behind it. */
+/* Reads a copy of exactly the text's size, so that sanitizers notice reads beyond its end. */
 static tutti_status reading(const char *text, size_t n, struct tt_trace_error *error)
 {
     struct tt_picture picture;
@@ -80,7 +81,7 @@ static void any_byte_another(void **state)
 static void wrong_fields(void **state)
 {
 #define X_EVENT(fields) "[\n {\"name\":\"copy\",\"ph\":\"X\"," fields "}]"
-#define FLOWS(fields) "{\"otherData\":{\"tutti\":\"trace 1\"},\"traceEvents\":[" fields "]}"
+#define FLOWS(fields) "{\"otherData\":{\"tutti\":\"trace 2\"},\"traceEvents\":[" fields "]}"
     static const struct {
         const char *text, *expected;
         int line, column;
@@ -126,7 +127,7 @@ static void wrong_fields(void **state)
          10},
         {"[{\"name\":\"loop\",\"ph\":\"X\",\"pid\":0,\"ts\":0,\"dur\":1}]", "an event named", 1,
          10},
-        {"{\"otherData\":{\"tutti\":\"trace 2\"},\"traceEvents\":[]}", "trace 1", 1, 23},
+        {"{\"otherData\":{\"tutti\":\"trace 3\"},\"traceEvents\":[]}", "trace 2", 1, 23},
         {"{\"otherData\":{\"ranks\":0},\"traceEvents\":[]}", "ranks", 1, 23},
         {"{\"otherData\":{\"source\":\"dream\"},\"traceEvents\":[]}", "simulation", 1, 24},
         {FLOWS(
@@ -165,12 +166,12 @@ static void deep(void **state)
     (void)state;
 }
 
-/* Well written, but there is nothing to draw, or not all of it. */
+/* Valid texts with nothing to draw, or with a part missing. */
 static void not_enough(void **state)
 {
 #define COPY(rank, ts) "{\"name\":\"copy\",\"ph\":\"X\",\"pid\":" #rank ",\"ts\":" #ts ",\"dur\":1}"
     static const struct {
-        const char *text, *told;
+        const char *text, *reported;
         int64_t execution;
     } cases[] = {
         {"[]", "no events", -1},
@@ -188,16 +189,16 @@ static void not_enough(void **state)
         assert_int_equal(tt_trace_add(&trace, cases[i].text, strlen(cases[i].text), &error),
                          TUTTI_OK);
         assert_int_equal(tt_trace_end(&trace, cases[i].execution, &picture), TUTTI_ERR_ARG);
-        if (!strstr(tutti_error(), cases[i].told)) fail_msg("%s", tutti_error());
+        if (!strstr(tutti_error(), cases[i].reported)) fail_msg("%s", tutti_error());
         tt_trace_free(&trace);
     }
     (void)state;
 }
 
-/* A whole trace is alone. */
+/* A trace of a whole simulation cannot be combined with other files. */
 static void two_files(void **state)
 {
-    static const char whole[] = "{\"otherData\":{\"tutti\":\"trace 1\"},\"traceEvents\":[]}";
+    static const char whole[] = "{\"otherData\":{\"tutti\":\"trace 2\"},\"traceEvents\":[]}";
     static const char *const pairs[][2] = {{whole, "[]"}, {"[]", whole}, {whole, whole}};
     for (int i = 0; i < 3; i++) {
         struct tt_trace trace;

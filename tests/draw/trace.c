@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces that are as they should be: what is written reads back, and the messages of a real run are
- * found.
+ * Valid traces: a trace that is written reads back as the same picture, and the messages of a real
+ * run are found.
  */
 #include "drawn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A picture written as a trace, and read again, is the same picture. */
+/* A picture written as a trace and read again is the same picture. */
 static void there_and_back(void **state)
 {
     static const char *const cases[][2] = {
@@ -35,25 +35,25 @@ static void there_and_back(void **state)
     (void)state;
 }
 
-/* ---- Real runs, by hand ---- */
+/* ---- Real runs, written by hand ---- */
 
-struct event {
+struct trace_event {
     const char *name;
     int rank;
-    const char *ts, *dur; /* as they are written */
+    const char *ts, *dur; /* as they appear in the file */
     int bytes, peer, value, execution;
     const char *call, *algorithm; /* NULL: none */
 };
 
-/* As an array; freed by free. */
-static char *written(const struct event *event, int n)
+/* The events as a JSON array. The caller frees it. */
+static char *written(const struct trace_event *event, int n)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     for (int i = 0; i < n; i++) {
-        const struct event *e = &event[i];
+        const struct trace_event *e = &event[i];
         fprintf(out, "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"ts\":%s,\"dur\":%s,",
                 i ? ",\n" : "[", e->name, e->rank, e->ts, e->dur);
         if (e->call)
@@ -73,8 +73,8 @@ static void add(struct tt_trace *trace, const char *text)
         fail_msg("%d:%d: %s", error.line, error.column, error.text);
 }
 
-/* The picture of two files: the first `split` events, and the others. */
-static struct tt_picture run(const struct event *event, int split, int n, int64_t execution)
+/* The picture of two files: one with the first `split` events, and one with the others. */
+static struct tt_picture run(const struct trace_event *event, int split, int n, int64_t execution)
 {
     struct tt_trace trace;
     struct tt_picture picture;
@@ -89,23 +89,23 @@ static struct tt_picture run(const struct event *event, int split, int n, int64_
     return picture;
 }
 
-static void trip_is(const struct tt_picture *p, int64_t i, struct tt_sim_deed wanted)
+static void message_is(const struct tt_picture *p, int64_t i, struct tt_sim_event wanted)
 {
-    const struct tt_sim_deed *trip = &p->trips.at[i];
-    assert_true(i < p->trips.n);
-    assert_int_equal(trip->kind, wanted.kind);
-    assert_int_equal(trip->rank, wanted.rank);
-    assert_int_equal(trip->peer, wanted.peer);
-    assert_int_equal(trip->bytes, wanted.bytes);
-    assert_int_equal(trip->begin_ps, wanted.begin_ps);
-    assert_int_equal(trip->end_ps, wanted.end_ps);
+    const struct tt_sim_event *message = &p->messages.at[i];
+    assert_true(i < p->messages.n);
+    assert_int_equal(message->kind, wanted.kind);
+    assert_int_equal(message->rank, wanted.rank);
+    assert_int_equal(message->peer, wanted.peer);
+    assert_int_equal(message->bytes, wanted.bytes);
+    assert_int_equal(message->begin_ps, wanted.begin_ps);
+    assert_int_equal(message->end_ps, wanted.end_ps);
 }
 
-/* The second send meets the second receive, whose wait comes first; a message ends with its
- * wait. */
+/* The second send matches the second receive, whose wait comes first. A message ends with the wait
+ * of its receiver. */
 static void messages(void **state)
 {
-    static const struct event events[] = {
+    static const struct trace_event events[] = {
         {"send", 0, "100.000", "1.0", 10, 1, 0, 4, NULL, NULL},
         {"send", 0, "102.5", "0.001", 20, 1, 1, 4, NULL, NULL},
         {"wait", 0, "103", "1", 0, -1, 0, 4, NULL, NULL},
@@ -117,21 +117,21 @@ static void messages(void **state)
     struct tt_picture p = run(events, 3, 7, -1);
     assert_true(p.run);
     assert_int_equal(p.ranks, 2);
-    assert_int_equal(p.deeds.n, 7);
-    assert_int_equal(p.trips.n, 2);
-    trip_is(&p, 0, (struct tt_sim_deed){TT_SEND, 0, 0, 1, 0, 7000000, 10});
-    trip_is(&p, 1, (struct tt_sim_deed){TT_SEND, 0, 0, 1, 2500000, 5000001, 20});
+    assert_int_equal(p.steps.n, 7);
+    assert_int_equal(p.messages.n, 2);
+    message_is(&p, 0, (struct tt_sim_event){TT_SEND, 0, 0, 1, 0, 7000000, 10});
+    message_is(&p, 1, (struct tt_sim_event){TT_SEND, 0, 0, 1, 2500000, 5000001, 20});
     assert_int_equal(p.time_ps, 7000000);
     assert_int_equal(p.edges, 1);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* An await of 2 is met by the signal of 3 that goes to it, not by that which goes to another, nor
- * by that of 1. */
+/* Rank 1 awaits flag value 2 of rank 0. Its await matches the signal with value 3, which goes to
+ * all ranks. It matches neither the signal with value 1 nor the one that goes to rank 2 only. */
 static void flags(void **state)
 {
-    static const struct event events[] = {
+    static const struct trace_event events[] = {
         {"signal", 0, "1", "1", 0, 1, 1, 0, NULL, NULL},
         {"signal", 0, "3", "1", 0, 2, 2, 0, NULL, NULL},
         {"signal", 0, "5", "1", 0, -1, 3, 0, NULL, NULL},
@@ -139,19 +139,19 @@ static void flags(void **state)
         {"await", 2, "2", "2.5", 0, 0, 2, 0, NULL, NULL},
     };
     struct tt_picture p = run(events, 3, 5, -1);
-    assert_int_equal(p.trips.n, 2);
-    trip_is(&p, 0, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 2, 2000000, 3500000, 8});
-    trip_is(&p, 1, (struct tt_sim_deed){TT_SIGNAL, 0, 0, 1, 4000000, 10000000, 8});
+    assert_int_equal(p.messages.n, 2);
+    message_is(&p, 0, (struct tt_sim_event){TT_SIGNAL, 0, 0, 2, 2000000, 3500000, 8});
+    message_is(&p, 1, (struct tt_sim_event){TT_SIGNAL, 0, 0, 1, 4000000, 10000000, 8});
     assert_int_equal(p.traffic[1], 0);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* A read within a get is how that is done; within a reduction it is a trip of its own; elsewhere it
- * is none. */
+/* A read within a get is its implementation; a read within a reduction is a transfer of its own;
+ * other reads are ignored. */
 static void one_sided(void **state)
 {
-    static const struct event events[] = {
+    static const struct trace_event events[] = {
         {"get", 0, "0", "2", 64, 1, 0, 0, NULL, NULL},
         {"read", 0, "0.5", "1", 64, 1, 0, 0, NULL, NULL},
         {"wait", 0, "2", "1", 0, -1, 0, 0, NULL, NULL},
@@ -163,61 +163,61 @@ static void one_sided(void **state)
         {"wait", 1, "10", "2", 0, -1, 3, 0, NULL, NULL},
     };
     struct tt_picture p = run(events, 6, 9, -1);
-    assert_int_equal(p.deeds.n, 5);
-    assert_int_equal(p.trips.n, 3);
-    trip_is(&p, 0, (struct tt_sim_deed){TT_GET, 1, 0, 0, 0, 3000000, 64});
-    trip_is(&p, 1, (struct tt_sim_deed){TT_GET, 1, 0, 0, 4000000, 5000000, 32});
-    trip_is(&p, 2, (struct tt_sim_deed){TT_PUT, 1, 0, 0, 8000000, 12000000, 16});
+    assert_int_equal(p.steps.n, 5);
+    assert_int_equal(p.messages.n, 3);
+    message_is(&p, 0, (struct tt_sim_event){TT_GET, 1, 0, 0, 0, 3000000, 64});
+    message_is(&p, 1, (struct tt_sim_event){TT_GET, 1, 0, 0, 4000000, 5000000, 32});
+    message_is(&p, 2, (struct tt_sim_event){TT_PUT, 1, 0, 0, 8000000, 12000000, 16});
     assert_int_equal(p.traffic[2], 112);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* One execution of several: its own times, its own name. */
+/* One execution of several has its own times and names. */
 static void executions(void **state)
 {
-    static const struct event events[] = {
+    static const struct trace_event events[] = {
         {"copy", 0, "10", "1", 1, -1, 0, 0, "bcast", "flat"},
         {"reduce", 0, "20", "3", 2, -1, 0, 1, "reduce", "prt"},
         {"copy", 1, "30", "1", 1, -1, 0, 0, "bcast", "flat"},
     };
     struct tt_picture p = run(events, 2, 3, 1);
     assert_int_equal(p.ranks, 2);
-    assert_int_equal(p.deeds.n, 1);
-    assert_int_equal(p.deeds.at[0].begin_ps, 0);
+    assert_int_equal(p.steps.n, 1);
+    assert_int_equal(p.steps.at[0].begin_ps, 0);
     assert_int_equal(p.time_ps, 3000000);
     assert_string_equal(p.problem, "reduce");
     assert_string_equal(p.algorithm, "prt");
     tt_picture_free(&p);
     p = run(events, 2, 3, -1);
-    assert_int_equal(p.deeds.n, 3);
+    assert_int_equal(p.steps.n, 3);
     assert_string_equal(p.problem, "");
     assert_int_equal(p.time_ps, 21000000);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* A machine that has been up for years counts more microseconds than a double holds with all their
+/* A machine that has been running for years has more microseconds than a double can hold with all
  * decimals. */
 static void long_uptime(void **state)
 {
-    static const struct event events[] = {
+    static const struct trace_event events[] = {
         {"copy", 0, "999999999999999.123456", "0.000001", 1, -1, 0, 0, NULL, NULL},
         {"copy", 0, "999999999999999.123457", "0.5", 1, -1, 0, 0, NULL, NULL},
     };
     struct tt_picture p = run(events, 1, 2, -1);
-    assert_int_equal(p.deeds.at[1].begin_ps - p.deeds.at[0].begin_ps, 1);
-    assert_int_equal(p.deeds.at[0].end_ps, p.deeds.at[1].begin_ps);
-    assert_int_equal(p.deeds.at[1].end_ps - p.deeds.at[1].begin_ps, 500000);
+    assert_int_equal(p.steps.at[1].begin_ps - p.steps.at[0].begin_ps, 1);
+    assert_int_equal(p.steps.at[0].end_ps, p.steps.at[1].begin_ps);
+    assert_int_equal(p.steps.at[1].end_ps - p.steps.at[1].begin_ps, 500000);
     tt_picture_free(&p);
     (void)state;
 }
 
-/* Names from outside are made harmless, in JSON and SVG. */
+/* Names from outside are escaped in JSON and SVG. */
 static void names(void **state)
 {
     static const char text[] =
-        "{\"otherData\":{\"tutti\":\"trace 1\",\"problem\":\"</script><b>&\\u0001\\n\\\"\xff\","
+        "{\"otherData\":{\"tutti\":\"trace 2\",\"problem\":\"</script><b>&\\u0001\\n\\\"\xff\","
         "\"algorithm\":\"a\\\\b\",\"ranks\":1},\"traceEvents\":[]}";
     struct tt_picture p;
     struct tt_trace_error error;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The program in docs/recovery.md does what is said there.
+# The program in docs/recovery.md does what the document says.
 set -euo pipefail
 
 if [ -n "$TUTTI_SANITIZE" ]; then
@@ -28,18 +28,18 @@ for rank in 0 1 2 3; do
     grep -qx "tutti: rank $rank was lost; the others ended with code 0, and so does the job" err
     [ "$(wc -l <err)" -eq 2 ]
 done
-# By default the launcher ends them, or they end by themselves before that.
+# By default the launcher ends the other ranks, unless they have ended by themselves before.
 status=0
 TUTTI_FAULT=kill,rank=1,after=1 tutti run -n 4 ./app >out 2>err || status=$?
 [ $status -eq 137 ]
 
-# An error that is no death ends all, whether one rank has it or each, though the launcher lets them
-# live.
+# An error that is not a death ends all ranks, whether one rank has it or each of them, although the
+# launcher lets the others live.
 refused='TUTTI_ALGORITHM: .*nonsense'
 for who in 2 '[0-3]'; do
     status=0
     # shellcheck disable=SC2016
-    tutti run -n 4 --timeout 600 --on-failure=continue bash -c '
+    tutti run -n 4 --timeout 3000 --on-failure=continue bash -c '
         case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
         exec ./app' >out 2>err || status=$?
     if [ $status -ne 1 ] || [ -s out ] || ! grep -q "$refused" err; then

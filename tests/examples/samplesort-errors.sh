@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Whatever goes wrong, on one rank or on all, all ranks end: exit status 2, one message, and it
-# names the cause.
+# After any error, on one rank or on all, all ranks end with exit status 2 and print exactly one
+# message, which names the cause.
 # shellcheck source=tests/examples/samplesort-util.sh
 source "$(dirname "$0")/samplesort-util.sh"
 
-# The message that samplesort's arguments after the number of ranks must end with: refused MESSAGE N
-# ARG...
+# refused MESSAGE N ARG...: samplesort on N ranks with these arguments must end with this message.
 refused() {
     local status=0
     tutti run -n "$2" -- samplesort "${@:3}" >out 2>said </dev/null || status=$?
@@ -36,7 +35,7 @@ for n in 1 4; do
 done
 [ "$(cat small)" = "$(printf 'b\na')" ] || die 'an input was changed'
 
-# Read by a user who may not.
+# A file that the user may not read.
 if [ "$(id -u)" -ne 0 ]; then
     : >secret && chmod 0 secret
     refused 'cannot open secret: Permission denied' 3 small secret
@@ -46,7 +45,7 @@ status=0
 tutti run -n 3 -- samplesort numbers >/dev/full 2>said || status=$?
 held 'cannot write standard output: No space left on device' $status 'a full device'
 
-# The reader leaves after ten bytes; there is far more to come, from each rank.
+# The reader leaves after ten bytes, when each rank still has much to write.
 {
     status=0
     tutti run -n 3 -- samplesort numbers 2>said || status=$?
@@ -54,16 +53,15 @@ held 'cannot write standard output: No space left on device' $status 'a full dev
 } | head -c 10 >/dev/null
 held 'cannot write standard output: Broken pipe' "$(cat status)" 'a closed pipe'
 
-# More than there is memory, or addresses, for. (Where no file can be that long, there is nothing to
-# see.)
+# More data than there is memory or address space for. (Skipped where no file can be that long.)
 if truncate -s 8T sparse 2>/dev/null; then
     limits() { (
         ulimit -v 100000000 2>/dev/null || true
         exec "$@"
     ); }
     if [ -n "$TUTTI_SANITIZE" ]; then
-        # Sanitizers reserve terabytes of addresses themselves, and end the program at such a
-        # request.
+        # Sanitizers reserve terabytes of address space themselves, and by default end the program
+        # at such a request.
         limits() { "$@"; }
         export ASAN_OPTIONS=${ASAN_OPTIONS-}:allocator_may_return_null=1
         export TSAN_OPTIONS=${TSAN_OPTIONS-}:allocator_may_return_null=1

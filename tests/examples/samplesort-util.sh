@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the tests of samplesort share: a folder that goes away, and how to fail. To be sourced.
+# Shared by the tests of samplesort: a temporary folder, and failing with a message. To be sourced.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -12,11 +12,11 @@ die() {
     exit 1
 }
 
-# Runs samplesort -q with the arguments after the number of ranks.
+# sorted N ARG...: runs samplesort -q on N ranks with these arguments.
 sorted() { tutti run -n "$1" -- samplesort -q "${@:2}"; }
 
-# Holds samplesort's answer for the files after the number of ranks against sort(1): by a pipe, and
-# written by each rank itself, over a longer file that was there before.
+# compare N FILE...: compares the output of samplesort on N ranks with that of sort(1): through a
+# pipe, and written by each rank itself over a longer file that existed before.
 compare() {
     LC_ALL=C sort "${@:2}" >expected
     { cat expected && echo 'what was there before'; } >out

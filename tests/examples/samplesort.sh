@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What samplesort writes is what LC_ALL=C sort writes, byte for byte: for real text, and for every
-# shape of input that could be cut, sampled or compared wrongly, on fewer and on more ranks than it
-# has lines.
+# samplesort writes what LC_ALL=C sort writes, byte for byte: for real text, and for every shape of
+# input that could be divided, sampled or compared wrongly, on fewer and on more ranks than the
+# input has lines.
 # shellcheck source=tests/examples/samplesort-util.sh
 source "$(dirname "$0")/samplesort-util.sh"
 
@@ -14,7 +14,7 @@ make_files() {
     perl -e 'print "every line is this one\n" x 30000' >equal
     perl -e 'print "x" x 5_000_000' >huge
     perl -e 'print "b\na\n", "m" x 3_000_000, "\nz\nc\n", "m" x 3_000_000, "\n", "m" x 2_999_999, "l"' >huge-among-small
-    # Longer than a sample may be, and alike up to there.
+    # Lines that are longer than a sample may be, and equal up to there.
     perl -e 'print "p" x 5000, 7 * $_ % 101, "\n" for 1 .. 300' >long-alike
     printf 'b\nc\na' >no-newline
     printf 'z\n' >newline
@@ -23,7 +23,7 @@ make_files() {
     printf '\n\n\n\n\n' >newlines
     printf '' >empty
     printf 'b\0\na\0b\na\0a\na\n\0\n\n\0\0\nb' >nul
-    # A line and what it is a prefix of, zero bytes at its end included, around every multiple of 7
+    # Lines and their prefixes, some ending in zero bytes, with lengths around every multiple of 7
     # and 8.
     perl -e 'for $n (0 .. 40) { print "a" x $n, "\0" x $_, "\n" for (2, 0, 1) }' >prefixes
     perl -e 'srand 1; print map { chr int rand 256 } 1 .. 100_000' >any-bytes
@@ -49,27 +49,28 @@ for n in "${ranks[@]}"; do
     compare "$n" empty empty newline empty
 done
 
-# Small alphabets make every short line occur, and every boundary fall everywhere.
+# With small alphabets every short line occurs, and the boundaries between ranks fall at all kinds
+# of places.
 for seed in $(seq $seeds); do
     SEED=$seed perl -e 'srand $ENV{SEED}; @of = ("\n", "\0", "a", "\xff"); print map { $of[rand @of] } 1 .. rand 300' >small-a
     SEED=$seed perl -e 'srand 99 + $ENV{SEED}; @of = ("\n", "a", "b"); print map { $of[rand @of] } 1 .. rand 60' >small-b
     compare $((2 + seed % 6)) small-a small-b small-a
 done
 
-# The output may be one of the inputs; and without a launcher it is a job of one rank.
+# The output may be one of the inputs. Without a launcher the program is a job of one rank.
 cp data/licences.txt itself
 LC_ALL=C sort itself newline >expected
 sorted 3 -o itself itself newline
 cmp itself expected || die 'differs from sort when the output is an input'
 samplesort -q data/licences.txt | cmp - <(LC_ALL=C sort data/licences.txt) || die 'differs without a launcher'
 
-# Equal lines are spread over the ranks like any others.
+# Equal lines are distributed over the ranks like any others.
 tutti run -n 4 -- samplesort -o out equal 2>said
 share=$(sed -n 's/.*over the mean: \([0-9.]*\) of the lines.*/\1/p' said)
 [ -n "$share" ] || die "no summary: $(cat said)"
 perl -e 'exit !($ARGV[0] >= 1 && $ARGV[0] < 1.3)' "$share" || die "equal lines: one rank has $share times the mean"
 
-# On a terminal, and only there, it says how far it is.
+# The program prints its progress on a terminal, and only there.
 command -v script >/dev/null || die 'script(1) is missing (Debian package: bsdutils)'
 script -qec 'tutti run -n 2 -- samplesort -o out data/docs.txt' /dev/null </dev/null >said
 grep -q 'reading [0-9]* %' said || die "no progress line on a terminal: $(cat said)"

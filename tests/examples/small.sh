@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The small examples say what they should, on any number of ranks.
+# The small examples print what they should, on any number of ranks.
 set -euo pipefail
 
 die() {
@@ -14,7 +14,7 @@ for n in 1 2 3 4 7; do
         diff - <(for ((r = 0; r < n; r++)); do echo "rank $r of $n: the sum of all ranks is $((n * (n - 1) / 2))"; done)
 
     said=$(tutti run -n $n -- power 300)
-    # 1 / (4 sin^2(pi / 1202)), computed elsewhere.
+    # 1 / (4 sin^2(pi / 1202)), computed with another program.
     [[ $said == 'n = 300: largest eigenvalue 36597.396186 '*'it is 36597.396186' ]] || die "$n ranks: power says '$said'"
 done
 
@@ -27,7 +27,7 @@ done
 # The table of rank r holds the numbers from r * 2^20.
 table=$((1 << 20))
 for n in 1 2 3 5; do
-    tutti run -n $n --timeout 600 -- endpoints | sort |
+    tutti run -n $n --timeout 3000 -- endpoints | sort |
         diff - <({
             echo "$n reports"
             for ((r = 0; r < n; r++)); do
@@ -37,7 +37,7 @@ for n in 1 2 3 5; do
         } | sort)
 done
 
-# More ranks than rows; no rows; nonsense.
+# More ranks than rows; no rows; invalid arguments.
 [[ $(tutti run -n 4 -- power 2) == 'n = 2: largest eigenvalue 2.618034 '*'it is 2.618034' ]] || die 'power 2'
 for wrong in 0 -1 x 1x 100001; do
     if power $wrong 2>/dev/null; then die "power takes $wrong"; fi

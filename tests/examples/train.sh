@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# train comes to the same model on any number of ranks, and with --resilient also when ranks are
-# killed on the way: any one, two, all but one, at any step, in the recovery from another death,
-# from outside. Without, it ends and says why.
+# train computes the same model on any number of ranks. With --resilient it does so even when ranks
+# are killed: any one, two, all but one, at any step, during the recovery from another death, or
+# from outside. Without --resilient it ends and says why.
 set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-# Ranks that end in the middle of something free nothing; and a leak tracer may wait for a dead one.
+# Ranks that end in the middle of a call free nothing, and the leak check may wait for a dead rank.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 die() {
@@ -23,10 +23,10 @@ die() {
 small=(-n 600 -s 60 -e 10)
 weights=490
 
-# How far two models may be apart. A step's gradient is a mean of terms below 1, whose sum has a
-# rounding error below n eps in whatever order; steps of this length down a convex loss do not move
-# two models further apart; so after s steps they differ by less than rate * s * n * eps = 0.5 * 60
-# * 600 * 2.3e-16 = 4.2e-12.
+# The largest difference of two models. The gradient of a step is a mean of n terms below 1, whose
+# sum has a rounding error below n eps in any order. Steps of this length down a convex loss
+# function do not move two models further apart. So after s steps they differ by less than rate * s
+# * n * eps = 0.5 * 60 * 600 * 2.3e-16 = 4.2e-12.
 tolerance=1e-11
 
 same_model() {
@@ -36,9 +36,9 @@ same_model() {
         END { exit bad || !some }' || die "not the model of an undisturbed run, $2"
 }
 
-# Undisturbed.
+# Runs without failures.
 tutti run -n 1 -- train "${small[@]}" -o reference >out
-grep -qx 'step 60 of 60: loss 0\.[0-9]*, [0-9.]* % right, 1 rank' out || die 'the last step is not told'
+grep -qx 'step 60 of 60: loss 0\.[0-9]*, [0-9.]* % right, 1 rank' out || die 'the last step is not reported'
 right=$(sed -nE 's/^trained: ([0-9.]*) % of 2000 unseen digits right, 1 rank$/\1/p' out)
 awk -v right="$right" 'BEGIN { exit !(right > 90) }' || die "only $right % right"
 for n in 2 3 5; do
@@ -54,14 +54,28 @@ same_model model 'no launcher'
 tutti run -n 2 -- train -q -s 2 -o other
 if cmp -s other reference; then die 'two steps make the model of 60'; fi
 
-# survive RANKS RANK:AFTER...: these ranks die at these operations; 3 in a line of `out` are the
-# ranks that are left.
+# With --reproducible the models are the same to the last bit, on any number of ranks, with any
+# placement on nodes, and when ranks die.
+tutti run -n 1 -- train "${small[@]}" -q --reproducible -o exact
+paste exact reference | awk '{ if ($1 != $2) differ++ } END { exit !differ }' || die 'plain sums gave the bits of the others'
+for n in 3 4 16; do
+    tutti run -n $n -- train "${small[@]}" -q --reproducible -o model
+    cmp exact model || die "another model on $n ranks"
+done
+TUTTI_NODES=3,2,1 tutti run -n 6 -- train "${small[@]}" -q --reproducible -o model
+cmp exact model || die 'another model on three nodes'
+TUTTI_FAULT=kill,rank=2,after=40 tutti run -n 4 --on-failure=continue -- \
+    train "${small[@]}" -q --resilient --reproducible -o model 2>err
+cmp exact model || die 'another model when a rank dies'
+
+# survive RANKS RANK:AFTER...: these ranks die at these operations. Checks the output and the model,
+# and sets `killed` to the number of ranks that died.
 survive() {
     local n=$1 status=0
     shift
     rm -f model
     # shellcheck disable=SC2016
-    tutti run -n "$n" --timeout 600 --on-failure=continue bash -c '
+    tutti run -n "$n" --timeout 3000 --on-failure=continue bash -c '
         for death; do
             [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
         done
@@ -70,28 +84,28 @@ survive() {
     [ $status -eq 0 ] || die "exit status $status on $n ranks, deaths $*"
     if grep -vE 'killed by signal 9|(was|were) lost; ' err | grep -q .; then die "complaints on $n ranks, deaths $*"; fi
     same_model model "$n ranks, deaths $*"
-    # Who dies after the last agreement is not missed any more; if it is the one to tell, nobody
-    # does.
+    # The death of a rank after the last agreement is not noticed any more. If that was the rank
+    # that prints the result, nobody prints it.
     if ! grep -qE "^trained: 9[0-9.]* % of 2000 unseen digits right, [$((n - killed))-$n] ranks?\$" out; then
-        if grep -q '^failed:.* 0 ' out || [[ "$*" != *0:* ]]; then die "the end is not told on $n ranks, deaths $*"; fi
+        if grep -q '^failed:.* 0 ' out || [[ "$*" != *0:* ]]; then die "the end is not reported on $n ranks, deaths $*"; fi
     fi
 }
 
 survive 4 2:40
 [ "$killed" -eq 1 ] || die "$killed killed instead of one"
-grep -qE '^failed: 2 of 4: going on with 3 ranks from step [0-9]+$' out || die 'who failed is not told'
+grep -qE '^failed: 2 of 4: going on with 3 ranks from step [0-9]+$' out || die 'who failed is not reported'
 survive 4 0:41
-grep -qE '^failed: 0 of 4: going on with 3 ranks from step [0-9]+$' out || die 'that rank 0 failed is not told'
+grep -qE '^failed: 0 of 4: going on with 3 ranks from step [0-9]+$' out || die 'that rank 0 failed is not reported'
 RANDOM=5
 for ((i = 0; i < 12; i++)); do
     survive 4 $((i % 4)):$((1 + RANDOM % 130))
     survive 5 $((i % 3)):$((1 + RANDOM % 130)) $((3 + i % 2)):$((1 + RANDOM % 130))
 done
-# A second death in the recovery from the first: at each operation that there is after it.
+# A second death during the recovery from the first, at each operation of the recovery.
 for ((i = 30; i < 54; i++)); do
     survive 4 1:30 0:$i
 done
-# All but one.
+# All ranks but one die.
 survive 4 0:20 1:30 2:40
 survive 4 1:25 2:25 3:25
 grep -qE '^trained: .* right, 1 rank$' out || die 'rank 0 is not the only one left'
@@ -102,11 +116,11 @@ for deaths in 0:10 2:30 '1:20 3:40'; do
     TUTTI_NODES=2,2 survive 4 $deaths
 done
 
-# From outside, at any time: as a user would.
+# Ranks are killed from outside at any time, as a user might do.
 for ((i = 0; i < 6; i++)); do
     rm -f model pids
     # shellcheck disable=SC2016
-    tutti run -n 4 --timeout 600 --on-failure=continue bash -c '
+    tutti run -n 4 --timeout 3000 --on-failure=continue bash -c '
         echo "$TUTTI_RANK $$" >>pids
         exec train -n 600 -s 60 --resilient -q -o model' >out 2>err &
     launcher=$!
@@ -115,35 +129,38 @@ for ((i = 0; i < 6; i++)); do
     kill -9 "$(sed -n "s/^$((i % 4)) //p" pids)" 2>err.kill || true
     status=0
     wait $launcher || status=$?
-    # Killed before it was there, the others cannot begin; killed after the end, nobody knows.
+    # If the rank was killed before it had joined, the others cannot begin. If it was killed after
+    # the end, nobody notices.
     if grep -q 'died: signal 9' err; then continue; fi
     [ $status -eq 0 ] || die "exit status $status when killed from outside"
     [ -e model ] || [ $((i % 4)) -eq 0 ] || die 'no model when killed from outside'
     if [ -e model ]; then same_model model 'killed from outside'; fi
 done
 
-# Not resilient: each that is left says why, and nothing is written.
-rm -f model
+# Without --resilient each remaining rank prints the cause, and no model is written. (A rank that
+# was killed while it wrote the model has left a part.)
+rm -f model model.*
 status=0
 TUTTI_FAULT=kill,rank=1,after=40 tutti run -n 3 -- train "${small[@]}" -o model >out 2>err || status=$?
 [ $status -eq 137 ] || die "exit status $status, not resilient"
 [ "$(grep -cE '^train: rank [02]: cannot go on \(--resilient would\): rank 1 died: signal 9 \(Killed\)$' err)" -eq 2 ] ||
-    die 'the cause is not told'
+    die 'the cause is not reported'
 if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 
-# An error that is no death would come again: it ends all, whether one rank has it or each.
+# An error that is not a death would occur again in a smaller team: it ends all ranks, whether one
+# rank has it or each of them.
 for who in 1 '[0-2]'; do
     status=0
     # shellcheck disable=SC2016
-    tutti run -n 3 --timeout 600 --on-failure=continue bash -c '
+    tutti run -n 3 --timeout 3000 --on-failure=continue bash -c '
         case $TUTTI_RANK in '"$who"') export TUTTI_ALGORITHM=allreduce=nonsense ;; esac
         exec train -n 600 -s 60 -q --resilient -o model' >out 2>err || status=$?
     [ $status -eq 2 ] || die "exit status $status, an error of rank $who"
-    grep -q '^train: rank 1: cannot go on: .*nonsense' err || die "not told of the error of rank $who"
+    grep -q '^train: rank 1: cannot go on: .*nonsense' err || die "the error of rank $who is not reported"
 done
 if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 
-# refused MESSAGE ARG...
+# refused MESSAGE ARG...: train must end with this message.
 refused() {
     local status=0
     tutti run -n 2 -- train "${@:2}" >out 2>err || status=$?

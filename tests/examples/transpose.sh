@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What transpose writes is the transposed table, for any number of ranks up to that of rows, and
-# twice is the table itself; whatever goes wrong, all ranks end with exit status 2 and one message
-# that names the cause, and no file is made or changed.
+# transpose writes the transposed table, for any number of ranks up to the number of rows, and
+# transposing twice gives the table itself. After any error all ranks end with exit status 2 and one
+# message that names the cause, and no file is created or changed.
 set -euo pipefail
 
 rates=$TUTTI_SOURCE/examples/transpose/rates.txt
@@ -18,14 +18,14 @@ die() {
 
 transposed() { tutti run -n "$1" -- transpose "$2" "$3"; }
 
-# The transpose by awk, which knows nothing of ranks and blocks.
+# The transpose by awk, independent of ranks and blocks.
 reference() {
     awk '{ for (j = 1; j <= NF; j++) at[j, NR] = $j }
          END { for (j = 1; j <= NR; j++)
                    for (i = 1; i <= NR; i++) printf "%s%s", at[j, i], i < NR ? "\t" : "\n" }' "$1"
 }
 
-# compare N TABLE, whose fields have tabs between them
+# compare N TABLE: the fields of the table are separated by tabs.
 compare() {
     reference "$2" >expected
     rm -f once twice
@@ -73,7 +73,7 @@ compare 4 longest
 printf 'one\n' >one
 compare 1 one
 
-# Blanks, ends of lines of another system, no end of the last line; the output may be the input.
+# Other blanks, line ends of another system, no line end at the end; the output may be the input.
 printf '  a b\t\tc \r\nd e f\r\n\tg\t h i' >loose
 printf 'a\td\tg\nb\te\th\nc\tf\ti\n' >expected
 transposed 2 loose loose
@@ -81,7 +81,7 @@ cmp loose expected || die 'other blanks, or the output in place of the input'
 transpose "$rates" once
 reference "$rates" | cmp - once || die 'without a launcher'
 
-# refused MESSAGE N ARG...: said once, with nothing written.
+# refused MESSAGE N ARG...: the message is printed once, and nothing is written.
 refused() {
     local status=0
     tutti run -n "$2" -- transpose "${@:3}" >said 2>&1 </dev/null || status=$?
@@ -128,8 +128,8 @@ for n in 1 2; do
 done
 refused "$rates: 18 ranks for 17 rows, and each must have one" 18 "$rates" out
 
-# A rank that cannot write, or dies, ends the others; nothing is left of what was written before.
-# The full disk is a file system of one page, which only this part of the test sees.
+# A rank that cannot write, or dies, ends the others, and nothing is left of what was written
+# before. The full disk is a file system of one page, which only this part of the test sees.
 awk 'BEGIN { for (i = 1; i <= 40; i++) for (j = 1; j <= 40; j++) printf "%d%s", i * j, j < 40 ? "\t" : "\n" }' >large
 mkdir disk
 own=(unshare --mount)
@@ -152,7 +152,7 @@ fi
 rm -r disk large
 
 reference "$rates" >../expected
-# killed AFTER: rank 1 dies that many operations on; the output is whole or not there.
+# killed AFTER: rank 1 dies at its operation number AFTER. The output must be complete or missing.
 killed() {
     status=0
     TUTTI_FAULT=kill,rank=1,after=$1 tutti run -n 3 -- transpose "$rates" out >said 2>&1 || status=$?
@@ -171,7 +171,7 @@ done
 rm said pipe
 diff -r --no-dereference . ../untouched || die 'something was left behind, or changed'
 
-# Told how it is used, once.
+# The usage message is printed once.
 tutti run -n 3 -- transpose --help >said
 [ "$(grep -c '^Usage: ' said)" -eq 1 ] || die "the help, not once: $(cat said)"
 for wrong in '' one 'one two three'; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opens the wire, and says what came of it: "yes VERSION", or "no STATUS: REASON".
+ * Opens the network transport and prints the result: "yes VERSION", or "no STATUS: REASON".
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is said where UCX is missing, too old, too new, not all there, not UCX, not started, or was
-# not there when Tutti was built.
+# The messages where UCX is missing, too old, too new, incomplete, another library, cannot start, or
+# was missing when Tutti was built.
 set -euo pipefail
 
 tests=$TUTTI_BUILD/tests
 unset "${!UCX_@}" TUTTI_UCX
 failed=0
 
-# expect PROGRAM WHAT PATTERN...: all are in what it says
+# expect PROGRAM WHAT PATTERN...: expects each pattern in the program's output
 expect() {
     local program=$1 what=$2 said pattern
     shift 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets come in the order of their numbers whatever order they are taken in, and what is no
- * packet is refused.
+ * Packets are delivered in the order of their numbers, whatever the order in which they arrive, and
+ * data that are not a packet are refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,12 +16,12 @@ enum { LINKS = 40, EACH = 200 };
 #define PASS UINT64_C(0x1234567890abcdef)
 
 struct inbox {
-    struct tt_order *order;
+    struct tt_ucx_order *order;
     uint64_t next[LINKS];
     int came, inside;
 };
 
-struct letter {
+struct message {
     int link;
     uint64_t number;
 };
@@ -30,66 +30,67 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
                    size_t data_bytes)
 {
     struct inbox *inbox = arg;
-    struct letter letter;
-    assert_int_equal(head_bytes, sizeof letter);
-    memcpy(&letter, head, sizeof letter);
+    struct message message;
+    assert_int_equal(head_bytes, sizeof message);
+    memcpy(&message, head, sizeof message);
     assert_int_equal(inbox->inside++, 0);
-    assert_int_equal(letter.number, inbox->next[letter.link]++);
-    assert_int_equal(data_bytes, letter.number % 7 * 3);
+    assert_int_equal(message.number, inbox->next[message.link]++);
+    assert_int_equal(data_bytes, message.number % 7 * 3);
     for (size_t i = 0; i < data_bytes; i++)
-        assert_int_equal(((const unsigned char *)data)[i], (unsigned char)(letter.number + i));
+        assert_int_equal(((const unsigned char *)data)[i], (unsigned char)(message.number + i));
     inbox->came++;
     inbox->inside--;
 }
 
-/* The packet as it is sent, its data behind the head or behind a gap. */
+/* Hands over a packet as it is sent: its data follow the head at once or after a gap. */
 static tutti_status take(struct inbox *inbox, int link, uint64_t number)
 {
     unsigned char bytes[200];
-    struct letter letter = {link, number};
-    size_t n = number % 7 * 3, before = sizeof(struct tt_packet_head) + sizeof letter;
+    struct message message = {link, number};
+    size_t n = number % 7 * 3, before = sizeof(struct tt_packet_head) + sizeof message;
     uint8_t gap = number % 2 ? (uint8_t)(number % 64) : 0;
     struct tt_packet_head packet = {.pass = PASS,
                                     .origin = 1000 + (uint64_t)link * 17,
                                     .number = (uint32_t)number,
-                                    .head_bytes = sizeof letter,
+                                    .head_bytes = sizeof message,
                                     .gap = gap,
                                     .form = TT_PACKET_FORM};
     memcpy(bytes, &packet, sizeof packet);
-    memcpy(bytes + sizeof packet, &letter, sizeof letter);
+    memcpy(bytes + sizeof packet, &message, sizeof message);
     memset(bytes + before, 0xee, gap);
     for (size_t i = 0; i < n; i++) bytes[before + gap + i] = (unsigned char)(number + i);
     return tt_order_take(inbox->order, bytes, before + gap + n);
 }
 
-static void shuffle(struct letter *letters, int n, struct tt_random *random)
+static void shuffle(struct message *messages, int n, struct tt_random *random)
 {
     for (int i = n - 1; i > 0; i--) {
         int k = (int)tt_random_below(random, (uint64_t)i + 1);
-        struct letter letter = letters[i];
-        letters[i] = letters[k];
-        letters[k] = letter;
+        struct message message = messages[i];
+        messages[i] = messages[k];
+        messages[k] = message;
     }
 }
 
-/* All packets of many links, shuffled, come in order: some while nothing may be delivered. */
+/* Shuffles the packets of many links, which must all be delivered in order, some of them while
+ * delivery is closed. */
 static void any_order_becomes_the_right_one(void **state)
 {
     (void)state;
-    static struct letter letters[LINKS * EACH];
+    static struct message messages[LINKS * EACH];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct tt_random random;
         struct inbox inbox = {0};
         inbox.order = tt_order_create(PASS, arrive, &inbox);
         tt_random_seed(&random, seed);
         for (int i = 0; i < LINKS * EACH; i++)
-            letters[i] = (struct letter){i % LINKS, (uint64_t)(i / LINKS)};
+            messages[i] = (struct message){i % LINKS, (uint64_t)(i / LINKS)};
         int window = 1 + (int)tt_random_below(&random, seed < 10 ? 200 : LINKS * EACH);
         for (int i = 0; i < LINKS * EACH; i += window)
-            shuffle(letters + i, (int)tt_min(window, LINKS * EACH - i), &random);
+            shuffle(messages + i, (int)tt_min(window, LINKS * EACH - i), &random);
         for (int i = 0; i < LINKS * EACH; i++) {
             if (tt_random_below(&random, 4) == 0) tt_order_open(inbox.order, i % 2);
-            assert_int_equal(take(&inbox, letters[i].link, letters[i].number), TUTTI_OK);
+            assert_int_equal(take(&inbox, messages[i].link, messages[i].number), TUTTI_OK);
         }
         tt_order_open(inbox.order, true);
         tt_order_open(inbox.order, false);
@@ -112,11 +113,11 @@ static void early_ones_wait_until_it_opens(void **state)
     tt_order_open(inbox.order, true);
     assert_int_equal(tt_order_open(inbox.order, false), 2);
     assert_int_equal(inbox.came, 2);
-    assert_int_equal(take(&inbox, 4, 7), TUTTI_OK); /* freed while it waits */
+    assert_int_equal(take(&inbox, 4, 7), TUTTI_OK); /* freed while it waits for its predecessors */
     tt_order_free(inbox.order);
 }
 
-static void refused(struct tt_order *order, const void *bytes, size_t n)
+static void refused(struct tt_ucx_order *order, const void *bytes, size_t n)
 {
     assert_int_equal(tt_order_take(order, bytes, n), TUTTI_ERR_ARG);
     assert_non_null(strstr(tutti_error(), "packet"));
@@ -132,24 +133,25 @@ static void what_is_no_packet_is_refused(void **state)
         struct tt_packet_head packet;
         char more[TT_WIRE_HEAD + 8];
     } sent = {.packet = {.pass = PASS, .origin = 5, .form = TT_PACKET_FORM, .head_bytes = 9}};
-    refused(inbox.order, &sent, sizeof sent.packet - 1); /* cut off */
-    refused(inbox.order, &sent, sizeof sent.packet + 8); /* its head too */
+    refused(inbox.order, &sent, sizeof sent.packet - 1); /* the packet head is cut off */
+    refused(inbox.order, &sent, sizeof sent.packet + 8); /* the message head is cut off */
     sent.packet.gap = 5;
-    refused(inbox.order, &sent, sizeof sent.packet + 9 + 4); /* the gap */
+    refused(inbox.order, &sent, sizeof sent.packet + 9 + 4); /* the gap is cut off */
     sent.packet.head_bytes = TT_WIRE_HEAD + 1;
     refused(inbox.order, &sent, sizeof sent);
     sent.packet.head_bytes = 9;
     sent.packet.form++;
     refused(inbox.order, &sent, sizeof sent);
     for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 1, i), TUTTI_OK);
-    assert_int_equal(take(&inbox, 1, 1), TUTTI_ERR_ARG); /* came before */
+    assert_int_equal(take(&inbox, 1, 1), TUTTI_ERR_ARG); /* was delivered before */
     assert_int_equal(take(&inbox, 1, 5), TUTTI_OK);
-    assert_int_equal(take(&inbox, 1, 5), TUTTI_ERR_ARG); /* twice */
+    assert_int_equal(take(&inbox, 1, 5), TUTTI_ERR_ARG); /* arrived before and still waits */
     assert_int_equal(inbox.came, 2);
     tt_order_free(inbox.order);
 }
 
-/* Whatever else is in it, not so much as a link is remembered. */
+/* A packet without the right pass is refused whatever else it contains, and leaves no record of its
+ * link. */
 static void without_the_pass_nobody_is_heard(void **state)
 {
     (void)state;
@@ -166,11 +168,11 @@ static void without_the_pass_nobody_is_heard(void **state)
     assert_int_equal(tt_order_strangers(inbox.order), 64 + sizeof packet);
     assert_int_equal(inbox.came, 0);
     for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 0, i), TUTTI_OK);
-    assert_int_equal(inbox.came, 2); /* number 1 of that link had not come before */
+    assert_int_equal(inbox.came, 2); /* number 1 of that link did not count as delivered */
     tt_order_free(inbox.order);
 }
 
-/* Wherever memory ends, a packet is either kept or told to be lost. */
+/* Whichever allocation fails, a packet is either kept or reported as lost. */
 static void memory_may_end(void **state)
 {
     (void)state;

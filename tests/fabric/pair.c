@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 600 }; /* sanitizers on a full machine; nothing here takes so long by itself */
+enum { LIMIT_S = 600 }; /* for sanitizers on a busy machine; no test needs that long by itself */
 
-/* As `ip netns exec` does: /sys/class/net, where UCX looks for interfaces, tells those of the
- * network in which it was mounted. */
+/* Enters a network namespace as `ip netns exec` does: /sys is mounted anew, because UCX looks for
+ * interfaces in /sys/class/net, which shows those of the namespace in which /sys was mounted. */
 static void enter_network(const char *name)
 {
     char path[200];
@@ -35,10 +35,11 @@ static pid_t start(pair_fn *play, int me, const int *fds, char *const *names)
     pid_t pid = fork();
     if (pid != 0) return pid;
     const int crashes[] = {SIGSEGV, SIGILL, SIGFPE,
-                           SIGBUS}; /* cmocka's: it would go on with the next test */
+                           SIGBUS}; /* resets cmocka's handlers, which would continue with the
+                                     * next test */
     for (int i = 0; i < 4; i++) signal(crashes[i], SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(PATIENCE_S);
+    alarm(LIMIT_S);
     close(fds[!me]);
     if (names) enter_network(names[me]);
     struct side side = {.me = me, .fd = fds[me], .ops = &tt_wire_ucx};
@@ -142,7 +143,7 @@ void pair_sync(struct side *side)
     pair_swap(side, &mine, &other, 1);
 }
 
-void pair_tell(struct side *side)
+void pair_signal(struct side *side)
 {
     must(send(side->fd, "t", 1, MSG_NOSIGNAL) == 1);
 }

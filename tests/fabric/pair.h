@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two processes that share no memory and meet by a socket: what each test of the wire is played by.
- * Each case has fresh ones, so that the program itself never loads UCX.
+ * Two processes that share no memory and communicate over a socket, for the tests of the network
+ * transport. Each test case starts two new processes, so that the program itself never loads UCX.
  */
 #ifndef TESTS_FABRIC_PAIR_H
 #define TESTS_FABRIC_PAIR_H
@@ -12,7 +12,8 @@
 
 #include "fabric/wire.h"
 
-/* What must hold in either process; where it does not, that process ends, and with it the test. */
+/* Checks a condition in either process. If it does not hold, the process exits with 1 and the test
+ * fails. */
 #define must(condition)                                                                            \
     do {                                                                                           \
         if (condition) break;                                                                      \
@@ -23,49 +24,50 @@
 
 struct side {
     int me; /* 0 or 1 */
-    int fd; /* of the socket to the other */
+    int fd; /* the socket to the other process */
     const struct tt_wire_ops *ops;
     struct tt_wire *wire;
     struct tt_port *port;
     struct tt_link *link;
-    int lost; /* how often it was called */
+    int lost; /* how often link_lost was called, and with which status */
     tutti_status why;
 };
 
-/* Runs `play` in two processes; both must end well, but one that is to be killed: it (0 or 1; else
- * -1) must die of SIGKILL. `names`: of two network namespaces to be in, or NULL. False if anything
- * went otherwise. */
+/* Runs `play` in two processes, and returns whether both ended well. If `killed` is 0 or 1, that
+ * process must be ended by SIGKILL; -1: neither. `names` holds the names of two network namespaces
+ * for the processes, or is NULL. */
 typedef void pair_fn(struct side *side);
 bool pair_play(pair_fn *play, int killed, char *const *names);
 
-/* Wire and port. */
+/* Opens the transport and a port. */
 void pair_open(struct side *side, tt_wire_arrive_fn *arrive, void *arg);
-/* The link to the other's port. */
+/* Opens a link to the port of the other process. */
 void pair_link(struct side *side);
-/* All three. */
+/* Opens the transport, a port and the link. */
 void pair_meet(struct side *side, tt_wire_arrive_fn *arrive, void *arg);
 void pair_close(struct side *side);
-/* In up to a second, if the other does not take what was sent. */
+/* Closes the port; waits up to a second if the other side does not take what was sent. */
 void pair_close_port(struct side *side);
-/* Gives the other bytes and takes as many, advancing meanwhile. */
+/* Sends bytes to the other process over the socket and receives as many, and advances the port
+ * meanwhile. */
 void pair_swap(struct side *side, const void *mine, void *other, size_t bytes);
-/* Both are here. */
+/* Returns when both processes have called it. */
 void pair_sync(struct side *side);
 
-/* One goes on when the other says so; neither advances. */
-void pair_tell(struct side *side);
+/* pair_wait returns when the other process calls pair_signal; neither advances the port. */
+void pair_signal(struct side *side);
 void pair_wait(struct side *side);
 
-/* What is under way: how many `done` are still to come, and how many came with an error. */
+/* Operations: `left` are under way, `over` have completed, of which `failed` with an error. */
 struct tally {
     int left, over, failed;
 };
 void tally_done(void *arg, tutti_status status);
-/* Counts what a starting function returned. */
+/* Counts the status that the function returned which started an operation. */
 void tally_begun(struct tally *tally, tutti_status status);
 void tally_wait(struct side *side, struct tally *tally);
 
-/* Bytes that tell which packet or place they belong to. */
+/* Bytes that identify the packet or the place to which they belong. */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
 bool pattern_holds(const void *memory, size_t bytes, uint64_t seed);
 

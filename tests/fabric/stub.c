@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A library that has a version, and nothing else of UCX.
+ * A library that has a version and no other function of UCX.
  */
 void ucp_get_version(unsigned *major, unsigned *minor, unsigned *release);
 

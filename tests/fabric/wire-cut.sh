@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Two network namespaces joined by a cable, which is cut while nothing goes over it and while much
-# does: both ends notice. By itself it would take UCX a quarter of an hour. Nor is a peer given up
-# that only does not advance.
+# Two network namespaces joined by a virtual cable. The cable is cut while nothing goes over it, and
+# while much does: both ends must notice, which would take UCX itself a quarter of an hour. A peer
+# that only does not advance must not be given up.
 set -euo pipefail
 
 here=tutti-here-$$
@@ -14,8 +14,9 @@ skip() {
 }
 
 command -v ip >/dev/null || skip 'there is no ip command (iproute2)'
-# In namespaces of its own, so that the mounts by which ip keeps names of networks vanish with it,
-# however it ends. In a chroot, whose root is no mount, there can be none that are its own.
+# The script continues in namespaces of its own, so that the mounts by which ip names networks
+# vanish with it, however it ends. In a chroot, whose root is not a mount, private mounts are
+# impossible.
 if [ -z "${TUTTI_CUT_INSIDE-}" ]; then
     spaces=(unshare --net --mount --pid --fork --kill-child --mount-proc)
     "${spaces[@]}" true 2>/dev/null || skip 'namespaces are not allowed here'
@@ -32,7 +33,7 @@ for end in "$here 10.77.0.1" "$there 10.77.0.2"; do
     ip -n "$name" link set lo up
     ip -n "$name" link set cable up
 done
-# The kernel takes a moment to see that the cable is in; UCX uses no interface before.
+# The kernel takes a moment to notice that the cable is connected, and UCX uses no interface before.
 carriers() { ip -n "$here" link show cable && ip -n "$there" link show cable; }
 for _ in $(seq 100); do
     [ "$(carriers | grep -c 'state UP')" -eq 2 ] && break

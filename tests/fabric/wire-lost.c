@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What wire.h promises when a peer goes: everything under way ends, once, with PEER, the loss is
- * told, once, and nothing can be begun any more.
+ * Tests what wire.h promises when a peer is lost: every operation under way ends once, with
+ * TUTTI_ERR_PEER where it failed; the loss is reported once; and no new operation can start.
  *
- *     fabric-wire-lost                   a peer is killed, never was, goes by itself; a link is
- *                                        closed in the midst
- *     fabric-wire-lost cut HERE THERE    a link between two network namespaces: the other side
- *                                        stops for a while;
- *                                      then `ip` cuts it in HERE, before, while nothing, and while
- *                                      all is under way
+ *     fabric-wire-lost                   a peer is killed, or is gone before it is used; a link
+ *                                        or a port is closed with operations under way
+ *     fabric-wire-lost cut HERE THERE    uses a link between two network namespaces. The other
+ *                                        side stops advancing for a while. Then `ip` cuts the link
+ *                                        in HERE before it is connected, while nothing is under
+ *                                        way, and while operations are
  */
 #include <poll.h>
 #include <sched.h>
@@ -30,22 +30,22 @@ static void ignore_packet(void *arg, const void *head, size_t head_bytes, const 
     if (arg) ++*(int *)arg;
 }
 
-struct work {
-    char *memory; /* two MiB for each that is under way: from, to */
+struct wire_lost_work {
+    char *memory; /* two MiB: the first is read from, the second written to */
     struct tt_wire_region *region;
     struct tt_wire_key *key;
     uint64_t there;
     struct tally sends, gets, puts;
 };
 
-static void work_open(struct side *side, struct work *work)
+static void work_open(struct side *side, struct wire_lost_work *work)
 {
     struct {
         uint64_t at;
         size_t bytes;
         char key[TT_WIRE_KEY];
     } mine, other;
-    *work = (struct work){.memory = calloc(2, MIB)};
+    *work = (struct wire_lost_work){.memory = calloc(2, MIB)};
     memset(&mine, 0, sizeof mine);
     must(side->ops->map(side->wire, work->memory, 2 * MIB, &work->region) == TUTTI_OK);
     must(side->ops->pack(work->region, mine.key, &mine.bytes) == TUTTI_OK);
@@ -55,15 +55,15 @@ static void work_open(struct side *side, struct work *work)
     work->there = other.at;
 }
 
-/* Both sides have met, and each knows the other's memory. */
-static void work_meet(struct side *side, struct work *work)
+/* Connects both sides and exchanges the keys of their memory. */
+static void work_meet(struct side *side, struct wire_lost_work *work)
 {
     pair_meet(side, ignore_packet, NULL);
     work_open(side, work);
     pair_sync(side);
 }
 
-static void work_part(struct side *side, struct work *work)
+static void work_part(struct side *side, struct wire_lost_work *work)
 {
     side->ops->key_close(work->key);
     side->ops->unmap(work->region);
@@ -71,9 +71,9 @@ static void work_part(struct side *side, struct work *work)
     pair_close(side);
 }
 
-/* Sends, gets and puts of a MiB; they are longer than what sockets hold, so that they stay under
- * way while the other does nothing. */
-static void work_begin(struct side *side, struct work *work)
+/* Starts sends, gets and puts of one MiB each: more than sockets buffer, so that they stay under
+ * way while the other side does nothing. */
+static void work_begin(struct side *side, struct wire_lost_work *work)
 {
     char *from = work->memory, *to = work->memory + MIB;
     for (int i = 0; i < MANY; i++) {
@@ -86,13 +86,13 @@ static void work_begin(struct side *side, struct work *work)
     }
 }
 
-static int left(const struct work *work)
+static int left(const struct wire_lost_work *work)
 {
     return work->sends.left + work->gets.left + work->puts.left;
 }
 
-/* Nothing is begun over a lost link, nor kept. */
-static void nothing_goes(struct side *side, struct work *work)
+/* No operation can start over a lost link, and no key can be opened. */
+static void nothing_goes(struct side *side, struct wire_lost_work *work)
 {
     struct tt_wire_key *key;
     char byte;
@@ -107,7 +107,7 @@ static void nothing_goes(struct side *side, struct work *work)
     must(side->ops->key_open(side->link, own, bytes, &key) == TUTTI_ERR_PEER);
 }
 
-static void all_is_told(struct side *side, struct work *work)
+static void all_is_reported(struct side *side, struct wire_lost_work *work)
 {
     while (side->lost == 0 || left(work) > 0) {
         if (side->ops->port_advance(side->port) == 0) sched_yield();
@@ -118,11 +118,11 @@ static void all_is_told(struct side *side, struct work *work)
     nothing_goes(side, work);
 }
 
-/* ---- The peer is killed while all is under way ---- */
+/* ---- The peer is killed with operations under way ---- */
 
 static void play_killed(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     if (side->me == 1) {
         pair_wait(side);
@@ -130,13 +130,13 @@ static void play_killed(struct side *side)
         kill(getpid(), SIGKILL);
     }
     work_begin(side, &work);
-    pair_tell(side);
-    all_is_told(side, &work);
+    pair_signal(side);
+    all_is_reported(side, &work);
     must(work.sends.failed + work.gets.failed + work.puts.failed > 0);
     work_part(side, &work);
 }
 
-static void a_killed_peer_is_told(void **state)
+static void a_killed_peer_is_reported(void **state)
 {
     (void)state;
     assert_true(pair_play(play_killed, 1, NULL));
@@ -146,7 +146,7 @@ static void a_killed_peer_is_told(void **state)
 
 static void play_killed_idle(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     char byte = 1;
     struct tally tally = {0};
@@ -160,18 +160,18 @@ static void play_killed_idle(struct side *side)
     work_part(side, &work);
 }
 
-static void a_peer_killed_while_idle_is_told(void **state)
+static void a_peer_killed_while_idle_is_reported(void **state)
 {
     (void)state;
     assert_true(pair_play(play_killed_idle, 1, NULL));
 }
 
-/* ---- Somebody else says that the peer is gone ---- */
+/* ---- Another part of the program reports that the peer is gone ---- */
 
-/* It does not advance, and so tells nothing by itself. */
+/* The peer does not advance, so the link itself shows no failure. */
 static void play_failed(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     if (side->me == 1) {
         pair_wait(side);
@@ -180,9 +180,9 @@ static void play_failed(struct side *side)
     work_begin(side, &work);
     must(left(&work) > 0);
     side->ops->link_fail(side->link);
-    must(side->lost == 0); /* only advance tells */
-    all_is_told(side, &work);
-    pair_tell(side);
+    must(side->lost == 0); /* the loss is reported only within port_advance */
+    all_is_reported(side, &work);
+    pair_signal(side);
     work_part(side, &work);
 }
 
@@ -192,23 +192,23 @@ static void a_link_can_be_failed(void **state)
     assert_true(pair_play(play_failed, 1, NULL));
 }
 
-/* ---- The other's port is gone before anything is sent to it ---- */
+/* ---- The other's port is closed before anything is sent to it ---- */
 
 static void play_gone(struct side *side)
 {
-    struct work work = {0};
+    struct wire_lost_work work = {0};
     pair_meet(side, ignore_packet, NULL);
     pair_sync(side);
     if (side->me == 1) {
         pair_close(side);
-        pair_tell(side);
+        pair_signal(side);
         return;
     }
     pair_wait(side);
     for (int i = 0; i < 3; i++) {
         tutti_status status =
             side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &work.sends);
-        if (status == TUTTI_ERR_PEER) continue; /* told already */
+        if (status == TUTTI_ERR_PEER) continue; /* the loss has been noticed already */
         tally_begun(&work.sends, status);
     }
     while (side->lost == 0 || work.sends.left) side->ops->port_advance(side->port);
@@ -216,18 +216,18 @@ static void play_gone(struct side *side)
     pair_close(side);
 }
 
-static void a_port_that_is_gone_is_told(void **state)
+static void a_port_that_is_gone_is_reported(void **state)
 {
     (void)state;
     assert_true(pair_play(play_gone, -1, NULL));
 }
 
-/* ---- A link is closed while all is under way ---- */
+/* ---- A link is closed with operations under way ---- */
 
-/* The other advances: all comes to its end. */
+/* The other side advances, so all operations complete. */
 static void play_closed(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
@@ -236,7 +236,7 @@ static void play_closed(struct side *side)
         side->ops->key_close(work.key);
         side->ops->link_close(side->link);
         side->link = NULL;
-        must(left(&work) == before); /* only advance completes */
+        must(left(&work) == before); /* operations complete only within port_advance */
         while (left(&work) > 0) side->ops->port_advance(side->port);
         must(work.sends.over == MANY && work.gets.over == MANY && work.puts.over == MANY);
         must(side->lost == 0);
@@ -255,10 +255,11 @@ static void closing_a_link_ends_what_is_under_way(void **state)
     assert_true(pair_play(play_closed, -1, NULL));
 }
 
-/* The other does not: closing the port gives up, and the other is told when it advances again. */
+/* The other side does not advance: closing the port gives up, and the other side is notified when
+ * it advances again. */
 static void play_abandoned(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     side->ops->key_close(work.key);
     if (side->me == 0) {
@@ -269,7 +270,7 @@ static void play_abandoned(struct side *side)
         side->ops->link_close(side->link);
         pair_close_port(side);
         must(left(&work) == 0 && work.sends.failed > 0 && work.sends.over == MANY);
-        pair_tell(side);
+        pair_signal(side);
     } else {
         pair_wait(side);
         while (side->lost == 0) side->ops->port_advance(side->port);
@@ -288,7 +289,7 @@ static void closing_a_port_gives_up_what_is_under_way(void **state)
     assert_true(pair_play(play_abandoned, -1, NULL));
 }
 
-/* ---- What was sent before a link is closed in order still comes ---- */
+/* ---- Data that were sent before a link is closed in order still arrive ---- */
 
 static void play_last_words(struct side *side)
 {
@@ -326,7 +327,7 @@ static void ip(const char *words)
     must(system(command) == 0);
 }
 
-/* Asleep, until the port's descriptor says that there is something to do. */
+/* Sleeps until the port's descriptor becomes readable. */
 static void doze(struct side *side)
 {
     struct pollfd wait = {.fd = side->ops->port_descriptor(side->port), .events = POLLIN};
@@ -344,7 +345,7 @@ static void notice(struct side *side, const char *when)
            (double)(tt_clock_ns() - begin_ns) * 1e-9, getenv("TUTTI_PEER_TIMEOUT"));
 }
 
-/* Nothing is under way; both ends notice. */
+/* Nothing is under way; both ends must notice the cut. */
 static void play_cut_idle(struct side *side)
 {
     int came = 0;
@@ -357,15 +358,15 @@ static void play_cut_idle(struct side *side)
     if (side->me == 0) ip("link set cable down");
     notice(side, "idle");
     pair_close(side);
-    pair_tell(side);
+    pair_signal(side);
     pair_wait(side);
     if (side->me == 0) ip("link set cable up");
 }
 
-/* All is under way, from one to the other. */
+/* Operations from side 0 to side 1 are under way. */
 static void play_cut_busy(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
@@ -374,14 +375,13 @@ static void play_cut_busy(struct side *side)
         must(left(&work) > 0);
     }
     notice(side, "busy");
-    if (side->me == 0) all_is_told(side, &work);
+    if (side->me == 0) all_is_reported(side, &work);
     work_part(side, &work);
-    pair_tell(side);
+    pair_signal(side);
     pair_wait(side);
 }
 
-/* What is sent to the other (wire-cut.sh gives it this address) goes nowhere, before anything was
- * connected. */
+/* Packets to the other side's address (set by wire-cut.sh) are lost before a connection exists. */
 #define NOWHERE "10.77.0.2 lladdr 02:00:00:00:00:99 dev cable"
 
 static void play_cut_before(struct side *side)
@@ -397,16 +397,16 @@ static void play_cut_before(struct side *side)
     tally_wait(side, &tally);
     must(tally.over == 1);
     pair_close(side);
-    pair_tell(side);
+    pair_signal(side);
     pair_wait(side);
     if (side->me == 0) ip("neigh del " NOWHERE);
 }
 
 /* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent
- * than sockets hold, is not taken for one that is gone. */
+ * than sockets buffer, must not count as lost. */
 static void play_stopped(struct side *side)
 {
-    struct work work;
+    struct wire_lost_work work;
     work_meet(side, &work);
     if (side->me == 0) {
         work_begin(side, &work);
@@ -416,7 +416,7 @@ static void play_stopped(struct side *side)
             if (side->ops->port_advance(side->port) == 0) usleep(1000);
         }
         must(left(&work) > 0 && side->lost == 0);
-        pair_tell(side);
+        pair_signal(side);
         while (left(&work) > 0) side->ops->port_advance(side->port);
         must(side->lost == 0);
     } else {
@@ -433,7 +433,7 @@ static int with_networks(char **names)
     networks = names;
     for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
         if (!pair_play(plays[i], -1, names)) return 1;
-        sleep(2); /* the interface is running again */
+        sleep(2); /* until the interface runs again */
     }
     return 0;
 }
@@ -441,10 +441,10 @@ static int with_networks(char **names)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_peer_is_told),
-        cmocka_unit_test(a_peer_killed_while_idle_is_told),
+        cmocka_unit_test(a_killed_peer_is_reported),
+        cmocka_unit_test(a_peer_killed_while_idle_is_reported),
         cmocka_unit_test(a_link_can_be_failed),
-        cmocka_unit_test(a_port_that_is_gone_is_told),
+        cmocka_unit_test(a_port_that_is_gone_is_reported),
         cmocka_unit_test(closing_a_link_ends_what_is_under_way),
         cmocka_unit_test(closing_a_port_gives_up_what_is_under_way),
         cmocka_unit_test(what_was_sent_before_closing_comes),

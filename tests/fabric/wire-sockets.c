@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sockets of UCX are watched, all of them and no others: a thread of the program opens some of
- * the same kind while ports are opened and connected, and none of those is touched. Those of UCX
- * queue little where the way is short. Nor are all descriptors of the process looked through. And
- * where descriptors run out that is told, and is nobody's end.
+ * Tutti sets timeouts on all sockets of UCX, and on no others: a thread of the program opens
+ * sockets of the same kind while ports are opened and connected, and none of them may be changed.
+ * Sockets of UCX get a small send queue where all ranks are under one kernel. Tutti does not scan
+ * all descriptors of the process for this. Where descriptors run out, an error says so and nothing
+ * else happens.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -23,16 +24,16 @@
 
 enum {
     PORTS = 20,
-    OWN = 600,              /* of the program, at most */
-    NEAR_QUEUE = 256 << 10, /* bytes of what is sent, where all run under one kernel */
-    WATCHED_MS = 800        /* three looks, with the least TUTTI_PEER_TIMEOUT */
+    OWN = 600,              /* sockets that the program opens at most */
+    NEAR_QUEUE = 256 << 10, /* bytes of the send queue where all ranks run under one kernel */
+    WATCHED_MS = 800        /* three checks, with the smallest TUTTI_PEER_TIMEOUT */
 };
 
-/* ---- Looking through all descriptors ---- */
+/* ---- Counting scans of all descriptors ---- */
 
 static atomic_int looked_through;
 
-/* Of the whole program: the C library's is called by way of this. */
+/* Replaces opendir of the C library for the whole program, counts scans and calls the original. */
 DIR *opendir(const char *name)
 {
     DIR *(*next)(const char *);
@@ -84,7 +85,7 @@ static bool is_own(const struct opener *opener, int fd)
     return false;
 }
 
-/* A connected one of TCP. */
+/* Whether this is a connected TCP socket. */
 static bool is_connected(int fd)
 {
     struct sockaddr_storage name;
@@ -93,7 +94,7 @@ static bool is_connected(int fd)
            getpeername(fd, (struct sockaddr *)&name, &bytes) == 0;
 }
 
-/* ---- The play ---- */
+/* ---- The test ---- */
 
 static void ignore_packet(void *arg, const void *head, size_t head_bytes, const void *data,
                           size_t data_bytes)
@@ -106,7 +107,7 @@ static void connect_all(struct side *side, struct side *ports, int *came)
 {
     struct tally tally = {0};
     must(side->ops->open(false, &side->wire) == TUTTI_OK);
-    side->ops->near(side->wire);
+    side->ops->set_one_kernel(side->wire);
     for (int i = 0; i < PORTS; i++) {
         ports[i] = *side;
         must(side->ops->port_open(side->wire, ignore_packet, came, &ports[i].port) == TUTTI_OK);
@@ -166,7 +167,7 @@ static void only_the_sockets_of_the_wire_are_watched(void **state)
     assert_true(pair_play(play_sockets, -1, NULL));
 }
 
-/* ---- Without descriptors ---- */
+/* ---- Too few descriptors ---- */
 
 static void limit_descriptors(int left)
 {
@@ -178,8 +179,8 @@ static void limit_descriptors(int left)
     must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
-/* Links are refused while too few are left, and nothing else happens: afterwards they can be
- * opened. */
+/* Links are refused while too few descriptors are left, without other effects: afterwards they can
+ * be opened. */
 static void play_limit(struct side *side)
 {
     struct side mine = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What keeps strangers out, as far as wire.h promises it: packets without a port's pass are
- * dropped, and a wire that was opened for packets only reaches into no memory.
+ * Protection against other senders, as far as wire.h promises it: a port drops packets without its
+ * pass, and a transport that was opened for packets only accesses no memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ struct address {
     char address[TT_WIRE_ADDRESS];
 };
 
-/* The address with another pass in it, and the check sum that goes with that (ucx-wire.c). */
+/* Changes the pass in an address, and its checksum to match (ucx.c). */
 static void forge(struct address *address)
 {
     enum { FRAME = 8 };
@@ -39,8 +39,8 @@ static void heard(void *arg, const void *head, size_t head_bytes, const void *da
 
 enum { WORDS = 20 };
 
-/* Over the first link, which has another pass, a stranger says "s"; over the second, a friend
- * "f". */
+/* The first link has a wrong pass, and a stranger sends "s" over it; over the second link a friend
+ * sends "f". */
 static void play_stranger(struct side *side)
 {
     struct address mine = {0}, other;
@@ -78,7 +78,7 @@ static void strangers_are_not_heard(void **state)
     assert_true(pair_play(play_stranger, -1, NULL));
 }
 
-/* ---- For packets only ---- */
+/* ---- A transport for packets only ---- */
 
 static void nothing_comes(void *arg, const void *head, size_t head_bytes, const void *data,
                           size_t data_bytes)

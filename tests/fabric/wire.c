@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What wire.h promises of a network that works, held against UCX, over the transports that the
+ * Tests what wire.h promises of a network that works, with UCX over the transports that the
  * environment names (wire.sh).
  */
 #include <poll.h>
@@ -20,41 +20,42 @@ enum { MIB = 1 << 20 };
 
 /* ---- Packets: order and content ---- */
 
-struct letter {
+struct wire_message {
     size_t head_bytes, data_bytes;
 };
 
-/* The i-th packet of a sender, as both know it. Lengths around those where a transport changes its
- * way. */
-static struct letter letter_at(uint64_t seed)
+/* The lengths of a packet, which both sides compute from its seed. Lengths are near those at which
+ * a transport changes its protocol. */
+static struct wire_message message_at(uint64_t seed)
 {
     static const size_t edges[] = {0,    1,    8,     255,   256,   257,     1024,    8191,
                                    8192, 8193, 65535, 65536, 65537, 1 << 18, MIB - 1, MIB};
     struct tt_random random;
     tt_random_seed(&random, seed);
-    struct letter letter = {.head_bytes = tt_random_below(&random, TT_WIRE_HEAD + 1)};
+    struct wire_message message = {.head_bytes = tt_random_below(&random, TT_WIRE_HEAD + 1)};
     size_t edge = edges[tt_random_below(&random, sizeof edges / sizeof *edges)];
     uint64_t kind = tt_random_below(&random, 10);
-    letter.data_bytes = kind == 0 ? edge : tt_random_below(&random, kind < 8 ? 600 : 20000);
-    return letter;
+    message.data_bytes = kind == 0 ? edge : tt_random_below(&random, kind < 8 ? 600 : 20000);
+    return message;
 }
 
-struct post {
+struct wire_post {
     int from; /* the sender's number */
     uint64_t next;
-    int apart; /* letters whose data do not follow the head at once */
-    int alike; /* those of them whose data lie as they did there */
+    int apart; /* messages whose data do not follow the head immediately */
+    int alike; /* messages counted in `apart` whose data are aligned in the packet as at the
+                * sender */
 };
 
-/* Data lie so far into a line at the sender, and behind UCX's 13 bytes, the packet's head and a gap
- * so far into the packet. */
+/* The offset of data within a cache line at the sender. In the packet the data follow UCX's 13
+ * bytes, the packet head and a gap, and must have the same offset. */
 static size_t offset_of(uint64_t seed)
 {
     return seed * 7 % TT_LINE;
 }
 
-static void look_at_gap(struct post *post, const char *head, size_t head_bytes, const char *data,
-                        uint64_t seed)
+static void look_at_gap(struct wire_post *post, const char *head, size_t head_bytes,
+                        const char *data, uint64_t seed)
 {
     size_t before = 13 + sizeof(struct tt_packet_head) + (size_t)(data - head);
     if (data == head + head_bytes) return;
@@ -62,21 +63,21 @@ static void look_at_gap(struct post *post, const char *head, size_t head_bytes, 
     post->alike += before % TT_LINE == offset_of(seed);
 }
 
-static void letter_came(void *arg, const void *head, size_t head_bytes, const void *data,
-                        size_t data_bytes)
+static void message_came(void *arg, const void *head, size_t head_bytes, const void *data,
+                         size_t data_bytes)
 {
-    struct post *post = arg;
+    struct wire_post *post = arg;
     uint64_t seed = post->next++ * 2 + (uint64_t)post->from;
-    struct letter letter = letter_at(seed);
-    must(head_bytes == letter.head_bytes && data_bytes == letter.data_bytes);
+    struct wire_message message = message_at(seed);
+    must(head_bytes == message.head_bytes && data_bytes == message.data_bytes);
     must(pattern_holds(head, head_bytes, seed));
     must(pattern_holds(data, data_bytes, seed + 1));
     look_at_gap(post, head, head_bytes, data, seed);
 }
 
-enum { LETTERS = 1500, IN_FLIGHT = 40 };
+enum { MESSAGES = 1500, IN_FLIGHT = 40 };
 
-/* A letter's data live in one of IN_FLIGHT places until it is sent. */
+/* The data of a message stay in one of IN_FLIGHT places until the message is sent. */
 struct outbox {
     struct tally tally;
     struct place {
@@ -86,43 +87,44 @@ struct outbox {
     } places[IN_FLIGHT];
 };
 
-static void letter_sent(void *arg, tutti_status status)
+static void message_sent(void *arg, tutti_status status)
 {
     struct place *place = arg;
     must(place->lent && status == TUTTI_OK);
     place->lent = false;
-    pattern_fill(place->data, 2 * TT_LINE, 99); /* it is ours again: what is read now is wrong */
+    pattern_fill(place->data, 2 * TT_LINE, 99); /* the buffer is ours again: whatever is read
+                                                 * from it now is wrong */
     tally_done(&place->outbox->tally, status);
 }
 
-static void send_letter(struct side *side, struct place *place, uint64_t seed)
+static void send_message(struct side *side, struct place *place, uint64_t seed)
 {
-    struct letter letter = letter_at(seed);
+    struct wire_message message = message_at(seed);
     char head[TT_WIRE_HEAD], *data = place->data + offset_of(seed);
     while (place->lent) side->ops->port_advance(side->port);
-    pattern_fill(head, letter.head_bytes, seed);
-    pattern_fill(data, letter.data_bytes, seed + 1);
-    tutti_status status = side->ops->send(side->link, head, letter.head_bytes, data,
-                                          letter.data_bytes, letter_sent, place);
-    pattern_fill(head, sizeof head, 99); /* it was copied */
+    pattern_fill(head, message.head_bytes, seed);
+    pattern_fill(data, message.data_bytes, seed + 1);
+    tutti_status status = side->ops->send(side->link, head, message.head_bytes, data,
+                                          message.data_bytes, message_sent, place);
+    pattern_fill(head, sizeof head, 99); /* the head has been copied by now */
     place->lent = status == TUTTI_AGAIN;
     tally_begun(&place->outbox->tally, status);
 }
 
-static void play_letters(struct side *side)
+static void play_messages(struct side *side)
 {
-    struct post post = {.from = !side->me};
+    struct wire_post post = {.from = !side->me};
     struct outbox outbox = {.tally = {0}};
-    pair_meet(side, letter_came, &post);
+    pair_meet(side, message_came, &post);
     for (int i = 0; i < IN_FLIGHT; i++)
         outbox.places[i] = (struct place){.outbox = &outbox, .data = tt_alloc_lines(MIB + TT_LINE)};
-    for (uint64_t i = 0; i < LETTERS; i++)
-        send_letter(side, &outbox.places[i % IN_FLIGHT], i * 2 + (uint64_t)side->me);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        send_message(side, &outbox.places[i % IN_FLIGHT], i * 2 + (uint64_t)side->me);
     tally_wait(side, &outbox.tally);
-    while (post.next < LETTERS) side->ops->port_advance(side->port);
+    while (post.next < MESSAGES) side->ops->port_advance(side->port);
     pair_sync(side);
-    must(post.apart > LETTERS / 4 && post.alike == post.apart);
-    must(post.next == LETTERS && outbox.tally.over == LETTERS && side->lost == 0);
+    must(post.apart > MESSAGES / 4 && post.alike == post.apart);
+    must(post.next == MESSAGES && outbox.tally.over == MESSAGES && side->lost == 0);
     pair_sync(side);
     pair_close(side);
     for (int i = 0; i < IN_FLIGHT; i++) tt_free(outbox.places[i].data);
@@ -131,7 +133,7 @@ static void play_letters(struct side *side)
 static void packets_keep_order_and_content(void **state)
 {
     (void)state;
-    assert_true(pair_play(play_letters, -1, NULL));
+    assert_true(pair_play(play_messages, -1, NULL));
 }
 
 /* ---- Gets and puts ---- */
@@ -140,8 +142,8 @@ struct area {
     char *memory;
     size_t bytes;
     struct tt_wire_region *region;
-    struct tt_wire_key *key; /* of the other's */
-    uint64_t there;          /* where it is */
+    struct tt_wire_key *key; /* key of the other side's memory */
+    uint64_t there;          /* address of the other side's memory */
 };
 
 static char *new_memory(size_t bytes, bool segment)
@@ -196,7 +198,7 @@ static void nothing_comes(void *arg, const void *head, size_t head_bytes, const 
 
 enum { PIECES = 300, AREA = 4 * MIB };
 
-/* Disjoint pieces at uneven places, of all lengths: (offset, bytes) of the i-th. */
+/* Disjoint pieces of all lengths at uneven places: returns the offset of piece i, sets *bytes. */
 static size_t piece_at(int i, size_t *bytes)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 63, 64, 65, 4096, 4097, 8193, 65536, 65537, 30001};
@@ -207,8 +209,8 @@ static size_t piece_at(int i, size_t *bytes)
     return at;
 }
 
-/* The whole area of the other is read in pieces, all under way at once; then written the same
- * way. */
+/* Reads the whole area of the other side in pieces, all under way at once; then put_all writes it
+ * in the same way. */
 static void get_all(struct side *side, struct area *area)
 {
     struct tally tally = {0};
@@ -247,7 +249,8 @@ static void put_all(struct side *side, struct area *area)
     }
     tally_wait(side, &tally);
     must(tally.over == PIECES && tally.failed == 0);
-    /* By the socket: it is not ordered with the network, and so proves that puts are in place. */
+    /* This byte goes over the socket. It is not ordered with the network, so its arrival proves
+     * that the puts were complete. */
     char mine = 'd', other;
     pair_swap(side, &mine, &other, 1);
     pattern_fill(from, AREA, 20 + (uint64_t)!side->me);
@@ -280,12 +283,12 @@ static void memory_is_read_and_written(void **state)
     assert_true(pair_play(play_memory, -1, NULL));
 }
 
-/* ---- Two ports of one wire in two threads ---- */
+/* ---- Two ports of one transport in two threads ---- */
 
 enum { THREADS = 2, ROUNDS = 3000 };
 
 struct fellow {
-    struct side side; /* with a socket of its own */
+    struct side side; /* its own port and link; the socket is common */
     int index;
     int64_t came;
 };
@@ -301,7 +304,8 @@ static void ball_came(void *arg, const void *head, size_t head_bytes, const void
     must(pattern_holds(data, data_bytes, (uint64_t)number));
 }
 
-/* Each sends its i-th when the other's i-1 have come: both advance all the time. */
+/* Each side sends message i after it has received message i - 1 of the other, so both advance all
+ * the time. */
 static void *play_ball(void *arg)
 {
     struct fellow *fellow = arg;
@@ -381,7 +385,7 @@ static void send_byte(struct side *side)
     tally_wait(side, &tally);
 }
 
-/* One sends now and then, the other sleeps meanwhile; then the other way round. */
+/* One side sends now and then while the other sleeps; then they swap. */
 static void play_sleep(struct side *side)
 {
     int came = 0;
@@ -408,7 +412,7 @@ static void a_sleeper_is_woken(void **state)
     assert_true(pair_play(play_sleep, -1, NULL));
 }
 
-/* ---- To oneself, and from inside ---- */
+/* ---- Sending to oneself, and from within a delivery ---- */
 
 struct echo {
     struct side *side;
@@ -416,7 +420,7 @@ struct echo {
     int inside, came;
 };
 
-/* Numbers 0..99 come in order, though each is sent while another is being delivered. */
+/* Messages 0 .. 99 arrive in order, although each is sent while another is delivered. */
 static void echo_came(void *arg, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes)
 {
@@ -447,7 +451,7 @@ static void play_echo(struct side *side)
     must(side->ops->link_open(side->port, address, bytes, NULL, NULL, &side->link) == TUTTI_OK);
     tally_begun(&echo.tally, side->ops->send(side->link, &first, sizeof first, NULL, 0, tally_done,
                                              &echo.tally));
-    must(echo.came == 0); /* only advance delivers */
+    must(echo.came == 0); /* delivery happens only within port_advance */
     while (echo.came < 100) side->ops->port_advance(side->port);
     tally_wait(side, &echo.tally);
     must(echo.tally.over == 100);
@@ -460,7 +464,7 @@ static void to_oneself(void **state)
     assert_true(pair_play(play_echo, -1, NULL));
 }
 
-/* ---- What is wrong ---- */
+/* ---- Errors ---- */
 
 static void play_wrong(struct side *side)
 {
@@ -477,7 +481,7 @@ static void play_wrong(struct side *side)
     pair_close(side);
 }
 
-static void damaged_addresses_are_told(void **state)
+static void damaged_addresses_are_reported(void **state)
 {
     (void)state;
     assert_true(pair_play(play_wrong, -1, NULL));
@@ -491,7 +495,7 @@ int main(void)
         cmocka_unit_test(ports_are_used_by_two_threads),
         cmocka_unit_test(a_sleeper_is_woken),
         cmocka_unit_test(to_oneself),
-        cmocka_unit_test(damaged_addresses_are_told),
+        cmocka_unit_test(damaged_addresses_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

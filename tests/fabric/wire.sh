@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# wire.sh PROGRAM TRANSPORTS: a test of the wire over what UCX is told to use.
+# wire.sh PROGRAM TRANSPORTS: runs a test of the network with UCX restricted to some transports.
+#
 #     tcp      sockets only
-#     sm       shared memory, which UCX does not choose by itself where deaths are to be told
-#     late     sockets, and each packet, get and put begins a little later
+#     sm       shared memory, which UCX does not choose by itself where deaths must be reported
+#     late     sockets, and each packet, get and put starts a little later
 #     choice   what UCX chooses by itself
 set -euo pipefail
 
@@ -17,9 +18,10 @@ choice) ;;
 *) exit 2 ;;
 esac
 
-# UCX 1.13 now and then stops at an assertion of its own when a peer dies (docs/open.md): then
-# nothing is shown, and the test is run again, aloud, at most twice. At that of messages of a set-up
-# it stops also where a port is closed too early, so it is no excuse where nobody dies.
+# UCX 1.13 sometimes stops at an assertion of its own when a peer dies (docs/open.md). Such a run
+# shows nothing, so the test is repeated, at most twice, and prints that. The assertion in
+# ucp_request.c also fails if a port is closed too early, so it is accepted only in the test in
+# which a peer dies.
 assertions='wireup_ep\.c|uct_iface\.h'
 [ "$1" != fabric-wire-lost ] || assertions+='|ucp_request\.c'
 out=$(mktemp)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is kept of fuzzing: one file for each parser, one input a line, with what is not printable escaped.
+"""The stored inputs of fuzzing: one file per parser and one input per line, with bytes that are
+not printable escaped.
 
-    corpus.py unpack FILE FOLDER     each input to a file of its own
-    corpus.py pack FILE FOLDER       the other way
+    corpus.py unpack FILE FOLDER     writes each input to a file of its own
+    corpus.py pack FILE FOLDER       does the reverse
 """
 import hashlib
 import pathlib

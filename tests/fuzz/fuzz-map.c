@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks as text. Of what is refused the place is told. In what is accepted links lead both ways,
- * and the routes of some pairs of members end where they should, over links and members alone. What
- * has a line's end in it is given as a file too.
+ * Networks as text. If the text is refused, the error has a position. If it is accepted, every link
+ * has one in the opposite direction, and the routes between some pairs of members reach their end
+ * over links and members only. A text with several lines is also read as a file.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,12 +12,14 @@
 
 enum {
     PAIRS = 8,
-    HOPS = 2048, /* looked at, of one route: that of a long ring may have half a million */
-    WIDE = 1024, /* ports, that are all tried for the way back */
-    HOLED = 256  /* members of networks with holes: what is kept grows with the square */
+    HOPS = 2048, /* hops of a route that are checked; a route in a long ring may have half a
+                  * million */
+    WIDE = 1024, /* largest number of ports for which all ports are searched for the link back */
+    HOLED = 256  /* largest number of members of networks with holes, whose memory grows with the
+                  * square */
 };
 
-static void is_told(const char *text, const struct tt_reader_error *error)
+static void is_reported(const char *text, const struct tt_reader_error *error)
 {
     fuzz_check(error->at <= strlen(text), "%zu", error->at);
     fuzz_check(error->text[0], "nothing is said");
@@ -31,12 +33,12 @@ static int node_of(const struct tt_net *net, uint64_t drawn)
     return node;
 }
 
-/* A link of the route from one vertex to the next, both of which are there. */
+/* Checks that the hop is a link from vertex `at` to an existing vertex. */
 static void is_link(const struct tt_net *net, int at, const struct tt_hop *hop)
 {
     fuzz_check(hop->link / net->ports == at, "link %lld from %d", (long long)hop->link, at);
     int to = tt_net_neighbour(net, at, (int)(hop->link % net->ports));
-    fuzz_check(to == hop->to && to >= 0 && to < net->vertices, "to %d, told %d", to, hop->to);
+    fuzz_check(to == hop->to && to >= 0 && to < net->vertices, "to %d, hop to %d", to, hop->to);
     fuzz_check(hop->channel == 0 || hop->channel == 1, "channel %d", hop->channel);
 }
 
@@ -86,7 +88,7 @@ static void judged(const char *text)
     tutti_status status = tt_network_ranks(text, &ranks, &error);
     if (status != TUTTI_OK) {
         fuzz_check(status == TUTTI_ERR_ARG, "%d", (int)status);
-        is_told(text, &error);
+        is_reported(text, &error);
     } else if (ranks <= HOLED || !strchr(text, '-')) {
         fuzz_check(tt_network_is_one(text), "%s", text);
         fuzz_check(tt_network_parse(text, &net, &error) == TUTTI_OK, "%s", error.text);
@@ -103,14 +105,14 @@ static void judged_in_a_file(const uint8_t *data, size_t size)
     struct tt_reader_error error = {.at = SIZE_MAX};
     if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
     snprintf(path, sizeof path, "file:/proc/self/fd/%d", file);
-    if (tt_network_ranks(path, &ranks, &error) != TUTTI_OK) is_told(path, &error);
+    if (tt_network_ranks(path, &ranks, &error) != TUTTI_OK) is_reported(path, &error);
     close(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_text(data, size);
-    if (strstr(text, "file:") != text) judged(text); /* that names a file of this machine */
+    if (strstr(text, "file:") != text) judged(text); /* skips names of files on this machine */
     if (memchr(data, '\n', size)) judged_in_a_file(data, size);
     free(text);
     return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets of messages, as they come through shared memory and over a wire. What is accepted lies
- * wholly in what came, and says the same when it is written again. Then a context that has some
- * things under way takes them, and goes on working.
+ * Packets of messages, as they arrive through shared memory and over a network. All parts of a
+ * packet that is accepted must lie within the input, and encoding it again must give the same
+ * packet. Then a context with some operations under way takes the packets, and must still work.
  *
- * An input is a list of packets: a byte, so many times 4 bytes of body, the mark, the body.
+ * An input is a list of packets: a byte with the length of the body in units of 4 bytes, the mark,
+ * the body.
  */
 #include "fuzz.h"
 
@@ -69,9 +70,9 @@ static void judged_as_head(const uint8_t *data, size_t size)
     is_within(p.header, p.header_bytes, data, head);
 }
 
-/* ---- Taking ---- */
+/* ---- Handing packets to a context ---- */
 
-struct taker {
+struct fuzz_packet_taker {
     tutti_context *context;
     char memory[ROOM];
     tutti_pending *pending[PACKETS];
@@ -85,11 +86,11 @@ static void done(tutti_context *context, void *arg, tutti_status status)
     ++*(int *)arg;
 }
 
-/* By the dispatch: read, taken, put off. */
+/* The dispatch number says whether a message is read in place, received, or put off. */
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
-    struct taker *taker = arg;
+    struct fuzz_packet_taker *taker = arg;
     (void)context;
     if (m->dispatch == 2)
         *receive = (tutti_receive){taker->memory, ROOM / 4, TUTTI_F32, done, &taker->done, 0};
@@ -99,13 +100,14 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
     }
 }
 
-/* Where a process may read of another is the kernel's affair; of its own memory nobody asks. */
+/* Changes the address of a long message into one in shared memory: an address in a process could
+ * lead to any memory of this process itself, which the kernel would not refuse. */
 static void keep_in_segment(struct tt_packet *p)
 {
     if (p->kind == TT_PACKET_RTS) p->arg[2] |= TT_ADDRESS_IN_SEGMENT;
 }
 
-static void receive_pending(struct taker *taker)
+static void receive_pending(struct fuzz_packet_taker *taker)
 {
     tutti_receive receive = {taker->memory, ROOM, TUTTI_U8, done, &taker->done, 0};
     for (int i = 0; i < taker->n; i++) {
@@ -115,8 +117,8 @@ static void receive_pending(struct taker *taker)
     }
 }
 
-/* A long message and a get to this rank's other context, which nobody advances: ids that packets
- * may name. */
+/* Starts a long message and a fence to this rank's other context, which nobody advances, so that
+ * packets may contain the ids of operations under way. */
 static void start_some(tutti_client *client, tutti_context *context, const char *data, int *ended)
 {
     tutti_endpoint *to;
@@ -128,16 +130,16 @@ static void start_some(tutti_client *client, tutti_context *context, const char 
     fuzz_check(tutti_fence(context, to, done, ended) == TUTTI_OK, "%s", tutti_error());
 }
 
-/* One packet; returns what comes after it. */
-static size_t give(struct taker *taker, const uint8_t *data, size_t size)
+/* Hands over one packet and returns its size in the input. */
+static size_t give(struct fuzz_packet_taker *taker, const uint8_t *data, size_t size)
 {
     struct tt_packet p;
     uint64_t mark;
     size_t body = (size_t)data[0] * 4, all = 1 + sizeof mark + body;
     if (size < all) return 0;
     memcpy(&mark, data + 1, sizeof mark);
-    char *copy =
-        fuzz_text(data + 1 + sizeof mark, body); /* on its own, so that reading past it is seen */
+    char *copy = fuzz_text(data + 1 + sizeof mark, body); /* a copy, so that sanitizers notice reads
+                                                  * beyond its end */
     if (judged(mark, copy, body, &p)) {
         keep_in_segment(&p);
         struct tt_peer *peer = tt_peer_of(taker->context, 0, 1);
@@ -147,7 +149,7 @@ static size_t give(struct taker *taker, const uint8_t *data, size_t size)
     return all;
 }
 
-static void still_works(struct taker *taker)
+static void still_works(struct fuzz_packet_taker *taker)
 {
     int ended = 0;
     tutti_endpoint *to;
@@ -163,7 +165,7 @@ static void still_works(struct taker *taker)
 static void take_all(tutti_client *client, const uint8_t *data, size_t size)
 {
     static char sent[LONG];
-    struct taker taker = {.context = tutti_context_at(client, 0)};
+    struct fuzz_packet_taker taker = {.context = tutti_context_at(client, 0)};
     tutti_context *idle;
     int ended = 0;
     fuzz_check(tutti_contexts(client, 1, &idle) == TUTTI_OK, "%s", tutti_error());

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans as text. What is accepted is valid, prints as a text that parses to the same plans, and
- * unrolls to steps that readers may rely on. Where the plans are those of all ranks of a small
- * team, the prover comes to a verdict, and to the same one again.
+ * Plans as text. A text that is accepted gives valid plans, which print as a text that parses to
+ * the same plans, and which unroll to well-formed steps. If they are the plans of all ranks of a
+ * small team, the prover must reach a verdict, and the same one again.
  */
 #include "fuzz.h"
-#include "plan/prove.h"
-#include "plan/text.h"
+#include "prove/prove.h"
+#include "text/text.h"
 #include "type/type.h"
 
 enum { PLANS = 4, ELEMENTS = 8, STEPS_READ = 20000, STEPS_PROVEN = 500 };
 
 static const int64_t counts[PLANS] = {3, 0, 5, 1}, displs[PLANS] = {0, 3, 4, 9};
 
-static void is_told(const char *text, const struct tt_text_error *error)
+static void is_reported(const char *text, const struct tt_text_error *error)
 {
     const char *at = text;
     for (int line = 1; line < error->line; line++) {
@@ -67,7 +67,7 @@ static double exchanged(const struct tt_plan *plan, const struct tt_step *s)
     return steps;
 }
 
-/* How many steps a lane has at most, turns of loops counted as steps. */
+/* The largest number of steps that a lane can have, with each turn of a loop counted. */
 static double steps_of(const struct tt_plan *plan, int lane)
 {
     double steps = 0, times[TT_DEPTH + 1] = {1};
@@ -191,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tt_text_error error = {.line = 0};
     struct tt_plan *plans[PLANS];
     int n = tt_plans_parse(text, plans, PLANS, &error);
-    if (n < 0) is_told(text, &error);
+    if (n < 0) is_reported(text, &error);
     for (int i = 0; i < n; i++) {
         fuzz_check(!tt_plan_invalid(plans[i]), "%s", tt_plan_invalid(plans[i]));
         if (all_steps(plans[i]) > STEPS_READ) continue;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Problem strings. Whatever is accepted prints as a string that parses to the same problem and
- * prints the same; of what is refused the place is told. Of small problems the calls, the map and
- * the network are made.
+ * Problem strings. A string that is accepted prints as a string that parses to the same problem and
+ * prints the same. If it is refused, the error has a position. For small problems the test also
+ * builds the calls, the map and the network.
  */
 #include "fuzz.h"
-#include "plan/problem.h"
+#include "text/problem.h"
 
 enum { SMALL = 64 };
 
-static void is_told(const char *text, const struct tt_problem_error *error)
+static void is_reported(const char *text, const struct tt_problem_error *error)
 {
     char *shown = NULL;
     size_t size = 0;
@@ -42,7 +42,8 @@ static void comes_back(const struct tt_problem *problem)
     fuzz_check(memcmp(problem, &again, sizeof again) == 0, "%s is another problem", printed);
 }
 
-/* Counts are not negative, displacements without gaps, and what one sends another expects. */
+/* Counts are not negative, displacements leave no gaps, and each rank expects what the others send
+ * it. */
 static void calls_agree(const struct tt_problem *problem)
 {
     size_t room = tt_problem_room(problem);
@@ -82,14 +83,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tt_problem problem;
     struct tt_problem_error error = {.at = SIZE_MAX};
     tutti_status status = TUTTI_ERR_ARG;
-    if (strstr(text, "file:")) { /* that names a file of this machine */
+    if (strstr(text, "file:")) { /* skips names of files on this machine */
         free(text);
         return 0;
     }
     status = tt_problem_parse(text, &problem, &error);
     if (status != TUTTI_OK) {
         fuzz_check(status == TUTTI_ERR_ARG, "%d", (int)status);
-        is_told(text, &error);
+        is_reported(text, &error);
     } else {
         comes_back(&problem);
         if (problem.p <= SMALL) {

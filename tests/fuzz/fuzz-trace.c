@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces. Of what is refused the place is told; of what is accepted the picture holds what it
- * promises, is drawn, is JSON, and is written as a trace that is read again and written the same.
+ * Traces. If a trace is refused, the error has a position. If it is accepted, the picture keeps its
+ * invariants, can be drawn, prints as valid JSON, and is written as a trace that reads and writes
+ * the same again.
  */
 #include "draw/json-read.h"
 #include "draw/picture.h"
 #include "draw/trace.h"
 #include "fuzz.h"
 
-enum { DRAWN = 256, WRITTEN = 4096 }; /* ranks: each has a line at least */
+enum {
+    DRAWN = 256,
+    WRITTEN = 4096
+}; /* largest numbers of ranks to draw and to write: each rank
+                                       * has at least one line */
 
-static void is_told(const char *text, size_t size, const struct tt_trace_error *error)
+static void is_reported(const char *text, size_t size, const struct tt_trace_error *error)
 {
     fuzz_check(error->text[0] || tutti_error()[0], "nothing is said");
-    if (error->line == 0) return; /* no place is at fault */
+    if (error->line == 0) return; /* the error has no position */
     const char *at = text, *end = text + size;
     for (int line = 1; line < error->line; line++) {
         at = memchr(at, '\n', (size_t)(end - at));
@@ -24,13 +29,15 @@ static void is_told(const char *text, size_t size, const struct tt_trace_error *
     fuzz_check(error->text[0], "nothing is said");
 }
 
-static void is_deed(const struct tt_picture *picture, const struct tt_sim_deed *deed, bool trip)
+static void is_event(const struct tt_picture *picture, const struct tt_sim_event *event,
+                     bool message)
 {
-    fuzz_check(deed->rank >= 0 && deed->rank < picture->ranks, "rank %d", deed->rank);
-    fuzz_check(deed->peer >= (trip ? 0 : -1) && deed->peer < picture->ranks, "peer %d", deed->peer);
-    fuzz_check(deed->begin_ps >= 0 && deed->begin_ps <= deed->end_ps, "from %lld to %lld",
-               (long long)deed->begin_ps, (long long)deed->end_ps);
-    fuzz_check(deed->bytes >= 0, "%lld bytes", (long long)deed->bytes);
+    fuzz_check(event->rank >= 0 && event->rank < picture->ranks, "rank %d", event->rank);
+    fuzz_check(event->peer >= (message ? 0 : -1) && event->peer < picture->ranks, "peer %d",
+               event->peer);
+    fuzz_check(event->begin_ps >= 0 && event->begin_ps <= event->end_ps, "from %lld to %lld",
+               (long long)event->begin_ps, (long long)event->end_ps);
+    fuzz_check(event->bytes >= 0, "%lld bytes", (long long)event->bytes);
 }
 
 static void is_bar(const struct tt_picture *picture, const struct tt_call_bar *bar)
@@ -48,8 +55,9 @@ static void is_sound(const struct tt_picture *picture)
 {
     for (int64_t i = 0; i < picture->calls.bars; i++) is_bar(picture, &picture->calls.bar[i]);
     fuzz_check(picture->ranks >= 1, "%d ranks", picture->ranks);
-    for (int64_t i = 0; i < picture->deeds.n; i++) is_deed(picture, &picture->deeds.at[i], false);
-    for (int64_t i = 0; i < picture->trips.n; i++) is_deed(picture, &picture->trips.at[i], true);
+    for (int64_t i = 0; i < picture->steps.n; i++) is_event(picture, &picture->steps.at[i], false);
+    for (int64_t i = 0; i < picture->messages.n; i++)
+        is_event(picture, &picture->messages.at[i], true);
     for (int i = 0; i < picture->groups * picture->groups; i++)
         fuzz_check(picture->traffic[i] >= 0, "%lld bytes", (long long)picture->traffic[i]);
     for (int i = 0; i < picture->edges; i++)
@@ -122,7 +130,7 @@ static void is_drawn(const struct tt_picture *picture)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + !size); /* not ended by a 0 */
+    char *text = malloc(size + !size); /* without a 0 at the end */
     struct tt_picture picture;
     struct tt_trace_error error;
     if (!text) abort();
@@ -130,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tutti_status status = tt_trace_read(&picture, text, size, &error);
     if (status != TUTTI_OK) {
         fuzz_check(status == TUTTI_ERR_ARG, "%d", (int)status);
-        is_told(text, size, &error);
+        is_reported(text, size, &error);
     } else {
         is_sound(&picture);
         if (picture.ranks <= DRAWN) is_drawn(&picture);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets of the wire, while deliveries are allowed or not. Any bytes are taken or refused, with
- * nothing read beyond them; refused if the pass is not before them. Well-formed ones, in any order,
- * are delivered whole, once, in the order of their link's numbers, as far as none of them is
- * missing.
+ * Packets of the network transport, with delivery open or closed. Any bytes are either taken or
+ * refused, without reading beyond them; they are refused if they do not begin with the pass. Valid
+ * packets in any order are delivered complete, once, and in the order of their link's numbers, up
+ * to the first one that is missing.
  */
 #include "fabric/ucx-order.h"
 #include "fuzz.h"
@@ -12,9 +12,9 @@ enum { LINKS = 4, NUMBERS = 16 };
 #define PASS UINT64_C(0x8796a5b4c3d2e1f0)
 
 struct play {
-    struct tt_order *order, *junk;
+    struct tt_ucx_order *order, *junk;
     uint32_t next[LINKS];
-    uint32_t sums[LINKS][NUMBERS]; /* of the data of accepted packets; 0: none */
+    uint32_t sums[LINKS][NUMBERS]; /* checksums of the data of accepted packets; 0: none */
 };
 
 static uint32_t sum_of(const void *data, size_t size)
@@ -24,7 +24,7 @@ static uint32_t sum_of(const void *data, size_t size)
     return sum | 1;
 }
 
-/* All bytes are looked at, so that the sanitizer sees any that are not there. */
+/* Reads all bytes, so that sanitizers notice any that are not valid. */
 static void arrive_junk(void *arg, const void *head, size_t head_bytes, const void *data,
                         size_t data_bytes)
 {
@@ -45,8 +45,8 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     fuzz_check(play->sums[where[0]][next] == sum_of(data, data_bytes), "other data");
 }
 
-/* In memory of exactly their size. */
-static tutti_status take(struct tt_order *order, const void *bytes, size_t n)
+/* Hands over a copy of exactly this size. */
+static tutti_status take(struct tt_ucx_order *order, const void *bytes, size_t n)
 {
     uint8_t *own = malloc(n + !n);
     if (!own) abort();
@@ -58,7 +58,7 @@ static tutti_status take(struct tt_order *order, const void *bytes, size_t n)
     return status;
 }
 
-/* A packet of link `link`. A number that was there before is refused. */
+/* Hands over a valid packet of this link. A number that was used before must be refused. */
 static void take_good(struct play *play, uint8_t link, uint8_t number, uint8_t gap,
                       const uint8_t *data, size_t n)
 {
@@ -81,7 +81,7 @@ static void take_good(struct play *play, uint8_t link, uint8_t number, uint8_t g
                link, tutti_error());
 }
 
-/* Any bytes, behind the pass or not. */
+/* Hands over any bytes, with or without the pass in front. */
 static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t n)
 {
     uint8_t sent[sizeof(uint64_t) + 255];
@@ -96,7 +96,7 @@ static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t
     fuzz_check(tt_order_strangers(play->junk) == strangers + !known, "%s", "miscounted");
 }
 
-/* What to do, a link, a number, a length; then as many bytes. */
+/* Reads one step of the input: an action, a link, a number, a length, and as many bytes. */
 static size_t step(struct play *play, const uint8_t *at, size_t left)
 {
     size_t n = tt_min(at[3], (int64_t)left - 4);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fuzzed parsers share. Each is one file with the function below, which is given any
- * bytes: by libFuzzer in the preset `fuzz`, elsewhere by replay.c, out of files.
+ * Shared by the fuzzed parsers. Each parser is one file with the function below, which gets
+ * arbitrary bytes: from libFuzzer in the preset `fuzz`, and otherwise from replay.c, which reads
+ * files.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
@@ -14,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A property: where it does not hold, the input is a finding. */
+/* Checks a property. If it does not hold, the program aborts and the input is a finding. */
 #define fuzz_check(condition, ...)                                                                 \
     do {                                                                                           \
         if (condition) break;                                                                      \
@@ -24,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         abort();                                                                                   \
     } while (0)
 
-/* The bytes as text, freed by free(): of exactly its size, so that reading past its end is seen. */
+/* Returns the bytes as text in memory of exactly their size, so that sanitizers notice reads beyond
+ * the end. The caller frees it. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Gives the parser $1 all that is kept in its corpus; where it is built with libFuzzer, then tries
-# new inputs for $2 seconds. An input at which it fails stays under the build, and how to see it
-# again is told.
+# fuzz.sh PARSER [SECONDS]: gives the parser all inputs that are stored in its corpus. A build with
+# libFuzzer then tries new inputs for SECONDS. An input at which the parser fails is kept in the
+# build folder, and the script prints how to run it again.
 set -euo pipefail
 
 name=$1 seconds=${2:-0}
@@ -26,7 +26,7 @@ failed() {
 }
 
 if [ "$seconds" -eq 0 ]; then
-    # One at a time where it goes wrong, so that the input is known.
+    # After a failure, runs the inputs one at a time to find the one that fails.
     find "$corpus" -type f -print0 | xargs -0 "$fuzzer" && exit 0
     for input in "$corpus"/*; do "$fuzzer" "$input" >/dev/null 2>&1 || cp "$input" "$work"; done
     failed

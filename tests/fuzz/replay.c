@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gives a fuzzed parser what the files named hold, one after the other: where there is no
- * libFuzzer.
+ * Calls a fuzzed parser with the contents of each file named, in builds without libFuzzer.
  */
 #include "fuzz.h"
 

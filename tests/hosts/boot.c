@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank that only boots, under a launcher with PMIx, and tells on stdout what it sees. What it is
- * asked for is its first argument:
+ * A rank that only joins a job under a launcher with PMIx and prints what it sees. Its first
+ * argument says what it does:
  *
- *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": who shares its memory, tried by writing
- *               there
- *   cards       the cards of all ranks elsewhere; each must be what that rank told
- *   ring        only the next one's
- *   watch WHOM  all others wait for rank WHOM, which says so and then sleeps for long: the test
- *               kills it, or cuts its machine off. "rank 0: after 8123 ms: rank 6 on h3 cannot be
- *               reached: ..."
- *   left WHOM   all others wait for rank WHOM, which leaves in order
- *   join        nothing else
+ *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": which ranks share its memory, found by
+ *               writing there
+  *   records     fetches the address records of all ranks on other nodes and compares them with
+ *               what those ranks published
+ *   ring        fetches only the address record of the next rank
+ *   watch WHOM  all others watch rank WHOM, which prints a line and then sleeps: the test kills it,
+ *               or cuts its host off. Each of the others prints a line such as "rank 0: after
+ *               8123 ms: rank 6 on h3 cannot be reached: ..."
+ *   left WHOM   all others watch rank WHOM, which leaves in order
+ *   join        does nothing else
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,9 @@ static void join(void)
     must(tt_boot_show(&fabric, address, sizeof address), "show");
 }
 
-/* ---- What is asked for ---- */
+/* ---- The actions ---- */
 
-/* NULL: the rank has not said where its mark is. */
+/* The address of a rank's mark in shared memory; NULL if the rank has not published it yet. */
 static _Atomic int64_t *word_of(int rank)
 {
     int64_t offset = atomic_load(&fabric.common->rank[rank].world);
@@ -78,7 +79,8 @@ static bool is_marked(int rank)
     return word && atomic_load(word) == 1000 + rank;
 }
 
-/* Each leaves its mark in its own memory, and finds those of just the ranks of its machine. */
+/* Each rank writes a mark to its own memory, and looks for the marks of the ranks that share its
+ * memory. It must find exactly those of its node. */
 static void places(void)
 {
     char text[256] = "";
@@ -101,18 +103,19 @@ static void places(void)
 
 static void fetch(int rank)
 {
-    uint8_t told[TT_WIRE_ADDRESS], wanted[ADDRESS];
+    uint8_t reported[TT_WIRE_ADDRESS], wanted[ADDRESS];
     size_t n = 0;
     struct tt_asked asked = {0};
     tutti_status status;
-    while ((status = tt_boot_address(&fabric, rank, &asked, told, &n)) == TUTTI_AGAIN) usleep(1000);
+    while ((status = tt_boot_address(&fabric, rank, &asked, reported, &n)) == TUTTI_AGAIN)
+        usleep(1000);
     must(status, "address");
     fill(wanted, rank);
-    printf("rank %d: card of %d %s\n", fabric.me, rank,
-           n == ADDRESS && memcmp(told, wanted, n) == 0 ? "good" : "WRONG");
+    printf("rank %d: address record of %d %s\n", fabric.me, rank,
+           n == ADDRESS && memcmp(reported, wanted, n) == 0 ? "good" : "WRONG");
 }
 
-/* A card is there as long as its rank is. */
+/* Waits for all ranks, because an address record is available only as long as its rank runs. */
 static void stay(void)
 {
     struct tt_pmix_reply *reply = tt_pmix_fence();
@@ -120,7 +123,7 @@ static void stay(void)
     must(tt_pmix_end(reply, NULL, 0, NULL), "fence");
 }
 
-static void cards(void)
+static void records(void)
 {
     for (int r = 0; r < fabric.size; r++)
         if (!tt_fabric_shares(&fabric, r)) fetch(r);
@@ -139,7 +142,7 @@ static void watch(int whom)
     char text[160];
     int64_t begin = tt_clock_ns();
     if (whom == fabric.me) {
-        usleep(3000000); /* the others are connected */
+        usleep(3000000); /* by now the other ranks are connected */
         printf("rank %d: pid %d sleeps\n", whom, (int)getpid());
         fflush(stdout);
         sleep(120);
@@ -170,7 +173,7 @@ int main(int argc, char **argv)
     int whom = argc > 2 ? atoi(argv[2]) : -1;
     join();
     if (strcmp(what, "places") == 0) places();
-    if (strcmp(what, "cards") == 0) cards();
+    if (strcmp(what, "records") == 0) records();
     if (strcmp(what, "ring") == 0) ring();
     if (strcmp(what, "watch") == 0) watch(whom);
     if (strcmp(what, "left") == 0) left(whom);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Booting alone, on four hosts with 4, 2, 1 and 1 ranks: who is where and shares memory with whom,
-# whose cards are asked for, and how soon a killed process and a host that is cut off are seen.
+# Joining a job on four hosts with 4, 2, 1 and 1 ranks: which rank is on which node, which ranks
+# share memory, which address records are fetched, and how soon a killed process or a host that is
+# cut off is noticed.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -17,7 +18,7 @@ says() {
     grep -qE "$2" "$1" || fail "nothing in $1 is like $2"
 }
 
-# ---- Who is where ----
+# ---- Places ----
 
 run "$boot" places || fail 'places'
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 4 on h1, 4 here: 0 1 2 3\$"; done
@@ -25,48 +26,48 @@ for r in 4 5; do says out "^rank $r: node 1 of 4 on h2, 2 here: 4 5\$"; done
 says out '^rank 6: node 2 of 4 on h3, 1 here: 6$'
 says out '^rank 7: node 3 of 4 on h4, 1 here: 7$'
 
-# The same machines in another order of ranks: numbered by their lowest.
+# With the ranks distributed in another order, nodes are numbered by their lowest rank.
 on_hosts --map-by node "$boot" places >out 2>err || fail 'places by node'
 says out '^rank 0: node 0 of 4 on h1, 4 here: 0 4 6 7$'
 says out '^rank 5: node 1 of 4 on h2, 2 here: 1 5$'
 
-# ---- Cards ----
+# ---- Address records ----
 
-run "$boot" cards || fail 'cards'
-[ "$(lines '^rank [0-7]: card of [0-7] good$')" -eq $((4 * 4 + 2 * 6 + 7 + 7)) ] || fail 'not all cards are good'
+run "$boot" records || fail 'address records'
+[ "$(lines '^rank [0-7]: address record of [0-7] good$')" -eq $((4 * 4 + 2 * 6 + 7 + 7)) ] || fail 'not all address records are good'
 run env TUTTI_LOG=boot "$boot" join || fail 'join'
-[ "$(grep -c 'asks for the card' err)" -eq 0 ] || fail 'cards that nobody wants are asked for'
+[ "$(grep -c 'asks for the address record' err)" -eq 0 ] || fail 'address records that nobody wants are asked for'
 run env TUTTI_LOG=boot "$boot" ring || fail 'ring'
-[ "$(lines '^rank [0-7]: card of [0-7] good$')" -eq 4 ] || fail 'not all cards of the ring are good'
-[ "$(grep -c 'asks for the card' err)" -eq 4 ] || fail 'a ring asks for more cards than those of its neighbours'
+[ "$(lines '^rank [0-7]: address record of [0-7] good$')" -eq 4 ] || fail 'not all address records of the ring are good'
+[ "$(grep -c 'asks for the address record' err)" -eq 4 ] || fail 'a ring asks for more address records than those of its neighbours'
 
-# ---- Trouble in meeting ----
+# ---- Errors in joining ----
 
 # shellcheck disable=SC2016
 unlike='if [ "$PMIX_RANK" = "$2" ]; then export TUTTI_RADIX=8; fi; exec "$1" join'
 must='it must be the same on all ranks$'
 until_lines 8 '^rank [0-7]: meet: ' 300 sh -c "$unlike" sh "$boot" 6
-[ "$(lines "^rank [0-57]: meet: TUTTI_RADIX is 0 here and 8 on h3: $must")" -eq 7 ] || fail 'told otherwise'
-[ "$(lines "^rank 6: meet: TUTTI_RADIX is 8 here and 0 on h1: $must")" -eq 1 ] || fail 'rank 6 is told otherwise'
+[ "$(lines "^rank [0-57]: meet: TUTTI_RADIX is 0 here and 8 on h3: $must")" -eq 7 ] || fail 'reported otherwise'
+[ "$(lines "^rank 6: meet: TUTTI_RADIX is 8 here and 0 on h1: $must")" -eq 1 ] || fail 'rank 6 is reported otherwise'
 until_lines 8 '^rank [0-7]: meet: ' 300 sh -c "$unlike" sh "$boot" 5
 [ "$(lines '^rank [0-7]: meet: rank [45] has TUTTI_RADIX set otherwise than another rank$')" -eq 7 ] ||
-    fail 'not told that ranks 4 and 5 are unlike'
+    fail 'not reported that ranks 4 and 5 are unlike'
 until_lines 8 '^rank [0-7]: init: .*TUTTI_NODES is for jobs on one machine, this one is on 4$' 300 env TUTTI_NODES=4,4 "$boot" join
-# A rank that never comes: the others do not wait for ever.
+# A rank that never joins: the others must not wait for ever.
 # shellcheck disable=SC2016
 until_lines 7 '^rank [0-6]: meet: ' 300 sh -c \
     'if [ "$PMIX_RANK" = 7 ]; then exit 0; fi; TUTTI_BOOT_TIMEOUT=5 exec "$1" join' sh "$boot"
 
 # ---- Watching ----
 
-# That many ranks were told so, each within so many ms after it happened on an idle machine, before
-# which the rank slept for 3 s.
-told() {
+# reported WHOM N PATTERN MS: expects that N ranks print this, each within MS milliseconds of the
+# event (on an idle machine). Before the event the rank slept for 3 s.
+reported() {
     local whom=$1 n=$2 how=$3 most=$4 late
     wait_lines "$n" '^rank [0-7]: after ' $((SECONDS + 300))
-    [ "$(lines "^rank $whom: after [0-9]+ ms: $how\$")" -eq "$n" ] || fail "not told to $n ranks: $how"
-    late=$(sed -nE 's/^rank .* after ([0-9]+) ms: .*/\1/p' out | awk -v most="$(patience "$most")" '$1 > 3000 + most' | wc -l)
-    [ "$late" -eq 0 ] || fail "told later than after $most ms: $how"
+    [ "$(lines "^rank $whom: after [0-9]+ ms: $how\$")" -eq "$n" ] || fail "not reported to $n ranks: $how"
+    late=$(sed -nE 's/^rank .* after ([0-9]+) ms: .*/\1/p' out | awk -v most="$(limit_ms "$most")" '$1 > 3000 + most' | wc -l)
+    [ "$late" -eq 0 ] || fail "reported later than after $most ms: $how"
     end_mpirun
 }
 watched() {
@@ -76,25 +77,26 @@ watched() {
     pid=$(sed -nE "s/^rank $2: pid ([0-9]+) sleeps\$/\1/p" out)
 }
 
-# Killed: its connections are reset, which is seen at once; one second is given to what it may have
-# sent. That takes much less than the time after which a silent host would be given up.
+# A process is killed: its connections are reset at once, and one more second is allowed for data
+# that it may have sent. That is much less than the time after which a silent host is given up.
 watched 100 6
 in_host h3 kill -9 "$pid"
-told '[0-57]' 7 'rank 6 on h3 is gone: its process ended' 2500
+reported '[0-57]' 7 'rank 6 on h3 is gone: its process ended' 2500
 
-# On its own machine too, and from the others there.
+# Ranks on the same host and on the others notice it.
 watched 100 4
 in_host h2 kill -9 "$pid"
-told '[0-35-7]' 7 'rank 4 on h2 is gone: its process ended' 2500
+reported '[0-35-7]' 7 'rank 4 on h2 is gone: its process ended' 2500
 
-# Left in order: told only because it is still waited for.
+# A rank that leaves in order is reported only because others still wait for it.
 until_lines 7 '^rank [0-57]: after [0-9]+ ms: rank 6 left the job while it was still needed$' 300 "$boot" left 6
 
-# Cut off: the configured time passes, and no more. Those on the wrong side see the others gone.
+# A host is cut off: the configured time passes, and no more. The rank on the host that is cut off
+# reports that it lost the others.
 watched 4 7
 cut h4
-told '[0-6]' 7 'rank 7 on h4 cannot be reached: no answer for 4 s' 5000
+reported '[0-6]' 7 'rank 7 on h4 cannot be reached: no answer for 4 s' 5000
 mend h4
 in_host h4 kill -9 "$pid"
 
-echo 'four hosts: places, cards, trouble, killed, left, cut off'
+echo 'four hosts: places, address records, trouble, killed, left, cut off'

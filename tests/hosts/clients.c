@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * clients N: makes N clients, one after the other, and ends each before the next. Each rank says
- * how long the first and the last ten took, for whoever wants to know; the test looks at what was
- * put into PMIx (put-count.c).
+ * clients N: creates N clients, one after the other, and frees each before it creates the next.
+ * Each rank prints how long the first and the last ten took, for information; the test checks what
+ * was put into PMIx (put-count.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Each rank sends something to a rank of another host. */
+/* Creates a client, and makes each rank send something to a rank on another host. */
 static int one(int *rank)
 {
     tutti_client *client;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A client between hosts costs as much however many there were before it: after many the process has
-# put no more into PMIx than after a few, which is what every commit and every fence carries.
+# The cost of a client between hosts does not depend on how many clients there were before it: after
+# many clients a process must have put no more data into PMIx than after a few. Every commit and
+# every fence carries these data.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -11,7 +12,8 @@ count=$TUTTI_BUILD/tests/libhosts-put-count.so
 [ -e "$count" ] || skip 'built without PMIx'
 hosts 2,1
 
-# Of each rank the keys and the bytes that it has put in the end.
+# put_by CLIENTS: prints for each rank the number of keys and bytes that it has put into PMIx in the
+# end.
 put_by() {
     on_hosts -n 3 -x TUTTI_PMIX="$count" "$TUTTI_BUILD/tests/hosts-clients" "$1" >out 2>err || fail "$1 clients"
     [ "$(lines "^rank [0-2]: $1 clients, ")" -eq 3 ] || fail "not three ranks made $1 clients"
@@ -21,7 +23,8 @@ put_by() {
 few=$(put_by 20)
 [ "$(wc -l <<<"$few")" -eq 3 ] || fail 'the puts of not three ranks were counted'
 many=$(put_by 150)
-# The lengths of addresses may differ by some bytes from client to client, their number may not.
+# The lengths of addresses may differ by some bytes from client to client, but not the number of
+# keys.
 [ "$(awk '{ print $1 }' <<<"$few")" = "$(awk '{ print $1 }' <<<"$many")" ] || fail "keys: $few after 20 clients, $many after 150"
 paste <(awk '{ print $3 }' <<<"$few") <(awk '{ print $3 }' <<<"$many") |
     awk '$2 > 1.2 * $1 + 100 { bad = 1 } END { exit bad }' || fail "bytes: $few after 20 clients, $many after 150"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# All collectives by all algorithms, on four hosts with 4, 2, 1 and 1 ranks: shared memory within a
-# host, TCP between them. The programs are those that also run under `tutti run`, and compare each
+# All collectives by all algorithms on four hosts with 4, 2, 1 and 1 ranks: shared memory within a
+# host, TCP between them. The programs are those that also run under `tutti run`; they compare each
 # result.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
@@ -12,27 +12,27 @@ hosts 4,2,1,1
 
 on_hosts "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'hello'
 [ "$(lines '^rank [0-7] of 8: the sum of all ranks is 28$')" -eq 8 ] || fail 'hello says something else'
-# A second client beside the first, and a third when all have left.
+# A second client beside the first, and a third when both are freed.
 on_hosts "$TUTTI_BUILD/tests/tools-rank" join-again >out 2>err || fail 'join-again'
 for said in 'living: done' 'sum 8' 'left: done'; do
     [ "$(lines "^$said")" -eq 8 ] || fail "not all say: $said"
 done
 on_hosts "$TUTTI_BUILD/tests/tools-rank" join-often >out 2>err || fail 'join-often'
 [ "$(lines '^joined 20 times$')" -eq 8 ] || fail 'not all joined again and again'
-# A context is reached though nobody advances another one of its rank.
-# Each time connections are set up that are hardly used before all end.
+# Messages reach a context although the rank's other contexts are not advanced. The test is repeated
+# because each run sets up connections that are hardly used before the job ends.
 for _ in 1 2 3 4 5; do
     on_hosts "$TUTTI_BUILD/tests/msg-alone" >out 2>err || fail 'msg-alone'
     [ "$(lines '^heard$')" -eq 7 ] || fail 'not all were heard'
 done
-# These hosts are containers of one machine, which all ranks know of each other.
+# These hosts are containers on one machine, and all ranks must know that of each other.
 on_hosts -x TUTTI_LOG=choice "$TUTTI_BUILD/tests/tools-rank" exchange >out 2>err || fail 'exchange'
 [ "$(lines '^exchanged 1, short queues$')" -eq 8 ] || fail 'not all have short queues'
 grep -q 'choice: logical for bcast(n=262144 of u8' err || fail 'another bcast is chosen than between containers'
 on_hosts "$TUTTI_BUILD/tests/test-run-conform-threads" >out 2>err || fail 'conform'
 [ "$(lines '^8 ranks: [0-9]{3,} cases$')" -eq 1 ] || fail 'conform did not say how many cases'
 cat out
-# The engine of total exchange puts into memory of other hosts, and of its own where that is
+# The algorithm exchange puts into the memory of other hosts, and of its own host where that is
 # forbidden.
 for cma in 0 1; do
     on_hosts -x TUTTI_CMA=$cma -x TUTTI_ALGORITHM=alltoallv=exchange \

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A host is cut off in mid-collective (its link set down), or a rank of it killed: every survivor
-# gets TUTTI_ERR_PEER within the configured time, and those on the host that is cut off too.
+# During a collective a host is cut off (its link is set down), or one of its ranks is killed. Every
+# survivor must get TUTTI_ERR_PEER within the configured time, also on the host that is cut off.
 #
-# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left
-# for the next.
+# Each case creates its own hosts, so that nothing of an ended job, whose launcher is killed, is
+# left for the next.
+#
 #     cut.sh [COLLECTIVE BYTES [kill]]
 set -eu
 if [ $# -eq 0 ]; then
@@ -22,9 +23,9 @@ timeout_s=4
 
 wait_files() {
     local n=$1 pattern=$2 deadline=$((SECONDS + $3))
-    until [ "$(cat "$work"/told.* 2>/dev/null | grep -cE "$pattern")" -ge "$n" ]; do
+    until [ "$(cat "$work"/results.* 2>/dev/null | grep -cE "$pattern")" -ge "$n" ]; do
         if [ "$SECONDS" -ge "$deadline" ]; then
-            grep -H . "$work"/told.* >out || true
+            grep -H . "$work"/results.* >out || true
             fail "$coll of $bytes bytes: not $n ranks say: $pattern"
         fi
         sleep 0.05
@@ -33,22 +34,23 @@ wait_files() {
 
 begin() {
     coll=$1 bytes=$2
-    rm -f "$work"/told.*
+    rm -f "$work"/results.*
     TUTTI_PEER_TIMEOUT=$timeout_s on_hosts -x TUTTI_PEER_TIMEOUT "$TUTTI_BUILD/tests/hosts-loop" "$coll" "$bytes" \
-        "$work/told" >out 2>err &
+        "$work/results" >out 2>err &
     mpirun=$!
     wait_files 8 '^runs$' 300
 }
 
-# So many were told; each within the configured time and 2 s, on an idle machine.
-all_told() {
+# all_reported N: expects that N ranks printed the error, each within the configured time and 2 s
+# more on an idle machine.
+all_reported() {
     local n=$1 late
     wait_files "$n" '^failed after [0-9]+ ms: a member of the team failed: ' 300
-    late=$(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/told.* |
-        awk -v most="$(patience $((timeout_s * 1000 + 2000)))" '$1 > most' | wc -l)
+    late=$(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/results.* |
+        awk -v most="$(limit_ms $((timeout_s * 1000 + 2000)))" '$1 > most' | wc -l)
     if [ "$late" -ne 0 ]; then
-        grep -H . "$work"/told.* >out
-        fail "$coll of $bytes bytes: $late ranks are told late"
+        grep -H . "$work"/results.* >out
+        fail "$coll of $bytes bytes: $late ranks are reported late"
     fi
     end_mpirun
 }
@@ -56,11 +58,11 @@ all_told() {
 begin "$1" "$2"
 if [ "${3-}" = kill ]; then
     in_host h2 kill -9 "$(in_host h2 pgrep -n hosts-loop)"
-    all_told 7
+    all_reported 7
     did='a rank of h2 killed'
 else
     cut h4
-    all_told 8
+    all_reported 8
     did='h4 cut off'
 fi
-echo "$coll of $bytes bytes: $did, told: $(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/told.* | tr '\n' ' ')ms"
+echo "$coll of $bytes bytes: $did, reported: $(sed -nE 's/^failed after ([0-9]+) ms: .*/\1/p' "$work"/results.* | tr '\n' ' ')ms"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fall COLLECTIVE VICTIM MANNER WHEN [first]: a rank that others wait for in a collective falls
- * out, and the others go on.
+ * fall COLLECTIVE VICTIM MANNER WHEN [first]: a rank on which others wait in a collective drops
+ * out, and the others continue.
  *
- *   VICTIM   a rank, or the first and the last one of a host, as in 4-5
- *   MANNER   kill, exit (by _exit), finalize; or cut: the script cuts the host off, once FILE.waits
- *            says that all wait
- *   WHEN     early: before the others call, or late: when they wait
- *   first    all have called the collective once, so that those that it brings together are
- *            connected
+ *   VICTIM   a rank, or the first and the last rank of a host, as in 4-5
+ *   MANNER   kill, exit (by _exit), finalize; or cut: the script cuts the host off once all ranks
+ *            have printed that they wait
+ *   WHEN     early: before the others call the collective, or late: while they wait in it
+ *   first    all ranks have called the collective once before, so that its connections exist
  *
- * Every survivor must get PEER, which names the victim and the true cause. Then it agrees with the
- * others on who failed, on a smaller team, and on a sum in it. A survivor that is content ends with
- * 0, after a line "rank 3: told after 120 ms: ...".
+ * Every survivor must get TUTTI_ERR_PEER with a message that names the victim and the true cause.
+ * Then it agrees with the others on which ranks failed, creates a smaller team, and computes a sum
+ * on it. A survivor prints a line "rank 3: reported after 120 ms: ..." and exits with 0 if all this
+ * was right.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -24,10 +24,17 @@
 
 #include <tutti/tutti.h>
 
-enum { N = 24, MOST = 16, CALLS = 5000, TEXT = 256, PAUSE_US = 200000, FILL_US = 1000000 };
+enum {
+    N = 24,
+    MOST = 16,
+    CALLS = 5000,
+    CUT_MS = 120000, /* a host is cut off within this time */
+    PAUSE_US = 200000,
+    FILL_US = 1000000
+};
 
 static tutti_client *client;
-static int me, p, first, last; /* first, last: the victims */
+static int me, p, first, last; /* first, last: the range of victims */
 static const char *manner;
 static double in[MOST * N], out[MOST * N];
 static int64_t counts[MOST], displs[MOST];
@@ -83,6 +90,18 @@ static tutti_status gather(tutti_team *t)
 {
     return tutti_gather(t, in, out, N, TUTTI_F64, 1);
 }
+static tutti_status scatter(tutti_team *t)
+{
+    return tutti_scatter(t, in, out, N, TUTTI_F64, 1);
+}
+static tutti_status scan(tutti_team *t)
+{
+    return tutti_scan(t, in, out, N, TUTTI_F64, TUTTI_SUM);
+}
+static tutti_status exscan(tutti_team *t)
+{
+    return tutti_exscan(t, in, out, N, TUTTI_F64, TUTTI_SUM);
+}
 static tutti_status allgather(tutti_team *t)
 {
     return tutti_allgather(t, in, out, N, TUTTI_F64);
@@ -108,9 +127,9 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    ROW(barrier),   ROW(bcast),     ROW(reduce),   ROW(allreduce), ROW(reduce_scatter_block),
-    ROW(gather),    ROW(allgather), ROW(alltoall), ROW(alltoallv), ROW(reduce_scatter),
-    ROW(allgatherv)
+    ROW(barrier),    ROW(bcast),     ROW(reduce),   ROW(allreduce), ROW(reduce_scatter_block),
+    ROW(gather),     ROW(allgather), ROW(alltoall), ROW(alltoallv), ROW(reduce_scatter),
+    ROW(allgatherv), ROW(scatter),   ROW(scan),     ROW(exscan)
 #undef ROW
 };
 
@@ -122,7 +141,7 @@ static call_fn *find(const char *name)
     return NULL;
 }
 
-/* ---- Falling ---- */
+/* ---- Dropping out ---- */
 
 static bool is_victim(int r)
 {
@@ -134,7 +153,7 @@ static bool is_cut(void)
     return strcmp(manner, "cut") == 0;
 }
 
-/* Those that this rank is to lose. */
+/* Whether this rank is to lose rank r. */
 static bool loses(int r)
 {
     return is_cut() && is_victim(me) ? !is_victim(r) : is_victim(r);
@@ -163,16 +182,31 @@ static void check_cause(const char *text)
     if (!strstr(text, cause)) fail("the wrong cause", text);
 }
 
-/* A call that waits for nobody may succeed a few times. */
+/* A call in which this rank waits for nobody may succeed a few times. All calls succeed until the
+ * host is cut off. */
+static bool goes_on(int64_t begin, int calls)
+{
+    return is_cut() ? now_ms() - begin < CUT_MS : calls < CALLS;
+}
+
 static void wait_in_vain(tutti_team *team, call_fn *call)
 {
     int64_t begin = now_ms();
     tutti_status status = TUTTI_OK;
-    for (int i = 0; i < CALLS && status == TUTTI_OK; i++) status = call(team);
+    for (int i = 0; goes_on(begin, i) && status == TUTTI_OK; i++) status = call(team);
     if (status != TUTTI_ERR_PEER) fail("not PEER", status == TUTTI_OK ? "OK" : tutti_error());
     check_cause(tutti_error());
-    printf("rank %d: told after %lld ms: %s\n", me, (long long)(now_ms() - begin), tutti_error());
+    printf("rank %d: reported after %lld ms: %s\n", me, (long long)(now_ms() - begin),
+           tutti_error());
     fflush(stdout);
+}
+
+/* A victim that kills itself falls as soon as its own part of this call is done, while other ranks
+ * may still be in it. */
+static void first_call(tutti_team *team, call_fn *call)
+{
+    tutti_status status = call(team);
+    if (status != TUTTI_ERR_PEER || is_cut()) must(status, "the first call");
 }
 
 static void recover(tutti_team *team)
@@ -217,7 +251,7 @@ int main(int argc, char **argv)
     tutti_team *world = tutti_world(client);
     call_fn *call = find(argv[1]);
     bool early = strcmp(argv[4], "early") == 0;
-    if (argc > 5) must(call(world), "the first call");
+    if (argc > 5) first_call(world, call);
     if (!is_cut() && is_victim(me)) {
         if (!early) usleep(PAUSE_US);
         fall();

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Every collective with every victim on 4, 2, 1 and 1 ranks: one that is killed, exits or leaves
-# while the others wait for it or before they do, and each host cut off. Every survivor is told who
-# and why, and goes on with the others (fall.c).
+# Every collective with every victim on 4, 2, 1 and 1 ranks: a rank that is killed, exits or leaves
+# while the others wait for it or before they do, and each host cut off. Every survivor must get an
+# error that says which rank failed and why, and continues with the others (fall.c).
 #
-#     fall.sh           early or late, and with or without connections made before, in turn
-#     fall.sh all       all of these
-#     fall.sh cut       the hosts that are cut off alone
+#     fall.sh           alternates between early and late, and between new connections and
+#                       connections made before
+#     fall.sh all       tries all of these combinations
+#     fall.sh cut       only cuts hosts off
+#     fall.sh again     leaves out the victims that are killed, exit or leave
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -16,26 +18,37 @@ export TUTTI_PMIX=$TUTTI_BUILD/tests/libhosts-mini-pmix.so
 [ -e "$TUTTI_PMIX" ] || skip 'built without PMIx'
 hosts 4,2,1,1
 where=h1:4,h2:2,h3:1,h4:1
-collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter gather allgather allgatherv alltoall alltoallv)
+collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter gather allgather allgatherv alltoall alltoallv scatter scan exscan)
 manners=(kill exit finalize)
 whens=('late' 'early first' 'early' 'late first')
 
-# UCX 1.13 now and then stops a survivor at an assertion of its own (docs/open.md). Then nothing is
-# shown by the job.
+# UCX 1.13 sometimes stops a survivor at an assertion of its own, and sometimes gives up a link
+# while nothing is wrong yet (docs/open.md). Such a job is void: it shows nothing about Tutti.
 ucx_stopped() {
     grep -qhE '(wireup_ep\.c|uct_iface\.h|ucp_request\.c):[0-9]+ +Assertion' "$1"/out.*
 }
+gave_up_link() {
+    grep -qs 'UCX has given up a link' "$1"/out.*
+}
+# Prints what UCX said in a void job: which ranks stopped, or gave up links, and why.
+said_by_ucx() {
+    (cd "$1" && grep -hoE 'UCX has given up a link: .*|[a-z_]+\.c:[0-9]+ +Assertion.*' out.* | sort | uniq -c | sed "s/^/$2: /")
+}
+# Whether UCX gave up a link of a job before the host was cut off.
+lost_before_cut() {
+    [ -e "$1/lost" ] || { [ -e "$work/not-cut" ] && gave_up_link "$1"; }
+}
 
-# One job, in its folder. What its ranks say stays where it went wrong.
+# Runs one job in a folder of its own, which is kept if the job fails.
 jobs=0 void=0
 job() {
     local at=$work/case.$1
     shift
     mkdir "$at"
     if "$TUTTI_BUILD/tests/hosts-start" "$at" 100 $where "$TUTTI_BUILD/tests/hosts-fall" "$@" >"$at/said"; then
-        sed -n "s/.*: told after /$* told after /p" "$at"/out.* >>"$work/told"
+        sed -n "s/.*: reported after /$* reported after /p" "$at"/out.* >>"$work/reported"
         rm -r "$at"
-    elif ucx_stopped "$at"; then
+    elif ucx_stopped "$at" || lost_before_cut "$at"; then
         echo "job $*" >"$at/void"
     else
         echo "$*" >"$at/failed"
@@ -53,7 +66,8 @@ check_all() {
         fail "$(cat "$at/failed")"
     done
 }
-# beside N ...: when fewer than N are running.
+# beside N FUNCTION ARGUMENT...: runs the function in the background, with at most N running at a
+# time.
 started=()
 beside() {
     local most=$1 what=$2
@@ -87,7 +101,7 @@ kill_all() {
     done
 }
 
-# Those that showed nothing once more, at most twice.
+# Repeats the void jobs, at most twice.
 once_more() {
     local at what
     for _ in 1 2; do
@@ -104,18 +118,19 @@ once_more() {
     [ "$void" -eq 0 ] || fail 'UCX stops ranks at assertions of its own'
 }
 
-# How late they were told, for whoever wants to know.
+# Prints how late survivors noticed the failure, for information.
 report() {
-    sed -E 's/(.*) told after ([0-9]+) ms.*/\2 ms: \1/' "$work/told" | sort -n | awk -v jobs="$jobs" '
-        { told[NR] = $0 }
+    sed -E 's/(.*) reported after ([0-9]+) ms.*/\2 ms: \1/' "$work/reported" | sort -n | awk -v jobs="$jobs" '
+        { reported[NR] = $0 }
         END {
-            print jobs " jobs: " NR " survivors told; half of them within " told[int((NR + 1) / 2)]
-            for (i = NR - 3; i <= NR; i++) print "late: " told[i]
+            print jobs " jobs: " NR " survivors reported; half of them within " reported[int((NR + 1) / 2)]
+            for (i = NR - 3; i <= NR; i++) print "late: " reported[i]
         }'
 }
 
-# A rank dies at some operation, and another one in the recovery from that: those that are left
-# agree every time, as in trouble/recover.sh, but nobody sees the deaths for them.
+# survive CASE RANK:AFTER...: ranks die at the given operations, some of them during the recovery
+# from an earlier death. Those that are left must agree every time, as in trouble/recover.sh; but
+# here no launcher notices the deaths for them.
 survive() {
     local at=$work/case.$1
     mkdir "$at"
@@ -132,7 +147,7 @@ survive() {
         echo "survive $*" >"$at/failed"
     fi
 }
-# Of each round one line, said by all that lived then.
+# All ranks that lived in a round must print the same line for it.
 same_rounds() {
     local round
     for round in 0 1 2; do
@@ -153,7 +168,7 @@ survive_all() {
     echo "$jobs jobs with deaths in the recovery from others"
 }
 
-# Teams that are on some hosts only, and share members.
+# Teams that are on some of the hosts only and have members in common.
 chain() {
     local at=$work/case.$1
     mkdir "$at"
@@ -169,27 +184,51 @@ chain() {
     fi
 }
 
-waiting() { cat "$work"/case.*/out.* 2>/dev/null | grep -c ': waits$' || true; }
+# Whether all jobs wait for the cut, or have ended already.
+all_wait() {
+    local at
+    for at in "$work"/case.*; do
+        if [ -e "$at/void" ] || [ -e "$at/failed" ]; then continue; fi
+        [ "$(cat "$at"/out.* | grep -c ': waits$')" -eq 8 ] || return 1
+    done
+}
 
-# All collectives at once wait, and a host is cut off.
+# cut_off HOST VICTIMS TRIES COLLECTIVE...: starts the collectives at once, waits until all ranks
+# wait in them, and cuts the host off. Void jobs are started again, so many times at most.
 cut_off() {
-    local h=$1 victims=$2 collective deadline=$((SECONDS + 90))
+    local h=$1 victims=$2 tries=$3 at name deadline=$((SECONDS + 90)) again=()
+    shift 3
     rm -rf "$work"/case.*
-    for collective in "${collectives[@]}"; do beside 12 job "$collective" "$victims" cut early; done
-    until [ "$(waiting)" -eq $((8 * ${#collectives[@]})) ]; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "only $(waiting) ranks wait before $h is cut off"
+    touch "$work/not-cut"
+    for collective; do beside 99 job "$collective" "$victims" cut early; done
+    sleep 0.2
+    until all_wait; do
+        [ "$SECONDS" -lt "$deadline" ] || {
+            cat "$work"/case.*/out.* >out
+            fail "not all ranks wait before $h is cut off"
+        }
         sleep 0.05
     done
+    for at in "$work"/case.*; do
+        if gave_up_link "$at"; then touch "$at/lost"; fi
+    done
     cut "$h"
+    rm "$work/not-cut"
     check_all
     mend "$h"
     [ "$void" -gt 0 ] || return 0
-    echo "UCX stopped ranks at assertions of its own in $void of ${#collectives[@]} jobs when $h was cut off: once more"
-    [ "$3" -gt 0 ] || fail 'that happens too often'
-    cut_off "$h" "$victims" $(($3 - 1))
+    for at in "$work"/case.*/void; do
+        read -r _ name _ <"$at"
+        again+=("$name")
+        said_by_ucx "${at%/void}" "$name"
+    done
+    echo "UCX stopped ranks or gave up links when $h was cut off: once more ${again[*]}"
+    [ "$tries" -gt 0 ] || fail 'that happens too often'
+    cut_off "$h" "$victims" $((tries - 1)) "${again[@]}"
 }
 
-# No launcher tells, and 60 s would pass where only silence did.
+# No launcher reports a death here. If ranks only noticed the silence of the dead, they would need
+# 60 s.
 export TUTTI_PEER_TIMEOUT=60
 if [ "${1-}" != cut ]; then
     [ "${1-}" = again ] || kill_all "$@"
@@ -200,9 +239,9 @@ if [ "${1-}" != cut ]; then
     check_all
     once_more
 fi
-export TUTTI_PEER_TIMEOUT=3
-cut_off h1 0-3 2
-cut_off h2 4-5 2
-cut_off h3 6-6 2
-cut_off h4 7-7 2
+export TUTTI_PEER_TIMEOUT=3 TUTTI_LOG=fabric
+cut_off h1 0-3 3 "${collectives[@]}"
+cut_off h2 4-5 3 "${collectives[@]}"
+cut_off h3 6-6 3 "${collectives[@]}"
+cut_off h4 7-7 3 "${collectives[@]}"
 echo "each host cut off from under ${#collectives[@]} collectives"

@@ -1,24 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Several hosts on one machine. A script that sources this runs, from then on, in namespaces of its
-# own (network, mounts, names, processes): all that it makes there vanishes with it, however it
-# ends.
+# Several hosts on one machine. A script that sources this file continues in namespaces of its own
+# (network, mounts, names, processes). All that it creates there vanishes with it, however it ends.
 #
-#     hosts 4,2,1,1           makes h1 .. h4 with so many slots, each a network namespace with an
-#                             address, a name, processes and a /dev/shm of its own, on a bridge
-#     on_hosts PROGRAM...     runs 8 ranks there under mpirun; this script stands outside
-#     in_host h3 COMMAND...   one command, as if by ssh
+#     hosts 4,2,1,1           creates h1 .. h4 with so many slots. Each is a network namespace with
+#                             its own address, name, processes and /dev/shm, on a bridge
+#     on_hosts PROGRAM...     runs a rank on each slot under mpirun; this script is on none of them
+#     in_host h3 COMMAND...   runs one command there, as if by ssh
 #     cut h3, mend h3         sets its link down, and up again
 #
-# With launcher=srun set before, only the hosts are made, and no mpirun is asked for (slurm.sh).
+# With launcher=srun set before, mpirun is not needed and only the hosts are created (slurm.sh).
 #
-# Nothing of the memory of one host can be reached from another: no segment, no process, no socket
-# with a name. Needs root, or leave to make user namespaces; else the test is skipped (77), saying
-# so.
+# A host cannot reach any memory of another host: no segment, no process, no socket with a name. The
+# script needs root or permission to create user namespaces. Otherwise it prints the reason and is
+# skipped (77).
 
 # shellcheck source-path=SCRIPTDIR disable=SC1091
-source "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../limit.sh"
 
 skip() {
     echo "SKIPPED: $*"
@@ -39,7 +38,8 @@ if [ -z "${TUTTI_TEST_INSIDE-}" ]; then
     TUTTI_TEST_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
 fi
 
-# Where it is mounted nobody else sees it; what is under it outside is hidden from the test.
+# The work folder is a file system that nobody outside sees. It hides from the test what is at this
+# place outside.
 work=/mnt
 case $TUTTI_BUILD in /mnt/*) work=/media ;; esac
 mount -t tmpfs tmpfs "$work"
@@ -55,7 +55,7 @@ fail() {
     exit 1
 }
 
-# How many lines of out match.
+# Prints how many lines of `out` match.
 lines() {
     grep -cE "$1" out || true
 }
@@ -69,7 +69,7 @@ in_host() {
     nsenter -t "$pid" --net --uts --ipc --mount --pid -- "$@"
 }
 
-# One host: a process that holds its namespaces, and a cable to the bridge.
+# Creates one host: a process that holds its namespaces, and a virtual cable to the bridge.
 add_host() {
     local name=$1 slots=$2 number=$3 holder pid=''
     # shellcheck disable=SC2016
@@ -93,7 +93,8 @@ add_host() {
     echo "$name slots=$slots" >>"$work/hostfile"
 }
 
-# Where there is no /etc/hosts to lie over, a copy of the folder that has one lies over the folder.
+# The host names are mounted over /etc/hosts. Where that file does not exist, a copy of /etc that
+# contains it is mounted over /etc.
 name_hosts() {
     if [ ! -e /etc/hosts ]; then
         mkdir "$work/etc"
@@ -127,17 +128,17 @@ END
     chmod +x "$work/enter"
 }
 
-# mpirun may wait for ever for ranks that have ended, so it has a limit of its own: the test that
-# runs into it shows what was said, and is not just cut off.
+# mpirun may wait for ever for ranks that have ended, so it gets a time limit. A test that runs into
+# the limit then still prints its output.
 on_hosts() {
-    mpirun --timeout 600 --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
+    mpirun --timeout 3000 --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
         --mca plm_rsh_agent "$work/enter" --mca oob_tcp_if_include 10.77.0.0/24 \
         --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
 }
 
-# The same, of ranks some of which fail or die: until n lines of out match, at most so many seconds.
-# mpirun itself does not notice that all have ended, so it is ended then.
-#     until_lines N PATTERN SECONDS COMMAND...
+# until_lines N PATTERN SECONDS COMMAND...: the same for ranks of which some fail or die. It waits
+# until N lines of `out` match, at most so many seconds, and then ends mpirun, which does not itself
+# notice that all ranks have ended.
 until_lines() {
     local n=$1 pattern=$2 deadline=$((SECONDS + $3))
     shift 3
@@ -163,6 +164,10 @@ cut() {
     ip link set "to-$1" down
 }
 
+# Returns when packets pass again: a port on which nobody listens then refuses a connection.
 mend() {
     ip link set "to-$1" up
+    until in_host "$1" timeout 1 bash -c ': </dev/tcp/10.77.0.254/9' 2>&1 | grep -q refused; do
+        sleep 0.02
+    done
 }

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A program that a launcher started, where PMIx's library is missing, too old, not all there, not
-# PMIx's, or does not get to its server, or was not there when Tutti was built: one line that says
-# so and what to do, and what it says still works, does.
+# A program under a launcher with PMIx, where the PMIx library is missing, too old, incomplete,
+# another library, cannot reach its server, or was missing when Tutti was built. The program must
+# print one line that says so and what to do. What this line says still works must work.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 tests=$TUTTI_BUILD/tests
 hello=$TUTTI_BUILD/bin/hello
 unset "${!PMIX_@}" "${!SLURM_@}" TUTTI_PMIX
-# What the library of another project keeps until the end is not our leak.
+# The library of another project keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
-# As a launcher does whose server is gone.
+# The environment of a launcher whose server is gone.
 launched() {
     env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$@"
 }
@@ -21,17 +21,17 @@ one_line() {
     [ "$(lines err)" -eq 1 ] || fail 'more than a line, or none'
 }
 
-# The library, and what is said of it.
+# refused LIBRARY PATTERN...: expects these messages with this library.
 refused() {
     local library=$1 pattern
     shift
     TUTTI_PMIX=$library expect 1 launched "$hello"
     one_line
     for pattern in "$@"; do says err "$pattern"; done
-    # `tutti run` works, and what it starts.
+    # `tutti run` works, and so do the ranks that it starts.
     TUTTI_PMIX=$library expect 0 launched tutti run -n 2 "$hello"
     [ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail "tutti run without $library"
-    # Who was not started by such a launcher does not look for it.
+    # A program that no such launcher started does not look for the library.
     TUTTI_PMIX=$library expect 0 "$hello"
     says out '^rank 0 of 1: '
     [ "$(lines err)" -eq 0 ] || fail 'something is said where no launcher is'
@@ -59,7 +59,7 @@ if ! tutti info | grep -q 'PMIx.*built without'; then
     refused "$tests/libhosts-stub-deaf.so" 'is not to be reached \(UNREACHABLE\)' 'TUTTI_PMIX=0 makes this process a job of one$'
 fi
 if tutti info | grep -q '^  PMIx  *there'; then
-    # PMIx's own words may be more.
+    # PMIx may print lines of its own in addition.
     expect 1 launched "$hello"
     says err '^hello: .*the PMIx server that the environment names is not to be reached \(.*\); TUTTI_PMIX=0 makes'
 fi

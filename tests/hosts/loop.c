@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * loop COLLECTIVE BYTES FILE: calls it until it fails, and tells of it in FILE.RANK, which the test
- * can read though the rank's machine is cut off: "runs", then "failed after 4123 ms: a member of
- * the team failed: rank 7 on h4 ...", counted from the last call that went well.
+ * loop COLLECTIVE BYTES FILE: calls the collective until it fails. It writes to FILE.RANK, which
+ * the test can read even if the rank's host is cut off: first "runs", then "failed after 4123 ms: a
+ * member of the team failed: rank 7 on h4 ...". The time counts from the last successful call.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include <tutti/tutti.h>
 
 static tutti_team *world;
-static int64_t n; /* bytes */
+static int64_t n; /* bytes per rank */
 static char *in, *out;
 
-static void tell(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void tell(const char *file, const char *format, ...)
+static void append(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(const char *file, const char *format, ...)
 {
     char name[512];
     va_list args;
@@ -63,10 +63,10 @@ int main(int argc, char **argv)
     double last = now_ms();
     for (int i = 0; (status = call(argv[1])) == TUTTI_OK; i++) {
         last = now_ms();
-        if (i == 10) tell(argv[3], "runs\n");
+        if (i == 10) append(argv[3], "runs\n");
     }
-    tell(argv[3], "failed after %.0f ms: %s: %s\n", now_ms() - last, tutti_status_text(status),
-         tutti_error());
+    append(argv[3], "failed after %.0f ms: %s: %s\n", now_ms() - last, tutti_status_text(status),
+           tutti_error());
     tutti_finalize(client);
     free(in);
     free(out);

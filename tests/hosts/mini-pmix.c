@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * As much of PMIx as Tutti asks for, without a server: what is put stands in files of a folder,
- * which MINI_PMIX names, and fences count in one of them. So a job of a few ranks begins in a tenth
- * of the time that mpirun takes (start.c), and hundreds of jobs can be tried, each with ranks that
- * die. What a real server does differently the tests under mpirun see.
+ * The part of PMIx that Tutti uses, without a server. Data that a rank puts are files in a folder,
+ * which MINI_PMIX names, and fences count their ranks in one of these files. So a job of a few
+ * ranks starts in a tenth of the time that mpirun takes (start.c), and hundreds of jobs with ranks
+ * that die can be tried. The tests under mpirun cover what a real server does differently.
  */
 #include <fcntl.h>
 #include <pmix.h>
@@ -20,8 +20,8 @@ enum { PATH = 512, MOST = 65536, WAIT_MS = 60000 };
 
 static const char *folder;
 static int me, size;
-static _Atomic uint32_t *arrived; /* at all fences together */
-static uint32_t fences;           /* of this process */
+static _Atomic uint32_t *arrived; /* ranks that have arrived, summed over all fences */
+static uint32_t fences;           /* fences of this process */
 
 static void nap(void)
 {
@@ -60,7 +60,7 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t n)
     return PMIX_SUCCESS;
 }
 
-/* A name appears with all that stands under it. */
+/* The rename makes a file appear only when it is complete. */
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
 {
     char path[PATH], made[PATH];
@@ -79,12 +79,12 @@ pmix_status_t PMIx_Commit(void)
     return PMIX_SUCCESS;
 }
 
-/* ---- Questions, each answered by a thread ---- */
+/* ---- Requests, each answered by a thread ---- */
 
 struct question {
     char path[PATH];
-    int ms;          /* that it is waited for */
-    uint32_t number; /* of a fence */
+    int ms;          /* time that the thread waits for the file */
+    uint32_t number; /* number of the fence */
     pmix_value_cbfunc_t got;
     pmix_op_cbfunc_t met;
     void *arg;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# On several hosts: a forgotten call is told on each host by one rank there, tutti ps shows the
-# ranks of its host; and children of ranks neither disturb the job nor hide that a rank died.
+# A rank that misses a call, on several hosts: on each host one rank prints the roll call, and
+# `tutti ps` shows the ranks of its own host. Also, child processes of ranks neither disturb the job
+# nor hide that a rank died.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -10,7 +11,8 @@ export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 hosts 3,1
 missing=$TUTTI_BUILD/tests/test-run-missing handles=$TUTTI_BUILD/tests/test-api-handles
 
-# Rank 2, on the first host, is missing; so that on the other one nobody is known to be.
+# Rank 2, on the first host, is missing. The rank on the second host cannot see what the ranks of
+# the first host do.
 rm -f go
 on_hosts -x TUTTI_WATCHDOG=3 "$missing" outside >out 2>err &
 mpirun=$!
@@ -37,5 +39,5 @@ on_hosts "$handles" end >out 2>err || fail 'end'
 timeout 100 bash -c "$(declare -f on_hosts); work=$work; on_hosts $handles fork" >out 2>err || fail 'fork'
 [ "$(lines '^all as it should be$')" -eq 4 ] || fail 'fork: not all were through'
 
-# Rank 1 dies, and a child of it goes on.
+# Rank 1 dies while a child process of it lives on.
 until_lines 3 '^rank [023] saw it: ' 60 "$handles" orphan

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Any program of Tutti under Open MPI's mpirun on this machine: it joins by PMIx. And what is said
-# where that cannot be.
+# Programs of Tutti under Open MPI's mpirun on this machine join the job through PMIx. Also checks
+# the messages where that is impossible.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
@@ -13,7 +13,7 @@ skip() {
 command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
 tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
-# What the library of another project keeps until the end is not our leak.
+# The library of another project keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 mkdir "$work/temporary"
@@ -31,7 +31,7 @@ says out '^rank 0 of 1: the sum of all ranks is 0$'
 expect 0 start -n 4 "$boot" places
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 1 on [^ ]+, 4 here: 0 1 2 3\$"; done
 
-# A second client beside the first, and a third when all have left.
+# A second client beside the first, and a third when both are freed.
 expect 0 start -n 3 "$rank" join-again
 for said in 'living: done' 'sum 3' 'left: done'; do
     [ "$(lines out "^$said")" -eq 3 ] || fail "not all say: $said"
@@ -42,14 +42,14 @@ expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^4 ranks: [0-9]+ cases$'
 TUTTI_CMA=0 expect 0 start -n 3 "$TUTTI_BUILD/tests/test-run-conform-threads"
 
-# Ranks that disagree are told as by `tutti run`. (Where mpirun ends no others when a rank fails, it
-# exits with 0.)
+# Ranks with different settings get the same message as under `tutti run`. (mpirun exits with 0
+# here, because with this option it does not end the job when a rank fails.)
 # shellcheck disable=SC2016
 expect 0 start -n 3 --mca orte_enable_recovery 1 sh -c \
     'if [ "$PMIX_RANK" = 1 ]; then export TUTTI_SLICE=2K; fi; exec "$1" join' sh "$boot"
 says out '^rank [0-2]: meet: TUTTI_SLICE is (0|2K) here and (0|2K) on another rank: it must be the same on all$'
 
-# A rank that is killed: the others are told, without a launcher of ours, and go on.
+# A rank is killed: the others notice it without Tutti's launcher, and continue.
 watch() {
     start -n 4 --mca orte_enable_recovery 1 "$boot" watch 2 >out 2>err &
     local mpirun=$! pid=''
@@ -60,7 +60,7 @@ watch() {
 watch
 for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
 
-# The server that the environment names is not there; and PMIx is not wanted.
+# The server that the environment names does not exist; then PMIx is disabled with TUTTI_PMIX=0.
 expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$boot" join
 says out '^rank 0: attach: .*the PMIx server that the environment names is not to be reached'
 expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join

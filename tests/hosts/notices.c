@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Notices over the loopback: what was sent comes, what was not sent so is refused, and on any
- * number of nodes every node that is left is reached whichever fall out.
+ * Notices over the loopback interface. A notice arrives as it was sent, and other data are refused.
+ * With any number of nodes, a notice reaches every node that is left, whichever others fail.
  */
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void send_one(const struct tt_inbox *to, int about)
     assert_true(!tt_notice_advance());
 }
 
-/* Until it comes: the kernel hands connections over in its own time. */
+/* Waits for a notice: the kernel takes some time to hand over a connection. */
 static bool comes(int fd, uint64_t token, struct tt_notice *notice)
 {
     for (int64_t end = tt_clock_ns() + INT64_C(20000000000); tt_clock_ns() < end; usleep(1000))
@@ -74,8 +74,8 @@ static void notices_come(void **state)
     close(fd);
 }
 
-/* Whoever does not know the token, or says too little or too much, is not believed; what comes
- * behind it is. */
+/* Notices with a wrong token, a wrong length or wrong contents are ignored; a valid notice behind
+ * them is received. */
 static void strangers_are_refused(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void strangers_are_refused(void **state)
     close(fd);
 }
 
-/* Nobody listens, and there is no such address. */
+/* Sending to an inbox that is closed, or that has no address, does no harm. */
 static void nobody_is_no_harm(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void nobody_is_no_harm(void **state)
     send_one(&none, 2);
 }
 
-/* ---- Who tells whom ---- */
+/* ---- Spreading a notice ---- */
 
 static int spread(int nodes, const bool *silent, bool *knows)
 {
@@ -131,20 +131,21 @@ static int spread(int nodes, const bool *silent, bool *knows)
     return reached;
 }
 
-/* As many as promised fall out, neighbours of node 0 among them; beyond 64 a node tells few. */
+/* Makes as many nodes fail as the protocol tolerates, direct receivers of node 0 among them. With
+ * more than TT_NOTICE_ALL nodes each node sends to a few others only. */
 static void test_spreading(int nodes, unsigned seed)
 {
     bool silent[512] = {false}, knows[512] = {false};
-    int told = 0, most = 0;
-    for (int to = 0; to < nodes; to++) told += tt_notice_goes(0, to, nodes);
+    int reported = 0, most = 0;
+    for (int to = 0; to < nodes; to++) reported += tt_notice_goes(0, to, nodes);
     for (int d = 1; d < nodes; d *= 2) most += 2;
     assert_true(!tt_notice_goes(0, 0, nodes));
-    assert_true(nodes <= TT_NOTICE_ALL ? told == nodes - 1 : told <= most);
+    assert_true(nodes <= TT_NOTICE_ALL ? reported == nodes - 1 : reported <= most);
     int fallen = 0;
-    for (int i = 0; i < told - 1 && fallen < nodes - 1; i++) {
+    for (int i = 0; i < reported - 1 && fallen < nodes - 1; i++) {
         seed = seed * 1664525u + 1013904223u;
         int r = 1 + (int)(seed >> 8) % (nodes - 1);
-        if (i % 2) /* a neighbour of node 0 */
+        if (i % 2) /* a direct receiver of node 0 */
             for (r = 1; r < nodes && (silent[r] || !tt_notice_goes(0, r, nodes));) r++;
         if (r >= nodes || silent[r]) continue;
         silent[r] = true;

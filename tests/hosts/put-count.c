@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The PMIx library with a count before it: under how many keys this process has put something, and
- * how many bytes stand there. Both are what each commit and each collecting fence carries, and so
- * what a client costs. Printed when the process ends. TUTTI_PMIX names this library; whatever it
- * does not define comes from the PMIx library that it is linked with.
+ * A library in front of the PMIx library that counts the keys which this process has put, and the
+ * bytes stored under them. Each commit and each collecting fence carries these data, so they are
+ * the cost of a client. The library prints the counts when the process ends. TUTTI_PMIX names it;
+ * functions that it does not define come from the PMIx library that it is linked with.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

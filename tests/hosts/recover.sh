@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The program in docs/recovery.md on two hosts, with 2 ranks and 1, each of which kills itself in
-# turn: the other two say that they have done the work.
+# Runs the program of docs/recovery.md on two hosts with 2 ranks and 1 rank. Each rank in turn kills
+# itself, and the other two must print that they have done the work.
 set -eu
 if [ -n "$TUTTI_SANITIZE" ]; then
     echo 'a program without the sanitizer cannot use a library with it'
@@ -16,7 +16,7 @@ fi
 source "$(dirname "$0")/lib.sh"
 hosts 2,1
 python3 "$TUTTI_SOURCE/tests/project/documents.py" --program "$TUTTI_SOURCE/docs/recovery.md" >app.c
-# The program as it stands, but for a rank that does not come to its first allreduce.
+# Links the unchanged program with a tutti_allreduce in which one rank kills itself.
 cat >victim.c <<'END'
 #include <signal.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A Slurm of the test's own, on two hosts of 4 and 2 ranks: its controller stands outside, on the
-# bridge, a slurmd and a munged on each host. Programs of Tutti join by PMIx as under mpirun: on one
-# host, on both, in a batch job; a rank that is killed and a host that is cut off are told to the
-# others.
+# A Slurm installation of the test's own, on two hosts with 4 and 2 ranks. Its controller runs
+# outside them, on the bridge; each host has a slurmd and a munged. Programs of Tutti join through
+# PMIx as under mpirun: on one host, on both, and in a batch job. When a rank is killed or a host is
+# cut off, the other ranks must notice it.
 set -eu
-# In a namespace of a user's, where root is the only one, it may not set its groups, which slurmctld
-# insists on.
+# In a user namespace root cannot set its groups, which slurmctld needs.
 if [ "$(id -u)" -ne 0 ]; then
     echo "SKIPPED: Slurm's daemons want to be started by root"
     exit 77
@@ -17,8 +16,9 @@ launcher=srun
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 export PATH=$PATH:/usr/sbin
-# Where Slurm is not installed, the packages that scripts/setup.sh has unpacked and not installed:
-# none of their daemons is started, and nothing outside of that folder is changed.
+# Where Slurm is not installed, the test uses the packages that scripts/setup.sh has unpacked
+# without installing them. No daemon of theirs runs otherwise, and nothing outside that folder is
+# changed.
 unpacked=$TUTTI_SOURCE/build/slurm
 plugins=''
 stepd=()
@@ -31,15 +31,15 @@ for program in munged slurmctld slurmd srun sbatch; do
     command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm; scripts/setup.sh test unpacks it)"
 done
 tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
-# What the library of another project keeps until the end is not our leak.
+# The library of another project keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export SLURM_CONF=$work/slurm.conf
 boot=$TUTTI_BUILD/tests/hosts-boot
 
 # ---- Slurm ----
 
-# Each host has a munged of its own, since one that has seen a credential refuses to see it again;
-# its socket, and what Slurm and PMIx make for a job, are in the host's own /dev/shm.
+# Each host has its own munged, because a munged refuses a credential that it has seen before. Its
+# socket and the files that Slurm and PMIx create for a job are in the host's own /dev/shm.
 write_configuration() {
     cat >"$SLURM_CONF" <<END
 ClusterName=tutti
@@ -82,7 +82,7 @@ munge() {
         >>munged.log 2>&1 &
 }
 
-# Whatever keeps Slurm from starting here is not for this test to judge.
+# If Slurm cannot start here, whatever the cause, the test is skipped.
 cannot() {
     tail -n 3 ./*.log out err 2>/dev/null || true
     skip "$* (its last words are above)"
@@ -103,7 +103,8 @@ until_or_cannot() {
         sleep 0.05
     done
 }
-# One after the other: who finds nobody to talk to tries again much later.
+# Starts the daemons one after the other, because a daemon that does not find another one tries
+# again only much later.
 start_slurm() {
     local host
     mount -t tmpfs tmpfs /dev/shm
@@ -124,7 +125,7 @@ start_slurm() {
 
 # ---- Jobs ----
 
-# It ends, whatever happens.
+# Runs a step, with a time limit.
 start() {
     timeout 300 srun --mpi=pmix "$@" >out 2>err || fail "srun $*"
 }
@@ -138,7 +139,8 @@ sums() {
 
 start_slurm
 
-# Steps of one allocation, which need not wait for another to be cleared away.
+# All steps run in one allocation, so that no step waits until another allocation has been cleaned
+# up.
 salloc --no-shell -N 2 -n 6 2>err || fail 'salloc'
 SLURM_JOB_ID=$(sed -nE 's/^salloc: Granted job allocation ([0-9]+)$/\1/p' err)
 export SLURM_JOB_ID
@@ -150,7 +152,7 @@ sums 1
 start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"
 sums 6
 
-# Who is where and shares memory with whom; the same in another order of ranks.
+# Which ranks are on which host and share memory; then with another order of ranks.
 start -N 2 -n 6 "$boot" places
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 2 on h1, 4 here: 0 1 2 3\$"; done
 for r in 4 5; do says out "^rank $r: node 1 of 2 on h2, 2 here: 4 5\$"; done
@@ -158,16 +160,17 @@ start -N 2 -n 4 --ntasks-per-node=2 -m cyclic "$boot" places
 for r in 0 2; do says out "^rank $r: node 0 of 2 on h1, 2 here: 0 2\$"; done
 for r in 1 3; do says out "^rank $r: node 1 of 2 on h2, 2 here: 1 3\$"; done
 
-# Cards: Slurm's second fence is no barrier of the hosts, so some are asked for before they are put.
-# That is a matter of a millisecond, hence some tries. Only those that are wanted are asked for.
+# Address records: Slurm's second fence is no barrier between the hosts, so some records are
+# requested before they are put. The window is about a millisecond, so the test repeats this. Only
+# records that are needed are requested.
 for _ in 1 2 3 4 5 6 7 8; do
-    start -N 2 -n 6 "$boot" cards
-    [ "$(lines '^rank [0-5]: card of [0-5] good$')" -eq 16 ] || fail 'not all cards are good'
+    start -N 2 -n 6 "$boot" records
+    [ "$(lines '^rank [0-5]: address record of [0-5] good$')" -eq 16 ] || fail 'not all address records are good'
 done
 TUTTI_LOG=boot start -N 2 -n 6 "$boot" join
-[ "$(grep -c 'asks for the card' err)" -eq 0 ] || fail 'cards that nobody wants are asked for'
+[ "$(grep -c 'asks for the address record' err)" -eq 0 ] || fail 'address records that nobody wants are asked for'
 
-# A second client beside the first, and a third when all have left; all collectives by all
+# A second client beside the first, and a third when both are freed; then all collectives by all
 # algorithms.
 start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-again
 for said in 'living: done' 'sum 6' 'left: done'; do
@@ -183,7 +186,7 @@ says out '^3 ranks: [0-9]{3,} cases$'
 scancel "$SLURM_JOB_ID"
 unset SLURM_JOB_ID
 
-# Two jobs at once know nothing of each other.
+# Two jobs at the same time do not disturb each other.
 srun --mpi=pmix -w h1 -n 2 "$TUTTI_BUILD/bin/hello" >other 2>&1 &
 other=$!
 start -w h1 -n 2 "$TUTTI_BUILD/bin/hello"
@@ -192,8 +195,8 @@ wait $other || fail 'the other of two jobs'
 mv other out
 sums 2
 
-# A batch job, whose script also starts ranks by itself, on its machine. A program that it starts
-# bare is alone, and says nothing.
+# A batch job, whose script also starts ranks with `tutti run` on its own host. A program that the
+# script starts directly is a job of one rank and prints no warning.
 cat >job.sh <<END
 #!/bin/bash
 srun --mpi=pmix "$TUTTI_BUILD/bin/hello"
@@ -205,18 +208,19 @@ sums 6
 sums 5
 sums 1
 [ "$(lines .)" -eq 12 ] || fail 'a batch job says more'
-# What tutti proposes is what works; tasks that srun starts without PMIx are told.
+# The command that `tutti run --hosts` proposes works. Tasks that srun starts without PMIx print a
+# warning.
 tutti run --hosts h1:4,h2 -n 6 "$TUTTI_BUILD/bin/hello" 2>proposed || true
 timeout 300 bash -c "$(grep '^ *srun ' proposed)" >out 2>err || fail "$(cat proposed)"
 sums 6
 timeout 300 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'
 [ "$(lines '^rank 0 of 1: ')" -eq 2 ] || fail 'two jobs of one'
-[ "$(grep -c 'srun started 2 tasks without PMIx.* use srun --mpi=pmix' err)" -eq 1 ] || fail 'not told that PMIx is missing'
+[ "$(grep -c 'srun started 2 tasks without PMIx.* use srun --mpi=pmix' err)" -eq 1 ] || fail 'not reported that PMIx is missing'
 
-# ---- Trouble ----
+# ---- Failures ----
 
-# In the background, each rank with a file of its own, since what is cut off cannot tell srun; and
-# files are a shared disk.
+# Starts a job in the background. Each rank writes to its own file, because a rank that is cut off
+# cannot send its output to srun. The files act as a shared disk.
 begin() {
     rm -f said.*
     # shellcheck disable=SC2016
@@ -237,18 +241,18 @@ begin_watch() {
     TUTTI_PEER_TIMEOUT=$1 begin "$boot" watch "$2"
     wait_said 1 "^rank $2: pid [0-9]+ sleeps\$" 300
 }
-# That many ranks are told so, each within so many ms after it happened on an idle machine, before
-# which the rank slept for 3 s.
-told() {
+# reported N PATTERN MS: expects that N ranks print this, each within MS milliseconds of the event
+# (on an idle machine). Before the event the rank slept for 3 s.
+reported() {
     local n=$1 how=$2 most=$3
     wait_said "$n" '^rank [0-5]: after ' 300
     wait_said "$n" "^rank [0-5]: after [0-9]+ ms: $how\$" 0
     sed -nE 's/^rank .* after ([0-9]+) ms: .*/\1/p' said.* |
-        awk -v most="$(patience "$most")" '$1 < 3000 || $1 > 3000 + most { late = 1 } END { exit late }' ||
-        fail "told too early, or later than after $most ms: $how"
+        awk -v most="$(limit_ms "$most")" '$1 < 3000 || $1 > 3000 + most { late = 1 } END { exit late }' ||
+        fail "reported too early, or later than after $most ms: $how"
 }
 
-# Settings that are not alike are told by the name of the host.
+# If settings differ, the message names the host.
 # shellcheck disable=SC2016
 begin sh -c 'case $PMIX_RANK in 4 | 5) export TUTTI_RADIX=8 ;; esac; exec "$1" join' sh "$boot"
 must='it must be the same on all ranks$'
@@ -256,18 +260,18 @@ wait_said 4 "^rank [0-3]: meet: TUTTI_RADIX is 0 here and 8 on h2: $must" 300
 wait_said 2 "^rank [45]: meet: TUTTI_RADIX is 8 here and 0 on h1: $must" 300
 wait $job && fail 'a job that could not begin ended well'
 
-# A rank is killed, of the other host for four, of the own for one: the others go on, and srun ends
-# with them.
+# A rank is killed, which is on the other host for four ranks and on the same host for one. The
+# others continue, and srun ends with them.
 begin_watch 100 4
 in_host h2 kill -9 "$(sed -nE 's/^rank 4: pid ([0-9]+) sleeps$/\1/p' said.4)"
-told 5 'rank 4 on h2 is gone: its process ended' 2500
+reported 5 'rank 4 on h2 is gone: its process ended' 2500
 code=0
 wait $job || code=$?
 [ $code -eq 137 ] || fail "srun ended with $code"
 
-# A job that has left PMIx goes on without the ranks that are killed, on either host, and finishes:
-# Slurm's server ends the step of one that has not. srun waits for all that are left, and its exit
-# code is that of the first rank that was killed.
+# A job that has left PMIx (TUTTI_DETACH=1) continues without the ranks that are killed on either
+# host, and finishes. If a job has not left PMIx, Slurm's server ends the step. srun waits for all
+# ranks that are left and returns the exit code of the first rank that was killed.
 train() {
     # shellcheck disable=SC2016
     TUTTI_DETACH=$1 begin sh -c 'echo $$ >"pid.$PMIX_RANK"; exec "$@" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' sh \
@@ -292,9 +296,9 @@ train 0 1000000
 kill_rank h2 4
 code=0
 wait $job || code=$?
-grep -q 'CANCELLED' err || fail "Slurm does not end a step one of whose ranks it has lost ($code): docs/hosts.md says so"
-# Further contexts are found by messages then; further clients on several hosts are refused, and
-# why.
+grep -q 'CANCELLED' err || fail "Slurm does not end a step one of whose ranks it has lost ($code): docs/recovery.md says so"
+# After leaving PMIx, ranks find further contexts by messages. Further clients on several hosts are
+# refused, with the reason.
 export TUTTI_DETACH=1
 start -N 2 -n 3 "$TUTTI_BUILD/tests/test-msg-conform-threads"
 start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"
@@ -305,8 +309,9 @@ start -N 1 -w h1 -n 4 "$TUTTI_BUILD/tests/tools-rank" join-often
 [ "$(lines '^joined 20 times$')" -eq 4 ] || fail 'on one host not all joined again and again after leaving PMIx'
 unset TUTTI_DETACH
 
-# A host is cut off: both sides are told. Slurm itself would wait for longer, so this is the last.
+# A host is cut off: both sides notice it. This case is the last one, because Slurm itself would
+# need longer to notice.
 begin_watch 4 5
 cut h2
-told 4 'rank 5 on h2 cannot be reached: no answer for 4 s' 5000
-echo "$(srun --version): one host and two, cards, collectives, a batch job, killed, cut off"
+reported 4 'rank 5 on h2 cannot be reached: no answer for 4 s' 5000
+echo "$(srun --version): one host and two, address records, collectives, a batch job, killed, cut off"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * start FOLDER SECONDS HOST:SLOTS,... PROGRAM...: starts ranks on hosts of lib.sh, without a
- * launcher (mini-pmix.c). What rank r says is in FOLDER/out.r. Ends when all ranks have, or after
- * so many seconds, after which it ends those that are left. Its exit code is 0 where every rank
- * ended with 0, or was killed by itself.
+ * start FOLDER SECONDS HOST:SLOTS,... PROGRAM...: starts ranks on the hosts of lib.sh without a
+ * launcher (mini-pmix.c). The output of rank r is in FOLDER/out.r. The program ends when all ranks
+ * have ended, or kills those that are left after the given time. Its exit code is 0 if every rank
+ * exited with 0 or was killed by SIGKILL before the time was over.
  *
- * Ranks are put into the network of their host, and have its name; memory is told apart by the
- * names of the hosts alone, which Tutti goes by.
+ * A rank is in the network namespace of its host and has its host name. Its memory is not
+ * separated: Tutti goes by the host names alone.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -21,12 +21,12 @@
 
 enum { MOST = 64, NAME = 32, PATH = 512 };
 
-struct rank {
+struct start_rank {
     char host[NAME];
     pid_t pid;
     int status;
 };
-static struct rank ranks[MOST];
+static struct start_rank ranks[MOST];
 static int n;
 
 static void read_hosts(char *text)
@@ -40,7 +40,7 @@ static void read_hosts(char *text)
     }
 }
 
-/* As a server tells it. */
+/* Writes the host name of each rank, as a PMIx server would give it. */
 static void write_hosts(const char *folder)
 {
     char path[PATH];
@@ -94,7 +94,8 @@ static bool is_good(int status)
            (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Ends those that are left at the end of the time; returns how many these are. */
+/* Waits for all ranks, and kills those that are left when the time is over. Returns the number of
+ * ranks that had to be killed. */
 static int wait_all(int seconds)
 {
     int left = n;

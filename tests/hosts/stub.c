@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A libpmix that has a version, with STUB_ALL the functions that Tutti wants, and nothing behind
- * them: there is no server.
+ * A libpmix with a version, and with STUB_ALL also the functions that Tutti needs. They do nothing:
+ * there is no server.
  */
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ const char *PMIx_Get_version(void)
 }
 
 #ifdef STUB_ALL
-enum { UNREACHABLE = -25 }; /* as PMIx numbers it */
+enum { UNREACHABLE = -25 }; /* the value of this error in PMIx */
 
 #define NEVER_CALLED(name)                                                                         \
     int PMIx_##name(void);                                                                         \

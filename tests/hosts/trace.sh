@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A picture of a run on several hosts, one rank of which is killed: each rank with its host, the
-# dead one to its last event. Each host keeps its files in a folder of its own, which are drawn
-# together.
+# Draws a picture of a run on several hosts in which one rank is killed: it must show each rank with
+# its host, and the dead rank up to its last event. Each host writes its trace files to its own
+# folder, and all of them are drawn together.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"

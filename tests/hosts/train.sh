@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Recovery between hosts: train --resilient on 4, 2, 1 and 1 ranks, of which in the middle of it one
-# is killed (each in turn), or one and then another, or a host is cut off. Who is left agrees on it,
-# goes on as a smaller team, and comes to the model of an undisturbed run; so do those on the wrong
-# side of a cut, who take the others for dead.
+# Recovery between hosts: runs train --resilient on 4, 2, 1 and 1 ranks. During the run one rank is
+# killed (each in turn), or two ranks one after the other, or a host is cut off. The remaining ranks
+# agree on the failure, continue as a smaller team, and must compute the model of an undisturbed
+# run. So must the ranks on the host that is cut off, which take the others for dead.
 #
-# Each case has hosts of its own, so that nothing of an ended job, whose launcher is killed, is left
-# for the next.
+# Each case creates its own hosts, so that nothing of an ended job, whose launcher is killed, is
+# left for the next.
+#
 #     train.sh [kill|kill-RANK|cut-last|cut-first]
 set -eu
 if [ $# -eq 0 ]; then
@@ -22,9 +23,9 @@ train=$TUTTI_BUILD/bin/train
 size=(-n 300 -s 4000 -e 10)
 weights=490
 
-# As in the test of train on one machine: n terms below 1, added in another order in each of s
-# steps, make two models differ by less than rate * s * n * eps = 0.5 * 4000 * 300 * 2.3e-16 =
-# 1.4e-10.
+# The tolerance is computed as in the test of train on one machine: two models differ by less than
+# rate * s * n * eps = 0.5 * 4000 * 300 * 2.3e-16 = 1.4e-10, because n terms below 1 are added in a
+# different order in each of s steps.
 tolerance=2e-10
 
 same_model() {
@@ -34,7 +35,8 @@ same_model() {
         END { exit bad || !some }' || fail "$1 is not the model of an undisturbed run"
 }
 
-# What a rank says is in said.RANK and err.RANK: on the wrong side of a cut it cannot tell mpirun.
+# Starts the job. The output of each rank is in said.RANK and err.RANK, because a rank that is cut
+# off cannot send it to mpirun.
 begin() {
     # shellcheck disable=SC2016
     TUTTI_PEER_TIMEOUT=3 on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
@@ -44,7 +46,7 @@ begin() {
     said 0 '^step .* 8 ranks$'
 }
 
-# That a rank says so, sooner or later.
+# said RANK PATTERN: waits until the rank has printed a matching line.
 said() {
     local deadline=$((SECONDS + 300))
     until grep -qE "$2" "said.$1" 2>/dev/null; do
@@ -56,8 +58,9 @@ said() {
     done
 }
 
-# By the lowest rank that is left, which writes the model on its host: who of so many failed, how
-# many go on, to the end.
+# ended LOWEST HOST FAILED LEFT: checks the output of the lowest rank that is left, and the model
+# that it writes on its host: which ranks of how many failed, and how many ranks continued to the
+# end.
 ended() {
     local lowest=$1 host=$2 failed=$3 left=$4
     said "$lowest" "^trained: 9[0-9.]* % of 2000 unseen digits right, $left ranks?\$"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Says the version of PMIx's library, or why there is none. Linked with a pmix.c of its own, that
- * was compiled as where there is no libpmix-dev.
+ * Prints the version of the PMIx library, or the reason why there is none. It is linked with a
+ * pmix.c compiled as on a system without libpmix-dev.
  */
 #include <stdio.h>
 

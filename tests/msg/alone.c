@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A context of rank 0 is reached by all others though it alone is advanced there, by a thread,
- * while that of the others waits without a call: one that was made before they send, and one that
- * is made after (run among hosts, and by wire.sh).
+ * All other ranks reach a context of rank 0 that is advanced by a helper thread alone, while the
+ * rank's main thread waits without calling the library. The test tries one context that exists
+ * before the others send, and one that is created afterwards (run by wire.sh and by the tests
+ * between hosts).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 
 #include "lib.h"
 
-enum { WORD = 1, PATIENCE_S = 300 };
+enum { WORD = 1, LIMIT_S = 300 };
 
 static _Atomic int heard;
 
@@ -21,13 +22,13 @@ static void on_word(tutti_context *context, const tutti_message *m, tutti_receiv
     atomic_fetch_add(&heard, 1);
 }
 
-static void send_word(struct rank *r, int context, struct told *told)
+static void send_word(struct rank *r, int context, struct completed *completed)
 {
     tutti_send send = {.to = endpoint(r, 0, context),
                        .dispatch = WORD,
                        .type = TUTTI_U8,
                        .delivered = count,
-                       .arg = told};
+                       .arg = completed};
     must(tutti_message_send(r->context[0], &send));
 }
 
@@ -38,11 +39,11 @@ static void rest(int ms)
 
 static void await(int wanted)
 {
-    for (int64_t end = tt_clock_ns() + PATIENCE_S * INT64_C(1000000000); heard < wanted; rest(1))
+    for (int64_t end = tt_clock_ns() + LIMIT_S * INT64_C(1000000000); heard < wanted; rest(1))
         check(tt_clock_ns() < end, "heard %d of %d", heard, wanted);
 }
 
-/* By helpers, each of which advances one. */
+/* A helper thread for each of the two contexts advances it. */
 static void listen(struct rank *r)
 {
     tutti_context *late;
@@ -54,21 +55,21 @@ static void listen(struct rank *r)
     await(2 * (r->p - 1));
     must(tutti_helper_stop(r->context[1]));
     must(tutti_helper_stop(late));
-    r->context[r->contexts++] = late; /* to be advanced while all meet */
+    r->context[r->contexts++] = late; /* from now on `meet` advances it too */
 }
 
 static void try_all(struct rank *r)
 {
-    struct told told = {0};
+    struct completed completed = {0};
     must(tutti_dispatch(r->client, WORD, on_word, NULL));
     meet(r);
     if (r->me == 0)
         listen(r);
     else {
-        send_word(r, 1, &told);
-        send_word(r, 2, &told);
-        until(r, &told.n, 2);
-        check(told.status == TUTTI_OK, "%d", (int)told.status);
+        send_word(r, 1, &completed);
+        send_word(r, 2, &completed);
+        until(r, &completed.n, 2);
+        check(completed.status == TUTTI_OK, "%d", (int)completed.status);
         printf("heard\n");
     }
     meet(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages do what their contract says: from every rank to every rank, itself included, and from
- * context to context.
+ * Conformance test of messages: messages of all lengths, from every rank to every rank including
+ * itself and from context to context, do what the public header promises.
  */
 #include "lib.h"
 
@@ -15,28 +15,28 @@ static const int64_t lengths[] = {
     56,   0,    5,    56,    10000, 40000, 7,      LONGEST};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* ---- All lengths, in order ---- */
+/* ---- Messages of all lengths arrive in order ---- */
 
-struct header {
+struct conform_header {
     int32_t rank, context;
     int64_t number, bytes;
 };
 
 struct arrival {
     struct ordered *all;
-    struct header header;
+    struct conform_header header;
     char *memory;
 };
 
-/* One rank's, of one round. */
+/* State of one rank in one round. */
 struct ordered {
     struct rank *r;
-    int64_t next[8][MOST_CONTEXTS]; /* of the number that comes next, by origin */
+    int64_t next[8][MOST_CONTEXTS]; /* the number of the next message, by its origin */
     int done, put_off, in_place;
-    struct told sent, delivered;
+    struct completed sent, delivered;
 };
 
-static uint64_t seed_of(const struct header *h)
+static uint64_t seed_of(const struct conform_header *h)
 {
     return (uint64_t)h->rank << 40 ^ (uint64_t)h->context << 32 ^ (uint64_t)h->number;
 }
@@ -66,7 +66,7 @@ static void receive_later(tutti_context *context, void *arg)
     free(later);
 }
 
-static tutti_receive receive_into(struct ordered *o, const struct header *h)
+static tutti_receive receive_into(struct ordered *o, const struct conform_header *h)
 {
     struct arrival *a = malloc(sizeof *a);
     *a = (struct arrival){o, *h, malloc((size_t)h->bytes + 1)};
@@ -74,12 +74,13 @@ static tutti_receive receive_into(struct ordered *o, const struct header *h)
     return (tutti_receive){a->memory, h->bytes, TUTTI_U8, arrived, a, 0};
 }
 
-/* By number: into memory, put off, or read in place where it is here. */
+/* The number of the message decides how it is received: read in place where its data are available,
+ * received later, or received into memory at once. */
 static void on_ordered(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
     struct ordered *o = arg;
-    struct header h;
+    struct conform_header h;
     check(m->header_bytes == sizeof h, "%zu", m->header_bytes);
     memcpy(&h, m->header, sizeof h);
     check(h.rank == m->rank && h.context == m->context && h.bytes == m->bytes, "%d:%d %lld",
@@ -102,7 +103,7 @@ static void on_ordered(tutti_context *context, const tutti_message *m, tutti_rec
 static void send_ordered(struct rank *r, int from, int rank, int to, int64_t number, char *memory,
                          struct ordered *o)
 {
-    struct header h = {r->me, from, number, lengths[number]};
+    struct conform_header h = {r->me, from, number, lengths[number]};
     tutti_send send = {.to = endpoint(r, rank, to),
                        .dispatch = ORDERED,
                        .header = &h,
@@ -126,7 +127,7 @@ static void test_lengths(struct rank *r, int from, int to)
     must(tutti_dispatch(r->client, ORDERED, on_ordered, &o));
     meet(r);
     for (int rank = 0; rank < r->p; rank++) {
-        struct told sent = o.sent, delivered = o.delivered;
+        struct completed sent = o.sent, delivered = o.delivered;
         sents = sent.n, delivereds = delivered.n;
         for (int i = 0; i < LENGTHS; i++) {
             memory[i] = malloc((size_t)lengths[i] + 1);
@@ -138,7 +139,7 @@ static void test_lengths(struct rank *r, int from, int to)
         }
         until(r, &o.sent.n, sents);
         until(r, &o.delivered.n, delivereds);
-        struct told fenced = {0};
+        struct completed fenced = {0};
         must(tutti_fence(r->context[from], endpoint(r, rank, to), count, &fenced));
         until(r, &fenced.n, 1);
         for (int i = 0; i < LENGTHS; i++) free(memory[i]);
@@ -196,7 +197,7 @@ static void test_immediate(struct rank *r)
           "too long");
 }
 
-/* ---- Derived types ---- */
+/* ---- Messages of derived types ---- */
 
 struct typed {
     int done;
@@ -222,7 +223,7 @@ static void on_typed(tutti_context *context, const tutti_message *m, tutti_recei
     *receive = (tutti_receive){typed->memory, typed->count, typed->type, typed_done, typed, 0};
 }
 
-/* A column of pairs goes where every third pair of a row is. */
+/* Sends pairs of numbers that are five apart, and receives them as contiguous pairs. */
 static void test_typed(struct rank *r, int64_t n)
 {
     tutti_type column, row;
@@ -232,7 +233,7 @@ static void test_typed(struct rank *r, int64_t n)
     double *from = malloc((size_t)(n * wide) * 8), *to = calloc((size_t)n * 2 + 1, 8);
     for (int64_t i = 0; i < n * wide; i++) from[i] = (double)(i + 1000 * r->me);
     struct typed typed = {0, to, n, row};
-    struct told sent = {0}, delivered = {0};
+    struct completed sent = {0}, delivered = {0};
     must(tutti_dispatch(r->client, TYPED, on_typed, &typed));
     meet(r);
     tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
@@ -259,10 +260,10 @@ static void test_typed(struct rank *r, int64_t n)
     must(tutti_type_free(row));
 }
 
-/* ---- Too small, and nobody's ---- */
+/* ---- Receive buffers that are too small, and messages without a handler ---- */
 
 struct small {
-    struct told told;
+    struct completed completed;
     char memory[100000];
     int64_t room;
 };
@@ -273,7 +274,7 @@ static void on_small(tutti_context *context, const tutti_message *m, tutti_recei
     struct small *small = arg;
     (void)context;
     (void)m;
-    *receive = (tutti_receive){small->memory, small->room, TUTTI_U8, count, &small->told, 0};
+    *receive = (tutti_receive){small->memory, small->room, TUTTI_U8, count, &small->completed, 0};
 }
 
 static void test_truncated(struct rank *r, int64_t bytes)
@@ -281,7 +282,7 @@ static void test_truncated(struct rank *r, int64_t bytes)
     static const int to = 0;
     struct small *small = calloc(1, sizeof *small);
     char *data = malloc((size_t)bytes);
-    struct told sent = {0}, delivered = {0};
+    struct completed sent = {0}, delivered = {0};
     small->room = bytes / 2;
     fill(data, bytes, 77);
     must(tutti_dispatch(r->client, SMALL, on_small, small));
@@ -299,8 +300,8 @@ static void test_truncated(struct rank *r, int64_t bytes)
         check(delivered.status == TUTTI_ERR_TRUNCATED, "%d", (int)delivered.status);
     }
     if (r->me == to) {
-        until(r, &small->told.n, 1);
-        check(small->told.status == TUTTI_ERR_TRUNCATED, "%d", (int)small->told.status);
+        until(r, &small->completed.n, 1);
+        check(small->completed.status == TUTTI_ERR_TRUNCATED, "%d", (int)small->completed.status);
         check(is_filled(small->memory, bytes / 2, 77) && small->memory[bytes / 2] == 0, "the rest");
     }
     meet(r);
@@ -309,12 +310,12 @@ static void test_truncated(struct rank *r, int64_t bytes)
     free(data);
 }
 
-/* The target is told when it advances, the origin by its completion; what comes next is not
- * disturbed. */
+/* The target of a message without a handler gets the error when it advances, the origin gets it
+ * when the message completes. Later messages are not affected. */
 static void test_nobodys(struct rank *r, int64_t bytes)
 {
     char *data = calloc(1, (size_t)bytes);
-    struct told told = {0};
+    struct completed completed = {0};
     r->expected = TUTTI_ERR_ARG;
     r->seen = 0;
     meet(r);
@@ -324,29 +325,29 @@ static void test_nobodys(struct rank *r, int64_t bytes)
                        .count = bytes,
                        .type = TUTTI_U8,
                        .delivered = count,
-                       .arg = &told};
+                       .arg = &completed};
     if (r->me == r->p - 1) must(tutti_message_send(r->context[0], &send));
     if (r->me == 0) {
         until(r, &r->seen, 1);
         check(strstr(tutti_error(), "dispatch 7"), "not named");
     }
     if (r->me == r->p - 1) {
-        until(r, &told.n, 1);
-        check(told.status == TUTTI_ERR_ARG, "%d", (int)told.status);
+        until(r, &completed.n, 1);
+        check(completed.status == TUTTI_ERR_ARG, "%d", (int)completed.status);
     }
     meet(r);
     r->expected = TUTTI_OK;
     free(data);
 }
 
-/* ---- One-sided ---- */
+/* ---- One-sided operations ---- */
 
 static void test_one_sided(struct rank *r, int64_t bytes)
 {
     char *mine = malloc((size_t)bytes), *copy = malloc((size_t)bytes);
     tutti_region *region;
     tutti_key key, *keys = malloc((size_t)r->p * sizeof *keys);
-    struct told got = {0}, put = {0}, fenced = {0};
+    struct completed got = {0}, put = {0}, fenced = {0};
     int next = (r->me + 1) % r->p, before = (r->me + r->p - 1) % r->p;
     int64_t half = bytes / 2;
     fill(mine, bytes, (uint64_t)r->me);

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program on processes: with direct access to each other's memory, without, with the
-# smallest rings, and with random delays.
+# Runs the conformance program on processes: with and without direct access to each other's memory,
+# with split copies, with the smallest packet rings, and with random delays.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
-tutti run --timeout 600 -n 4 "$conform"
-TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$conform"
-TUTTI_CMA=0 tutti run --timeout 600 -n 3 "$conform"
-TUTTI_RING=4K tutti run --timeout 600 -n 2 "$conform"
-TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 600 -n 3 "$conform"
-TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 600 -n 2 "$conform"
+tutti run --timeout 3000 -n 4 "$conform"
+TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1 tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_RING=4K tutti run --timeout 3000 -n 2 "$conform"
+TUTTI_CMA=0 TUTTI_RING=4K tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 3000 -n 2 "$conform"
 "$conform"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank dies in the middle of messages (run by deaths.sh): whatever the others have under way with
- * it ends with PEER, what they send to it later is refused with PEER, and they go on with each
- * other.
+ * A rank dies while messages are under way (run by deaths.sh). All operations of the other ranks
+ * with it must end with TUTTI_ERR_PEER, later sends to it must return TUTTI_ERR_PEER, and the other
+ * ranks must still be able to communicate with each other.
  *
- *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message comes; most are LENGTH
- *                             bytes long
+ *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message arrives; most messages
+ *                             are LENGTH bytes long
  */
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ enum { STREAM = 1, AGAIN = 2, PAST = 3, GO = 4, WINDOW = 8, DOOMED = 1, AFTERWAR
 static struct {
     int64_t length;
     int after, came;
-    int64_t heard_ns; /* of the one that dies, the last time */
+    int64_t heard_ns; /* when a message of the doomed rank arrived last */
     int under_way, ok, peer;
     int again, past, go;
     char memory[1 << 20];
@@ -55,7 +55,7 @@ static void on_again(tutti_context *context, const tutti_message *m, tutti_recei
     all.again++;
 }
 
-/* A rank is past the meeting, which shall not be disturbed. */
+/* A rank reports that it has left the barrier, which the death must not disturb. */
 static void on_past(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                     void *arg)
 {
@@ -89,7 +89,7 @@ static tutti_status send_to(struct rank *r, int rank, int dispatch, int64_t byte
     return status;
 }
 
-/* Until the death is known. */
+/* Sends to all ranks in turn until the death is known. */
 static void stream(struct rank *r)
 {
     for (int i = 0; all.peer == 0; i++) {
@@ -115,7 +115,8 @@ static void go_on(struct rank *r)
     printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
 }
 
-/* All are past the meeting before anybody streams, so that nothing has the doomed one die in it. */
+/* All ranks leave the barrier before any of them streams, so that the doomed rank does not die
+ * within the barrier. */
 static void begin_together(struct rank *r)
 {
     if (r->me != DOOMED) {
@@ -136,11 +137,12 @@ static void live(struct rank *r)
     must(tutti_dispatch(r->client, PAST, on_past, r));
     must(tutti_dispatch(r->client, GO, on_go, r));
     meet(r);
-    r->expected = TUTTI_ERR_PEER; /* what the world's team says when one is dead */
+    r->expected = TUTTI_ERR_PEER; /* advancing may return this once a rank has died, because the
+                                   * world's team reports it */
     begin_together(r);
     stream(r);
     int64_t late_ms = (tt_clock_ns() - all.heard_ns) / 1000000;
-    printf("rank %d: told after %lld ms\n", r->me, (long long)late_ms);
+    printf("rank %d: reported after %lld ms\n", r->me, (long long)late_ms);
     go_on(r);
 }
 

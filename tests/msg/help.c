@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Long messages whose origin helps to move them (run by help.sh):
+ * Split copies: long messages of which the origin moves a part (src/msg/pull.h; run by help.sh).
  *
- *     help CONTEXTS FOLDER   of each rank; a rank makes files in it for others to see, which do not
- *                            advance meanwhile
- *     help CONTEXTS          the target finalizes while the origin writes: nothing is written when
- *                            it is back
+ *     help CONTEXTS FOLDER  each rank has CONTEXTS contexts. Ranks create files in FOLDER to notify
+ *                           others while they do not advance
+ *     help CONTEXTS         the target finalizes while the origin writes: nothing may be written to
+ *                           its memory after tutti_finalize has returned
  *
- *   the target stops advancing after its first pieces: the origin writes the others (of the last
- *   portion, where
- *     several contexts pull), unless TUTTI_HELP=0
- *   the origin does not advance: the target reads all
- *   a target neither advances nor has room in its ring: its origin helps another one
- *   many messages to and fro, of all lengths and places, several under way: each byte is where it
- *   belongs, and none beside; and
- *     again while every third piece that an origin writes fails
- *   memory that there is not is told to both, by ARG
+ * With a FOLDER the program tries these cases:
+ * - The target stops advancing after its first pieces: the origin writes the others unless
+ *   TUTTI_SPLIT_COPY=0. Where several contexts pull the message, the origin writes the last portion
+ *   only.
+ * - The origin does not advance: the target reads all pieces.
+ * - One target neither advances nor has room in its packet ring: the origin still helps another
+ *   target.
+ * - Ranks exchange many messages of random lengths at random addresses, several under way at once:
+ *   every byte must be in its place, and no byte beside may change.
+ * - The same, while every third write of an origin fails.
+ * - The origin's data are unmapped: the message ends with TUTTI_ERR_ARG on both sides.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -36,8 +38,9 @@ enum {
     EACH = 150,
     MOST = 3 << 20,
     EDGE = 64,
-    PAGES = 256 << 10, /* by which the last portion may begin later than by equal parts */
-    PATIENCE_S = 300
+    PAGES = 256 << 10, /* the last portion may begin this much later than a division into equal
+                        * parts says */
+    LIMIT_S = 300
 };
 
 static const char *folder;
@@ -45,10 +48,10 @@ static const char *folder;
 static bool may_go_on(int64_t since_ns)
 {
     sched_yield();
-    return tt_clock_ns() - since_ns < PATIENCE_S * INT64_C(1000000000);
+    return tt_clock_ns() - since_ns < LIMIT_S * INT64_C(1000000000);
 }
 
-/* ---- What is told without messages ---- */
+/* ---- Notification by files, without messages ---- */
 
 static const char *path_of(const char *name)
 {
@@ -69,12 +72,12 @@ static bool is_made(const char *name)
     return access(path_of(name), F_OK) == 0;
 }
 
-/* ---- One that does not advance ---- */
+/* ---- One side does not advance ---- */
 
 struct receiver {
     char *memory;
     int came;
-    struct told told;
+    struct completed completed;
 };
 
 static void on_begin(tutti_context *context, const tutti_message *m, tutti_receive *receive,
@@ -83,10 +86,10 @@ static void on_begin(tutti_context *context, const tutti_message *m, tutti_recei
     struct receiver *to = arg;
     (void)context;
     to->came++;
-    *receive = (tutti_receive){to->memory, m->bytes, TUTTI_U8, count, &to->told, 0};
+    *receive = (tutti_receive){to->memory, m->bytes, TUTTI_U8, count, &to->completed, 0};
 }
 
-static void send_one(struct rank *r, int to, const char *data, struct told *told)
+static void send_one(struct rank *r, int to, const char *data, struct completed *completed)
 {
     tutti_send send = {.to = endpoint(r, to, 0),
                        .dispatch = BEGIN,
@@ -94,12 +97,12 @@ static void send_one(struct rank *r, int to, const char *data, struct told *told
                        .count = LONG,
                        .type = TUTTI_U8,
                        .delivered = count,
-                       .arg = told};
+                       .arg = completed};
     must(tutti_message_send(r->context[0], &send));
 }
 
-/* Whether the origin did all that it can do without the target's advancing: with several contexts
- * the last portion, where one of them has read the first piece. */
+/* Whether everything has been written that the origin can write while the target does not advance.
+ * With several contexts that is the last portion, the first piece of which one of them has read. */
 static bool is_helped(const struct rank *r, const struct receiver *to)
 {
     if (r->contexts == 1) return is_filled(to->memory, LONG, 1);
@@ -108,7 +111,7 @@ static bool is_helped(const struct rank *r, const struct receiver *to)
     return true;
 }
 
-/* Rank 1: what is there without advancing. */
+/* Rank 1 receives the first pieces and then waits for the data without advancing. */
 static void stop_after_first(struct rank *r, struct receiver *to)
 {
     until(r, &to->came, 1);
@@ -116,21 +119,24 @@ static void stop_after_first(struct rank *r, struct receiver *to)
     int64_t since = tt_clock_ns();
     const struct tt_fabric *f = r->context[0]->f;
     const struct tt_msg *msg = r->context[0]->msg;
-    bool helps = msg->helped < 0 ? f->job->arenas <= f->cores : msg->helped;
+    bool helps = msg->may_split < 0 ? f->job->arenas <= f->cores : msg->may_split;
     if (!helps)
         check(nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL) == 0 && !is_helped(r, to),
               "the origin helped");
-    else if (msg->ring_bytes >= 64 << 10) /* which has room for telling of all pieces */
+    else if (msg->ring_bytes >= 64 << 10) /* a ring of this size has room for the
+                                           * acknowledgements of all pieces */
         while (!is_helped(r, to)) check(may_go_on(since), "the origin did not help");
-    until(r, &to->told.n, 1);
-    check(to->told.status == TUTTI_OK && is_filled(to->memory, LONG, 1), "%d", to->told.status);
+    until(r, &to->completed.n, 1);
+    check(to->completed.status == TUTTI_OK && is_filled(to->memory, LONG, 1), "%d",
+          to->completed.status);
 }
 
 static void go_alone(struct rank *r, struct receiver *to)
 {
     until(r, &to->came, 2);
-    until(r, &to->told.n, 2);
-    check(to->told.status == TUTTI_OK && is_filled(to->memory, LONG, 2), "%d", to->told.status);
+    until(r, &to->completed.n, 2);
+    check(to->completed.status == TUTTI_OK && is_filled(to->memory, LONG, 2), "%d",
+          to->completed.status);
     make("alone");
 }
 
@@ -143,7 +149,7 @@ static void be_alone(void)
 static void stopping(struct rank *r)
 {
     static struct receiver to;
-    struct told told = {0};
+    struct completed completed = {0};
     char *data = malloc(LONG);
     to.memory = malloc(LONG);
     check(data && to.memory, "no memory");
@@ -151,12 +157,12 @@ static void stopping(struct rank *r)
     meet(r);
     if (r->me == 0) {
         fill(data, LONG, 1);
-        send_one(r, 1, data, &told);
-        until(r, &told.n, 1);
+        send_one(r, 1, data, &completed);
+        until(r, &completed.n, 1);
         fill(data, LONG, 2);
-        send_one(r, 1, data, &told);
+        send_one(r, 1, data, &completed);
         be_alone();
-        until(r, &told.n, 2);
+        until(r, &completed.n, 2);
     } else if (r->me == 1) {
         stop_after_first(r, &to);
         memset(to.memory, 0, LONG);
@@ -167,7 +173,7 @@ static void stopping(struct rank *r)
     free(to.memory);
 }
 
-/* ---- One that does not read ---- */
+/* ---- A target that does not read its ring ---- */
 
 static void on_nothing(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
@@ -175,7 +181,7 @@ static void on_nothing(tutti_context *context, const tutti_message *m, tutti_rec
     (void)context, (void)m, (void)receive, (void)arg;
 }
 
-/* Until rank 1 has stopped reading, and beyond. */
+/* Sends until rank 1 has stopped reading and its ring is full. */
 static void fill_its_ring(struct rank *r)
 {
     int64_t since = tt_clock_ns();
@@ -193,12 +199,12 @@ static void fill_its_ring(struct rank *r)
 
 static void send_past_silent(struct rank *r, char *data)
 {
-    struct told told = {0};
+    struct completed completed = {0};
     fill(data, LONG, 1);
-    send_one(r, 1, data, &told);
+    send_one(r, 1, data, &completed);
     fill_its_ring(r);
-    send_one(r, 2, data, &told);
-    until(r, &told.n, 2);
+    send_one(r, 2, data, &completed);
+    until(r, &completed.n, 2);
 }
 
 static void be_silent(struct rank *r, struct receiver *to)
@@ -207,7 +213,7 @@ static void be_silent(struct rank *r, struct receiver *to)
     until(r, &to->came, 1);
     make("silent");
     while (!is_made("helped")) check(may_go_on(since), "rank 2 was not helped");
-    until(r, &to->told.n, 1);
+    until(r, &to->completed.n, 1);
 }
 
 static void silence(struct rank *r)
@@ -230,7 +236,7 @@ static void silence(struct rank *r)
     free(to.memory);
 }
 
-/* ---- Many ---- */
+/* ---- Many messages ---- */
 
 struct slot {
     struct slot *next;
@@ -260,7 +266,8 @@ static void on_moved(tutti_context *context, void *arg, tutti_status status)
         check(s->memory[-i] == 7 && s->memory[s->bytes + i - 1] == 7, "an edge");
     free(s->memory - s->memory[-EDGE - 1]);
     free(s);
-    receive_one(context); /* while the one before it is not wholly done with */
+    receive_one(context); /* starts the next receive while the message that just ended is not
+                           * fully released yet */
 }
 
 static void receive_one(tutti_context *context)
@@ -272,7 +279,8 @@ static void receive_one(tutti_context *context)
     must(tutti_message_receive(context, s->pending, &to));
 }
 
-/* At any distance from a page's beginning, with edges. */
+/* Allocates memory at a random offset within a page, with a margin on both sides. The byte before
+ * the margin holds the offset. */
 static char *place(struct rank *r, int64_t bytes)
 {
     int shift = (int)tt_random_below(&r->random, 50) + EDGE + 1;
@@ -337,13 +345,14 @@ static void look(struct rank *r)
     if (tt_random_below(&r->random, 8) == 0) receive_one(r->context[0]);
 }
 
-/* All is received only when everybody's messages are. */
+/* A barrier in which each rank also starts the receives that it has put off. Messages arrive only
+ * if every rank goes on with that. */
 static void meet_all(struct rank *r)
 {
-    tutti_plan *plan;
-    must(tutti_ibarrier(r->team, &plan));
-    while (tutti_test(plan) != TUTTI_OK) look(r);
-    tutti_plan_free(plan);
+    tutti_request *request;
+    must(tutti_ibarrier(r->team, &request));
+    while (tutti_test(request) != TUTTI_OK) look(r);
+    tutti_request_free(request);
 }
 
 static void streaming(struct rank *r)
@@ -362,7 +371,7 @@ static void streaming(struct rank *r)
     for (int i = 0; i < SLOTS; i++) free(all.out[i]);
 }
 
-/* ---- Origins that cannot write ---- */
+/* ---- Origins whose writes fail ---- */
 
 static struct tt_fabric_ops broken;
 static const struct tt_fabric_ops *sound;
@@ -389,7 +398,7 @@ static tutti_status signal_as_ever(const struct tt_fabric_ops *self, struct tt_f
     return sound->signalling(sound, f);
 }
 
-/* Every third piece that one claims its target reads after all. */
+/* The target reads the pieces whose writes have failed. */
 static void failing(struct rank *r)
 {
     struct tt_fabric *f = r->context[0]->f;
@@ -403,53 +412,54 @@ static void failing(struct rank *r)
     f->ops = sound;
 }
 
-/* ---- What is sent is no memory ---- */
+/* ---- The data to be sent are unmapped ---- */
 
 static void unmapped(struct rank *r)
 {
     static struct receiver to;
-    struct told told = {0};
+    struct completed completed = {0};
     char *data = mmap(NULL, LONG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     to.memory = malloc(LONG);
     check(to.memory && data != MAP_FAILED, "no memory");
     must(tutti_dispatch(r->client, BEGIN, on_begin, &to));
     meet(r);
-    if (r->me == 0) send_one(r, 1, data, &told);
-    if (r->me == 0) until(r, &told.n, 1);
-    if (r->me == 1) until(r, &to.told.n, 1);
-    const struct told *end = r->me == 0 ? &told : &to.told;
+    if (r->me == 0) send_one(r, 1, data, &completed);
+    if (r->me == 0) until(r, &completed.n, 1);
+    if (r->me == 1) until(r, &to.completed.n, 1);
+    const struct completed *end = r->me == 0 ? &completed : &to.completed;
     check(r->me > 1 || end->status == TUTTI_ERR_ARG, "%d", (int)end->status);
     meet(r);
     munmap(data, LONG);
     free(to.memory);
 }
 
-/* ---- Leaving ---- */
+/* ---- The target leaves ---- */
 
 static char parting_gift[LONG], parting_data[LONG];
 static struct receiver left = {.memory = parting_gift};
 
 static void parting(struct rank *r)
 {
-    struct told told = {0};
+    struct completed completed = {0};
     must(tutti_dispatch(r->client, BEGIN, on_begin, &left));
     meet(r);
     if (r->me == 0) {
         r->expected = TUTTI_ERR_PEER;
         fill(parting_data, LONG, 3);
-        send_one(r, 1, parting_data, &told);
-        while (told.n == 0) { /* with pauses in which nothing is claimed */
+        send_one(r, 1, parting_data, &completed);
+        while (completed.n == 0) { /* pauses, in which the origin claims no pieces */
             nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
             advance(r);
         }
-        check(told.status == TUTTI_ERR_PEER || told.status == TUTTI_OK, "%d", told.status);
+        check(completed.status == TUTTI_ERR_PEER || completed.status == TUTTI_OK, "%d",
+              completed.status);
     } else if (r->me == 1) {
         until(r, &left.came, 1);
         advance(r);
     }
 }
 
-/* After tutti_finalize. */
+/* Runs after tutti_finalize: the receive buffer must not change any more. */
 static int stays_as_it_is(void)
 {
     memcpy(parting_data, parting_gift, LONG);

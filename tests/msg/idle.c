@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts that nobody advances, or nobody any more, hold up no long message of another one,
- * whatever way it goes, and keep nothing of it but one receipt each.
+ * A context that nobody advances, or that nobody advances any more, does not block the long
+ * messages of other contexts, whatever their protocol. It holds at most one record of such a
+ * message, without its data.
  *
- *     idle            as ranks are
- *     idle refused    the network, which is asked first, takes no key: what others claimed goes
- *                     back to the owner
+ *     idle            with the transports as they are
+ *     idle refused    the network's key_open fails, so pieces that other contexts have claimed go
+ *                     back to the context that received the message
  */
 #include "lib.h"
 
 #include "msg/pull.h"
 #include "type/layout.h"
 
-/* Received are pairs of words with a hole between them: | word | hole | word |. */
-enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, PATIENCE_S = 300 };
+/* The received type consists of pairs of words with a hole in between: | word | hole | word |. */
+enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, LIMIT_S = 300 };
 
 static struct {
     int begun;
-    struct told received;
-} here[MOST_CONTEXTS]; /* by rank: they may be threads */
+    struct completed received;
+} here[MOST_CONTEXTS]; /* indexed by rank, because the ranks may be threads */
 
 struct target {
     struct rank *r;
@@ -36,7 +37,7 @@ static void on_long(tutti_context *context, const tutti_message *m, tutti_receiv
     here[t->r->me].begun++;
 }
 
-/* The other contexts are advanced until they have claimed a piece each, and then left. */
+/* Advances the other contexts until each of them has claimed a piece, and never again. */
 static void begin_and_leave(struct rank *r)
 {
     int begun = here[r->me].begun;
@@ -46,7 +47,7 @@ static void begin_and_leave(struct rank *r)
 
 static void wait_for(struct rank *r, const int *value, int wanted)
 {
-    int64_t end = tt_clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    int64_t end = tt_clock_ns() + LIMIT_S * INT64_C(1000000000);
     while (*value < wanted) {
         check(tt_clock_ns() < end, "a message stalls: %d of %d", *value, wanted);
         must(tutti_advance(r->context[0], NULL));
@@ -55,18 +56,18 @@ static void wait_for(struct rank *r, const int *value, int wanted)
 
 static void send_all(struct rank *r, const char *data)
 {
-    struct told told = {0};
+    struct completed completed = {0};
     tutti_send send = {.to = endpoint(r, 1, 0),
                        .dispatch = LONG,
                        .data = data,
                        .count = BYTES,
                        .type = TUTTI_U8,
                        .delivered = count,
-                       .arg = &told};
+                       .arg = &completed};
     for (int i = 0; i < MESSAGES; i++) {
         must(tutti_message_send(r->context[0], &send));
-        wait_for(r, &told.n, i + 1);
-        check(told.status == TUTTI_OK, "%d", (int)told.status);
+        wait_for(r, &completed.n, i + 1);
+        check(completed.status == TUTTI_OK, "%d", (int)completed.status);
     }
 }
 
@@ -90,12 +91,13 @@ static void receive_all(struct rank *r, struct target *t)
     }
 }
 
-/* What a context that is not advanced holds on to. */
+/* Checks what a context that is not advanced still holds. */
 static void look(const tutti_context *c)
 {
     int portions = 0;
     for (struct tt_work *w = atomic_load(&c->posted); w; w = w->next, portions++) {
-        const struct tutti_pending *receipt = tt_container_of(w, struct tt_range, work)->receipt;
+        const struct tutti_pending *receipt =
+            tt_container_of(w, struct tt_pull_range, work)->receipt;
         check(!receipt->packed && !receipt->layout, "it keeps the packed data");
     }
     check(portions <= 1, "%d portions wait", portions);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was accepted arrives though its sender finalizes at once; what its target does not take any
- * more is told with PEER; and ranks that finalize together, with more under way than there is room
- * for, do not wait for each other. A fence tells what a rank that left may not have got, once, and
- * nothing else.
+ * Ranks that finalize while messages are under way. A message that was accepted arrives although
+ * its sender finalizes at once. A message that its target never receives ends with TUTTI_ERR_PEER.
+ * Ranks that finalize together, with more messages under way than there is room for, do not wait
+ * for each other for ever. A fence returns TUTTI_ERR_PEER once if a rank that left may not have
+ * received a message, and TUTTI_OK otherwise.
  */
 #include <time.h>
 
@@ -11,18 +12,18 @@
 
 enum { NUMBERED = 1, LONG = 2, SHORTS = 6000, LONGS = 5, BYTES = 300000, NEVER_MADE = 5 };
 
-struct side {
+struct leaving_side {
     struct rank *r;
     int next, longs;
     char *memory;
 };
 
-static char data[BYTES]; /* outlives who sends it */
+static char data[BYTES]; /* static, because it must outlive the rank that sends it */
 
 static void on_number(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                       void *arg)
 {
-    struct side *s = arg;
+    struct leaving_side *s = arg;
     int number;
     (void)context;
     (void)receive;
@@ -33,7 +34,7 @@ static void on_number(tutti_context *context, const tutti_message *m, tutti_rece
 
 static void on_end(tutti_context *context, void *arg, tutti_status status)
 {
-    struct side *s = arg;
+    struct leaving_side *s = arg;
     (void)context;
     check(status == TUTTI_OK && is_filled(s->memory, BYTES, 3), "%d", (int)status);
     s->longs++;
@@ -42,12 +43,12 @@ static void on_end(tutti_context *context, void *arg, tutti_status status)
 static void on_long(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                     void *arg)
 {
-    struct side *s = arg;
+    struct leaving_side *s = arg;
     (void)context;
     *receive = (tutti_receive){s->memory, m->bytes, TUTTI_U8, on_end, s, 0};
 }
 
-static void send(struct rank *r, int context, int dispatch, int number, struct told *told)
+static void send(struct rank *r, int context, int dispatch, int number, struct completed *completed)
 {
     tutti_send send = {.to = endpoint(r, 1 - r->me, context),
                        .dispatch = dispatch,
@@ -56,8 +57,8 @@ static void send(struct rank *r, int context, int dispatch, int number, struct t
                        .data = data,
                        .count = dispatch == LONG ? BYTES : 40,
                        .type = TUTTI_U8,
-                       .delivered = told ? count : NULL,
-                       .arg = told};
+                       .delivered = completed ? count : NULL,
+                       .arg = completed};
     must(tutti_message_send(r->context[0], &send));
 }
 
@@ -78,11 +79,11 @@ static void wait_a_little(void)
     wait_ms(100);
 }
 
-/* ---- One leaves, the other takes ---- */
+/* ---- One rank leaves, the other receives ---- */
 
 static void leave_at_once(struct rank *r)
 {
-    struct side side = {.r = r, .memory = malloc(BYTES)};
+    struct leaving_side side = {.r = r, .memory = malloc(BYTES)};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     must(tutti_dispatch(r->client, LONG, on_long, &side));
     must(tutti_barrier(r->team));
@@ -95,11 +96,12 @@ static void leave_at_once(struct rank *r)
     free(side.memory);
 }
 
-/* ---- One leaves before a connection is set up; the other one looks too late for an answer ---- */
+/* ---- One rank leaves before a connection is set up, and the other advances too late to answer
+ * ---- */
 
 static void leave_unconnected(struct rank *r)
 {
-    struct side side = {.r = r};
+    struct leaving_side side = {.r = r};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     if (r->me == 0) send(r, 1, NUMBERED, 0, NULL);
     if (r->me == 1) {
@@ -108,29 +110,29 @@ static void leave_unconnected(struct rank *r)
     }
 }
 
-/* ---- One leaves and takes nothing: the barrier advances context 0 alone ---- */
+/* ---- One rank leaves and does not receive: the barrier advances only its context 0 ---- */
 
 static void take_nothing(struct rank *r)
 {
-    struct told told = {0};
-    struct side side = {.r = r, .memory = malloc(BYTES)};
+    struct completed completed = {0};
+    struct leaving_side side = {.r = r, .memory = malloc(BYTES)};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     must(tutti_dispatch(r->client, LONG, on_long, &side));
     must(tutti_barrier(r->team));
     if (r->me == 0) {
-        for (int i = 0; i < LONGS; i++) send(r, 1, i % 2 ? NUMBERED : LONG, i, &told);
-        until(r, &told.n, LONGS);
-        check(told.status == TUTTI_ERR_PEER, "%d", (int)told.status);
+        for (int i = 0; i < LONGS; i++) send(r, 1, i % 2 ? NUMBERED : LONG, i, &completed);
+        until(r, &completed.n, LONGS);
+        check(completed.status == TUTTI_ERR_PEER, "%d", (int)completed.status);
     } else
-        wait_a_little(); /* so that they can be sent */
+        wait_a_little(); /* time for rank 0 to send the messages */
     free(side.memory);
 }
 
-/* ---- Both leave ---- */
+/* ---- Both ranks leave ---- */
 
 static void leave_together(struct rank *r)
 {
-    struct side side = {.r = r};
+    struct leaving_side side = {.r = r};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     must(tutti_dispatch(r->client, LONG, on_long, &side));
     must(tutti_barrier(r->team));
@@ -138,44 +140,47 @@ static void leave_together(struct rank *r)
     send_all(r, NEVER_MADE);
 }
 
-/* ---- One leaves, the other one fences ---- */
+/* ---- One rank leaves, the other one fences ---- */
 
 static tutti_status fence_all(struct rank *r)
 {
-    struct told told = {0};
-    must(tutti_fence(r->context[0], NULL, count, &told));
-    until(r, &told.n, 1);
-    return told.status;
+    struct completed completed = {0};
+    must(tutti_fence(r->context[0], NULL, count, &completed));
+    until(r, &completed.n, 1);
+    return completed.status;
 }
 
 static void await_gone(struct rank *r)
 {
-    static struct told told; /* of fences that end when it is gone */
-    while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &told) != TUTTI_ERR_PEER)
+    static struct completed completed; /* for the fences, which end when rank 1 has left */
+    while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &completed) != TUTTI_ERR_PEER)
         wait_a_little();
 }
 
-/* `missed`: a context, if not 0, that never took what was sent there. */
+/* Checks fences after rank 1 has left. If `missed` is not 0, it is a context of rank 1 that never
+ * receives what was sent to it, so the fence returns PEER. */
 static void fence_after(struct rank *r, int missed)
 {
-    struct told told = {0};
-    struct side side = {.r = r};
+    struct completed completed = {0};
+    struct leaving_side side = {.r = r};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     must(tutti_barrier(r->team));
     if (r->me == 0) {
         send(r, 0, NUMBERED, 0, NULL);
         check(fence_all(r) == TUTTI_OK, "before");
         if (missed) send(r, missed, NUMBERED, 0, NULL);
-        send(r, 0, NUMBERED, 1, &told);
-        until(r, &told.n, 1);
-        check(told.status == TUTTI_OK, "%d", (int)told.status);
+        send(r, 0, NUMBERED, 1, &completed);
+        until(r, &completed.n, 1);
+        check(completed.status == TUTTI_OK, "%d", (int)completed.status);
         await_gone(r);
         tutti_status after = fence_all(r);
         check(after == (missed ? TUTTI_ERR_PEER : TUTTI_OK), "%d", (int)after);
-        check(fence_all(r) == TUTTI_OK, "told twice");
+        check(fence_all(r) == TUTTI_OK, "reported twice");
     } else {
-        while (side.next < 2) must(tutti_advance(r->context[0], NULL)); /* 0 alone */
-        wait_a_little(); /* with TUTTI_WIRE the word that it left may be faster than its answer */
+        /* This advances context 0 alone. */
+        while (side.next < 2) must(tutti_advance(r->context[0], NULL));
+        wait_a_little(); /* with TUTTI_WIRE=1 the notice that rank 1 left may arrive before its
+                          * acknowledgement */
     }
 }
 
@@ -194,20 +199,22 @@ static void fence_after_unmade(struct rank *r)
     fence_after(r, NEVER_MADE);
 }
 
-/* What comes to one that is leaving is dropped: it waits meanwhile for the other one to take its
- * long message. */
+/* A rank that is finalizing drops what arrives. Rank 1 is in tutti_finalize, waiting for rank 0 to
+ * receive its long message, when rank 0 sends to it. */
 static void fence_leaving(struct rank *r)
 {
-    struct side side = {.r = r, .memory = malloc(BYTES)};
+    struct leaving_side side = {.r = r, .memory = malloc(BYTES)};
     must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
     must(tutti_dispatch(r->client, LONG, on_long, &side));
     must(tutti_barrier(r->team));
-    if (r->me == 1) send(r, 1, LONG, 0, NULL); /* where the barrier does not take it */
+    if (r->me == 1)
+        send(r, 1, LONG, 0, NULL); /* sent after the barrier, so that the barrier
+                                                * does not receive it */
     if (r->me == 0) {
         wait_a_little();
         send(r, 0, NUMBERED, 0, NULL);
         check(fence_all(r) == TUTTI_ERR_PEER, "it was dropped");
-        check(fence_all(r) == TUTTI_OK, "told twice");
+        check(fence_all(r) == TUTTI_OK, "reported twice");
         until(r, &side.longs, 1);
     }
     free(side.memory);

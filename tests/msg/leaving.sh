@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that finalize with messages under way: threads, and processes by every way that messages go.
+# Ranks that finalize with messages under way: as threads, and as processes with each protocol.
 set -eu
 leaving=$TUTTI_BUILD/tests/msg-leaving
 for how in once first nothing together fenced missed unmade late; do
     "$leaving" threads 2 "$how"
-    tutti run --timeout 600 -n 2 "$leaving" "$how"
-    TUTTI_RING=4K tutti run --timeout 600 -n 2 "$leaving" "$how"
-    TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 600 -n 2 "$leaving" "$how"
-    TUTTI_CMA=0 tutti run --timeout 600 -n 2 "$leaving" "$how"
+    tutti run --timeout 3000 -n 2 "$leaving" "$how"
+    TUTTI_RING=4K tutti run --timeout 3000 -n 2 "$leaving" "$how"
+    TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1 tutti run --timeout 3000 -n 2 "$leaving" "$how"
+    TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$leaving" "$how"
     if [ "${1:-}" = wire ]; then
-        TUTTI_WIRE=1 tutti run --timeout 600 -n 2 "$leaving" "$how"
-        TUTTI_WIRE=1 UCX_TLS=tcp,self tutti run --timeout 600 -n 2 "$leaving" "$how"
+        TUTTI_WIRE=1 tutti run --timeout 3000 -n 2 "$leaving" "$how"
+        TUTTI_WIRE=1 UCX_TLS=tcp,self tutti run --timeout 3000 -n 2 "$leaving" "$how"
     fi
 done

@@ -73,13 +73,13 @@ void until(struct rank *r, const int *value, int wanted)
 
 void meet(struct rank *r)
 {
-    tutti_plan *plan;
-    must(tutti_ibarrier(r->team, &plan));
-    for (tutti_status status; (status = tutti_test(plan)) != TUTTI_OK;) {
+    tutti_request *request;
+    must(tutti_ibarrier(r->team, &request));
+    for (tutti_status status; (status = tutti_test(request)) != TUTTI_OK;) {
         check(status == TUTTI_AGAIN, "%d", (int)status);
         advance(r);
     }
-    tutti_plan_free(plan);
+    tutti_request_free(request);
 }
 
 void fill(void *memory, int64_t bytes, uint64_t seed)
@@ -98,8 +98,8 @@ bool is_filled(const void *memory, int64_t bytes, uint64_t seed)
 
 void count(tutti_context *context, void *arg, tutti_status status)
 {
-    struct told *told = arg;
+    struct completed *completed = arg;
     (void)context;
-    told->n++;
-    told->status = status;
+    completed->n++;
+    completed->status = status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tests of messages share: ranks that are threads of one process (`program threads N`) or
- * processes (`tutti run -n N program`), payloads that tell whose they are, and waiting that goes on
- * advancing.
+ * Shared by the tests of messages: ranks that are threads of one process (`program threads N`) or
+ * processes (`tutti run -n N program`), payloads whose bytes identify their message, and waiting
+ * that advances all contexts.
  */
 #ifndef TESTS_MSG_LIB_H
 #define TESTS_MSG_LIB_H
@@ -19,20 +19,20 @@
 
 enum { MOST_CONTEXTS = 4 };
 
-/* One rank's view. */
+/* State of one rank. */
 struct rank {
     tutti_client *client;
     tutti_team *team;
     int p, me, contexts;
     tutti_context *context[MOST_CONTEXTS];
     struct tt_random random;
-    tutti_status expected; /* that advancing may return besides OK ... */
-    int seen;              /* ... and how often it did */
+    tutti_status expected; /* a status that tutti_advance may return besides TUTTI_OK ... */
+    int seen;              /* ... and how often it returned a status other than TUTTI_OK */
 };
 
 typedef void rank_fn(struct rank *r);
 
-/* Calls fn on every rank; what main is to return. Ranks have `contexts` contexts. */
+/* Calls fn on every rank, with the given number of contexts. Returns the exit code for main. */
 int run_ranks(int argc, char **argv, int contexts, rank_fn *fn);
 extern bool ranks_are_threads;
 
@@ -47,14 +47,14 @@ extern bool ranks_are_threads;
 #define must(call) check((call) == TUTTI_OK, "failed")
 
 tutti_endpoint *endpoint(struct rank *r, int rank, int context);
-/* Advances all contexts once; none may fail but with what is expected. */
+/* Advances all contexts once. Aborts on a status other than TUTTI_OK and r->expected. */
 void advance(struct rank *r);
-/* Advances until *value is `wanted`. */
+/* Advances until *value equals `wanted`; aborts if it is larger. */
 void until(struct rank *r, const int *value, int wanted);
-/* A barrier, during which contexts are advanced. */
+/* A barrier that advances all contexts while it waits. */
 void meet(struct rank *r);
 
-/* The i-th byte of a payload of this seed. */
+/* Byte i of the payload with this seed. */
 static inline unsigned char byte_of(uint64_t seed, int64_t i)
 {
     uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)(i >> 3) * 0xbf58476d1ce4e5b9u;
@@ -63,8 +63,8 @@ static inline unsigned char byte_of(uint64_t seed, int64_t i)
 void fill(void *memory, int64_t bytes, uint64_t seed);
 bool is_filled(const void *memory, int64_t bytes, uint64_t seed);
 
-/* Counts calls, and holds the last status. */
-struct told {
+/* How often `count` was called, and the last status that it got. */
+struct completed {
     int n;
     tutti_status status;
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Two contexts of a process, each with messages to and from its own counterpart, write no common
- * cache line: all memory that a context writes for them is listed, and compared with the other's.
+ * cache line. The test lists all cache lines that each context writes for its messages, and
+ * compares the lists.
  */
 #include "lib.h"
 #include "msg/pull.h"
 
 enum { MESSAGE = 1, ROUNDS = 300, MOST = 200000 };
 
-struct lines {
+struct lines_state {
     uintptr_t line[MOST];
     int n;
 };
@@ -20,7 +21,7 @@ static void ended(tutti_context *context, void *arg, tutti_status status)
     ++*(int *)arg;
 }
 
-struct come {
+struct lines_come {
     int n;
     char memory[1 << 18];
 };
@@ -28,15 +29,15 @@ struct come {
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
-    struct come *come = arg;
+    struct lines_come *come = arg;
     (void)context;
     if (!m->data) *receive = (tutti_receive){come->memory, m->bytes, TUTTI_U8, NULL, NULL, 0};
     come->n++;
 }
 
-/* ---- What a context writes ---- */
+/* ---- The memory that a context writes ---- */
 
-static void add(struct lines *lines, const void *memory, size_t bytes)
+static void add(struct lines_state *lines, const void *memory, size_t bytes)
 {
     uintptr_t first = (uintptr_t)memory / TT_LINE, last = ((uintptr_t)memory + bytes - 1) / TT_LINE;
     if (!memory || bytes == 0) return;
@@ -46,17 +47,17 @@ static void add(struct lines *lines, const void *memory, size_t bytes)
     }
 }
 
-/* A ring's writer writes all of it but the reader's line. */
-static void add_written_ring(struct lines *lines, const struct tt_out *out)
+/* The writer of a ring writes all of it except the reader's line. */
+static void add_written_ring(struct lines_state *lines, const struct tt_out *out)
 {
     if (!out->ring) return;
     add(lines, out->ring, offsetof(struct tt_msg_ring, read_cells));
     add(lines, out->cell, (size_t)out->cells * sizeof *out->cell);
-    add(lines, &out->cell[out->cells], out->own_bytes);
+    add(lines, &out->cell[out->cells], out->bulk_bytes);
     add(lines, out->bulk, out->bulk_bytes);
 }
 
-static void add_peer(struct lines *lines, const struct tt_peer *peer)
+static void add_peer(struct lines_state *lines, const struct tt_peer *peer)
 {
     add(lines, peer, sizeof *peer);
     add_written_ring(lines, &peer->out);
@@ -64,7 +65,7 @@ static void add_peer(struct lines *lines, const struct tt_peer *peer)
         add(lines, open, sizeof(struct tutti_pending));
 }
 
-static void add_context(struct lines *lines, const tutti_context *c)
+static void add_context(struct lines_state *lines, const tutti_context *c)
 {
     size_t owners = offsetof(tutti_context, inlet);
     add(lines, (const char *)c + owners, sizeof *c - owners);
@@ -75,12 +76,12 @@ static void add_context(struct lines *lines, const tutti_context *c)
     for (int r = 0; r < c->f->size; r++)
         for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
             add_peer(lines, peer);
-    add(lines, c->op, (size_t)c->op_room * sizeof *c->op);
-    for (int i = 0; i < c->ops; i++) add(lines, c->op[i], sizeof *c->op[i]);
-    for (const struct tt_parcel *p = c->parcel; p; p = p->next) add(lines, p, sizeof *p);
+    add(lines, c->pending, (size_t)c->pending_room * sizeof *c->pending);
+    for (int i = 0; i < c->pendings; i++) add(lines, c->pending[i], sizeof *c->pending[i]);
+    for (const struct tt_send_entry *p = c->spare_entry; p; p = p->next) add(lines, p, sizeof *p);
     add(lines, c->spare, sizeof *c->spare);
     add(lines, c->spare_data, tt_ring_most(c->msg->ring_bytes));
-    add(lines, c->mail, sizeof *c->mail);
+    add(lines, c->mailbox, sizeof *c->mailbox);
     add(lines, &c->posted, sizeof c->posted);
 }
 
@@ -90,7 +91,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void have_none_in_common(const struct lines *one, struct lines *other, const char *what)
+static void have_none_in_common(const struct lines_state *one, struct lines_state *other,
+                                const char *what)
 {
     qsort(other->line, (size_t)other->n, sizeof *other->line, by_number);
     for (int i = 0; i < one->n; i++)
@@ -101,7 +103,7 @@ static void have_none_in_common(const struct lines *one, struct lines *other, co
 
 static void compare(struct rank *r)
 {
-    struct lines *one = calloc(1, sizeof *one), *other = calloc(1, sizeof *other);
+    struct lines_state *one = calloc(1, sizeof *one), *other = calloc(1, sizeof *other);
     const struct tt_msg *msg = r->context[0]->msg;
     add_context(one, r->context[0]);
     add_context(other, r->context[1]);
@@ -115,12 +117,12 @@ static void compare(struct rank *r)
     free(other);
 }
 
-/* Lengths of every kind, some of which have to wait. */
+/* Exchanges messages of several lengths, so many that some have to wait. */
 static void converse(struct rank *r)
 {
     static char data[1 << 18];
-    int told = 0, sent = 0;
-    struct come *come = calloc(1, sizeof *come);
+    int completed = 0, sent = 0;
+    struct lines_come *come = calloc(1, sizeof *come);
     int64_t lengths[] = {8, 0, 100, 7000, 40, 100000};
     must(tutti_dispatch(r->client, MESSAGE, on_message, come));
     meet(r);
@@ -133,12 +135,12 @@ static void converse(struct rank *r)
                                .type = TUTTI_U8,
                                .sent = i % 2 ? ended : NULL,
                                .delivered = i % 2 ? NULL : ended,
-                               .arg = &told};
+                               .arg = &completed};
             must(tutti_message_send(r->context[c], &send));
             sent++;
         }
     until(r, &come->n, sent);
-    until(r, &told, sent);
+    until(r, &completed, sent);
     meet(r);
     compare(r);
     meet(r);

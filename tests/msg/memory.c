@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each allocation fails in its turn: the call that needs it says so, or what came waits for memory,
- * and then all goes on.
+ * Makes each allocation fail in turn. The call that needs it returns TUTTI_ERR_MEMORY, or an
+ * incoming message waits for memory. Then everything must continue.
  */
 #include "lib.h"
 
@@ -16,7 +16,7 @@ struct scene {
     char memory[LONG * 2];
 };
 
-/* What MEMORY was said of is done again. */
+/* Repeats the call while it returns TUTTI_ERR_MEMORY. */
 #define persist(scene, call)                                                                       \
     do {                                                                                           \
         tutti_status status_;                                                                      \
@@ -72,8 +72,8 @@ static void advance_both(struct scene *s)
     for (int i = 0; i < 2; i++) persist(s, tutti_advance(s->context[i], NULL));
 }
 
-/* Short ones that have to wait for room, a long one, one of a derived type, one that is put off;
- * then a fence. */
+/* Sends short messages that have to wait for room, a long one, one of a derived type, and one whose
+ * receive is put off; then a fence. */
 static void play(struct scene *s, tutti_type pairs)
 {
     persist(s, tutti_contexts(s->client, 1, &s->context[1]));
@@ -90,15 +90,11 @@ static void play(struct scene *s, tutti_type pairs)
     while (s->done < DONE || s->received < DONE - 1) advance_both(s);
 }
 
-/* With an argument rings are wide (TUTTI_FILL). */
-int main(int argc, char **argv)
+int main(void)
 {
     tutti_type pairs;
     int refused = 0, last = -1;
-    (void)argv;
-    if (argc > 1) setenv("TUTTI_FILL", "2", 1);
-    setenv("TUTTI_RING", argc > 1 ? "8K" : "4K",
-           1); /* so that short ones have to wait, or fill a wide bulk */
+    setenv("TUTTI_RING", "4K", 1); /* small enough that short messages have to wait */
     must(tutti_type_vector(2, 1, 2, TUTTI_F64, &pairs));
     for (int i = 0; i < last + 40; i++) {
         struct scene *s = calloc(1, sizeof *s);

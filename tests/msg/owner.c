@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where there are assertions, a context that two threads use at the same time ends the process,
- * which says why; and so does what advances or waits inside what a context calls. Elsewhere there
- * is nothing to test.
+ * In builds with assertions, a context that two threads use at the same time ends the process with
+ * a message. A handler, completion function or posted work that advances or blocks does the same.
+ * Builds without assertions skip the test.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static void *use(void *context)
     return NULL;
 }
 
-/* Inside tutti_advance of its context; another thread does the same. */
+/* Runs inside tutti_advance of its context, while a second thread advances the same context. */
 static void use_twice(tutti_context *context, void *arg)
 {
     pthread_t thread;
@@ -33,7 +33,7 @@ static void use_twice(tutti_context *context, void *arg)
     pthread_join(thread, NULL);
 }
 
-/* ---- Inside tutti_advance of its context the same thread waits ---- */
+/* ---- Functions that wait inside tutti_advance of their own context ---- */
 
 static void advance_again(tutti_context *context, void *arg)
 {

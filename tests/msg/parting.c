@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts that have just been connected over the network (TUTTI_WIRE=1), some by others only, part
- * in good order, and soon.
+ * Contexts that were just connected over the network (TUTTI_WIRE=1), some of them only by their
+ * peers, disconnect without an error and within SECONDS.
  */
 #include "lib.h"
 
@@ -15,7 +15,8 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
     ++*(int *)arg;
 }
 
-/* Each to each, but that the first gets nothing and the last sends nothing. */
+/* Each context sends to each, except that context 0 receives nothing and the last one sends
+ * nothing. */
 static void send_all(tutti_client *client, tutti_context **contexts, int to)
 {
     for (int i = 0; i < CONTEXTS - 1; i++) {
@@ -29,13 +30,14 @@ static void send_all(tutti_client *client, tutti_context **contexts, int to)
     }
 }
 
-/* All contexts advance meanwhile: what others wait for may still lie here. */
+/* Advances all contexts during the barrier, because messages that the other rank waits for may
+ * still be queued here. */
 static void meet_all(tutti_team *team, tutti_context **contexts)
 {
-    tutti_plan *plan;
-    must(tutti_ibarrier(team, &plan));
-    while (tutti_test(plan) == TUTTI_AGAIN) must(tutti_advance_all(contexts, CONTEXTS, NULL));
-    tutti_plan_free(plan);
+    tutti_request *request;
+    must(tutti_ibarrier(team, &request));
+    while (tutti_test(request) == TUTTI_AGAIN) must(tutti_advance_all(contexts, CONTEXTS, NULL));
+    tutti_request_free(request);
 }
 
 int main(void)

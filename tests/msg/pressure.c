@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Immediate messages over the network (TUTTI_WIRE=1): who sends more than it takes is told AGAIN,
- * before much of the sender's memory is filled, and loses nothing.
+ * Immediate messages over the network (TUTTI_WIRE=1): a rank that sends faster than the network
+ * takes the messages gets TUTTI_AGAIN before it has used much memory, and loses nothing.
  */
 #include "lib.h"
 
 enum {
     MESSAGE = 1,
     N = 20000,
-    MOST = 128, /* packets to a peer that the network has not taken: send.c */
+    MOST = 128, /* largest number of packets to a peer that the network has not taken yet
+                 * (send.c) */
     BYTES = 400
 };
 
-struct come {
+struct pressure_come {
     int n;
 };
 
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
-    struct come *come = arg;
+    struct pressure_come *come = arg;
     (void)context, (void)receive;
     check(m->bytes == BYTES && is_filled(m->data, BYTES, (uint64_t)come->n), "%d", come->n);
     come->n++;
@@ -35,7 +36,7 @@ static tutti_status send(struct rank *r, int i)
     return status;
 }
 
-/* Nobody is connected before the first advance, so that nothing is taken. */
+/* No connection exists before the first advance, so the network takes no packet until then. */
 static int fill_up(struct rank *r)
 {
     int sent = 0;
@@ -47,7 +48,7 @@ static int fill_up(struct rank *r)
 
 static void flood(struct rank *r)
 {
-    struct come come = {0};
+    struct pressure_come come = {0};
     int again = 0;
     must(tutti_dispatch(r->client, MESSAGE, on_message, &come));
     meet(r);

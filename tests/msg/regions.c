@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keys of regions that are no more, and of none: each is refused, and what lies there now stays as
- * it is.
+ * Keys of regions that no longer exist, and keys that were never valid: each is refused, and the
+ * memory that lies at that place now stays unchanged.
  *
- *     regions             as ranks are: the key's bytes, a region that was freed, another one in
- *                         its place
- *     regions unmapped    where the kernel copies: memory that was unmapped while it was registered
+ *     regions            with the transports as they are: keys with a changed bit, the key of a
+ *                        freed region, and of one that was replaced by a new region
+ *     regions unmapped   where the kernel copies: memory that was unmapped while it was registered
  */
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 
 enum { BYTES = 1 << 16 };
 
-/* Rank 1's key, at rank 0 too. */
+/* Returns rank 1's key on both ranks. */
 static tutti_key share_key(struct rank *r, const tutti_region *region)
 {
     tutti_key key = {{0}};
@@ -43,12 +43,12 @@ static void refuse_freed(struct rank *r, const tutti_key *key)
     check(strstr(tutti_error(), "rank 1 has freed the region"), "not said");
 }
 
-/* The memory is registered again: the old key is none of the new region. */
+/* Registers the same memory again: the old key must not be valid for the new region. */
 static void use_keys(struct rank *r)
 {
     tutti_region *region = NULL;
     char *memory = calloc(1, BYTES);
-    struct told put = {0};
+    struct completed put = {0};
     if (r->me == 1) must(tutti_region_register(r->client, memory, BYTES, &region));
     tutti_key key = share_key(r, region);
     if (r->me == 0) {
@@ -77,7 +77,7 @@ static void reach_nothing(struct rank *r)
 {
     char copy[16];
     tutti_region *region = NULL;
-    if (!r->client->fabric.direct) return; /* forbidden here */
+    if (!r->client->fabric.direct) return; /* direct access is forbidden here */
     void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (r->me == 1) must(tutti_region_register(r->client, memory, BYTES, &region));
     tutti_key key = share_key(r, region);

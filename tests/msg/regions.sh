@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Keys of regions that are no more, between processes: by every way that gets and puts go.
+# Keys of regions that no longer exist, between processes, for each transport of gets and puts.
 set -eu
 regions=$TUTTI_BUILD/tests/test-msg-regions-threads
-tutti run --timeout 600 -n 2 "$regions"
-TUTTI_CMA=0 tutti run --timeout 600 -n 2 "$regions"
+tutti run --timeout 3000 -n 2 "$regions"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$regions"
 if [ "${1:-}" = wire ]; then
-    TUTTI_WIRE=1 tutti run --timeout 600 -n 2 "$regions"
-    TUTTI_WIRE=1 TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 600 -n 2 "$regions"
+    TUTTI_WIRE=1 tutti run --timeout 3000 -n 2 "$regions"
+    TUTTI_WIRE=1 TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 3000 -n 2 "$regions"
 fi
-tutti run --timeout 600 -n 2 "$regions" unmapped
+tutti run --timeout 3000 -n 2 "$regions" unmapped

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random messages of all lengths between all contexts of all ranks, each context advanced by a
- * thread of its own, some looking all the time and some asleep. Every message arrives once, whole,
- * and in order. The last context of each rank is advanced by nobody while the storm lasts, so its
- * portions of long messages are pulled by others; what is sent to it comes when it is advanced at
- * last.
+ * Random messages of all lengths between all contexts of all ranks. Each context is advanced by its
+ * own thread; some threads spin and some sleep. Every message arrives once, complete, and in order.
+ * Nobody advances the last context of each rank while the storm lasts. So other contexts pull its
+ * portions of long messages, and messages to it arrive only when it is advanced at the end.
  */
 #include <pthread.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 
 enum { MESSAGE = 3, LAST = 4, CONTEXTS = 4, IDLE = CONTEXTS - 1, RANKS = 8, LONGEST = 600000 };
 
-struct header {
+struct storm_header {
     int32_t rank, context;
     int64_t number, bytes;
 };
@@ -24,24 +23,25 @@ struct storm {
     struct side {
         struct storm *all;
         int index, sends;
-        int64_t next[RANKS][CONTEXTS];      /* of the number that comes next */
-        int64_t number[RANKS][CONTEXTS];    /* of what is sent next */
-        int under_way[2], lasts, receiving; /* sent to others, and to idle contexts */
+        int64_t next[RANKS][CONTEXTS];      /* the number of the next message to arrive */
+        int64_t number[RANKS][CONTEXTS];    /* the number of the next message to send */
+        int under_way[2], lasts, receiving; /* under_way: messages sent to contexts [0] that are
+                                             * advanced, [1] that are idle */
         struct tt_random random;
         pthread_t thread;
     } side[CONTEXTS];
     _Atomic bool over;
-    _Atomic int calm; /* sides that have nothing left */
+    _Atomic int calm; /* number of sides that have received all last messages */
 };
 
-struct parcel {
+struct delivery {
     struct side *side;
-    struct header header;
+    struct storm_header header;
     char *memory;
     tutti_pending *pending;
 };
 
-static uint64_t seed_of(const struct header *h)
+static uint64_t seed_of(const struct storm_header *h)
 {
     return (uint64_t)h->rank << 48 ^ (uint64_t)h->context << 40 ^ (uint64_t)h->number;
 }
@@ -50,7 +50,7 @@ static uint64_t seed_of(const struct header *h)
 
 static void received(tutti_context *context, void *arg, tutti_status status)
 {
-    struct parcel *p = arg;
+    struct delivery *p = arg;
     check(status == TUTTI_OK, "%d", (int)status);
     check(context == p->side->all->r->context[p->side->index], "another context");
     check(is_filled(p->memory, p->header.bytes, seed_of(&p->header)), "%lld bytes of %d:%d",
@@ -60,14 +60,14 @@ static void received(tutti_context *context, void *arg, tutti_status status)
     free(p);
 }
 
-static tutti_receive into(struct parcel *p)
+static tutti_receive into(struct delivery *p)
 {
     return (tutti_receive){p->memory, p->header.bytes, TUTTI_U8, received, p, 0};
 }
 
 static void receive_now(tutti_context *context, void *arg)
 {
-    struct parcel *p = arg;
+    struct delivery *p = arg;
     tutti_receive receive = into(p);
     must(tutti_message_receive(context, p->pending, &receive));
 }
@@ -77,7 +77,7 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
 {
     struct storm *storm = arg;
     struct side *side = NULL;
-    struct header h;
+    struct storm_header h;
     for (int i = 0; i < CONTEXTS; i++)
         if (storm->r->context[i] == context) side = &storm->side[i];
     memcpy(&h, m->header, sizeof h);
@@ -92,8 +92,8 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
         check(is_filled(m->data, m->bytes, seed_of(&h)), "in place");
         return;
     }
-    struct parcel *p = malloc(sizeof *p);
-    *p = (struct parcel){side, h, malloc((size_t)h.bytes + 1), m->pending};
+    struct delivery *p = malloc(sizeof *p);
+    *p = (struct delivery){side, h, malloc((size_t)h.bytes + 1), m->pending};
     side->receiving++;
     *receive = into(p);
     if (h.number % 5) return;
@@ -129,7 +129,7 @@ static int64_t some_length(struct tt_random *random)
 static void send(struct side *side, int rank, int context, int dispatch, int64_t bytes)
 {
     struct rank *r = side->all->r;
-    struct header h = {r->me, side->index, side->number[rank][context]++, bytes};
+    struct storm_header h = {r->me, side->index, side->number[rank][context]++, bytes};
     struct sending *s = malloc(sizeof *s + (size_t)bytes);
     s->side = side;
     s->to_idle = context == IDLE;
@@ -150,7 +150,7 @@ static void send(struct side *side, int rank, int context, int dispatch, int64_t
     must(tutti_message_send(r->context[side->index], &message));
 }
 
-/* A turn: something is sent, if there is, and what has come is handled. */
+/* One turn: sends a message if any is left to send, and advances. */
 static void turn(struct side *side, bool sleepy)
 {
     struct rank *r = side->all->r;
@@ -174,7 +174,7 @@ static bool is_calm(const struct side *side)
            side->lasts == r->p * (CONTEXTS - 1);
 }
 
-/* Messages to the idle context are under way until that is advanced. */
+/* Messages to an idle context stay under way until that context is advanced. */
 static void *run_side(void *arg)
 {
     struct side *side = arg;
@@ -189,7 +189,8 @@ static void *run_side(void *arg)
     return NULL;
 }
 
-/* Context 0 is this thread's; the idle one too, when all have come to their last messages. */
+/* The main thread advances context 0. It also advances the idle context once all sides have
+ * received their last messages. */
 static void storm(struct rank *r)
 {
     struct storm *storm = calloc(1, sizeof *storm);
@@ -205,7 +206,7 @@ static void storm(struct rank *r)
         tt_random_seed(&side->random, (uint64_t)(r->me * CONTEXTS + i) + 7);
         for (int rank = 0; rank < r->p; rank++) (void)endpoint(r, rank, i);
     }
-    r->contexts = 1; /* that meeting advances */
+    r->contexts = 1; /* only context 0, which `meet` then advances */
     meet(r);
     for (int i = 1; i < IDLE; i++)
         check(pthread_create(&storm->side[i].thread, NULL, run_side, &storm->side[i]) == 0, "%d",

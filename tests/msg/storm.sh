@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Storms between processes: with direct access to each other's memory, without, with the smallest
-# rings, with one rank that is slow.
+# Storms between processes: with and without direct access to each other's memory, with split
+# copies, with the smallest packet rings, and with one rank that is slow.
 set -eu
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
-tutti run --timeout 600 -n 3 "$storm"
-TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$storm"
-TUTTI_HELP=1 TUTTI_READ_COST=1 tutti run --timeout 600 -n 3 "$storm"
-TUTTI_CMA=0 tutti run --timeout 600 -n 2 "$storm"
-TUTTI_RING=4K tutti run --timeout 600 -n 3 "$storm"
-TUTTI_FAULT=delay=20,rank=1 tutti run --timeout 600 -n 2 "$storm"
+tutti run --timeout 3000 -n 3 "$storm"
+TUTTI_READ_COST=1 tutti run --timeout 3000 -n 3 "$storm"
+TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1 tutti run --timeout 3000 -n 3 "$storm"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$storm"
+TUTTI_RING=4K tutti run --timeout 3000 -n 3 "$storm"
+TUTTI_FAULT=delay=20,rank=1 tutti run --timeout 3000 -n 2 "$storm"

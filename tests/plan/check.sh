@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti check` proves everything there is (a part of it where tests are brief), one problem, and
-# tells what it cannot do.
+# `tutti check` proves all algorithms (in brief test runs a part of them), or one problem, and says
+# what it cannot prove.
 set -eu
 
 fail() {
@@ -9,7 +9,7 @@ fail() {
     exit 1
 }
 
-# run STATUS ARGUMENT...: its output is in $out.
+# run STATUS ARGUMENT...: runs `tutti check`, expects the status, and leaves the output in $out.
 run() {
     local want=$1 status=0
     shift
@@ -24,7 +24,7 @@ says() {
 if [ -n "${TUTTI_TEST_BRIEF:-}" ]; then
     run 0 all -p 1..9 --cases 30
 else
-    # Not only small teams: p² messages to 128, logarithmic ones to 4096.
+    # Larger teams: algorithms with p² messages up to 128 ranks, logarithmic ones up to 4096.
     run 0 all -p 128 --cases 2
     run 0 allreduce -a doubling -p 4096 --cases 1
     run 0 bcast -a binomial -p 4096 --cases 2
@@ -51,6 +51,13 @@ says "forward            proven"
 run 2 'alltoall/i32/8/p20@mesh:5x5-wall(x=2)' -a forward
 says "nodes 0 (0,0) and 3 (3,0) cannot reach one another"
 
+run 0 allgather/i32/8/p6 -a neighbour
+says "neighbour          proven"
+run 0 allgather/i32/8/p7 -a neighbour
+says "does not apply: it needs an even number of ranks"
+
+run 0 scatter/i32/8/p5/root=3 --indirect
+says "linear             proven"
 run 0 gather/i32/8/p5/root=3 --indirect
 says "binomial           proven"
 

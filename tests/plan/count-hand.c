@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans written by hand, and what they cost counted on one's fingers.
+ * Plans written by hand, compared with costs that were counted by hand.
  */
 #include "plan/text-util.h"
 
@@ -84,6 +84,8 @@ static void messages_and_transfers(void **state)
     same(&count[2], (struct tt_count){.received = 107, .copied = 5, .messages = 2, .steps = 6});
     same(&(struct tt_count[]){tt_count_worst(count, 3)}[0],
          (struct tt_count){.sent = 200, .received = 107, .copied = 5, .messages = 2, .steps = 6});
+    same(&(struct tt_count[]){tt_count_sum(count, 3)}[0],
+         (struct tt_count){.sent = 207, .received = 207, .copied = 5, .messages = 4, .steps = 14});
 }
 
 static void loops_are_unrolled(void **state)
@@ -120,7 +122,7 @@ static void exchanges_are_unrolled(void **state)
             "plan alltoallv algorithm exchange rank 2 of 3 type u8\n"
             "lane 0\n",
             3, count);
-    int puts = 3 + 35; /* of 2 KiB at most */
+    int puts = 3 + 35; /* puts of at most 2 KiB */
     same(&count[0], (struct tt_count){.sent = 75000, .messages = puts, .steps = 2 * puts});
     same(&count[1], (struct tt_count){.received = 5000});
     same(&count[2], (struct tt_count){.received = 70000});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A copy of the plan is changed at random; if its structure does not survive (a loop without its
- * end, a rank of nowhere), another copy is.
+ * A copy of the plan is changed at random. If the result is structurally invalid (a loop without
+ * its end, a rank outside the team), another random change is tried on a new copy.
  */
 #include "plan/mutate.h"
 
@@ -11,8 +11,8 @@
 
 enum { TRIES = 200, GONE = UINT32_MAX };
 
-/* The copy, its arrays to be written. There is room for one step more. */
-struct mutant {
+/* The copy of a plan with writable arrays. There is room for one more step. */
+struct mutate_mutant {
     struct tt_plan *plan;
     struct tt_step *steps;
     struct tt_range *ranges;
@@ -36,7 +36,7 @@ static void *place(char **at, const void *from, size_t n, size_t sz, size_t room
     return to;
 }
 
-static bool copy_plan(struct mutant *m, const struct tt_plan *plan)
+static bool copy_plan(struct mutate_mutant *m, const struct tt_plan *plan)
 {
     m->plan = tt_alloc((size_t)plan->bytes + sizeof(struct tt_step) + 8 * 8);
     if (!m->plan) return false;
@@ -61,21 +61,21 @@ static bool copy_plan(struct mutant *m, const struct tt_plan *plan)
     return true;
 }
 
-/* ---- Drawing ---- */
+/* ---- Random choices ---- */
 
-static uint32_t below(struct mutant *m, uint32_t n)
+static uint32_t below(struct mutate_mutant *m, uint32_t n)
 {
     return (uint32_t)tt_random_below(m->random, n);
 }
 
-/* A little more or less, but not nothing. */
-static int nudge(struct mutant *m)
+/* A random small number, positive or negative, never 0. */
+static int nudge(struct mutate_mutant *m)
 {
     static const int by[] = {-16, -8, -4, -2, -1, 1, 2, 4, 8, 16};
     return by[below(m, sizeof by / sizeof *by)];
 }
 
-__attribute__((format(printf, 3, 4))) static bool did(struct mutant *m, uint32_t step,
+__attribute__((format(printf, 3, 4))) static bool did(struct mutate_mutant *m, uint32_t step,
                                                       const char *format, ...)
 {
     va_list args;
@@ -87,8 +87,8 @@ __attribute__((format(printf, 3, 4))) static bool did(struct mutant *m, uint32_t
     return true;
 }
 
-/* Any but this one (an own range: this rank); the same if there is only one. */
-static int32_t other_rank(struct mutant *m, int32_t than)
+/* A random rank other than `than` (TT_SELF means this rank); the same rank if there is only one. */
+static int32_t other_rank(struct mutate_mutant *m, int32_t than)
 {
     int32_t p = m->plan->p;
     if (than == TT_SELF) than = m->plan->me;
@@ -102,19 +102,20 @@ static bool has_ranges(const struct tt_step *s)
     return tt_kind_starts((enum tt_kind)s->kind) || s->kind == TT_COPY || s->kind == TT_REDUCE;
 }
 
-static struct tt_range *some_range(struct mutant *m, const struct tt_step *s)
+static struct tt_range *some_range(struct mutate_mutant *m, const struct tt_step *s)
 {
     return has_ranges(s) ? &m->ranges[s->first + below(m, s->nops)] : NULL;
 }
 
-/* ---- After steps have come, gone or moved ---- */
+/* ---- Repairing the structure after steps were added, removed or moved ---- */
 
 static bool is_start(const struct tt_step *s)
 {
     return tt_kind_starts((enum tt_kind)s->kind) || s->kind == TT_EXCHANGE;
 }
 
-/* The place among the starts of the one that had this id, or GONE. */
+/* The new position, among the starts of the lane, of the start that had this id; GONE if it was
+ * removed. */
 static uint32_t place_of(const struct tt_step *s, uint32_t n, uint32_t id)
 {
     for (uint32_t i = 0, place_now = 0; i < n; i++) {
@@ -125,7 +126,7 @@ static uint32_t place_of(const struct tt_step *s, uint32_t n, uint32_t id)
     return GONE;
 }
 
-/* Numbers the starts of a lane anew, and the waits with them; those for what is gone go too. */
+/* Renumbers the starts of a lane and adapts the waits. Removes waits whose start was removed. */
 static void settle_ids(struct tt_step *s, struct tt_lane *lane)
 {
     uint32_t kept = 0;
@@ -149,8 +150,8 @@ static void settle_loops(struct tt_step *s, uint32_t n)
     }
 }
 
-/* Lanes follow one another again. */
-static void settle(struct mutant *m)
+/* Closes the gaps between lanes. */
+static void settle(struct mutate_mutant *m)
 {
     uint32_t to = 0;
     for (uint32_t l = 0; l < m->plan->lanes; l++) {
@@ -165,14 +166,14 @@ static void settle(struct mutant *m)
     m->plan->steps_n = to;
 }
 
-static struct tt_lane *lane_of(struct mutant *m, uint32_t step)
+static struct tt_lane *lane_of(struct mutate_mutant *m, uint32_t step)
 {
     uint32_t l = 0;
     while (step >= m->plan->lane[l].first + m->plan->lane[l].n) l++;
     return &m->plan->lane[l];
 }
 
-static void take_out(struct mutant *m, uint32_t step)
+static void take_out(struct mutate_mutant *m, uint32_t step)
 {
     struct tt_lane *lane = lane_of(m, step);
     uint32_t end = lane->first + lane->n;
@@ -180,8 +181,9 @@ static void take_out(struct mutant *m, uint32_t step)
     lane->n--;
 }
 
-/* Into the same lane, which has lost one or has the room behind the last. */
-static void put_in(struct mutant *m, struct tt_lane *lane, uint32_t at, struct tt_step step)
+/* Inserts a step. The lane must have lost a step before, or be the last one, behind which there is
+ * room. */
+static void put_in(struct mutate_mutant *m, struct tt_lane *lane, uint32_t at, struct tt_step step)
 {
     uint32_t end = lane->first + lane->n;
     memmove(m->steps + at + 1, m->steps + at, (end - at) * sizeof step);
@@ -189,9 +191,9 @@ static void put_in(struct mutant *m, struct tt_lane *lane, uint32_t at, struct t
     lane->n++;
 }
 
-/* ---- Mutations: false if this step has nothing of the kind ---- */
+/* ---- Mutations: each returns false if it cannot change this step ---- */
 
-static bool change_peer(struct mutant *m, uint32_t at)
+static bool change_peer(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     bool has_peer =
@@ -204,7 +206,7 @@ static bool change_peer(struct mutant *m, uint32_t at)
     return did(m, at, "peer %d -> %d", old, s->peer);
 }
 
-static bool change_audience(struct mutant *m, uint32_t at)
+static bool change_audience(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     if (s->kind != TT_SIGNAL) return false;
@@ -217,7 +219,7 @@ static bool change_audience(struct mutant *m, uint32_t at)
     return did(m, at, "signals %d", s->peer);
 }
 
-static bool change_owner(struct mutant *m, uint32_t at)
+static bool change_owner(struct mutate_mutant *m, uint32_t at)
 {
     const struct tt_step *s = &m->steps[at];
     struct tt_range *r = some_range(m, s);
@@ -229,7 +231,7 @@ static bool change_owner(struct mutant *m, uint32_t at)
     return did(m, at, "owner of a range %d -> %d", old, r->rank);
 }
 
-static bool change_offset(struct mutant *m, uint32_t at)
+static bool change_offset(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_range *r = some_range(m, &m->steps[at]);
     if (!r) return false;
@@ -238,7 +240,7 @@ static bool change_offset(struct mutant *m, uint32_t at)
     return did(m, at, "offset %ld -> %ld", (long)old, (long)r->off);
 }
 
-static bool change_length(struct mutant *m, uint32_t at)
+static bool change_length(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     if (!has_ranges(s)) return false;
@@ -247,7 +249,7 @@ static bool change_length(struct mutant *m, uint32_t at)
     return did(m, at, "length %ld -> %ld", (long)old, (long)s->len);
 }
 
-static bool change_buffer(struct mutant *m, uint32_t at)
+static bool change_buffer(struct mutate_mutant *m, uint32_t at)
 {
     static const char *const name[] = {"IN", "OUT", "TMP", "WIN"};
     struct tt_range *r = some_range(m, &m->steps[at]);
@@ -257,7 +259,7 @@ static bool change_buffer(struct mutant *m, uint32_t at)
     return did(m, at, "%s -> %s", name[old], name[r->buf]);
 }
 
-static bool change_value(struct mutant *m, uint32_t at)
+static bool change_value(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     if (s->kind != TT_SIGNAL && s->kind != TT_AWAIT && s->kind != TT_LOOP) return false;
@@ -266,7 +268,7 @@ static bool change_value(struct mutant *m, uint32_t at)
     return did(m, at, "%s %u -> %u", s->kind == TT_LOOP ? "turns" : "value", old, s->value);
 }
 
-static bool change_ago(struct mutant *m, uint32_t at)
+static bool change_ago(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     if (s->kind != TT_WAIT || !m->plan->loops) return false;
@@ -275,7 +277,7 @@ static bool change_ago(struct mutant *m, uint32_t at)
     return did(m, at, "waits for %d turns ago -> %d", old, s->sub);
 }
 
-static bool change_waited(struct mutant *m, uint32_t at)
+static bool change_waited(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     uint32_t starts = lane_of(m, at)->starts;
@@ -285,7 +287,7 @@ static bool change_waited(struct mutant *m, uint32_t at)
     return did(m, at, "waits for %%%u -> %%%u", old, s->value);
 }
 
-static bool change_operands(struct mutant *m, uint32_t at)
+static bool change_operands(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_step *s = &m->steps[at];
     if (s->kind != TT_REDUCE || s->nops < 3) return false;
@@ -305,7 +307,7 @@ static bool change_operands(struct mutant *m, uint32_t at)
     }
 }
 
-static bool change_shape(struct mutant *m, uint32_t at)
+static bool change_shape(struct mutate_mutant *m, uint32_t at)
 {
     const struct tt_range *r = some_range(m, &m->steps[at]);
     if (!r || !r->shape) return false;
@@ -322,7 +324,7 @@ static bool change_shape(struct mutant *m, uint32_t at)
     }
 }
 
-static bool change_variation(struct mutant *m, uint32_t at)
+static bool change_variation(struct mutate_mutant *m, uint32_t at)
 {
     if (!m->steps[at].vary) return false;
     struct tt_vary *v = &m->varies[m->steps[at].vary];
@@ -333,7 +335,7 @@ static bool change_variation(struct mutant *m, uint32_t at)
     }
 }
 
-static bool change_exchange(struct mutant *m, uint32_t at)
+static bool change_exchange(struct mutate_mutant *m, uint32_t at)
 {
     if (m->steps[at].kind != TT_EXCHANGE) return false;
     const struct tt_exchange *x = &m->exchanges[m->steps[at].first];
@@ -347,7 +349,7 @@ static bool change_exchange(struct mutant *m, uint32_t at)
     }
 }
 
-static bool close_buffer(struct mutant *m, uint32_t at)
+static bool close_buffer(struct mutate_mutant *m, uint32_t at)
 {
     uint32_t bit = 1u << below(m, TT_WIN);
     if (!(m->plan->opens & bit)) return false;
@@ -355,23 +357,24 @@ static bool close_buffer(struct mutant *m, uint32_t at)
     return did(m, at, "a buffer is not opened");
 }
 
-static bool drop(struct mutant *m, uint32_t at)
+static bool drop(struct mutate_mutant *m, uint32_t at)
 {
     take_out(m, at);
     settle(m);
     return did(m, at, "dropped");
 }
 
-static bool duplicate(struct mutant *m, uint32_t at)
+static bool duplicate(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_lane *lane = lane_of(m, at);
-    if (lane != &m->plan->lane[m->plan->lanes - 1]) return false; /* no room in between */
+    /* Between lanes there is no room for one more step. */
+    if (lane != &m->plan->lane[m->plan->lanes - 1]) return false;
     put_in(m, lane, at, m->steps[at]);
     settle(m);
     return did(m, at, "twice");
 }
 
-static bool swap_next(struct mutant *m, uint32_t at)
+static bool swap_next(struct mutate_mutant *m, uint32_t at)
 {
     const struct tt_lane *lane = lane_of(m, at);
     if (at + 1 == lane->first + lane->n) return false;
@@ -382,7 +385,7 @@ static bool swap_next(struct mutant *m, uint32_t at)
     return did(m, at, "swapped with the next");
 }
 
-static bool move(struct mutant *m, uint32_t at)
+static bool move(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_lane *lane = lane_of(m, at);
     if (lane->n < 2) return false;
@@ -394,15 +397,15 @@ static bool move(struct mutant *m, uint32_t at)
     return to != at && did(m, at, "moved to %u", to);
 }
 
-static bool (*const mutations[])(struct mutant *, uint32_t) = {
+static bool (*const mutations[])(struct mutate_mutant *, uint32_t) = {
     change_peer,      change_audience, change_owner,  change_offset, change_length,   change_buffer,
     change_value,     change_ago,      change_waited, drop,          change_operands, change_shape,
     change_variation, change_exchange, close_buffer,  duplicate,     swap_next,       move,
 };
 
-/* ---- Trying until the structure survives ---- */
+/* ---- Trying until the result is structurally valid ---- */
 
-static bool try_once(struct mutant *m)
+static bool try_once(struct mutate_mutant *m)
 {
     uint32_t which = below(m, sizeof mutations / sizeof *mutations);
     return mutations[which](m, below(m, m->plan->steps_n)) && !tt_plan_invalid(m->plan);
@@ -411,7 +414,7 @@ static bool try_once(struct mutant *m)
 struct tt_plan *mutate(const struct tt_plan *plan, struct tt_random *random, char *what,
                        size_t size)
 {
-    struct mutant m = {.random = random, .what = what, .size = size};
+    struct mutate_mutant m = {.random = random, .what = what, .size = size};
     for (int i = 0; i < TRIES && plan->steps_n; i++) {
         if (!copy_plan(&m, plan)) return NULL;
         if (try_once(&m)) return m.plan;

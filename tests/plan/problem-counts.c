@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The counts of the v-forms: what one rank sends another is what that one expects, their sums are
- * what the problem says, and the seed alone decides.
+ * The counts of the v-collectives of a problem: each rank expects what the others send it, the sums
+ * are as the problem says, and the counts depend on the seed alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/problem.h"
+#include "text/problem.h"
 
-/* The calls of all ranks. */
+/* A problem and the calls of all ranks. */
 struct team {
     struct tt_problem problem;
     int p;
@@ -103,8 +103,8 @@ static int64_t total(const struct team *team)
     return sum;
 }
 
-/* 1000 elements a pair on average; 64 pairs squared are enough that a tenth off is never chance,
- * and the seed makes it the same for ever. */
+/* The average is 1000 elements per pair. With 64 * 64 pairs a deviation of a tenth cannot be
+ * chance, and the fixed seed gives the same result in each run. */
 static void averages(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void averages(void **state)
     team_free(&zipf);
 }
 
-/* Of the receivers the k-th has a k-th of the first's, but for rounding down. */
+/* The k-th largest receiver gets 1/k of the largest one's count, except for rounding down. */
 static void zipf_has_its_shape(void **state)
 {
     (void)state;

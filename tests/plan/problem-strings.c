@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Problem strings: good ones say what they mean and print back in one form; of bad ones the place
- * and the reason are told.
+ * Problem strings: a valid string has the documented meaning and prints back in one canonical form.
+ * For an invalid one the error gives the position and the reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/problem.h"
+#include "text/problem.h"
 
-/* What is printed, if it is not what was parsed. */
+/* `printed` is the canonical form; NULL: the text itself. */
 static const struct {
     const char *text, *printed;
 } good[] = {
@@ -41,6 +41,9 @@ static const struct {
     {"reduce_scatter_block/f64/sum/8/p2", NULL},
     {"reduce_scatter/f64/user/8/p2/inplace=1/skew=zero", NULL},
     {"gather/u8/3/p5/root=4/inplace=1", NULL},
+    {"scatter/u8/3/p5/root=4/inplace=1", NULL},
+    {"scan/f64/sum/8/p2", NULL},
+    {"exscan/f64/user/8/p2/inplace=1", NULL},
     {"reduce/f64/sum/1M/p9/root=2/slice=64K/radix=3/order=rank", NULL},
     {"barrier/p4/radix=8", NULL},
     {"allgatherv/u8/64K/p64/skew=uniform", NULL},
@@ -108,7 +111,7 @@ static void fields_are_set(void **state)
 static const struct {
     const char *text;
     size_t at;
-    const char *message; /* a part of it */
+    const char *message; /* a part of the message */
 } bad[] = {
     {"", 0, "expected a collective"},
     {"/", 0, "expected a collective"},
@@ -147,6 +150,8 @@ static const struct {
     {"reduce_scatter_block/f64/sum/8/p4/skew=zipf", 34, "reduce_scatter_block has no skew"},
     {"reduce_scatter/f64/sum/8/p4/root=1", 28, "reduce_scatter has no root"},
     {"gather/f64/8/p4/order=rank", 16, "gather has no order"},
+    {"scatter/f64/8/p4/skew=zipf", 17, "scatter has no skew"},
+    {"scan/f64/sum/8/p4/root=1", 18, "scan has no root"},
     {"allgather/f64/8/p4/skew=zipf", 19, "allgather has no skew"},
     {"bcast/f64/8/p4/root=4", 20, "root 4 of 4 ranks"},
     {"bcast/f64/8/p4/root=-1", 20, "'-1' is not a rank"},
@@ -177,7 +182,7 @@ static const struct {
     {"barrier/p4@nodes:2*2,1", 11, "the nodes hold 5 ranks of 4"},
 };
 
-static void bad_ones_are_told(void **state)
+static void bad_ones_are_reported(void **state)
 {
     (void)state;
     int wrong = 0;
@@ -210,7 +215,8 @@ static void long_ones_are_refused(void **state)
     assert_non_null(strstr(error.text, "expected one of barrier"));
 }
 
-/* Whatever is cut off or changed gives a problem that prints and parses, or a place in the text. */
+/* A text that was cut or changed anywhere must give either a problem that prints and parses again,
+ * or an error position within the text. */
 static void judged(const char *text)
 {
     struct tt_problem problem, again;
@@ -290,7 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_ones_come_back),     cmocka_unit_test(fields_are_set),
-        cmocka_unit_test(bad_ones_are_told),       cmocka_unit_test(long_ones_are_refused),
+        cmocka_unit_test(bad_ones_are_reported),   cmocka_unit_test(long_ones_are_refused),
         cmocka_unit_test(cut_or_changed_anywhere), cmocka_unit_test(shows_the_place),
         cmocka_unit_test(maps_are_spread),
     };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans broken by hand, each in one way, are rejected, with the right kind of report. For most the
- * name says what a reader of the plan should notice.
+ * Plans written by hand, each broken in one way: the prover must reject each with the right kind of
+ * report. For most cases the name says what is wrong.
  */
 #include "plan/prove-util.h"
 
-/* Two ranks whose inputs are read in place; what each does after the opening is in the case. */
+/* Two ranks that read each other's inputs in place. Each case gives the steps after the opening. */
 #define OPEN_0 "opens IN OUT\nlane 0\n signal 1 1\n await 1 1\n"
 #define OPEN_1 "opens IN OUT\nlane 0\n signal 0 1\n await 0 1\n"
 #define CLOSE_0 " signal 1 2\n await 1 2\n"
 #define CLOSE_1 " signal 0 2\n await 0 2\n"
 #define BOTH_0 " reduce OUT[0] <- IN[0] sum IN@1[0] len 8\n"
 #define BOTH_1 " reduce OUT[0] <- IN@0[0] sum IN[0] len 8\n"
-/* Two ranks, one round through windows. */
+/* Two ranks with one round through windows. */
 #define WIN_0 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 1 1\n await 1 1\n"
 #define WIN_1 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 0 1\n await 0 1\n"
 #define DONE_0 " reduce OUT[0] <- IN[0] sum WIN@1[0] len 8\n"
@@ -20,6 +20,7 @@
 
 #define ALLREDUCE .coll = TT_COLL_allreduce, .n = 2, .p = 2
 #define BCAST .coll = TT_COLL_bcast, .n = 2, .p = 2
+#define SCAN .coll = TT_COLL_scan, .n = 2, .p = 2
 #define ALLGATHER .coll = TT_COLL_allgather, .n = 2, .p = 2
 
 static const struct hand data[] = {
@@ -64,6 +65,31 @@ static const struct hand data[] = {
      .fault = TT_FAULT_TWICE,
      ALLREDUCE,
      .plan = {WIN_0 DONE_0 " reduce OUT[0] <- OUT[0] sum WIN@1[0] len 8\n", WIN_1 DONE_1}},
+    {.name = "a scatter that sends another rank's piece",
+     .fault = TT_FAULT_WRONG,
+     .says = "not bytes 4 to 7 of rank 0's input",
+     .coll = TT_COLL_scatter,
+     .n = 1,
+     .p = 2,
+     .plan = {"lane 0\n send %0 to 1 IN[0] len 4\n copy OUT[0] <- IN[0] len 4\n wait %0\n",
+              "lane 0\n recv %0 from 0 OUT[0] len 4\n wait %0\n"}},
+    {.name = "a scan that includes the rank behind",
+     .fault = TT_FAULT_WRONG,
+     .says = "rank 0",
+     SCAN,
+     .plan = {WIN_0 DONE_0, WIN_1 DONE_1}},
+    {.name = "a scan that lacks the rank itself",
+     .fault = TT_FAULT_MISSING,
+     .says = "lacks the contribution of rank 1",
+     SCAN,
+     .plan = {WIN_0 " copy OUT[0] <- IN[0] len 8\n", WIN_1 " copy OUT[0] <- WIN@0[0] len 8\n"}},
+    {.name = "an exscan that includes the rank itself",
+     .fault = TT_FAULT_WRONG,
+     .says = "rank 1",
+     .coll = TT_COLL_exscan,
+     .n = 2,
+     .p = 2,
+     .plan = {WIN_0, WIN_1 DONE_1}},
     {.name = "operands swapped, and the operation does not commute",
      .fault = TT_FAULT_ORDER,
      ALLREDUCE,
@@ -377,7 +403,7 @@ static const struct hand memory[] = {
     {.name = "a window on another node",
      .fault = TT_FAULT_REACH,
      ALLREDUCE,
-     .far = true,
+     .remote = true,
      .plan = {WIN_0 DONE_0, WIN_1 DONE_1}},
     {.name = "direct access that the map does not grant",
      .fault = TT_FAULT_REACH,
@@ -409,7 +435,8 @@ static void wrong_memory(void **state)
     judge(memory, sizeof memory / sizeof *memory);
 }
 
-/* What execution 0 left in the window is not this execution's, though it be the right bytes. */
+/* Data that execution 0 left in the window do not count as data of this execution, even if the
+ * bytes are right. */
 static void stale_window(void **state)
 {
     (void)state;
@@ -424,7 +451,7 @@ static void stale_window(void **state)
     assert_non_null(strstr(proof.text, "rank 1's input in execution 0"));
 }
 
-/* A table that forgot a kind would not notice. */
+/* The tables must contain every kind of fault. */
 static void every_kind_occurs(void **state)
 {
     (void)state;
@@ -436,7 +463,7 @@ static void every_kind_occurs(void **state)
         if (!seen[i]) fail_msg("no case of %s", tt_fault_name((enum tt_fault)i));
 }
 
-/* The places of a report: execution, rank, lane and step. */
+/* The position in a report: execution, rank, lane and step. */
 static void report_tells_where(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Good plans, written by hand so that every kind of step, buffer and order occurs, are proven:
- * alone, one after the other, and several in flight.
+ * Correct plans written by hand, in which every kind of step, buffer and order occurs. The prover
+ * must accept them alone, one after the other, and with several in flight.
  */
 #include "plan/prove-util.h"
 
@@ -102,7 +102,7 @@ static const struct hand good[] = {
               "lane 0\n recv %0 from 0 OUT[0] len 8\n send %1 to 0 IN[0] len 4\n wait %0\n"
               " wait %1\nlane 1\n send %0 to 0 IN[4] len 4\n copy OUT[8] <- IN[0] len 8\n"
               " wait %0\n"}},
-    {.name = "a lane that was told by the other of the opening",
+    {.name = "a lane that the other one notified of the opening",
      .coll = TT_COLL_bcast,
      .p = 2,
      .n = 2,
@@ -136,7 +136,7 @@ static const struct hand good[] = {
      .coll = TT_COLL_bcast,
      .p = 2,
      .n = 1,
-     .far = true,
+     .remote = true,
      .plan = {"lane 0\n send %0 to 1 OUT[0] len 4\n wait %0\n",
               "lane 0\n recv %0 from 0 OUT[0] len 4\n wait %0\n"}},
 };
@@ -170,7 +170,8 @@ static void several_in_flight(void **state)
         }
 }
 
-/* What is asked is counted: a proof that looked at nothing would be empty. */
+/* The proof must have checked every access: a prover that looked at nothing would accept
+ * everything. */
 static void work_is_done(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void work_is_done(void **state)
     assert_int_equal(proof.rank, -1);
 }
 
-/* Each allocation of a proof fails once; the prover goes on working. */
+/* Each allocation of a proof fails once, and the prover still works afterwards. */
 static void without_memory(void **state)
 {
     (void)state;

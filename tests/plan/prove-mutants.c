@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random single mutations of good plans: each is judged, most are rejected, and a rejection names
- * its place. Whether the verdicts are right is shown elsewhere, by running the mutants; here, that
- * every kind of fault but those which no mutation can cause is found by chance as well as by hand.
+ * Random single mutations of correct plans: the prover judges each, rejects most, and names the
+ * position in its report. Whether the verdicts are right is tested by running the mutants
+ * (tests/run/oracle.c). This test checks that every kind of fault which a mutation can cause is
+ * found.
  */
 #include "plan/mutate.h"
 #include "plan/prove-util.h"
@@ -11,19 +12,19 @@
 
 enum { MUTANTS = 60, P = 3 };
 
-struct tally {
+struct prove_mutants_tally {
     int judged, rejected;
     int by_fault[TT_FAULTS];
 };
 
-struct team {
+struct prove_mutants_team {
     struct tt_call call;
     struct tt_map map;
     struct tt_plan *plan[P];
     struct tt_call calls[P];
 };
 
-static bool team_of(struct team *t, const struct tt_algorithm *a)
+static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
 {
     static const int64_t counts[P] = {4, 4, 4}, displs[P] = {0, 4, 8};
     t->map = (struct tt_map){
@@ -37,8 +38,12 @@ static bool team_of(struct team *t, const struct tt_algorithm *a)
                                .slice = 8};
     if (a->coll == TT_COLL_barrier || tt_call_segments(&t->call)) t->call.n = 0;
     if (tt_call_segments(&t->call)) {
-        t->call.in_counts = t->call.out_counts = counts;
-        t->call.in_displs = t->call.out_displs = displs;
+        t->call.out_counts = counts;
+        t->call.out_displs = displs;
+    }
+    if (a->coll == TT_COLL_alltoallv) {
+        t->call.in_counts = counts;
+        t->call.in_displs = displs;
     }
     if (a->coll == TT_COLL_reduce_scatter) {
         t->call.out_counts = counts;
@@ -54,7 +59,7 @@ static bool team_of(struct team *t, const struct tt_algorithm *a)
     return true;
 }
 
-static struct tt_proof judge(struct tt_prover *prover, const struct team *t)
+static struct tt_proof judge(struct tt_prover *prover, const struct prove_mutants_team *t)
 {
     struct tt_proof_execution execution = {(const struct tt_plan *const *)t->plan, t->calls};
     struct tt_proof_case c = {.p = P, .executions = 1, .execution = &execution, .map = &t->map};
@@ -63,8 +68,8 @@ static struct tt_proof judge(struct tt_prover *prover, const struct team *t)
     return proof;
 }
 
-static void mutate_one(struct tt_prover *prover, struct team *t, struct tt_random *random,
-                       struct tally *tally)
+static void mutate_one(struct tt_prover *prover, struct prove_mutants_team *t,
+                       struct tt_random *random, struct prove_mutants_tally *tally)
 {
     char what[MUTATE_TEXT];
     int r = (int)tt_random_below(random, P);
@@ -84,12 +89,12 @@ static void mutate_one(struct tt_prover *prover, struct team *t, struct tt_rando
     tt_plan_free(bad);
 }
 
-static void judge_mutants(struct tt_prover *prover, struct tally *tally)
+static void judge_mutants(struct tt_prover *prover, struct prove_mutants_tally *tally)
 {
     struct tt_random random;
     tt_random_seed(&random, 1);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
-        struct team t;
+        struct prove_mutants_team t;
         if (!team_of(&t, *a)) continue;
         assert_int_equal(judge(prover, &t).fault, TT_FAULT_NONE);
         for (int i = 0; i < MUTANTS; i++) mutate_one(prover, &t, &random, tally);
@@ -100,7 +105,7 @@ static void judge_mutants(struct tt_prover *prover, struct tally *tally)
 static void mutants_are_judged(void **state)
 {
     (void)state;
-    struct tally tally = {0};
+    struct prove_mutants_tally tally = {0};
     struct tt_prover *prover = tt_prover_new();
     assert_non_null(prover);
     judge_mutants(prover, &tally);
@@ -120,11 +125,11 @@ static void mutants_are_judged(void **state)
         if (!tally.by_fault[by_chance[i]]) fail_msg("no mutant is %s", tt_fault_name(by_chance[i]));
 }
 
-/* Equal seeds, equal mutants; the plan itself is left as it was. */
+/* Equal seeds give equal mutants, and the original plan is not changed. */
 static void mutants_are_repeatable(void **state)
 {
     (void)state;
-    struct team t;
+    struct prove_mutants_team t;
     assert_true(team_of(&t, tt_algorithm_find(TT_COLL_allreduce, "flat")));
     struct tt_plan *again =
         tt_algorithm_plan(tt_algorithm_find(TT_COLL_allreduce, "flat"), &t.call, &t.map, 0);

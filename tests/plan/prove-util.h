@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tests of the prover share: a few ranks' plans written as text, proven as one case.
+ * Shared by the tests of the prover: the plans of a few ranks, written as text and proven as one
+ * case.
  */
 #ifndef PROVE_UTIL_H
 #define PROVE_UTIL_H
@@ -15,21 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/prove.h"
-#include "plan/text.h"
+#include "prove/prove.h"
+#include "text/text.h"
 
 enum { RANKS = 4, EXECUTIONS = 8 };
 
-/* The plans' headers are made from the rest; elements are i32, the operation is sum. The same plans
- * are executed `executions` times (0: once). counts, displs: of v-forms, the same on all ranks. */
+/* A case. The headers of the plans are made from the other members. Elements are i32 and the
+ * operation is sum. The same plans are executed `executions` times (0 means once). The
+ * v-collectives use hand_counts and hand_displs on all ranks. */
 struct hand {
     const char *name;
     enum tt_fault fault;
     enum tt_coll coll;
     int p, n, root, executions, in_flight, held, win_bytes;
-    bool in_order, in_place, far; /* far: rank 0 on a node of its own */
+    bool in_order, in_place, remote; /* remote: rank 0 is on a node of its own */
     bool not_direct;
-    const char *says; /* in the report */
+    const char *says; /* a part of the report; NULL: anything */
     const char *plan[RANKS];
 };
 
@@ -73,11 +75,11 @@ static inline struct tt_map hand_map(const struct hand *h)
                            .cores = 2,
                            .win_bytes = h->win_bytes ? h->win_bytes : 4096,
                            .direct = !h->not_direct,
-                           .nodes = h->far ? 2 : 1,
-                           .node = h->far ? apart : NULL};
+                           .nodes = h->remote ? 2 : 1,
+                           .node = h->remote ? apart : NULL};
 }
 
-/* All ranks' plans and calls. */
+/* The plans and calls of all ranks. */
 struct hand_ranks {
     struct tt_plan *plan[RANKS];
     struct tt_call call[RANKS];
@@ -98,7 +100,7 @@ static inline void hand_ranks_free(struct hand_ranks *all)
     for (int r = 0; r < RANKS; r++) tt_plan_free(all->plan[r]);
 }
 
-/* `first` n times, then `last` (if not NULL) once. */
+/* Proves a sequence of n executions of `first`, followed by one of `last` unless it is NULL. */
 static inline struct tt_proof hand_sequence(const struct hand *first, int n,
                                             const struct hand *last)
 {

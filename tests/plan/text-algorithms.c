@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plans of every algorithm are structurally valid and come back from their text.
+ * The plans of every algorithm are structurally valid, and parse from their printed text as the
+ * same plans: each by itself, and those of all ranks from a plan file as `tutti plan` prints it.
  */
 #include "plan/text-util.h"
 
+#include "brief.h"
 #include "coll/coll.h"
-#include "plan/problem.h"
+#include "text/plan-file.h"
 
 static const char *const problems[] = {
     "barrier/p%d",
@@ -25,6 +27,12 @@ static const char *const problems[] = {
     "reduce_scatter/i64/user/4000/p%d/skew=zero/seed=1",
     "gather/u8/77/p%d/root=%d",
     "gather/f64/64K/p%d/root=%d/inplace=1",
+    "scatter/u8/77/p%d/root=%d",
+    "scatter/f64/64K/p%d/root=%d/inplace=1/slice=4K",
+    "scan/f32/sum/100K/p%d/slice=4K",
+    "scan/i64/user/4000/p%d/inplace=1",
+    "exscan/f32/sum/100K/p%d/slice=4K/inplace=1",
+    "exscan/i64/user/4000/p%d",
     "allgather/u8/77/p%d",
     "allgather/f64/64K/p%d/inplace=1",
     "allgatherv/f32/4000/p%d/skew=zipf/seed=1",
@@ -35,39 +43,82 @@ static const char *const problems[] = {
     "alltoallv/i16/4000/p%d/skew=zero/seed=1",
 };
 
-/* For algorithms that look at the network. */
+/* Problems with a network, for algorithms that need one. */
 static const char *const networked[] = {
     "alltoall/f64/8/p8@torus:3x3-hole(1,1)",
     "allgather/u8/77/p8@torus:3x3-hole(1,1)",
     "allgatherv/f32/4000/p12/skew=zipf/seed=1@torus:4x4-wall(x=1)",
 };
 
-/* What a machine may allow; the nodes come from the problem. */
+/* Properties of machines; the nodes come from the problem. */
 static const struct tt_map machines[] = {
     {.cores = 2, .win_bytes = 1 << 16, .direct = true, .mapped = true},
     {.cores = 64, .win_bytes = 1 << 20, .direct = true},
     {.cores = 2, .win_bytes = 4096},
 };
 
-static int one(const struct tt_algorithm *algorithm, const struct tt_call *call,
-               const struct tt_map *map, int me)
+static struct tt_plan *one(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                           const struct tt_map *map, int me)
 {
-    if (algorithm->refuse(call, map)) return 0;
     struct tt_plan *plan = tt_algorithm_plan(algorithm, call, map, me);
     if (!plan) fail_msg("%s: %s", algorithm->name, tutti_error());
     const char *invalid = tt_plan_invalid(plan);
     if (invalid) fail_msg("%s, rank %d of %d: %s", algorithm->name, me, map->p, invalid);
     assert_string_equal(plan->algorithm, algorithm->name);
     comes_back(plan);
-    tt_plan_free(plan);
-    return 1;
+    return plan;
 }
 
-/* How many plans there were. */
+static char *printed_file(const struct tt_problem *problem, struct tt_plan *const *plans)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    tt_plan_file_print_head(problem, out);
+    for (int r = 0; r < problem->p; r++) tt_plan_print(plans[r], out);
+    fclose(out);
+    return text;
+}
+
+/* The plans of all ranks come back from the file that holds them. */
+static void file_comes_back(const struct tt_problem *problem, const struct tt_call *call,
+                            struct tt_plan *const *plans)
+{
+    struct tt_plan *back[64];
+    struct tt_plan_file file;
+    char *text = printed_file(problem, plans), again[TT_PROBLEM_TEXT];
+    if (tt_plan_file_text(&file, "printed", text) != TUTTI_OK ||
+        !tt_plan_file_plans(&file, call, problem->p, back))
+        fail_msg("%s\n%s", tutti_error(), text);
+    assert_string_equal(file.problem, tt_problem_print(problem, again));
+    for (int r = 0; r < problem->p; r++) {
+        if (!tt_plan_equal(plans[r], back[r])) fail_msg("rank %d is not equal:\n%s", r, text);
+        tt_plan_free(back[r]);
+    }
+    tt_plan_file_close(&file);
+    free(text);
+}
+
+static int all_ranks(const struct tt_algorithm *algorithm, const struct tt_problem *problem,
+                     const struct tt_map *map, int64_t *room)
+{
+    struct tt_plan *plans[64];
+    struct tt_call call = tt_problem_call(problem, 0, room);
+    if (algorithm->refuse(&call, map)) return 0;
+    for (int me = 0; me < problem->p; me++) {
+        call = tt_problem_call(problem, me, room);
+        plans[me] = one(algorithm, &call, map, me);
+    }
+    file_comes_back(problem, &call, plans);
+    for (int me = 0; me < problem->p; me++) tt_plan_free(plans[me]);
+    return problem->p;
+}
+
+/* Returns the number of plans that were checked. */
 static int all_of(const struct tt_algorithm *algorithm, const char *text, const struct tt_map *map)
 {
     struct tt_problem problem;
-    int plans = 0;
     assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
     if (problem.call.coll != algorithm->coll) return 0;
     int *node = malloc((size_t)problem.p * sizeof *node);
@@ -78,10 +129,7 @@ static int all_of(const struct tt_algorithm *algorithm, const char *text, const 
     tt_problem_map(&problem, &machine, node);
     assert_int_equal(tt_problem_net(&problem, &net), TUTTI_OK);
     if (net.nodes > 0) machine.net = &net;
-    for (int me = 0; me < problem.p; me++) {
-        struct tt_call call = tt_problem_call(&problem, me, room);
-        plans += one(algorithm, &call, &machine, me);
-    }
+    int plans = all_ranks(algorithm, &problem, &machine, room);
     tt_net_free(&net);
     free(node);
     free(room);
@@ -99,15 +147,15 @@ static int on_machines(const struct tt_algorithm *algorithm, const char *text)
 static void plans_of_algorithms_come_back(void **state)
 {
     (void)state;
-    static const int sizes[] = {1, 2, 3, 4, 7, 12};
+    const int most = brief(17, 7);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int plans = 0;
         for (size_t i = 0; i < sizeof networked / sizeof networked[0]; i++)
             plans += on_machines(*a, networked[i]);
         for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
-            for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            for (int p = 1; p <= most; p++) {
                 char text[TT_PROBLEM_TEXT];
-                snprintf(text, sizeof text, problems[i], sizes[k], sizes[k] - 1);
+                snprintf(text, sizeof text, problems[i], p, p - 1);
                 plans += on_machines(*a, text);
             }
         }

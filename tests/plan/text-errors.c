@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Wrong texts: each is told with its line, its column and the reason; and a good text cut off, or
- * with a character changed, anywhere, gives either a valid plan or an error inside the text.
+ * Invalid plan texts: the error gives the line, the column and the reason. A valid text that is cut
+ * or changed at any place gives either a valid plan or an error position within the text.
  */
 #include "plan/text-util.h"
 
@@ -14,7 +14,7 @@
 static const struct {
     const char *text;
     int line, column;
-    const char *message; /* a part of it */
+    const char *message; /* a part of the message */
 } cases[] = {
     {"", 1, 1, "expected 'plan'"},
     {"# nothing\n\n", 3, 1, "expected 'plan'"},
@@ -102,7 +102,7 @@ static const struct {
      "there is no other rank"},
 };
 
-static bool told(const struct tt_text_error *error, int i)
+static bool reported(const struct tt_text_error *error, int i)
 {
     return error->line == cases[i].line && error->column == cases[i].column &&
            strstr(error->text, cases[i].message) && strstr(tutti_error(), error->text);
@@ -115,7 +115,7 @@ static void errors_have_places(void **state)
     for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
         struct tt_text_error error = {0};
         struct tt_plan *plan = tt_plan_parse(cases[i].text, &error);
-        if (!plan && told(&error, i)) continue;
+        if (!plan && reported(&error, i)) continue;
         print_error("case %d: got %d:%d: %s\n     wanted %d:%d: %s\n%s\n", i, error.line,
                     error.column, error.text, cases[i].line, cases[i].column, cases[i].message,
                     cases[i].text);
@@ -139,7 +139,7 @@ static const char good[] = HEAD "  send %0 to 1 IN[64 + (i+1)%2*4K block 8 strid
                                 "    entry 1 IN[5000] -> OUT@1[0] len 5000\n"
                                 "    entry 2 IN[10000] -> OUT@2[0] len 70000\n";
 
-/* Either way nothing leaks, which the sanitizers see to. */
+/* Returns whether the text was accepted. Sanitizers check that nothing leaks in either case. */
 static bool judged(const char *text)
 {
     struct tt_text_error error = {0};
@@ -162,7 +162,8 @@ static void cut_anywhere(void **state)
     (void)state;
     int taken = 0;
     for (size_t n = 0; n < sizeof good; n++) {
-        char *cut = strndup(good, n); /* its own block, so that reading past it is noticed */
+        char *cut = strndup(good, n); /* in its own allocation, so that sanitizers notice reads
+                                       * beyond its end */
         taken += judged(cut);
         free(cut);
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans written by hand print as they were written, character by character; so do those in
- * docs/plan.md (the program's argument) but for their comments.
+ * Plans written by hand print exactly as they were written. So do the plans in docs/plan.md (the
+ * program's argument), apart from comments.
  */
 #include "plan/text-util.h"
 
 #include <ctype.h>
 
-/* Everything the grammar has, as it is printed. */
+/* A plan with everything that the grammar has, in its printed form. */
 static const char everything[] = "plan allreduce algorithm all-of-it rank 1 of 9 type f64 op sum\n"
                                  "opens IN OUT TMP\n"
                                  "tmp 4K\n"
@@ -158,7 +158,7 @@ static void unrolls(void **state)
     tt_plan_free(plan);
 }
 
-/* ---- The documentation's ---- */
+/* ---- The plans in the documentation ---- */
 
 static char *document;
 
@@ -172,8 +172,8 @@ static void read_document(const char *path)
     if (document) document[used] = '\0';
 }
 
-/* The next block of lines indented by four, from its line "    plan ". NULL at the end; else *at is
- * left behind it. */
+/* Returns the next block of lines with an indent of four that begins with "    plan ", and moves
+ * *at behind it. Returns NULL if there is none. The caller frees the block. */
 static char *next_block(const char **at)
 {
     const char *begin = strstr(*at, "\n    plan "), *end = begin;
@@ -183,7 +183,7 @@ static char *next_block(const char **at)
     return strndup(begin, (size_t)(end - begin));
 }
 
-/* Without comments and what indents it and trails on its lines. */
+/* Returns a copy without comments, indentation and trailing blanks. */
 static char *bare(const char *text)
 {
     char *copy = calloc(1, strlen(text) + 1), *to = copy;

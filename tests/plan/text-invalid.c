@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rule about a plan's structure, broken alone in a plan that keeps them all, is the one that
- * is told.
+ * For each rule about the structure of a plan, a valid plan is changed so that it breaks this rule
+ * alone. tt_plan_invalid must report exactly this rule.
  */
 #include "plan/text-util.h"
 
@@ -31,7 +31,7 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
 #define SHAPE(i) ((struct tt_shape *)plan->shapes + (i))
 #define VARY(i) ((struct tt_vary *)plan->varies + (i))
 
-/* X(what is told, how the rule is broken) */
+/* A row for each rule: X(the report, the change that breaks the rule). */
 #define RULES(X)                                                                                   \
     X("a team of no ranks", plan->p = 0)                                                           \
     X("a rank outside the team", plan->me = 4)                                                     \
@@ -56,12 +56,12 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("blocks that overlap", SHAPE(1)->stride = 7)                                                 \
     X("blocks that overlap", SHAPE(1)->block = -8)                                                 \
     X("a step out of range", SHAPE(1)->step[1] = INT64_MIN)                                        \
-    X("a first shape that is one", SHAPE(0)->step[0] = 1)                                          \
+    X("shape 0 is not empty", SHAPE(0)->step[0] = 1)                                               \
     X("a tail of negative length", VARY(1)->tail = -2)                                             \
     X("a tail in negative turns", VARY(1)->tail_mod = -1)                                          \
     X("turns of a tail without one", VARY(2)->tail_mod = 1)                                        \
     X("a tail's phase without a rotation", VARY(1)->tail_phase = 1)                                \
-    X("a first variation that is one", VARY(0)->from = 1)                                          \
+    X("variation 0 is not empty", VARY(0)->from = 1)                                               \
     X("no such kind of step", STEP(3)->kind = TT_EXCHANGE + 1)                                     \
     X("a peer that is no rank", STEP(0)->peer = 4)                                                 \
     X("a peer that is no rank", STEP(6)->peer = TT_ALL)                                            \
@@ -74,16 +74,16 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("a wrong number of ranges", STEP(0)->nops = 2)                                               \
     X("a wrong number of ranges", STEP(2)->nops = 1)                                               \
     X("a wrong number of ranges", STEP(7)->nops = 1)                                               \
-    X("more ranges than the plan tells of", plan->operands = 2)                                    \
-    X("more ranges than the plan tells of", plan->operands = 1; plan->lanes = 1;                   \
+    X("more ranges than plan->operands", plan->operands = 2)                                       \
+    X("more ranges than plan->operands", plan->operands = 1; plan->lanes = 1;                      \
       plan->lane[0] = plan->lane[1]; plan->steps += 13; plan->steps_n = plan->lane[0].n = 1;       \
       plan->lane[0].first = 0)                                                                     \
     X("ranges outside their array", STEP(7)->first = plan->ranges_n - 2)                           \
     X("ranges outside their array", STEP(7)->first = UINT32_MAX)                                   \
     X("no such buffer", RANGE(7)->buf = TT_BUFFERS)                                                \
-    X("a range of no rank", RANGE(7)[2].rank = 4)                                                  \
-    X("a range of no rank", RANGE(7)[2].rank = -2)                                                 \
-    X("an own range by its rank", RANGE(7)[1].rank = 1)                                            \
+    X("a range of a rank outside of the team", RANGE(7)[2].rank = 4)                               \
+    X("a range of a rank outside of the team", RANGE(7)[2].rank = -2)                              \
+    X("a range of the own rank that is not TT_SELF", RANGE(7)[1].rank = 1)                         \
     X("a negative offset", RANGE(7)[1].off = -1)                                                   \
     X("a range out of range", RANGE(7)[1].off = INT64_MAX - 7)                                     \
     X("a range out of range", RANGE(0)->shape = 0; RANGE(0)->off = INT64_MAX - 64;                 \
@@ -113,10 +113,10 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("a wait for too long ago", STEP(3)->sub = TT_IN_FLIGHT)                                      \
     X("a wait that is neither in nor after its loop", STEP(3)->first = 2)                          \
     X("an await of no lane", STEP(6)->peer = 2; STEP(6)->sub = TT_LANES)                           \
-    X("an await of an own lane that is not", STEP(6)->sub = 2)                                     \
+    X("an await of a lane that this rank does not have", STEP(6)->sub = 2)                         \
     X("loops that nest too deep", *STEP(10) = *STEP(9))                                            \
     X("a loop of no turns", STEP(8)->value = 0)                                                    \
-    X("a loop in a plan that tells of none", plan->loops = false)                                  \
+    X("a loop in a plan whose `loops` is false", plan->loops = false)                              \
     X("an end without a loop", STEP(7)->kind = TT_END; STEP(7)->nops = 0)                          \
     X("an end of another loop", STEP(11)->value = 3)                                               \
     X("a loop without an end", *STEP(12) = *STEP(3))                                               \
@@ -126,7 +126,7 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("a wrong window", exchange->window = 0)                                                      \
     X("a wrong window", exchange->window = TT_IN_FLIGHT + 1)                                       \
     X("chunks of no length", exchange->chunk = 0)                                                  \
-    X("an exchange out of no such buffer", exchange->from = TT_WIN)                                \
+    X("an exchange out of neither IN nor OUT", exchange->from = TT_WIN)                            \
     X("entries outside their array", exchange->n = 2)                                              \
     X("an entry for no rank", entry->peer = 4)                                                     \
     X("an entry for the rank itself", entry->peer = 1)                                             \
@@ -135,13 +135,13 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("an entry out of range", entry->mine = INT64_MAX - 7)                                        \
     X("an entry out of range", entry->theirs = INT64_MAX)
 
-static const char *const told[] = {
+static const char *const reported[] = {
 #define TOLD(what, ...) what,
     RULES(TOLD)
 #undef TOLD
 };
 
-enum { RULES_N = sizeof told / sizeof told[0] };
+enum { RULES_N = sizeof reported / sizeof reported[0] };
 
 static void break_rule(struct tt_plan *plan, int rule)
 {
@@ -156,7 +156,7 @@ static void break_rule(struct tt_plan *plan, int rule)
 #undef BREAK
 }
 
-static void each_rule_is_told(void **state)
+static void each_rule_is_reported(void **state)
 {
     (void)state;
     int wrong = 0;
@@ -165,9 +165,9 @@ static void each_rule_is_told(void **state)
         assert_null(tt_plan_invalid(plan));
         break_rule(plan, rule);
         const char *invalid = tt_plan_invalid(plan);
-        if (!invalid || strcmp(invalid, told[rule]) != 0) {
+        if (!invalid || strcmp(invalid, reported[rule]) != 0) {
             print_error("rule %d: %s\n  wanted: %s\n", rule, invalid ? invalid : "valid",
-                        told[rule]);
+                        reported[rule]);
             wrong++;
         }
         tt_plan_free(plan);
@@ -182,14 +182,14 @@ static void nobody_hears_a_lone_rank(void **state)
                                   "lane 0\n"
                                   "  signal 0 1\n");
     STEP(0)->peer = TT_ALL;
-    assert_string_equal(tt_plan_invalid(plan), "a signal to nobody");
+    assert_string_equal(tt_plan_invalid(plan), "a signal to all in a team of one rank");
     tt_plan_free(plan);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_is_told),
+        cmocka_unit_test(each_rule_is_reported),
         cmocka_unit_test(nobody_hears_a_lone_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

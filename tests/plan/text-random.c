@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Thousands of random plans, made by random calls of the builder, are structurally valid, and come
- * back from their text as the same plans.
+ * Thousands of random plans, made by random calls of the builder, are structurally valid and parse
+ * from their printed text as the same plans.
  */
 #include "plan/text-util.h"
 
@@ -14,7 +14,7 @@ struct maker {
     struct tt_builder *b;
     int p, me;
     int depth;
-    uint32_t inner_turns; /* of the innermost loop */
+    uint32_t inner_turns; /* turns of the innermost loop */
     tt_started ids[IDS];
     int started;
 };
@@ -35,7 +35,7 @@ static int other(struct maker *m)
     return (m->me + 1 + below(m, m->p - 1)) % m->p;
 }
 
-/* Blocks are of 8 bytes, and so are the units of all lengths. */
+/* A random length, a multiple of 8, which is also the size of a block. */
 static int64_t length(struct maker *m)
 {
     return 8 * (1 + below(m, 3000));
@@ -232,7 +232,8 @@ static void random_plans_come_back(void **state)
     tt_builder_free(b);
 }
 
-/* No two of them are equal by mistake: a plan differs from that of another seed. */
+/* tt_plan_equal must not take different plans for equal: plans of different seeds are equal only if
+ * their texts are. */
 static void different_plans_differ(void **state)
 {
     (void)state;

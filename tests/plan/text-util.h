@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tests of plan texts share: a plan as a string, and the check that it comes back.
+ * Shared by the tests of plan texts: printing a plan to a string, and the check that a plan parses
+ * from its text.
  */
 #ifndef TEXT_UTIL_H
 #define TEXT_UTIL_H
@@ -15,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/text.h"
+#include "text/text.h"
 
-/* Freed by free(). */
+/* The plan as text. The caller frees it. */
 static inline char *printed(const struct tt_plan *plan)
 {
     char *text = NULL;
@@ -48,7 +49,7 @@ static inline struct tt_plan *parsed(const char *text)
     return plan;
 }
 
-/* The plan prints, parses to an equal one, which prints and unrolls the same. */
+/* Checks that the plan's text parses to an equal plan, which prints and unrolls to equal texts. */
 static inline void comes_back(const struct tt_plan *plan)
 {
     char *text = printed(plan);

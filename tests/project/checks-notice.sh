@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests the checks themselves: each passes a small clean tree, and each reports, by file and line,
-# the fault it is there for once that is put into the tree.
+# Tests the checks in scripts/check: each must accept a small clean tree, and must report, with file
+# and line, the fault that is put into the tree for it.
 # shellcheck disable=SC2016 # the scripts that are written here expand their own variables
 set -euo pipefail
 
@@ -34,7 +34,7 @@ passes() {
     echo "check $1 finds fault with a clean tree:" && cat "$work/said" && exit 1
 }
 
-# notices CHECK PATTERN: it fails, and a line it prints matches
+# notices CHECK PATTERN: the check must fail and print a line that matches.
 notices() {
     if "$checks/$1" "$tree" "${@:3}" >"$work/said" 2>&1; then
         echo "check $1 overlooks: $2" && exit 1
@@ -47,7 +47,7 @@ lines() { for _ in $(seq "$1"); do echo '    f();'; done; }
 function_of() { printf 'void f(void)\n{\n%s\n}\n' "$(lines "$1")"; }
 
 clean
-for check in includes sizes width words links shell symbols; do passes "$check"; done
+for check in includes cycles sizes width comments words links shell symbols; do passes "$check"; done
 if clang-format --version | grep -q 'version 14\.'; then
     passes format
     echo 'int  x;' >"$tree/src/base/base.h"
@@ -71,6 +71,18 @@ notices includes '^src/run/run.h:2: a source file is compiled'
 clean && mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/new.c"
 notices includes '^src/new/new.c:1: the table .* has no part src/new'
 
+clean && printf 'void tt_a(void)\n{\n    tt_b();\n}\n' >"$tree/src/run/a.c"
+printf 'void tt_b(void)\n{\n}\n\nvoid tt_c(void)\n{\n    tt_a();\n}\n' >"$tree/src/run/b.c"
+notices cycles '^src/run/a.c:3: a cycle of files .*: src/run/a uses src/run/b \(tt_b\), src/run/b uses src/run/a \(tt_a\)'
+printf '/* tt_a */\nvoid tt_a(void);\nstruct tt_a {\n    int b;\n};\nconst char *tt_b(void)\n{\n    return "tt_a";\n}\n' >"$tree/src/run/b.c"
+passes cycles
+clean && echo '#include "run/b.h"' >"$tree/src/run/a.c" && echo '#include "a.h"' >"$tree/src/run/b.h" && touch "$tree/src/run/a.h"
+notices cycles '^src/run/a.c:1: a cycle of files .*: src/run/a uses src/run/b \(its header\)'
+clean && printf 'int tt_there;\n' >>"$tree/src/run/run.c" && printf 'int here(void)\n{\n    return tt_there;\n}\n' >"$tree/src/msg/here.c"
+notices cycles '^src/msg/here.c:3: a cycle of parts: src/msg uses src/run \(tt_there\), src/run uses src/msg'
+clean && mkdir "$tree/scripts/check" && cp "$checks"/{cycles,tree.py} "$tree/scripts/check"
+checks=$tree/scripts/check notices cycles '^scripts/check/cycles:1: the tree has no such cycle: [a-z]'
+
 clean && lines 901 >"$tree/src/run/long.h"
 notices sizes '^src/run/long.h:900: the file has 901 lines'
 wide=$(printf '%0101d' 0)
@@ -82,6 +94,12 @@ clean && printf '# a comment %s\n: %s x\n' "$wide" "$wide" >"$tree/scripts/wide.
 notices width '^scripts/wide.sh:1: has 113 columns, 100 at most'
 clean && printf '%s\n| %s | a table |\n' "$wide" "$wide" >"$tree/docs/wide.md"
 passes width
+clean && printf '/* Of those that came, the last. */\n' >"$tree/src/run/riddle.c"
+notices comments '^src/run/riddle.c:1: the comment begins with a fragment: Of those'
+clean && printf '/* The last of those that came. */\n' >"$tree/src/run/plain.c"
+passes comments
+clean && for part in run msg; do printf 'struct pair {\n    int a, b;\n};\n' >"$tree/src/$part/pair.c"; done
+notices comments '^src/run/pair.c:1: the tag pair is defined at src/msg/pair.c:1 too'
 clean && function_of 101 >"$tree/tests/long.c"
 notices sizes '^tests/long.c:2: the function has 101 lines'
 clean && for n in 1 2 3 4 5 6 7 8 36; do function_of $n; done >"$tree/src/run/nine.c"
@@ -95,10 +113,10 @@ for word in TO""DO FIX""ME X""XX; do
 done
 clean && echo 'int x;' >"$tree/src/run/run.c"
 notices words '^src/run/run.c:1: does not start with its SPDX'
-clean && mkdir -p "$tree/src/draw/page/vendor" && echo 'x ' >"$tree/src/draw/page/page.js" && cp "$tree"/src/draw/page/{,vendor/}page.js
-notices words '^src/draw/page/page.js:1: does not start with its SPDX'
-notices words '^src/draw/page/page.js:1: blanks'
-rm "$tree/src/draw/page/page.js" && passes words
+clean && mkdir -p "$tree/lab/draw/page/vendor" && echo 'x ' >"$tree/lab/draw/page/page.js" && cp "$tree"/lab/draw/page/{,vendor/}page.js
+notices words '^lab/draw/page/page.js:1: does not start with its SPDX'
+notices words '^lab/draw/page/page.js:1: blanks'
+rm "$tree/lab/draw/page/page.js" && passes words
 clean && printf '#  if 0\n#endif\n' >"$tree/src/run/run.c"
 notices words '^src/run/run.c:1: unused code'
 clean && echo 'int x; ' >"$tree/src/run/run.c"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# scripts/demo.sh, but for its set-up and build: the result is that of sort(1).
+# Runs scripts/demo.sh without its set-up and build: the result must be that of sort(1).
 set -euo pipefail
 
 "$TUTTI_SOURCE/scripts/demo.sh" | tail -n 1 | grep -q '^demo: the result is, byte for byte, that of LC_ALL=C sort: [0-9]* bytes$'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The examples of documents, checked or run: documents.py says how.
+# Checks or runs the examples of documents with documents.py.
 set -euo pipefail
 cd "$TUTTI_SOURCE"
 exec python3 tests/project/documents.py "$@"

@@ -4,24 +4,26 @@
 
     documents.py [--check | --program] FILE...
 
-An example is a block of code: fenced, indented by four spaces, or between .nf and .fi in a manual page.
+An example is a block of code: fenced, indented by four spaces, or between .nf and .fi in the
+source of a manual page.
 
-- ```c with a main() is saved under the name that the text before it gives in `backquotes` (app.c if
-  there is none), compiled with all warnings, and run alone and as four ranks. Without a main() it is
-  compiled only, as a file of its own or in the frame that a comment states.
+- ```c with a main() is saved under the name that the text before it gives in `backquotes`
+  (app.c if there is none), compiled with all warnings, and run alone and as four ranks. Without
+  a main() it is only compiled, as a file of its own or within the frame that a comment gives.
 - ```sh and indented blocks are commands: each block runs as one script, which ends at the first
-  command that fails. ./app and ./program are the document's own program, or the example `hello`.
-- ```text is no example.
+  command that fails. ./app and ./program are the document's own program, or the example
+  `hello`.
+- ```text is not an example.
 
-Comments before a block, which a reader of the shown document does not see, say what else holds. In a
-manual page they are comments there (.\\" not run: ...).
+Comments before a block, which a reader of the rendered document does not see, say what else
+applies. In a manual page they are comments of that format (.\\" not run: ...).
 
     <!-- not run: REASON -->                 for the block
     <!-- not run `WORDS`: REASON -->         for the lines in which WORDS occur
     <!-- inside: int f(tutti_team *team) --> the fragment is the body of that function
-    <!-- printed by: COMMAND -->             the block is what COMMAND prints; ... are any lines
+    <!-- printed by: COMMAND -->             COMMAND prints the block; ... stands for any lines
 
---check only looks whether all blocks are of these kinds; --program prints the first program.
+--check only checks that all blocks are of these kinds; --program prints the first program.
 """
 import os
 import re
@@ -34,22 +36,22 @@ import tempfile
 FENCE = re.compile(r"^\s*```(\w*)\s*$")
 REMARK = re.compile(r'^(?:<!--|\.\\")\s*(not run|inside|printed by)\b\s*(?:`([^`]+)`)?\s*:\s*(.*?)\s*(?:-->)?$')
 SETTING = re.compile(r"^\w+=")
-# What a machine may lack; lines that begin with one are left out there.
+# Programs that a machine may lack; lines that start one are skipped there.
 OPTIONAL = {"mpirun", "prun", "srun", "sbatch"}
-# What no test may do to the machine.
+# Programs that a test must not run.
 FORBIDDEN = {"sudo", "apt-get", "rm"}
 FRAME = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <tutti/message.h>\n#include <tutti/tutti.h>\n"
 
 
 class Fault(Exception):
-    """What is wrong with a block, and where."""
+    """A fault in a block, with its position."""
 
     def __init__(self, block, text):
         super().__init__(f"{block.name}:{block.line}: {text}")
 
 
 class Block:
-    """The text of an example, where it begins, and what the document says of it."""
+    """The text of an example, its position, and the remarks of the document about it."""
 
     def __init__(self, name, line, language, lines, remarks, before):
         self.name, self.line, self.language, self.lines = name, line, language, lines
@@ -59,19 +61,20 @@ class Block:
         return "\n".join(self.lines) + "\n"
 
     def said(self, kind):
-        """The texts of the remarks of a kind that are about the whole block."""
+        """The texts of the remarks of this kind that are about the whole block."""
         return [text for what, words, text in self.remarks if what == kind and not words]
 
     def has_main(self):
         return re.search(r"\bmain\s*\(", self.text()) is not None
 
     def program(self):
-        """The name without .c under which the text before has a reader save it."""
+        """The name, without .c, under which the text before the block has the reader save it."""
         named = re.findall(r"`(\w+)\.c`", self.before)
         return named[-1] if named else "app"
 
     def commands(self):
-        """Its lines, continued ones joined, without those that are not to be run."""
+        """The lines of the block, with continued lines joined, without those that are not to be
+        run."""
         left_out = [words for what, words, _ in self.remarks if what == "not run" and words]
         for words in left_out:
             if words not in self.text():
@@ -93,7 +96,8 @@ def fenced(lines, at):
 
 
 def indented(lines, at):
-    """The same for an indented block, in which single empty lines may be."""
+    """(language, lines, after) of the indented block that begins at `at`, or None. It may contain
+    single empty lines."""
     if not lines[at].startswith("    ") or (at > 0 and lines[at - 1].strip()):
         return None
     end = at
@@ -105,7 +109,8 @@ def indented(lines, at):
 
 
 def unfilled(lines, at):
-    """The same for the examples of a manual page, which are not filled."""
+    """(language, lines, after) of the example of a manual page, between .nf and .fi, that begins
+    at `at`, or None."""
     if lines[at] != ".nf":
         return None
     end = lines.index(".fi", at)
@@ -116,7 +121,7 @@ def blocks(name):
     """The blocks of a document in their order."""
     with open(name, encoding="utf-8") as file:
         lines = file.read().split("\n")
-    forms = [unfilled] if name.endswith(".1") else [fenced, indented]
+    forms = [unfilled] if name.endswith(".man") else [fenced, indented]
     remarks, before, at = [], "", 0
     while at < len(lines):
         found = next(filter(None, (form(lines, at) for form in forms)), None)
@@ -135,11 +140,11 @@ def blocks(name):
         at += 1
 
 
-# ---- What is wrong without running anything ----
+# ---- Faults that can be found without running anything ----
 
 
 def first_word(command):
-    """The program that a command starts, behind any settings."""
+    """The program that a command starts, without the settings before it."""
     words = shlex.split(command, comments=True)
     return next((word for word in words if not SETTING.match(word)), None)
 
@@ -177,7 +182,7 @@ def check(block):
 
 
 def do(block, command, **options):
-    """The output of a command, which must not fail."""
+    """Runs a command, which must not fail, and returns its output."""
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
     if done.returncode:
@@ -211,13 +216,13 @@ def run_program(block):
 
 
 def run_commands(block):
-    """A script of its commands, without those whose launcher this machine lacks."""
+    """Runs the commands as one script, without those whose launcher this machine lacks."""
     commands = [line for line in block.commands() if not is_optional(line) or shutil.which(first_word(line))]
     do(block, "set -x\n" + "\n".join(commands))
 
 
 def compare(block, command):
-    """The block is what the command prints, but for lines of three dots, which stand for any lines."""
+    """Checks that the command prints the block. A line of three dots stands for any lines."""
     said = "\n".join(line.rstrip() for line in do(block, command).splitlines())
     shown = "\n".join(line.rstrip() for line in block.lines)
     pattern = "\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else re.escape(line) for line in shown.split("\n"))
@@ -238,7 +243,8 @@ def run(block):
 
 
 def environment(prefix):
-    """As after an installation; Open MPI is to start more ranks than there are processors, by root."""
+    """Sets the environment that a reader has after an installation. Open MPI is allowed to start
+    more ranks than there are processors, also as root."""
     library = subprocess.run(["find", prefix, "-name", "libtutti.so"], check=True, text=True, stdout=subprocess.PIPE)
     library = os.path.dirname(library.stdout.split("\n")[0])
     os.environ.update({"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": library,
@@ -247,7 +253,8 @@ def environment(prefix):
 
 
 def prepare(folder, build):
-    """What the documents take for granted: an installation, a program, the names of the hosts, files to read."""
+    """Provides what the documents assume: an installation, a program, a file with host names, and
+    files to read."""
     subprocess.run(["cmake", "--install", build, "--prefix", f"{folder}/prefix"], check=True, stdout=subprocess.DEVNULL)
     environment(f"{folder}/prefix")
     os.mkdir(f"{folder}/here")
@@ -261,7 +268,7 @@ def prepare(folder, build):
 
 
 def run_documents(names):
-    """Programs first: a document may name one before it shows it."""
+    """Runs programs before commands, because a document may use a program before it shows it."""
     build = os.path.abspath(os.environ["TUTTI_BUILD"])
     names = [os.path.abspath(name) for name in names]
     for name in names:

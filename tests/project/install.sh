@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs, moves the result elsewhere, and there builds and runs a small program in C and in C++,
-# by pkg-config and by find_package, with the shared and with the static library.
+# Installs the library, moves the installation elsewhere, and there builds and runs a small program
+# in C and in C++, with pkg-config and with find_package, with the shared and the static library.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -33,7 +33,7 @@ needed=$(readelf -d "$library/libtutti.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p
 [ -z "$needed" ] || die "libtutti.so needs more than docs/dependencies.md says: $needed"
 
 read -ra flags <<<"$(pkg-config --cflags --libs tutti)"
-# Only Tutti's part is static here: what hwloc is made of need not be installed for a program.
+# Only Tutti is linked statically: a program does not need the libraries on which hwloc depends.
 read -ra hwloc <<<"$(pkg-config --libs hwloc)"
 "$CC" -Wall -Werror "$here/external/version.c" -o "$work/c-shared" "${flags[@]}"
 runs "$work/c-shared"
@@ -43,7 +43,7 @@ runs "$work/cpp-shared"
     "${hwloc[@]}" -pthread -lm
 LD_LIBRARY_PATH='' runs "$work/c-static"
 
-# Each header stands on its own.
+# Each header compiles alone.
 for header in "$prefix"/include/tutti/*.h; do
     "$CC" -std=c11 -Wall -Werror -fsyntax-only -x c "$header" -I "$prefix/include"
     g++ -std=c++17 -Wall -Werror -fsyntax-only -x c++ "$header" -I "$prefix/include"
@@ -53,10 +53,27 @@ env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PAT
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
 
-# What else there is to install is installed.
-for page in "$TUTTI_SOURCE"/docs/man/*.[13]; do
-    [ -e "$page" ] || continue
-    [ -n "$(find "$prefix" -path "*/man${page##*.}/${page##*/}")" ] || die "no ${page##*/}"
+# The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
+printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"
+cat >"$work/barrier.c" <<'PROGRAM'
+#include <stdio.h>
+#include <tutti/tutti.h>
+int main(void)
+{
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) return 1;
+    puts(tutti_barrier(tutti_world(client)) == TUTTI_OK ? "proven" : tutti_error());
+    return tutti_finalize(client) != TUTTI_OK;
+}
+PROGRAM
+"$CC" "$work/barrier.c" -o "$work/barrier" "${flags[@]}" -Wl,-rpath,"$library"
+said=$(env -u LD_LIBRARY_PATH TUTTI_ALGORITHM=barrier=@"$work/none.plan" "$work/barrier")
+[ "$said" = proven ] || die "a plan file in an installed program: $said"
+
+# Everything else that is to be installed is installed.
+for page in "$TUTTI_SOURCE"/docs/man/*.man; do
+    page=${page##*/}
+    cmp "$TUTTI_BUILD/man/${page%.man}.1" "$prefix/share/man/man1/${page%.man}.1" || die "no ${page%.man}.1"
 done
 if [ -x "$TUTTI_BUILD/bin/tutti" ]; then
     "$prefix/bin/tutti" --version | grep -qF "$version" || die 'tutti --version'

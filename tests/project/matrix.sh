@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds the project as preset $1 says, beside the build that runs this, and runs its tests but for
-# those labelled `once`, which are about other things than the code that is built. For the thread
-# sanitizer those labelled `threads`: it sees what threads share, not what processes share. For
-# libFuzzer the fuzzed parsers alone.
+# matrix.sh PRESET: builds the project with the preset, beside the build that runs this test, and
+# runs its tests except those labelled `once`, which do not depend on how the code was compiled. For
+# the thread sanitizer only the tests labelled `threads` run, because it sees what threads share and
+# not what processes share. For libFuzzer only the fuzzed parsers run.
 set -euo pipefail
 
 preset=$1
@@ -19,7 +19,8 @@ fuzz)
     ;;&
 tsan) select+=(-L threads) ;;&
 asan | fuzz | tsan)
-    # The sanitizers' shadow has fixed places, which a randomised address space may already use.
+    # Sanitizers need fixed places for their shadow memory, which may be occupied in a randomised
+    # address space.
     if setarch -R true 2>/dev/null; then run=(setarch -R); fi
     ;;
 esac
@@ -29,10 +30,9 @@ cd "$TUTTI_SOURCE"
 cmake --preset "$preset" -B "$build" >/dev/null
 cmake --build "$build" --target "$target" -- --quiet
 
-# Of a hundred tests that passed nobody wants to read; of one that failed or was skipped,
-# everything.
+# Prints nothing about tests that passed, and everything about tests that failed or were skipped.
 said=$build/matrix.log status=0
-"${run[@]}" ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error \
+"${run[@]}" ctest --test-dir "$build" -j $(($(nproc) + 2)) --output-on-failure --no-tests=error \
     --no-label-summary "${select[@]}" >"$said" 2>&1 || status=$?
 grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +#[0-9]+: .* Passed )' "$said"
 exit "$status"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Does what README.md says: saves its program, compiles it with its command against an installation,
-# runs it with its command, and looks at the answer.
+# Follows README.md: saves its program, compiles it with its command against an installation, runs
+# it with its command, and checks the output.
 set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The text of the README's fenced block in language $1.
+# Prints the README's fenced block in language $1.
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$TUTTI_SOURCE/README.md" | sed '1d;$d'; }
 
 cmake --install "$TUTTI_BUILD" --prefix "$work/prefix" >/dev/null
@@ -24,7 +24,12 @@ printf 'rank %d of 4: the sum of all ranks is 6\n' 0 1 2 3 | diff - said
 
 ./sum | diff <(echo 'rank 0 of 1: the sum of all ranks is 0') -
 
-# The build commands it names are those of the presets there are.
+# The README's numbers of algorithms and collectives are those of the command.
+tutti list --names >names
+numbers="$(wc -l <names) algorithms for $(cut -d ' ' -f 1 names | sort -u | wc -l) collectives"
+grep -q "$numbers" "$TUTTI_SOURCE/README.md" || { echo "README.md does not say: $numbers"; exit 1; }
+
+# The build commands that the README names use presets that exist.
 grep -oE -- '--preset [a-z]+' "$TUTTI_SOURCE/README.md" | sort -u | while read -r _ preset; do
     (cd "$TUTTI_SOURCE" && cmake --list-presets) | grep -q "\"$preset\""
 done

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# scripts/setup.sh where everything is there changes nothing and says nothing; where something is
-# missing and there is no apt-get, it names the packages and stops. The demo needs less than the
-# tests do.
+# Where everything is installed, scripts/setup.sh changes nothing and prints nothing. Where
+# something is missing and there is no apt-get, it names the packages and stops. The demo needs
+# fewer packages than the tests.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -19,8 +19,8 @@ if "$TUTTI_SOURCE/scripts/setup.sh" all 2>"$work/said"; then
 fi
 grep -qx "setup: 'all' is none of demo, build, test" "$work/said"
 
-# A system with little but a shell: neither ninja nor apt-get. Each word asks for what it needs, and
-# for no more.
+# A system with hardly more than a shell: neither ninja nor apt-get. For each argument the script
+# asks for the packages that it needs, and no others.
 for tool in bash cat ls; do ln -s "$(command -v "$tool")" "$work/$tool"; done
 missing() {
     if PATH=$work "$work/bash" "$TUTTI_SOURCE/scripts/setup.sh" "$@" >"$work/said" 2>&1; then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks on several nodes that run ahead of each other, on several teams (`apart just N` on threads;
- * or launched): thousands of small calls with nothing between them, in which data go one way only
- * or any way; parts of the job, and parts of those, made and freed while others are used. What
- * waits at a receiver stays bounded.
+ * Ranks on several nodes run ahead of each other on several teams, as threads (`apart threads N N`)
+ * or as launched processes. They make thousands of small calls without a barrier in between, with
+ * data that flow in one direction or in any; they split teams, and make and free parts while others
+ * are in use. The number of early messages that wait at a receiver must stay bounded.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <tutti/tutti.h>
 
 #include "api/api.h"
-#include "run/remote.h"
+#include "run/remote-inside.h"
 
 enum { CALLS = 1500, MANY = 40 };
 
@@ -30,8 +30,8 @@ static void must(tutti_status status, const tutti_team *team, const char *what)
     check(status == TUTTI_OK, team, what);
 }
 
-/* Whoever is slow has not more waiting than its team does in the executions that may be under
- * way. */
+/* Checks the bound on early messages: a slow rank holds at most a_call messages for each execution
+ * that may be under way on its team. */
 static void look(const tutti_team *team, int a_call)
 {
     const struct tt_team *t = &team->run;
@@ -43,9 +43,9 @@ static void dawdle(struct tt_random *own, int odds)
     for (int i = tt_random_below(own, (uint64_t)odds) == 0 ? 50 : 0; i > 0; i--) sched_yield();
 }
 
-/* ---- One way ---- */
+/* ---- Data that flow in one direction ---- */
 
-/* The root waits for nobody but for room. */
+/* The root waits only when all slots of the team are in use. */
 static void try_bcasts(tutti_team *team, struct tt_random *own)
 {
     int me = tutti_rank(team), root = tutti_size(team) - 1;
@@ -70,14 +70,14 @@ static void try_reduces(tutti_team *team, struct tt_random *own)
     }
 }
 
-/* ---- Any way ---- */
+/* ---- Data that flow in any direction ---- */
 
 static void try_one(tutti_team *team, int64_t i, uint64_t draw)
 {
     int me = tutti_rank(team), p = tutti_size(team), root = (int)(draw / 8 % (uint64_t)p);
     int64_t in[64], out[64], n = p <= 64 ? 1 : 0;
     for (int r = 0; r < p; r++) in[r] = i + 1000 * me + r;
-    switch (draw % 5) {
+    switch (draw % 8) {
     case 0:
         out[0] = me == root ? i : 0;
         must(tutti_bcast(team, out, n, TUTTI_I64, root), team, "bcast");
@@ -96,6 +96,18 @@ static void try_one(tutti_team *team, int64_t i, uint64_t draw)
         must(tutti_gather(team, in, out, n, TUTTI_I64, root), team, "gather");
         for (int r = 0; me == root && r < p; r++)
             check(out[r] == i + 1000 * r, team, "gather gave something else");
+        break;
+    case 4:
+        must(tutti_scatter(team, in, out, n, TUTTI_I64, root), team, "scatter");
+        check(out[0] == i + 1000 * root + me, team, "scatter gave something else");
+        break;
+    case 5:
+        must(tutti_scan(team, in, out, n, TUTTI_I64, TUTTI_MAX), team, "scan");
+        check(out[0] == i + 1000 * me, team, "scan gave something else");
+        break;
+    case 6:
+        must(tutti_exscan(team, in, out, n, TUTTI_I64, TUTTI_MAX), team, "exscan");
+        check(me == 0 || out[0] == i + 1000 * (me - 1), team, "exscan gave something else");
         break;
     default: must(tutti_barrier(team), team, "barrier");
     }
@@ -136,10 +148,11 @@ static void try_parts(tutti_team *team, uint64_t seed)
     }
 }
 
-/* More in flight than there are slots, on two teams, completed in an order of each rank's own. */
+/* Starts more requests than there are slots, on two teams, and completes them in an order that each
+ * rank draws for itself. */
 static void try_in_flight(tutti_team *team, struct tt_random *own)
 {
-    tutti_plan *plan[2 * MANY];
+    tutti_request *request[2 * MANY];
     int64_t in[2 * MANY], out[2 * MANY];
     int p = tutti_size(team), me = tutti_rank(team);
     tutti_team *other;
@@ -147,16 +160,16 @@ static void try_in_flight(tutti_team *team, struct tt_random *own)
     for (int i = 0; i < 2 * MANY; i++) {
         in[i] = i * (me + 1);
         must(tutti_iallreduce(i % 3 ? team : other, &in[i], &out[i], 1, TUTTI_I64, TUTTI_SUM,
-                              &plan[i]),
+                              &request[i]),
              team, "start");
     }
     for (int left = 2 * MANY; left > 0;) {
         int i = (int)tt_random_below(own, 2 * MANY);
-        if (!plan[i]) continue;
-        must(tutti_wait(plan[i]), team, "wait");
-        must(tutti_plan_free(plan[i]), team, "plan_free");
+        if (!request[i]) continue;
+        must(tutti_wait(request[i]), team, "wait");
+        must(tutti_request_free(request[i]), team, "request_free");
         check(out[i] == (int64_t)i * p * (p + 1) / 2, team, "iallreduce gave something else");
-        plan[i] = NULL;
+        request[i] = NULL;
         left--;
     }
     must(tutti_team_free(other), team, "free");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Drawing problems. Counts stay so small that every step matters to some byte of the result.
+ * Draws random problems. Counts stay so small that every step of a plan affects some byte of the
+ * result.
  */
 #include "run/cast.h"
 
@@ -20,7 +21,7 @@ static _Noreturn void give_up(const struct cast *cast, const char *why)
     abort();
 }
 
-/* ---- What is called ---- */
+/* ---- The call ---- */
 
 static int64_t draw_count(struct tt_random *random, int p)
 {
@@ -70,7 +71,7 @@ static struct tt_map draw_map(int p, struct tt_random *random)
 
 /* ---- The plans ---- */
 
-/* Between the pieces of OUT, an element where the root would be odd. */
+/* Shifts the segments of OUT so that one unused element lies between any two. */
 static void spread(struct tt_call *c, int p)
 {
     int64_t *displs = (int64_t *)c->out_displs;
@@ -102,7 +103,8 @@ static void describe(struct cast *cast, const struct tt_algorithm *a,
              gaps ? ", gaps" : "");
 }
 
-/* A torus of two columns without its first row, or without one node of it. */
+/* A torus with two columns, in which the first node is missing (and the second one too, if needed
+ * to leave p nodes). */
 static void draw_network(struct cast *cast)
 {
     char text[64];
@@ -112,7 +114,8 @@ static void draw_network(struct cast *cast)
     cast->map.net = &cast->net;
 }
 
-/* Without a network, and then with one. */
+/* Whether the algorithm refuses the problem both without a network and with one. Leaves the network
+ * in the map if it is needed. */
 static bool refused(struct cast *cast, const struct tt_algorithm *a,
                     const struct tt_problem *problem)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An alltoallv all of whose displacements are equal is an allgather (or allgatherv), from whichever
- * segment of the input: bit for bit what those give.
+ * An alltoallv in which each rank sends the same segment of its input to all ranks (all
+ * displacements are equal) is an allgather or allgatherv. The test compares the results of both
+ * calls bit by bit, for each of several segments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void compare(int64_t n, const char *what)
     exit(1);
 }
 
-/* Segment `which` of every rank r, n[r] elements of it, by alltoallv. */
+/* Gathers segment `which` of every rank by an alltoallv; rank r contributes n[r] elements. */
 static void gather_by_alltoallv(int which, const int64_t *n, const int64_t *places)
 {
     int64_t counts[RANKS], displs[RANKS];

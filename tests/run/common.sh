@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# An allgather from any common segment by the one engine, against the direct one; and by what is
-# chosen.
+# Compares an alltoallv from a common segment (common.c) with an allgather: with the algorithm
+# exchange against direct, with exchange on both sides, with pairwise, and with the algorithms that
+# the planner chooses.
 set -eu
 common=$TUTTI_BUILD/tests/test-run-common
 direct=allgather=direct,allgatherv=direct
 for n in 1 2 3 5 8; do
-    TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 600 -n "$n" "$common"
+    TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 3000 -n "$n" "$common"
 done
-TUTTI_SLICE=1K TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 600 -n 5 "$common"
-TUTTI_ALGORITHM=alltoallv=exchange,allgather=exchange,allgatherv=exchange tutti run --timeout 600 -n 5 "$common"
-TUTTI_ALGORITHM=alltoallv=pairwise tutti run --timeout 600 -n 5 "$common"
-tutti run --timeout 600 -n 4 "$common"
+TUTTI_SLICE=1K TUTTI_ALGORITHM=alltoallv=exchange,$direct tutti run --timeout 3000 -n 5 "$common"
+TUTTI_ALGORITHM=alltoallv=exchange,allgather=exchange,allgatherv=exchange tutti run --timeout 3000 -n 5 "$common"
+TUTTI_ALGORITHM=alltoallv=pairwise tutti run --timeout 3000 -n 5 "$common"
+tutti run --timeout 3000 -n 4 "$common"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every algorithm, really run: the same program on threads of one process (`conform threads N` for
- * 1 to N, `conform just N`) and on processes (`tutti run -n N conform`). Each result is compared
- * with what the definition says, computed by itself; inputs must stay as they are, and a canary
- * behind every buffer too.
+ * The conformance test: it runs every algorithm on threads of one process (`conform threads A B`
+ * for A to B ranks) or on processes (`tutti run -n N conform`). It compares each result with values
+ * computed from the definition of the collective, and checks that the input is unchanged and that a
+ * canary behind every buffer is intact.
  *
- * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or, to see the
- * order of operands, the composition of the maps x -> a x + b, which is associative and does not
- * commute.
+ * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or the
+ * composition of the maps x -> a x + b. The composition is associative but does not commute, so it
+ * reveals a wrong order of operands.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct element {
     uint64_t a, b;
 };
 
-/* One rank's view of the whole test. */
-struct state {
+/* State of the test at one rank. */
+struct conform_state {
     tutti_team *team;
     int p, me, cases;
     tutti_op compose;
@@ -33,14 +33,14 @@ struct state {
 
 static bool ranks_are_threads;
 
-static void check(bool good, const struct state *s, const char *what)
+static void check(bool good, const struct conform_state *s, const char *what)
 {
     if (good) return;
     fprintf(stderr, "rank %d of %d: %s: %s\n", s->me, s->p, what, tutti_error());
     abort();
 }
 
-static void must(tutti_status status, const struct state *s, const char *what)
+static void must(tutti_status status, const struct conform_state *s, const char *what)
 {
     check(status == TUTTI_OK, s, what);
 }
@@ -96,67 +96,73 @@ static bool same(struct element x, struct element y)
     return x.a == y.a && x.b == y.b;
 }
 
-static void drop(struct buffer b, const struct state *s)
+static void drop(struct buffer b, const struct conform_state *s)
 {
     check(same(b.at[b.n], (struct element){CANARY, CANARY}), s, "wrote behind a buffer");
     free(b.at);
 }
 
 static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t n,
-                   const struct state *s, const char *what)
+                   const struct conform_state *s, const char *what)
 {
     for (int64_t i = 0; i < n; i++) check(same(b.at[at + i], value(rank, first + i)), s, what);
 }
 
-/* The n elements of the reduction from `first` on. */
-static void expect_block(struct buffer b, int64_t first, int64_t n, bool compose,
-                         const struct state *s, const char *what)
+/* Checks elements first .. first + n - 1 of the reduction of the first `ranks` ranks. */
+static void expect_prefix(struct buffer b, int64_t first, int64_t n, int ranks, bool compose,
+                          const struct conform_state *s, const char *what)
 {
     for (int64_t i = 0; i < n; i++) {
         struct element x = value(0, first + i);
-        for (int r = 1; r < s->p; r++)
+        for (int r = 1; r < ranks; r++)
             x = compose ? composed(x, value(r, first + i)) : added(x, value(r, first + i));
         check(same(b.at[i], x), s, what);
     }
 }
 
-static void expect_reduced(struct buffer b, int64_t n, bool compose, const struct state *s,
+static void expect_block(struct buffer b, int64_t first, int64_t n, bool compose,
+                         const struct conform_state *s, const char *what)
+{
+    expect_prefix(b, first, n, s->p, compose, s, what);
+}
+
+static void expect_reduced(struct buffer b, int64_t n, bool compose, const struct conform_state *s,
                            const char *what)
 {
     expect_block(b, 0, n, compose, s, what);
 }
 
-/* ---- The collectives, `n` elements; `in_place` where they can ---- */
+/* ---- The collectives, on n elements each, in place where in_place is set and allowed ---- */
 
-struct shape {
+struct conform_shape {
     int64_t n;
     int root;
     bool in_place, compose;
 };
 
-static tutti_op op_of(const struct state *s, const struct shape *h)
+static tutti_op op_of(const struct conform_state *s, const struct conform_shape *h)
 {
     return h->compose ? s->compose : TUTTI_SUM;
 }
 
-/* The sum of pairs is no built-in operation, so it goes as two numbers each. */
-static int64_t count_of(const struct shape *h)
+/* There is no built-in sum of pairs, so each pair is summed as two numbers. */
+static int64_t count_of(const struct conform_shape *h)
 {
     return h->compose ? h->n : 2 * h->n;
 }
 
-static tutti_type type_of(const struct shape *h)
+static tutti_type type_of(const struct conform_shape *h)
 {
     return h->compose ? TUTTI_I64_I64 : TUTTI_U64;
 }
 
-static void try_barrier(struct state *s, const struct shape *h)
+static void try_barrier(struct conform_state *s, const struct conform_shape *h)
 {
     (void)h;
     must(tutti_barrier(s->team), s, "barrier");
 }
 
-static void try_bcast(struct state *s, const struct shape *h)
+static void try_bcast(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer b = make(h->n);
     if (s->me == h->root) fill(b, h->root, 0, h->n, 0);
@@ -165,7 +171,7 @@ static void try_bcast(struct state *s, const struct shape *h)
     drop(b, s);
 }
 
-static void try_reduce(struct state *s, const struct shape *h)
+static void try_reduce(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer in = make(h->n), out = make(h->n);
     bool place = h->in_place && s->me == h->root;
@@ -179,7 +185,7 @@ static void try_reduce(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_allreduce(struct state *s, const struct shape *h)
+static void try_allreduce(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer in = make(h->n), out = make(h->n);
     fill(h->in_place ? out : in, s->me, 0, h->n, 0);
@@ -192,7 +198,7 @@ static void try_allreduce(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_reduce_scatter_block(struct state *s, const struct shape *h)
+static void try_reduce_scatter_block(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t all = h->n * s->p;
     struct buffer in = make(all), out = make(h->in_place ? all : h->n);
@@ -207,8 +213,8 @@ static void try_reduce_scatter_block(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-/* Uneven counts, zero among them. */
-static void try_reduce_scatter(struct state *s, const struct shape *h)
+/* Uneven counts, some of them zero. */
+static void try_reduce_scatter(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t counts[64], each = count_of(h) / tt_max(h->n, 1), first = 0, mine = 0, all = 0;
     for (int r = 0; r < s->p; r++) {
@@ -228,7 +234,7 @@ static void try_reduce_scatter(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_gather(struct state *s, const struct shape *h)
+static void try_gather(struct conform_state *s, const struct conform_shape *h)
 {
     bool root = s->me == h->root, place = h->in_place && root;
     struct buffer in = make(h->n), out = make(root ? h->n * s->p : 0);
@@ -246,7 +252,7 @@ static void try_gather(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_allgather(struct state *s, const struct shape *h)
+static void try_allgather(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer in = make(h->n), out = make(h->n * s->p);
     if (h->in_place)
@@ -262,8 +268,9 @@ static void try_allgather(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-/* Uneven counts, zero among them, with gaps and in reverse order of ranks. */
-static void try_allgatherv(struct state *s, const struct shape *h)
+/* Uneven counts, some of them zero, with gaps between the segments and with the segments in reverse
+ * order of ranks. */
+static void try_allgatherv(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t counts[64], displs[64], at = 0;
     for (int r = s->p - 1; r >= 0; r--) {
@@ -287,7 +294,7 @@ static void try_allgatherv(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_alltoall(struct state *s, const struct shape *h)
+static void try_alltoall(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer in = make(h->n * s->p), out = make(h->n * s->p);
     fill(in, s->me, 0, h->n * s->p, 0);
@@ -299,7 +306,7 @@ static void try_alltoall(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-static void try_alltoallv(struct state *s, const struct shape *h)
+static void try_alltoallv(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t ic[64], id[64], oc[64], od[64], in_at = 0, out_at = 0;
     for (int r = 0; r < s->p; r++) {
@@ -323,16 +330,66 @@ static void try_alltoallv(struct state *s, const struct shape *h)
     drop(out, s);
 }
 
-typedef void try_fn(struct state *s, const struct shape *h);
+static void try_scatter(struct conform_state *s, const struct conform_shape *h)
+{
+    bool root = s->me == h->root, place = h->in_place && root;
+    int64_t all = root ? h->n * s->p : 0;
+    struct buffer in = make(place ? 0 : all), out = make(place ? all : h->n);
+    fill(place ? out : in, s->me, 0, all, 0);
+    must(tutti_scatter(s->team,
+                       place  ? TUTTI_IN_PLACE
+                       : root ? in.at
+                              : NULL,
+                       out.at, h->n, TUTTI_I64_I64, h->root),
+         s, "scatter");
+    expect(out, place ? s->me * h->n : 0, h->root, s->me * h->n, h->n, s,
+           "scatter gave something else");
+    expect(place ? out : in, 0, s->me, 0, all, s, "scatter changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_scan(struct conform_state *s, const struct conform_shape *h)
+{
+    struct buffer in = make(h->n), out = make(h->n);
+    fill(h->in_place ? out : in, s->me, 0, h->n, 0);
+    must(tutti_scan(s->team, h->in_place ? TUTTI_IN_PLACE : in.at, out.at, count_of(h), type_of(h),
+                    op_of(s, h)),
+         s, "scan");
+    expect_prefix(out, 0, h->n, s->me + 1, h->compose, s, "scan gave something else");
+    if (!h->in_place) expect(in, 0, s->me, 0, h->n, s, "scan changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_exscan(struct conform_state *s, const struct conform_shape *h)
+{
+    struct buffer in = make(h->n), out = make(h->n);
+    fill(h->in_place ? out : in, s->me, 0, h->n, 0);
+    must(tutti_exscan(s->team, h->in_place ? TUTTI_IN_PLACE : in.at,
+                      h->in_place || s->me > 0 ? out.at : NULL, count_of(h), type_of(h),
+                      op_of(s, h)),
+         s, "exscan");
+    if (s->me > 0)
+        expect_prefix(out, 0, h->n, s->me, h->compose, s, "exscan gave something else");
+    else if (h->in_place)
+        expect(out, 0, 0, 0, h->n, s, "exscan changed the buffer of rank 0");
+    if (!h->in_place) expect(in, 0, s->me, 0, h->n, s, "exscan changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+typedef void try_fn(struct conform_state *s, const struct conform_shape *h);
 static try_fn *const tries[TT_COLLS] = {
-#define TRY(name, op, root) [TT_COLL_##name] = try_##name,
+#define TRY(name, ...) [TT_COLL_##name] = try_##name,
     TT_COLL_LIST(TRY)
 #undef TRY
 };
 
-/* ---- All of them ---- */
+/* ---- All algorithms and shapes ---- */
 
-static bool applies(const struct state *s, const struct tt_algorithm *a, const struct shape *h)
+static bool applies(const struct conform_state *s, const struct tt_algorithm *a,
+                    const struct conform_shape *h)
 {
     struct tt_call call = {.coll = a->coll,
                            .type = type_of(h),
@@ -350,12 +407,12 @@ static bool applies(const struct state *s, const struct tt_algorithm *a, const s
     return a->refuse(&call, &s->team->run.map) == NULL;
 }
 
-static void try_shapes(struct state *s, const struct tt_algorithm *a)
+static void try_shapes(struct conform_state *s, const struct tt_algorithm *a)
 {
     static const int64_t sizes[] = {0, 1, 2, 3, 7, 33, 500, 3001, 20000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < 8; k++) {
-            struct shape h = {sizes[i], k & 1 ? s->p - 1 : s->p / 2, k & 2, k & 4};
+            struct conform_shape h = {sizes[i], k & 1 ? s->p - 1 : s->p / 2, k & 2, k & 4};
             if (h.compose && !tt_coll_has_op(a->coll)) continue;
             if (!applies(s, a, &h)) continue;
             tries[a->coll](s, &h);
@@ -363,17 +420,18 @@ static void try_shapes(struct state *s, const struct tt_algorithm *a)
         }
 }
 
-/* The choice is the process': of ranks that are threads, one makes it. */
-static void force_choice(const struct state *world, const char *text)
+/* The forced algorithm is a setting of the process: where the ranks are threads, only rank 0 sets
+ * it. */
+static void force_choice(const struct conform_state *world, const char *text)
 {
     if (!ranks_are_threads || world->me == 0) tt_choose_force(text);
 }
 
-/* Each algorithm gets a team of its own, since a team remembers its plans. */
-static void try_algorithm(struct state *world, const struct tt_algorithm *a)
+/* Each algorithm gets a new team, because a team caches its plans. */
+static void try_algorithm(struct conform_state *world, const struct tt_algorithm *a)
 {
     char force[64];
-    struct state s = *world;
+    struct conform_state s = *world;
     must(tutti_barrier(world->team), world, "barrier");
     snprintf(force, sizeof force, "%s=%s", tt_coll_name(a->coll), a->name);
     must(tutti_team_split(world->team, 0, world->me, &s.team), world, "split");
@@ -387,54 +445,57 @@ static void try_algorithm(struct state *world, const struct tt_algorithm *a)
     world->cases = s.cases;
 }
 
-/* More in flight than there are slots, of different kinds, completed backwards. */
-static void try_in_flight(struct state *s)
+/* Starts more requests than there are slots, with different sizes, and completes them in reverse
+ * order. */
+static void try_in_flight(struct conform_state *s)
 {
     enum { N = 40 };
-    tutti_plan *plan[N];
+    tutti_request *request[N];
     struct buffer in[N], out[N];
     for (int i = 0; i < N; i++) {
         in[i] = make(100 * i);
         out[i] = make(100 * i);
         fill(in[i], s->me, 0, 100 * i, 0);
-        must(
-            tutti_iallreduce(s->team, in[i].at, out[i].at, 200 * i, TUTTI_U64, TUTTI_SUM, &plan[i]),
-            s, "start");
+        must(tutti_iallreduce(s->team, in[i].at, out[i].at, 200 * i, TUTTI_U64, TUTTI_SUM,
+                              &request[i]),
+             s, "start");
     }
     for (int i = N - 1; i >= 0; i--) {
-        must(tutti_wait(plan[i]), s, "wait");
-        must(tutti_plan_free(plan[i]), s, "plan_free");
+        must(tutti_wait(request[i]), s, "wait");
+        must(tutti_request_free(request[i]), s, "request_free");
         expect_reduced(out[i], 100 * i, false, s, "iallreduce gave something else");
         drop(in[i], s);
         drop(out[i], s);
     }
 }
 
-/* Who waits on one team moves the others on. */
-static void try_two_teams(struct state *s)
+/* A rank that waits on one team also makes progress on its other teams. */
+static void try_two_teams(struct conform_state *s)
 {
     tutti_team *other;
-    tutti_plan *plan;
+    tutti_request *request;
     struct buffer in = make(100000), out = make(100000);
     must(tutti_team_split(s->team, 0, 0, &other), s, "split");
     fill(in, s->me, 0, in.n, 0);
-    must(tutti_iallreduce(other, in.at, out.at, 200000, TUTTI_U64, TUTTI_SUM, &plan), s, "start");
+    must(tutti_iallreduce(other, in.at, out.at, 200000, TUTTI_U64, TUTTI_SUM, &request), s,
+         "start");
     for (int turn = 0; turn < 2; turn++)
-        must((s->me == 0) == (turn == 0) ? tutti_barrier(s->team) : tutti_wait(plan), s, "a wait");
+        must((s->me == 0) == (turn == 0) ? tutti_barrier(s->team) : tutti_wait(request), s,
+             "a wait");
     expect_reduced(out, 100000, false, s, "iallreduce on a second team gave something else");
-    must(tutti_plan_free(plan), s, "plan_free");
+    must(tutti_request_free(request), s, "request_free");
     must(tutti_team_free(other), s, "team_free");
     drop(in, s), drop(out, s);
 }
 
-static void try_persistent(struct state *s)
+static void try_persistent(struct conform_state *s)
 {
     struct buffer in = make(50), out = make(50);
-    tutti_plan *sum, *root;
+    tutti_request *sum, *root;
     fill(in, s->me, 0, 50, 0);
-    must(tutti_plan_allreduce(s->team, in.at, out.at, 50, TUTTI_I64_I64, s->compose, 0, &sum), s,
-         "plan_allreduce");
-    must(tutti_plan_bcast(s->team, out.at, 50, TUTTI_I64_I64, s->p - 1, 0, &root), s, "plan_bcast");
+    must(tutti_allreduce_init(s->team, in.at, out.at, 50, TUTTI_I64_I64, s->compose, 0, &sum), s,
+         "allreduce_init");
+    must(tutti_bcast_init(s->team, out.at, 50, TUTTI_I64_I64, s->p - 1, 0, &root), s, "bcast_init");
     for (int i = 0; i < 50; i++) {
         tutti_status status;
         must(tutti_start(sum), s, "start");
@@ -445,34 +506,34 @@ static void try_persistent(struct state *s)
         must(tutti_start(root), s, "start");
         must(tutti_wait(root), s, "wait");
     }
-    tutti_plan_free(sum);
-    tutti_plan_free(root);
+    tutti_request_free(sum);
+    tutti_request_free(root);
     drop(in, s);
     drop(out, s);
 }
 
-/* Memory that all ranks map, and said to be. */
-static void try_shared(tutti_client *client, struct state *s)
+/* An allreduce on memory from tutti_alloc, planned with TUTTI_PLAN_SHARED. */
+static void try_shared(tutti_client *client, struct conform_state *s)
 {
     enum { N = 30000 };
     void *memory;
-    tutti_plan *plan;
+    tutti_request *request;
     must(tutti_alloc(client, 2 * (N + 1) * sizeof(struct element), &memory), s, "alloc");
     struct buffer in = {memory, N}, out = {in.at + N + 1, N};
     fill(in, s->me, 0, N, 0);
-    must(tutti_plan_allreduce(s->team, in.at, out.at, (int64_t)N * 2, TUTTI_U64, TUTTI_SUM,
-                              TUTTI_PLAN_SHARED, &plan),
-         s, "plan_allreduce");
-    must(tutti_start(plan), s, "start");
-    must(tutti_wait(plan), s, "wait");
+    must(tutti_allreduce_init(s->team, in.at, out.at, (int64_t)N * 2, TUTTI_U64, TUTTI_SUM,
+                              TUTTI_REQUEST_SHARED, &request),
+         s, "allreduce_init");
+    must(tutti_start(request), s, "start");
+    must(tutti_wait(request), s, "wait");
     expect_reduced(out, N, false, s, "an allreduce in shared memory gave something else");
-    must(tutti_plan_free(plan), s, "plan_free");
+    must(tutti_request_free(request), s, "request_free");
     must(tutti_free(client, memory), s, "free");
 }
 
 static void try_all(tutti_client *client, void *arg)
 {
-    struct state s = {.team = tutti_world(client), .compose = *(tutti_op *)arg};
+    struct conform_state s = {.team = tutti_world(client), .compose = *(tutti_op *)arg};
     s.p = tutti_size(s.team);
     s.me = tutti_rank(s.team);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) try_algorithm(&s, *a);

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program on processes: with direct access to each other's memory, without, with a
-# small window (so that everything goes through in slices), with random delays, in a network, and
-# with several partners at a time.
+# Runs the conformance program on processes: with and without direct access to each other's memory,
+# with a small window (so that all data pass through in slices), with random delays, on a network,
+# and with several partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
-tutti run --timeout 600 -n 4 "$conform"
-TUTTI_CMA=0 tutti run --timeout 600 -n 3 "$conform"
+tutti run --timeout 3000 -n 4 "$conform"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 [ -z "$TUTTI_TEST_BRIEF" ] || exit 0
-TUTTI_WINDOW=1K tutti run --timeout 600 -n 2 "$conform"
-TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 600 -n 3 "$conform"
-TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 600 -n 3 "$conform"
-TUTTI_RADIX=4 tutti run --timeout 600 -n 4 "$conform"
+TUTTI_WINDOW=1K tutti run --timeout 3000 -n 2 "$conform"
+TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_RADIX=4 tutti run --timeout 3000 -n 4 "$conform"

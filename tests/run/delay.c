@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plain steps of a lane are listed, transfers among them get a new place, and what comes out is
- * built again by the builder.
+ * The steps of a lane are unrolled into a list, puts and gets get new positions in it, and the
+ * builder builds a new plan from the list.
  */
 #include "run/delay.h"
 
@@ -10,14 +10,14 @@
 
 enum { STEPS = 4000, NONE = -1 };
 
-/* A step, where it is to be done, and, of a wait, the index of what it waits for. */
+/* A step, its position in time, and for a wait the index of the step that it waits for. */
 struct item {
     struct tt_plain step;
     struct tt_range *ranges;
     double when;
     int start;
     bool waited, never;
-    tt_started id; /* once it is built */
+    tt_started id; /* set once the step is built */
 };
 
 struct list {
@@ -73,20 +73,20 @@ static void collect(struct list *l, int lane)
     free(memory);
 }
 
-/* ---- New places ---- */
+/* ---- New positions ---- */
 
 static bool is_transfer(const struct item *x)
 {
     return x->step.kind == TT_PUT || x->step.kind == TT_GET;
 }
 
-/* Between the start at `from` and the step at `to`. */
+/* A random position between the start at `from` and the step at `to`. */
 static double somewhere(struct list *l, int from, int to)
 {
     return from + (double)tt_random_below(l->random, 1000) / 1000 * (to - from - 0.5);
 }
 
-/* A second wait for the same changes nothing: the first one counts. */
+/* Only the first wait for a transfer counts: a second wait for it changes nothing. */
 static void move_all(struct list *l)
 {
     for (int i = 0; i < l->n; i++) {
@@ -108,7 +108,7 @@ static int by_time(const void *a, const void *b)
     return (x->when > y->when) - (x->when < y->when);
 }
 
-/* ---- Building ---- */
+/* ---- Building the new plan ---- */
 
 static struct tt_range again(const struct list *l, struct tt_builder *b, struct tt_range r)
 {
@@ -149,7 +149,7 @@ static void build_item(struct list *l, struct tt_builder *b, struct item *x)
     case TT_REDUCE: build_combine(l, b, x); break;
     case TT_LOOP:
     case TT_END:
-    case TT_EXCHANGE: abort(); /* the iterator gives none of these */
+    case TT_EXCHANGE: abort(); /* the iterator never returns these kinds */
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job in which somebody is missing: missing WHAT [THREADS]. The one that is missing comes when
- * the file "go" is there.
+ * A job in which one rank is missing: `missing SCENARIO [THREADS]`. The missing rank continues when
+ * the file "go" exists.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void await_file(const char *name)
     for (int i = 0; i < 12000 && access(name, F_OK) != 0; i++) usleep(10000);
 }
 
-/* Outside the library until the test has seen enough. */
+/* Stays outside the library until the script creates the file "go". */
 static void stay_outside(void)
 {
     await_file("go");
@@ -37,7 +37,7 @@ static void add(tutti_team *team)
     must(tutti_allreduce(team, &one, &sum, 1, TUTTI_F64, TUTTI_SUM), "allreduce");
 }
 
-/* Rank 2 computes where the others add. */
+/* Rank 2 is outside the library while the others are in an allreduce. */
 static void outside(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
@@ -46,8 +46,8 @@ static void outside(tutti_client *client, int me)
     add(world);
 }
 
-/* Ranks 0 and 1 are in another collective, on a team of theirs, than the rest: by itself no
- * mismatch. Rank 0 comes to neither. */
+/* Ranks 0 and 1 have a team of their own and call a collective on it, while the others call one on
+ * the world. That is not a mismatch. Rank 0 has not begun either call. */
 static void elsewhere(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -59,7 +59,7 @@ static void elsewhere(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
-/* Rank 1 stops itself, as a debugger or an operator would. */
+/* Rank 1 stops itself with SIGSTOP, as a debugger or an operator would stop it. */
 static void stopped(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
@@ -68,8 +68,8 @@ static void stopped(tutti_client *client, int me)
     must(tutti_barrier(world), "barrier");
 }
 
-/* Rank 3 dies, which concerns a team of 2 and 3; 0 and 1 wait on theirs for rank 1, which is
- * outside. */
+/* Rank 3 dies, which affects only the team of ranks 2 and 3. Rank 0 waits on the team of ranks 0
+ * and 1 for rank 1, which is outside the library. */
 static void dead(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -80,7 +80,7 @@ static void dead(tutti_client *client, int me)
     if (me < 2) must(tutti_barrier(part), "barrier");
 }
 
-/* Rank 3 leaves; 0 and 1 wait for 2, which is outside. */
+/* Rank 3 leaves the job. Ranks 0 and 1 wait for rank 2, which is outside the library. */
 static void left(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -90,24 +90,27 @@ static void left(tutti_client *client, int me)
     must(tutti_barrier(part), "barrier");
 }
 
-/* Rank 1 has started two and waits for neither; the others wait in a third. */
+/* Rank 1 has started two requests and waits for neither. The other ranks have completed both and
+ * wait in a third barrier. */
 static void requests(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
-    tutti_plan *plan[2];
+    tutti_request *request[2];
     must(tutti_barrier(world), "barrier");
-    if (me != 1) await_file("started"); /* so that neither is complete when it is started */
-    for (int i = 0; i < 2; i++) must(tutti_ibarrier(world, &plan[i]), "ibarrier");
+    if (me != 1)
+        await_file("started"); /* the other ranks start later, so that rank 1's requests
+                                         * are not complete when it starts them */
+    for (int i = 0; i < 2; i++) must(tutti_ibarrier(world, &request[i]), "ibarrier");
     if (me == 1) {
         fclose(fopen("started", "w"));
         stay_outside();
     }
-    for (int i = 0; i < 2; i++) must(tutti_wait(plan[i]), "wait");
-    for (int i = 0; i < 2; i++) must(tutti_plan_free(plan[i]), "free");
+    for (int i = 0; i < 2; i++) must(tutti_wait(request[i]), "wait");
+    for (int i = 0; i < 2; i++) must(tutti_request_free(request[i]), "free");
     must(tutti_barrier(world), "barrier");
 }
 
-/* Rank 1 is late for two barriers. */
+/* Rank 1 is late for two barriers, one after the other. */
 static void twice(tutti_client *client, int me)
 {
     for (int i = 0; i < 2; i++) {
@@ -116,7 +119,8 @@ static void twice(tutti_client *client, int me)
     }
 }
 
-/* Rank 1 does not agree, or free its team, or take messages. */
+/* In the next three functions rank 1 stays away from an agreement, from freeing a team, and from
+ * advancing its context. */
 static void agree(tutti_client *client, int me)
 {
     int64_t value = 1;
@@ -132,8 +136,8 @@ static void free_team(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
-/* The root of a broadcast waits for nobody in it, but before it leaves for those that have not
- * begun it. */
+/* The root of a broadcast waits for nobody in the call. Before it leaves, it waits for the ranks
+ * that have not begun the call. */
 static void finalize(tutti_client *client, int me)
 {
     double value = 1;

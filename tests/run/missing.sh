@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who is missing: TUTTI_WATCHDOG calls the roll once for each call that is stuck, from one rank, and
-# it says who is in which call, who is outside the library, stopped, dead, or has left. Of
-# processes, of threads, and as if on two nodes.
+# The roll call of TUTTI_WATCHDOG. For each call that is stuck, one rank prints it once. It says
+# which ranks are in which call, and which are outside the library, stopped, dead, or have left. The
+# test runs with processes, with threads, and with threads on several simulated nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/../tools/lib.sh"
 
 missing=$TUTTI_BUILD/tests/test-run-missing
-# A leak is looked for by a tracer, which a rank that is stopped or killed makes wait.
+# The leak check attaches to the process like a debugger and would wait for a rank that is stopped
+# or killed.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-# Long enough for all ranks to come, also on a busy machine.
+# Two seconds are long enough for all ranks to begin the call, also on a busy machine.
 export TUTTI_WATCHDOG=2
 
-# Starts `missing WHAT`, and waits until the roll was called.
+# Starts the given command in the background and waits until it has printed the roll call.
 begin() {
     rm -f go started out err
     "$@" >out 2>err &
@@ -24,7 +25,7 @@ begin() {
 }
 says_quietly() { grep -qE -- "$1" err; }
 
-# Lets the missing rank come, and the job end: with this code.
+# Lets the missing rank continue and checks that the job ends with the given code.
 end() {
     local code=0
     touch go
@@ -81,8 +82,8 @@ in_agree() {
 }
 all_ways agree in_agree
 
-in_free() {
-    says err 'ranks 0,2-3: in tutti_team_free of the team of ranks 0-3, for'
+in_free() { # a free waits for nobody, so they wait when they leave
+    says err 'ranks 0,2-3: in tutti_finalize, for'
     says err 'rank 1: outside the library'
 }
 begin tutti run -n 4 "$missing" free
@@ -115,18 +116,19 @@ says err 'rank 0: in barrier.* on the team of ranks 0-1 .*; waits for rank 1$'
 says err 'rank 3: died: signal 9 \(Killed\)$'
 end 0
 
-# A wait for messages may be as long as it likes, and so may a rank that waits for nobody.
+# A rank may wait for messages as long as it likes, and so may a rank that waits for nobody: the
+# watchdog does not report them.
 rm -f go err
 (sleep 3 && touch go) &
 started+=("$!")
 tutti run -n 4 "$missing" messages 2>err || fail 'messages'
 [ ! -s err ] || fail 'the roll was called for a wait for messages'
 
-# Each call that is stuck is told of, once: two in a row.
+# Each call that is stuck is reported once: here two calls in a row.
 rm -f go
 TUTTI_WATCHDOG=0.7 tutti run -n 2 "$missing" twice 2>err || fail 'twice'
 [ "$(lines err 'roll call$')" -eq 2 ] || fail 'the roll was not called twice'
 
-# What is no number is ignored, and said.
+# A value that is not a number is ignored, with a message.
 TUTTI_WATCHDOG=soon expect 0 tutti run -n 1 "$missing" outside
 says err 'TUTTI_WATCHDOG=soon is not a number of seconds'

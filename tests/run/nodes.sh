@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The conformance program, every algorithm that does not refuse, where ranks are on several nodes:
-# on threads and on processes, with few and with many ranks on a node; and the one in which they run
-# ahead (apart.c).
+# Runs the conformance program with every algorithm that accepts ranks on several nodes, and the
+# program whose ranks run ahead of each other (apart.c): on threads or on processes, with few and
+# with many ranks on a node.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 apart=$TUTTI_BUILD/tests/test-run-apart
@@ -12,7 +12,7 @@ on() {
     export TUTTI_NODES=$2
     shift 2
     for program in "$conform" "$apart"; do
-        if [ "$how" = threads ]; then "$@" "$program" threads "$p" "$p"; else "$@" tutti run --timeout 600 -n "$p" "$program"; fi
+        if [ "$how" = threads ]; then "$@" "$program" threads "$p" "$p"; else "$@" tutti run --timeout 3000 -n "$p" "$program"; fi
     done
 }
 how=$1
@@ -33,7 +33,7 @@ if [ "$how" = processes ] && [ -z "$TUTTI_TEST_BRIEF" ]; then
     on 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
     on 5 2,2,1 env TUTTI_RADIX=4
 fi
-# Over a real network, where the library for it is there.
+# With a real network (UCX) between the nodes, where its library is installed.
 if [ "$how" = processes ] && TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
     export TUTTI_WIRE=1
     on 2 '1*2' env

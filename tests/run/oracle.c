@@ -1,47 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The prover judged by something that knows nothing of it: plans that are good are mutated at
- * random, one change in one rank's plan, and run on the stage, whose schedules try to make them
- * fail. Whatever fails there, the prover must have rejected. What it rejected though it never
- * failed is counted by the kind of its report: those are right where another fabric, another caller
- * or another timing could make them fail (docs/proof.md explains thirty of them).
+ * Tests the prover against an independent judge. The test takes correct plans, makes one random
+ * change in the plan of one rank, and runs the mutant on the stage (stage.h), whose schedules try
+ * to make it fail. The prover must have rejected every mutant that fails there. A mutant that the
+ * prover rejects although it never failed is counted by the kind of the report. Such a report is
+ * right if another transport, another caller or another timing could make the mutant fail
+ * (docs/proof.md explains some of them).
  *
  *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
  *                     [--radix K] [--algorithms N]
  *
- * Mutant i depends on (S, i, N) alone, of the first N algorithms (all) in turn; I, I + 1 ... are
- * judged. M of those rejected that never failed are printed; --fault prints only those with that
- * report.
+ * Mutant i depends on (S, i, N) alone and mutates a plan of the first N algorithms in turn
+ * (default: all). The test judges mutants I, I + 1, ... Of the rejected mutants that never failed
+ * it prints M; --fault prints only those with that report.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/mutate.h"
-#include "plan/prove.h"
-#include "plan/text.h"
+#include "prove/prove.h"
+#include "text/text.h"
 #include "run/cast.h"
 #include "run/stage.h"
 
-/* TIMES: so that every slot is used twice. */
+/* TIMES: enough executions that slots are reused. */
 enum { TIMES = 6, MOST_RANKS = 6 };
 
 struct oracle {
     struct tt_prover *prover;
     long mutants, first, seed, seeds, explain, radix, algorithms;
     const char *fault;
-    long failed[TT_FAULTS][STAGE_RESULTS]; /* by the prover's verdict and the stage's */
+    long failed[TT_FAULTS][STAGE_RESULTS]; /* counts, by the prover's verdict and the result on
+                                            * the stage */
     long wrong;
 };
 
-struct mutant {
+struct oracle_mutant {
     struct cast cast;
     int rank;
     struct tt_plan *good, *bad;
     char what[MUTATE_TEXT];
 };
 
-/* ---- Making one ---- */
+/* ---- Making a mutant ---- */
 
 static const struct tt_algorithm *algorithm(const struct oracle *o, long i)
 {
@@ -50,7 +52,7 @@ static const struct tt_algorithm *algorithm(const struct oracle *o, long i)
     return tt_algorithms[i % n];
 }
 
-static void make(struct mutant *m, const struct oracle *o, long i)
+static void make(struct oracle_mutant *m, const struct oracle *o, long i)
 {
     struct tt_random random;
     tt_random_seed(&random, (uint64_t)o->seed * 1000003 + (uint64_t)i);
@@ -68,15 +70,16 @@ static void make(struct mutant *m, const struct oracle *o, long i)
     m->cast.plans[m->rank] = m->bad;
 }
 
-static void drop(struct mutant *m)
+static void drop(struct oracle_mutant *m)
 {
-    cast_free(&m->cast); /* the mutant with it */
+    cast_free(&m->cast); /* cast_free also frees the mutant */
     tt_plan_free(m->good);
 }
 
-/* ---- Judging one ---- */
+/* ---- Judging a mutant ---- */
 
-static enum stage_result run(const struct oracle *o, const struct mutant *m, int times, long *seed)
+static enum stage_result run(const struct oracle *o, const struct oracle_mutant *m, int times,
+                             long *seed)
 {
     struct stage_case c = {.p = m->cast.p,
                            .times = times,
@@ -90,7 +93,7 @@ static enum stage_result run(const struct oracle *o, const struct mutant *m, int
     return result;
 }
 
-static void prove(const struct oracle *o, const struct mutant *m, struct tt_proof *proof)
+static void prove(const struct oracle *o, const struct oracle_mutant *m, struct tt_proof *proof)
 {
     struct tt_proof_execution once = {(const struct tt_plan *const *)m->cast.plans, m->cast.calls};
     struct tt_proof_execution all[TIMES];
@@ -105,11 +108,11 @@ static void prove(const struct oracle *o, const struct mutant *m, struct tt_proo
     exit(2);
 }
 
-/* ---- Telling ---- */
+/* ---- Printing ---- */
 
 enum { LINES = 400 };
 
-/* The lines of a printed plan, in `text`, which is the caller's. */
+/* Splits the printed plan into lines. The caller frees *text, into which the lines point. */
 static int split(const struct tt_plan *plan, char **text, char *lines[LINES])
 {
     size_t size;
@@ -121,9 +124,10 @@ static int split(const struct tt_plan *plan, char **text, char *lines[LINES])
     return n;
 }
 
-/* The lines between what is the same at the beginning and at the end: of the good plan with -, of
- * the mutant with +, of both before with a blank. */
-static void print_difference(const struct mutant *m)
+/* Prints the difference of the two plans: first the common lines at the beginning, with a blank,
+ * then the lines of the good plan with - and those of the mutant with +. The common lines at the
+ * end are left out. */
+static void print_difference(const struct oracle_mutant *m)
 {
     char *text[2], *good[LINES], *bad[LINES];
     int g = split(m->good, &text[0], good), b = split(m->bad, &text[1], bad), same = 0;
@@ -136,8 +140,8 @@ static void print_difference(const struct mutant *m)
     free(text[1]);
 }
 
-static void tell(const struct mutant *m, long i, enum stage_result result,
-                 const struct tt_proof *proof)
+static void print_result(const struct oracle_mutant *m, long i, enum stage_result result,
+                         const struct tt_proof *proof)
 {
     printf("\nmutant %ld: %s: rank %d, %s\n", i, m->cast.text, m->rank, m->what);
     printf("on the stage: %s; the prover: %s %s\n", stage_result_name(result),
@@ -147,7 +151,7 @@ static void tell(const struct mutant *m, long i, enum stage_result result,
 
 static void judge(struct oracle *o, long i)
 {
-    struct mutant m;
+    struct oracle_mutant m;
     struct tt_proof proof;
     long seed;
     make(&m, o, i);
@@ -157,11 +161,11 @@ static void judge(struct oracle *o, long i)
     bool asked = !o->fault || strcmp(o->fault, tt_fault_name(proof.fault)) == 0;
     if (result != STAGE_GOOD && proof.fault == TT_FAULT_NONE) {
         printf("ACCEPTED THOUGH IT FAILS, with seed %ld:", seed - 1);
-        tell(&m, i, result, &proof);
+        print_result(&m, i, result, &proof);
         o->wrong++;
     } else if (result == STAGE_GOOD && proof.fault != TT_FAULT_NONE && asked && o->explain > 0) {
         o->explain--;
-        tell(&m, i, result, &proof);
+        print_result(&m, i, result, &proof);
     }
     drop(&m);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The phases of an allreduce on their own, reduce_scatter(_block) and gather, as a program uses
- * them: in flight at once, completed backwards, started again, in place, with counts that are
- * forgotten once the plan is made; and one after the other they are a reduce.
+ * Tests reduce_scatter_block, reduce_scatter and gather, the two phases of a reduce, as a program
+ * uses them: several in flight at once, completed in reverse order, started again, in place, and
+ * with count arrays that are overwritten once the plan is made. One after the other, the two phases
+ * give a reduce.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +12,20 @@
 
 enum { N = 700, MOST = 8 };
 
-struct rank {
+struct phases_rank {
     tutti_team *team;
     int p, me;
     int64_t in[N * MOST], block[N * MOST], uneven[N * MOST], all[N * MOST];
 };
 
-static void check(int good, const struct rank *r, const char *what)
+static void check(int good, const struct phases_rank *r, const char *what)
 {
     if (good) return;
     fprintf(stderr, "rank %d of %d: %s: %s\n", r->me, r->p, what, tutti_error());
     abort();
 }
 
-static void must(tutti_status status, const struct rank *r, const char *what)
+static void must(tutti_status status, const struct phases_rank *r, const char *what)
 {
     check(status == TUTTI_OK, r, what);
 }
@@ -34,20 +35,21 @@ static int64_t value(int rank, int64_t i)
     return (rank + 1) * (i * i + 1);
 }
 
-static void fill(const struct rank *r, int64_t *at)
+static void fill(const struct phases_rank *r, int64_t *at)
 {
     for (int64_t i = 0; i < N * r->p; i++) at[i] = value(r->me, i);
 }
 
-static void expect_sum(const struct rank *r, const int64_t *at, int64_t first, int64_t n,
+static void expect_sum(const struct phases_rank *r, const int64_t *at, int64_t first, int64_t n,
                        const char *what)
 {
     int64_t ranks = (int64_t)r->p * (r->p + 1) / 2;
     for (int64_t i = 0; i < n; i++) check(at[i] == ranks * value(0, first + i), r, what);
 }
 
-/* Uneven counts with zeros, which never sum up to more than the input; what begins before mine. */
-static int64_t uneven_counts(const struct rank *r, int64_t *counts)
+/* Fills in uneven counts, some of them zero, whose sum never exceeds the input. Returns the first
+ * element of this rank's block. */
+static int64_t uneven_counts(const struct phases_rank *r, int64_t *counts)
 {
     int64_t first = 0;
     for (int k = 0; k < r->p; k++) {
@@ -57,41 +59,43 @@ static int64_t uneven_counts(const struct rank *r, int64_t *counts)
     return first;
 }
 
-static void in_flight_and_again(struct rank *r)
+static void in_flight_and_again(struct phases_rank *r)
 {
     int64_t counts[MOST], first = uneven_counts(r, counts), mine = counts[r->me];
-    tutti_plan *plan[3];
+    tutti_request *request[3];
     fill(r, r->in);
-    must(tutti_ireduce_scatter_block(r->team, r->in, r->block, N, TUTTI_I64, TUTTI_SUM, &plan[0]),
-         r, "ireduce_scatter_block");
-    must(tutti_ireduce_scatter(r->team, r->in, r->uneven, counts, TUTTI_I64, TUTTI_SUM, &plan[1]),
-         r, "ireduce_scatter");
-    must(tutti_igather(r->team, r->in, r->me ? NULL : r->all, N, TUTTI_I64, 0, &plan[2]), r,
+    must(
+        tutti_ireduce_scatter_block(r->team, r->in, r->block, N, TUTTI_I64, TUTTI_SUM, &request[0]),
+        r, "ireduce_scatter_block");
+    must(
+        tutti_ireduce_scatter(r->team, r->in, r->uneven, counts, TUTTI_I64, TUTTI_SUM, &request[1]),
+        r, "ireduce_scatter");
+    must(tutti_igather(r->team, r->in, r->me ? NULL : r->all, N, TUTTI_I64, 0, &request[2]), r,
          "igather");
     for (int k = 0; k < r->p; k++) counts[k] = -1;
     for (int turn = 0; turn < 3; turn++) {
-        for (int k = 2; k >= 0; k--) must(tutti_wait(plan[k]), r, "wait");
+        for (int k = 2; k >= 0; k--) must(tutti_wait(request[k]), r, "wait");
         expect_sum(r, r->block, (int64_t)N * r->me, N, "a block is wrong");
         expect_sum(r, r->uneven, first, mine, "an uneven block is wrong");
         for (int64_t i = 0; i < N * r->p && r->me == 0; i++)
             check(r->all[i] == value((int)(i / N), i % N), r, "what was gathered is wrong");
-        for (int k = 0; k < 3 && turn < 2; k++) must(tutti_start(plan[k]), r, "start");
+        for (int k = 0; k < 3 && turn < 2; k++) must(tutti_start(request[k]), r, "start");
     }
-    for (int k = 0; k < 3; k++) must(tutti_plan_free(plan[k]), r, "plan_free");
+    for (int k = 0; k < 3; k++) must(tutti_request_free(request[k]), r, "request_free");
 }
 
-/* Each phase in place: a reduce. */
-static void together(struct rank *r)
+/* Both phases in place give a reduce. */
+static void together(struct phases_rank *r)
 {
-    tutti_plan *scatter, *gather;
+    tutti_request *scatter, *gather;
     int root = r->p - 1;
     int64_t *mine = r->me == root ? r->all + (int64_t)N * root : r->block;
-    must(tutti_plan_reduce_scatter_block(r->team, TUTTI_IN_PLACE, r->block, N, TUTTI_I64, TUTTI_SUM,
-                                         TUTTI_PLAN_IN_ORDER, &scatter),
-         r, "plan_reduce_scatter_block");
-    must(tutti_plan_gather(r->team, r->me == root ? TUTTI_IN_PLACE : mine, r->all, N, TUTTI_I64,
-                           root, TUTTI_PLAN_DEFAULT, &gather),
-         r, "plan_gather");
+    must(tutti_reduce_scatter_block_init(r->team, TUTTI_IN_PLACE, r->block, N, TUTTI_I64, TUTTI_SUM,
+                                         TUTTI_REQUEST_IN_ORDER, &scatter),
+         r, "reduce_scatter_block_init");
+    must(tutti_gather_init(r->team, r->me == root ? TUTTI_IN_PLACE : mine, r->all, N, TUTTI_I64,
+                           root, TUTTI_REQUEST_DEFAULT, &gather),
+         r, "gather_init");
     for (int turn = 0; turn < 3; turn++) {
         fill(r, r->block);
         must(tutti_start(scatter), r, "start");
@@ -101,29 +105,29 @@ static void together(struct rank *r)
         must(tutti_wait(gather), r, "wait");
         if (r->me == root) expect_sum(r, r->all, 0, (int64_t)N * r->p, "together they are wrong");
     }
-    must(tutti_plan_free(scatter), r, "plan_free");
-    must(tutti_plan_free(gather), r, "plan_free");
+    must(tutti_request_free(scatter), r, "request_free");
+    must(tutti_request_free(gather), r, "request_free");
 }
 
-static void uneven_in_place(struct rank *r)
+static void uneven_in_place(struct phases_rank *r)
 {
     int64_t counts[MOST], first = uneven_counts(r, counts);
-    tutti_plan *plan;
-    must(tutti_plan_reduce_scatter(r->team, TUTTI_IN_PLACE, r->uneven, counts, TUTTI_I64, TUTTI_SUM,
-                                   TUTTI_PLAN_DEFAULT, &plan),
-         r, "plan_reduce_scatter");
+    tutti_request *request;
+    must(tutti_reduce_scatter_init(r->team, TUTTI_IN_PLACE, r->uneven, counts, TUTTI_I64, TUTTI_SUM,
+                                   TUTTI_REQUEST_DEFAULT, &request),
+         r, "reduce_scatter_init");
     for (int turn = 0; turn < 3; turn++) {
         fill(r, r->uneven);
-        must(tutti_start(plan), r, "start");
-        must(tutti_wait(plan), r, "wait");
+        must(tutti_start(request), r, "start");
+        must(tutti_wait(request), r, "wait");
         expect_sum(r, r->uneven, first, counts[r->me], "in place an uneven block is wrong");
     }
-    must(tutti_plan_free(plan), r, "plan_free");
+    must(tutti_request_free(request), r, "request_free");
 }
 
 static void one_rank(tutti_client *client, void *arg)
 {
-    struct rank *r = malloc(sizeof *r);
+    struct phases_rank *r = malloc(sizeof *r);
     (void)arg;
     if (!r) abort();
     r->team = tutti_world(client);

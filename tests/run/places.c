@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives on memory that lies anywhere in its pages: the results are right, and the bytes
- * around them are left alone.
+ * Collectives on buffers at any offset within their pages: the results must be right, and the bytes
+ * around the buffers unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Memory anywhere in its pages (places.c), read, written and copied.
+# Runs places.c, whose buffers lie at any offset within their pages, with data read, written and
+# copied.
 set -eu
 program=$TUTTI_BUILD/tests/test-run-places
 

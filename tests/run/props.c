@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums are exact and the operation that does not commute composes maps, so results are compared bit
- * by bit.
+ * Sums are of integers and the operation that does not commute composes maps of integers, so
+ * results are compared bit by bit.
  */
 #include "run/props.h"
 
@@ -10,8 +10,8 @@
 
 #include "type/type.h"
 
-/* What stands where nothing was put yet: other bytes on every rank, so that none passes for
- * another's. */
+/* Bytes that mark memory which holds no data yet. Each rank uses different ones, so that data from
+ * another rank's unwritten memory are noticed. */
 enum { MARGIN_BYTE = 0xa0, EARLY_BYTE = 0x70, WIPED_BYTE = 0xe0, REUSED_BYTE = 0x50 };
 
 /* ---- Sizes ---- */
@@ -30,6 +30,7 @@ static int64_t in_bytes(const struct tt_call *c, int p, int me)
     case TT_COLL_bcast: return 0;
     case TT_COLL_reduce_scatter_block:
     case TT_COLL_alltoall: return c->n * c->sz * p;
+    case TT_COLL_scatter: return me == c->root ? c->n * c->sz * p : 0;
     case TT_COLL_allgatherv: return c->out_counts[me] * c->sz;
     case TT_COLL_alltoallv: return v_total(c->in_counts, c->in_displs, p) * c->sz;
     default: return c->n * c->sz;
@@ -42,6 +43,8 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
     case TT_COLL_barrier: return 0;
     case TT_COLL_reduce: return me == c->root ? c->n * c->sz : 0;
     case TT_COLL_gather: return me == c->root ? c->n * c->sz * p : 0;
+    case TT_COLL_exscan: return me > 0 || c->in_place ? c->n * c->sz : 0;
+    case TT_COLL_scatter: return c->in_place ? in_bytes(c, p, me) : c->n * c->sz;
     case TT_COLL_reduce_scatter_block:
     case TT_COLL_reduce_scatter:
         return c->in_place ? in_bytes(c, p, me) : tt_call_block_bytes(c, me);
@@ -53,7 +56,7 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
     }
 }
 
-/* Where in OUT the input lies in place. */
+/* The offset in OUT of the input of an in-place call. */
 static int64_t place_of(const struct tt_call *c, int me)
 {
     if (c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather) return me * c->n * c->sz;
@@ -129,7 +132,8 @@ void props_fill(struct props *x)
     memcpy(at, x->input, (size_t)x->input_bytes);
 }
 
-/* IN, when it is not OUT, and TMP too, which the next execution of the plan may use. */
+/* Overwrites all buffers with a mark: IN (where it is separate), OUT, and also TMP, which the next
+ * execution of the plan may use. */
 void props_reuse(struct props *x)
 {
     memset(x->in.at, REUSED_BYTE + x->me, (size_t)x->in.bytes);
@@ -144,11 +148,12 @@ bool props_still_reused(const struct props *x)
            all_are(x->tmp.at, x->tmp.bytes, REUSED_BYTE + x->me);
 }
 
-/* ---- What must come out ---- */
+/* ---- The expected result ---- */
 
-/* Of OUT; what is behind is of no interest. */
+/* Bytes of OUT that are part of the result; the bytes behind them are not compared. */
 static int64_t result_bytes(const struct props *x)
 {
+    if (x->call->coll == TT_COLL_exscan && x->me == 0) return 0;
     return tt_call_scatters(x->call) ? tt_call_block_bytes(x->call, x->me) : x->out.bytes;
 }
 
@@ -157,14 +162,16 @@ static void expect_fold(const struct props *x, const struct props *const *all, u
     const struct tt_call *c = x->call;
     int64_t from = tt_call_scatters(c) ? tt_call_block_at(c, x->me) : 0;
     int64_t bytes = result_bytes(x);
+    int ranks = c->coll == TT_COLL_scan ? x->me + 1 : c->coll == TT_COLL_exscan ? x->me : x->p;
     memcpy(to, all[0]->input + from, (size_t)bytes);
-    for (int r = 1; r < x->p; r++) {
+    for (int r = 1; r < ranks; r++) {
         const void *in[2] = {to, all[r]->input + from};
         tt_reduce(to, in, 2, (size_t)(bytes / c->sz), c->type, c->op);
     }
 }
 
-/* The piece of rank r: from its input to here. */
+/* Copies the segment that comes from rank r, from that rank's input to its place in the expected
+ * result. */
 static void expect_piece(const struct props *x, const struct props *from, int r, unsigned char *to)
 {
     const struct tt_call *c = x->call;
@@ -183,6 +190,9 @@ static void expect(const struct props *x, const struct props *const *all, unsign
     memset(to, WIPED_BYTE + x->me, (size_t)x->out.bytes);
     if (x->call->coll == TT_COLL_bcast)
         memcpy(to, all[x->call->root]->input, (size_t)x->out.bytes);
+    else if (x->call->coll == TT_COLL_scatter)
+        memcpy(to, all[x->call->root]->input + (x->call->in_place ? 0 : x->me * x->out.bytes),
+               (size_t)x->out.bytes);
     else if (tt_coll_has_op(x->call->coll))
         expect_fold(x, all, to);
     else

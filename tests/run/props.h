@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The props of a stage: the buffers of one rank in one execution, what is in them before, and what
- * must be in them after.
+ * The props of a stage: the buffers of one rank in one execution, their contents before the call,
+ * and their expected contents after it.
  */
 #ifndef TESTS_RUN_PROPS_H
 #define TESTS_RUN_PROPS_H
 
 #include "plan/plan.h"
 
-/* Bytes around each buffer that must stay as they are. */
+/* Bytes around each buffer that nobody may write. */
 enum { PROPS_MARGIN = 4096 };
 
 /* A buffer between two margins. */
@@ -17,8 +17,8 @@ struct guarded {
     int64_t bytes;
 };
 
-/* Of one rank in one execution. `input` is what IN holds, or what OUT holds at the root of a bcast;
- * in place it is OUT's own part. */
+/* Buffers of one rank in one execution. `input` holds what IN contains before the call: for a bcast
+ * what OUT contains at the root, and in place the rank's own part of OUT. */
 struct props {
     const struct tt_call *call;
     int p, me;
@@ -27,21 +27,21 @@ struct props {
     int64_t input_bytes;
 };
 
-/* Draws the input; the buffers hold something else until props_fill. */
+/* Allocates the buffers and draws the input. The buffers hold marker bytes until props_fill. */
 void props_make(struct props *x, const struct tt_call *call, int p, int me, int64_t tmp_bytes,
                 struct tt_random *random);
 void props_free(struct props *x);
 
-/* As the caller does just before the call. */
+/* Puts the input into the buffers, as the caller does just before the call. */
 void props_fill(struct props *x);
-/* What the call gives as IN. */
+/* The address that the call passes as IN. */
 unsigned char *props_in(const struct props *x);
-/* Whether IN is untouched and OUT is what the definition says; all[r] are the other ranks'
- * props. */
+/* Whether IN is unchanged and OUT holds what the collective is defined to give. all[r] are the
+ * props of rank r. */
 bool props_right(const struct props *x, const struct props *const *all);
-/* The caller uses its buffers for something else ... */
+/* Overwrites the buffers, as a caller may do once the call is complete ... */
 void props_reuse(struct props *x);
-/* ... which must still be there later. */
+/* ... and checks later that the library has not written to them since. */
 bool props_still_reused(const struct props *x);
 bool props_margins_hold(const struct props *x);
 

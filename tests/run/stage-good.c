@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Good plans on the stage: every algorithm, many problems, many seeds, and nothing ever fails. With
- * this, a mutant that fails there (oracle.c) has failed because of what was changed in it.
+ * Runs correct plans on the stage: every algorithm with many problems and many seeds, none of which
+ * may fail. So if a mutant fails there (oracle.c), the mutation is the cause.
  *
  *     test-run-stage-good [CASTS SEEDS [FIRST]]
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "brief.h"
-#include "plan/prove.h"
+#include "prove/prove.h"
 #include "run/cast.h"
 #include "run/stage.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The stage: setting it up, and the scheduler.
+ * The stage: set-up, scheduler and checks.
  */
 #include "run/stage.h"
 
@@ -10,38 +10,41 @@
 
 #include "fabric/fabric.h"
 #include "run/delay.h"
-#include "plan/prove.h"
+#include "prove/prove.h"
 #include "run/exec.h"
 #include "run/props.h"
 
-enum { SWEEPS = 5 }; /* in vain until all are stuck: the last words of messages take a look more */
+enum {
+    SWEEPS = 5
+}; /* sweeps without progress after which all ranks count as stuck: completing
+                      * a message takes some extra looks */
 
-/* One execution of a rank. */
+/* One execution at one rank. */
 struct act {
     struct tt_exec *exec;
-    char *own_tmp; /* what the exec made itself */
+    char *own_tmp; /* the buffer that the exec allocated itself */
     struct props props;
     bool over;
 };
 
-struct rank {
+struct stage_rank {
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_team team;
-    struct tt_plan *late; /* the plan with late transfers, or NULL */
+    struct tt_plan *late; /* the plan with late transfers; NULL: none */
     const struct tt_plan *plan;
-    struct act *act; /* `times` of them */
-    int begun, over; /* all acts below it have */
+    struct act *act; /* an array of `times` acts */
+    int begun, over; /* acts begun; every act below `over` is complete */
 };
 
-struct stage {
+struct stage_state {
     const struct stage_case *c;
     struct tt_segment segment;
-    struct rank *rank;
+    struct stage_rank *rank;
     struct tt_random random;
     int in_flight;
     bool late, eager;
-    int *order; /* ranks, the first being the first that may go on */
+    int *order; /* the ranks by priority, the first one highest */
 };
 
 const char *stage_result_name(enum stage_result result)
@@ -63,7 +66,7 @@ void stage_open(void)
 
 /* ---- The operation: (a, b) is the map x -> a x + b ---- */
 
-struct pair {
+struct stage_pair {
     uint64_t a, b;
 };
 
@@ -73,10 +76,10 @@ static void compose_all(const void *left, const void *right, void *out, size_t n
     (void)type;
     (void)arg;
     for (size_t i = 0; i < n; i++) {
-        struct pair l, r;
+        struct stage_pair l, r;
         memcpy(&l, (const char *)left + i * sizeof l, sizeof l);
         memcpy(&r, (const char *)right + i * sizeof r, sizeof r);
-        struct pair both = {l.a * r.a, l.a * r.b + l.b};
+        struct stage_pair both = {l.a * r.a, l.a * r.b + l.b};
         memcpy((char *)out + i * sizeof both, &both, sizeof both);
     }
 }
@@ -90,19 +93,19 @@ tutti_op stage_compose(void)
 
 /* ---- Setting up ---- */
 
-static int below(struct stage *s, int n)
+static int below(struct stage_state *s, int n)
 {
     return (int)tt_random_below(&s->random, (uint64_t)n);
 }
 
-static const struct tt_what nothing = {.coll = -1};
+static const struct tt_call_signature nothing = {.coll = -1};
 
-static void set_up_act(struct stage *s, int r, struct act *a)
+static void set_up_act(struct stage_state *s, int r, struct act *a)
 {
-    struct rank *k = &s->rank[r];
+    struct stage_rank *k = &s->rank[r];
     const struct tt_call *c = &s->c->calls[r];
     props_make(&a->props, c, s->c->p, r, k->plan->tmp_bytes, &s->random);
-    a->exec = tt_exec_new(&k->team, k->plan);
+    a->exec = tt_exec_new(&k->team, k->plan, TT_LONG_WINDOWS);
     if (!a->exec) abort();
     a->own_tmp = a->exec->buffer[TT_TMP];
     if (a->exec->tmp_offset < 0) a->exec->buffer[TT_TMP] = (char *)a->props.tmp.at;
@@ -112,13 +115,13 @@ static void set_up_act(struct stage *s, int r, struct act *a)
     a->exec->bytes[TT_IN] = a->props.in.bytes;
     a->exec->bytes[TT_OUT] = a->props.out.bytes;
     a->exec->call = tt_call_segments(c) ? c : NULL;
-    a->exec->what = &nothing;
+    a->exec->signature = &nothing;
     a->exec->shape = 1;
 }
 
-static void set_up_rank(struct stage *s, int r, const int *ranks, const int64_t *blocks)
+static void set_up_rank(struct stage_state *s, int r, const int *ranks, const int64_t *blocks)
 {
-    struct rank *k = &s->rank[r];
+    struct stage_rank *k = &s->rank[r];
     if (tt_team_init(&k->team, &k->fabric, s->c->p, r, ranks, blocks) != TUTTI_OK) abort();
     k->team.slots = TT_PROOF_SLOTS;
     k->team.slots_log2 = __builtin_ctz(TT_PROOF_SLOTS);
@@ -130,7 +133,7 @@ static void set_up_rank(struct stage *s, int r, const int *ranks, const int64_t 
     s->order[r] = r;
 }
 
-static void set_up(struct stage *s)
+static void set_up(struct stage_state *s)
 {
     size_t p = (size_t)s->c->p;
     int *ranks = calloc(p, sizeof *ranks);
@@ -153,14 +156,15 @@ static void set_up(struct stage *s)
 
 /* ---- Taking down ---- */
 
-/* The part of the windows that the plans may not use is as it was. */
-static bool windows_hold(const struct stage *s, int r)
+/* Whether the part of the windows that the plans may not use is still zero. */
+static bool windows_hold(const struct stage_state *s, int r)
 {
     static const char zero[2 * STAGE_WINDOW];
     const struct tt_team *t = &s->rank[r].team;
     int64_t rest = STAGE_WINDOW - s->c->win_bytes;
-    for (int slot = 0; slot < TT_SLOTS; slot++) {
-        const unsigned char *window = tt_team_line(t, r, slot)->window;
+    const char *extension = tt_team_extension(t, r);
+    for (int slot = 0; extension && slot < TT_SLOTS; slot++) {
+        const char *window = extension + t->layout.window + slot * t->layout.window_stride;
         if (memcmp(window + s->c->win_bytes, zero, (size_t)rest) != 0) return false;
     }
     return true;
@@ -174,9 +178,9 @@ static void take_down_act(struct act *a)
     props_free(&a->props);
 }
 
-static void take_down_rank(struct stage *s, int r)
+static void take_down_rank(struct stage_state *s, int r)
 {
-    struct rank *k = &s->rank[r];
+    struct stage_rank *k = &s->rank[r];
     for (int i = 0; i < s->c->times; i++) take_down_act(&k->act[i]);
     free(k->act);
     tt_plan_free(k->late);
@@ -184,7 +188,7 @@ static void take_down_rank(struct stage *s, int r)
     tt_fabric_close(&k->fabric);
 }
 
-static void take_down(struct stage *s)
+static void take_down(struct stage_state *s)
 {
     for (int r = 0; r < s->c->p; r++) take_down_rank(s, r);
     free(s->rank);
@@ -192,7 +196,7 @@ static void take_down(struct stage *s)
     tt_segment_close(&s->segment);
 }
 
-/* ---- Seen without running: a range far from its buffer would hit somebody else ---- */
+/* ---- Static check before the run: a range far outside its buffer would hit other memory ---- */
 
 static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_t len)
 {
@@ -201,8 +205,8 @@ static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_
     return (len / s->block - 1) * s->stride + s->block;
 }
 
-static bool is_near(const struct props *x, const struct tt_plan *plan, const struct tt_range *r,
-                    int64_t len)
+static bool is_one_kernel(const struct props *x, const struct tt_plan *plan,
+                          const struct tt_range *r, int64_t len)
 {
     const int64_t bytes[] = {[TT_IN] = x->in.bytes,
                              [TT_OUT] = x->out.bytes,
@@ -210,7 +214,7 @@ static bool is_near(const struct props *x, const struct tt_plan *plan, const str
                              [TT_WIN] = STAGE_WINDOW};
     bool exact = r->buf == TT_WIN || (r->buf == TT_TMP && plan->opens & 1 << TT_TMP);
     int64_t margin = exact ? 0 : PROPS_MARGIN;
-    if (r->rank != TT_SELF && r->buf != TT_WIN) return true; /* checked when it is done */
+    if (r->rank != TT_SELF && r->buf != TT_WIN) return true; /* checked when the access is made */
     return r->off >= -margin && r->off + span(plan, r, len) <= bytes[r->buf] + margin;
 }
 
@@ -224,12 +228,12 @@ static bool lane_is_near(const struct props *x, const struct tt_plan *plan, int 
     tt_iter_begin(&iter, plan, lane, memory);
     while (near && tt_iter_next(&iter, &step))
         for (uint32_t i = 0; step.kind != TT_SIGNAL && i < step.nops; i++)
-            near = near && is_near(x, plan, &step.range[i], step.len);
+            near = near && is_one_kernel(x, plan, &step.range[i], step.len);
     free(memory);
     return near;
 }
 
-static bool stays_near(const struct stage *s)
+static bool stays_near(const struct stage_state *s)
 {
     for (int r = 0; r < s->c->p; r++)
         for (uint32_t lane = 0; lane < s->c->plans[r]->lanes; lane++)
@@ -239,30 +243,30 @@ static bool stays_near(const struct stage *s)
 
 /* ---- Running ---- */
 
-static void begin(struct rank *k)
+static void begin(struct stage_rank *k)
 {
     struct act *a = &k->act[k->begun++];
     props_fill(&a->props);
     tt_exec_start(a->exec);
 }
 
-static bool may_begin(const struct stage *s, const struct rank *k)
+static bool may_begin(const struct stage_state *s, const struct stage_rank *k)
 {
     int next = k->begun;
     return next < s->c->times && (next < s->in_flight || k->act[next - s->in_flight].over);
 }
 
-static bool all_have_begun(const struct stage *s, int number)
+static bool all_have_begun(const struct stage_state *s, int number)
 {
     for (int r = 0; r < s->c->p; r++)
         if (s->rank[r].begun <= number) return false;
     return true;
 }
 
-/* Its caller looks at the result and goes on with other things. */
-static enum stage_result finish(struct stage *s, int r, int number)
+/* Checks the result, as the caller would, and then reuses the buffers. */
+static enum stage_result finish(struct stage_state *s, int r, int number)
 {
-    struct rank *k = &s->rank[r];
+    struct stage_rank *k = &s->rank[r];
     struct act *a = &k->act[number];
     const struct props *all[STAGE_RANKS];
     for (int i = 0; i < s->c->p; i++) all[i] = &s->rank[i].act[number].props;
@@ -275,8 +279,8 @@ static enum stage_result finish(struct stage *s, int r, int number)
     return STAGE_GOOD;
 }
 
-/* Lets a random lane go a few steps. */
-static bool poke_act(struct stage *s, struct act *a)
+/* Advances one lane, the first one that can advance from a random lane on, by a few steps. */
+static bool poke_act(struct stage_state *s, struct act *a)
 {
     int lanes = (int)a->exec->plan->lanes, first = below(s, lanes);
     bool any = a->exec->state == TT_EXEC_IDLE;
@@ -285,10 +289,10 @@ static bool poke_act(struct stage *s, struct act *a)
     return any;
 }
 
-/* Lets a rank do something, if it can: start an execution, or go on with one. */
-static bool poke(struct stage *s, int r, enum stage_result *result)
+/* Lets rank r start an execution or advance one. Returns false if it can do neither. */
+static bool poke(struct stage_state *s, int r, enum stage_result *result)
 {
-    struct rank *k = &s->rank[r];
+    struct stage_rank *k = &s->rank[r];
     int live = k->begun - k->over, first = live ? below(s, live) : 0;
     if (may_begin(s, k) && (live == 0 || below(s, 2))) {
         begin(k);
@@ -304,7 +308,7 @@ static bool poke(struct stage *s, int r, enum stage_result *result)
     return false;
 }
 
-static void shuffle(struct stage *s)
+static void shuffle(struct stage_state *s)
 {
     for (int i = s->c->p - 1; i > 0; i--) {
         int k = below(s, i + 1), kept = s->order[i];
@@ -313,8 +317,9 @@ static void shuffle(struct stage *s)
     }
 }
 
-/* The first in the order that can go on does; now and then, any. */
-static bool poke_one(struct stage *s, enum stage_result *result)
+/* Lets one rank do something: the first one, in the order of priority, that can. In one of eight
+ * turns the search begins at a random rank instead. */
+static bool poke_one(struct stage_state *s, enum stage_result *result)
 {
     int first = below(s, 8) == 0 ? below(s, s->c->p) : 0;
     if (below(s, 24) == 0) shuffle(s);
@@ -323,14 +328,14 @@ static bool poke_one(struct stage *s, enum stage_result *result)
     return false;
 }
 
-static bool all_over(const struct stage *s)
+static bool all_over(const struct stage_state *s)
 {
     for (int r = 0; r < s->c->p; r++)
         if (s->rank[r].over < s->c->times) return false;
     return true;
 }
 
-static enum stage_result play(struct stage *s)
+static enum stage_result play(struct stage_state *s)
 {
     enum stage_result result = STAGE_GOOD;
     int idle = 0;
@@ -342,7 +347,7 @@ static enum stage_result play(struct stage *s)
     return result;
 }
 
-static enum stage_result inspect(const struct stage *s)
+static enum stage_result inspect(const struct stage_state *s)
 {
     for (int r = 0; r < s->c->p; r++) {
         for (int i = 0; i < s->c->times; i++) {
@@ -356,7 +361,7 @@ static enum stage_result inspect(const struct stage *s)
 
 enum stage_result stage_run(const struct stage_case *c, uint64_t seed)
 {
-    struct stage s = {.c = c};
+    struct stage_state s = {.c = c};
     enum stage_result result = STAGE_OUTSIDE;
     tt_random_seed(&s.random, seed);
     s.late = seed % 2 == 1;

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A stage: all ranks of a job in one thread, each step done when the scheduler says so. It runs
- * plans by the real interpreter over the real thread fabric, in random orders drawn from a seed, so
- * that a run can be repeated and a deadlock is seen at once: nobody can take a step.
+ * A stage runs all ranks of a job in one thread, and its scheduler decides when each step is done.
+ * It runs plans with the real interpreter over the real shared-memory transport, in random orders
+ * drawn from a seed. So a run can be repeated, and a deadlock is noticed at once: no rank can take
+ * a step.
  *
- * What makes it hard on plans: ranks run ahead of each other as far as they may, several executions
- * in flight; strict priorities that change, so that one rank does everything that it can before
- * another does anything; sends that wait for their receives; puts and gets that are done late, up
- * to their wait; other data in every execution and on every rank; and callers that use their
- * buffers for something else as soon as their call is done.
+ * These things make it hard on plans:
+ * - ranks run ahead of each other as far as they may, with several executions in flight;
+ * - strict priorities that change now and then, so that one rank does everything it can before
+ *   another does anything;
+ * - sends that wait for their receives;
+ * - puts and gets that are completed late, up to their wait;
+ * - different data in every execution and on every rank;
+ * - callers that reuse their buffers as soon as their call is complete.
  */
 #ifndef TT_TEST_STAGE_H
 #define TT_TEST_STAGE_H
 
 #include "plan/plan.h"
 
-/* What came of a run. */
+/* The result of a run. */
 #define STAGE_RESULT_LIST(X)                                                                       \
     X(GOOD, "good")                                                                                \
     X(WRONG, "wrong result")                                                                       \
@@ -31,25 +35,26 @@ enum stage_result {
 };
 const char *stage_result_name(enum stage_result result);
 
-/* Bytes of a window, which stage_open sets for the whole process; and ranks, at most. */
+/* STAGE_WINDOW: bytes of a window, which stage_open sets for the whole process. STAGE_RANKS: ranks
+ * at most. */
 enum { STAGE_WINDOW = 4096, STAGE_RANKS = 16 };
 
-/* plans[r], calls[r]: of rank r. `times` executions on one team, in flight 1 .. in_flight at once.
- * Every plan must be structurally valid. */
+/* plans[r] and calls[r] belong to rank r. The stage runs `times` executions on one team, with 1 ..
+ * in_flight of them in flight at once. Every plan must be structurally valid. */
 struct stage_case {
     int p, times, in_flight;
     const struct tt_plan *const *plans;
     const struct tt_call *calls;
-    int64_t win_bytes; /* that plans may use, at most STAGE_WINDOW */
+    int64_t win_bytes; /* bytes of a window that the plans may use, at most STAGE_WINDOW */
 };
 
-/* Before anything else of the library is used. */
+/* Must be called before any other function of the library. */
 void stage_open(void);
-/* Equal seeds, equal runs. With odd seeds transfers are late; with every fourth messages are eager,
- * with the others by rendezvous. */
+/* Runs the case. Equal seeds give equal runs. Odd seeds make transfers late. With seeds that are 2
+ * modulo 4, messages are eager; with all others they use rendezvous. */
 enum stage_result stage_run(const struct stage_case *c, uint64_t seed);
 
-/* The operation that plans of calls with commutes == false are run with; created once. */
+/* The operation for calls with commutes == false. It is created once. */
 tutti_op stage_compose(void);
 
 #endif

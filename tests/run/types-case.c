@@ -35,7 +35,8 @@ static struct value value(const struct one *one, int round, int rank, int64_t i)
     return v;
 }
 
-/* x -> a x + b, and, to see whole elements, the last words of the first operand. */
+/* Composes x -> a x + b in words 0 and 1. Words 2 and up are taken from the first operand, so that
+ * elements which are mixed up are noticed. */
 static struct value composed(enum kind kind, struct value l, struct value r)
 {
     struct value v = l;
@@ -53,8 +54,11 @@ static struct value added(struct value l, struct value r)
 
 static struct value reduced(const struct one *one, int round, int64_t i)
 {
+    enum tt_coll coll = one->shape.coll;
+    int me = one->rank->me, ranks = one->rank->p;
+    if (coll == TT_COLL_scan || coll == TT_COLL_exscan) ranks = me + (coll == TT_COLL_scan);
     struct value v = value(one, round, 0, i);
-    for (int r = 1; r < one->rank->p; r++) {
+    for (int r = 1; r < ranks; r++) {
         struct value next = value(one, round, r, i);
         v = one->shape.user_op ? composed(one->shape.kind, v, next) : added(v, next);
     }
@@ -121,7 +125,8 @@ static bool is_odd(const struct one *one)
     return one->rank->me % 2 == 1;
 }
 
-/* Columns of a matrix that is as wide as the buffer has room, and at odd ranks wider by gaps. */
+/* Elements are columns of a matrix as wide as the buffer has room. At odd ranks the matrix is wider
+ * by unused columns. */
 static void make_columns(struct one *one)
 {
     tutti_type strided;
@@ -171,7 +176,7 @@ static int64_t exchanged(const struct one *one, int from, int to)
     return one->shape.n * ((from + 2 * to) % 4);
 }
 
-/* Uneven, zero among them, with gaps, and `out` in reverse order of ranks. */
+/* Uneven counts, some of them zero, with gaps; segments of `out` are in reverse order of ranks. */
 static void make_counts(struct one *one)
 {
     int p = one->rank->p, me = one->rank->me;
@@ -192,7 +197,7 @@ static void make_counts(struct one *one)
 static char *buffer(const struct one *one)
 {
     void *memory;
-    if (one->shape.flags & TUTTI_PLAN_SHARED)
+    if (one->shape.flags & TUTTI_REQUEST_SHARED)
         must(tutti_alloc(one->rank->client, (size_t)one->bytes, &memory), one, "alloc");
     else
         memory = malloc((size_t)one->bytes);
@@ -200,7 +205,7 @@ static char *buffer(const struct one *one)
     return memory;
 }
 
-struct one *one_new(struct rank *rank, struct shape shape)
+struct one *one_new(struct types_rank *rank, struct shape shape)
 {
     struct one *one = calloc(1, sizeof *one);
     if (!one) abort();
@@ -221,8 +226,8 @@ struct one *one_new(struct rank *rank, struct shape shape)
 
 void one_free(struct one *one)
 {
-    bool shared = one->shape.flags & TUTTI_PLAN_SHARED;
-    must(tutti_plan_free(one->plan), one, "plan_free");
+    bool shared = one->shape.flags & TUTTI_REQUEST_SHARED;
+    must(tutti_request_free(one->request), one, "request_free");
     must(tutti_type_free(one->type), one, "type_free");
     char *buffers[] = {one->in, one->out};
     for (int i = 0; i < 2; i++)
@@ -247,7 +252,7 @@ static bool scatters(const struct one *one)
            one->shape.coll == TT_COLL_reduce_scatter_block;
 }
 
-/* Of a reduce_scatter: elements of the blocks before rank r's. */
+/* For a reduce_scatter: the number of elements in the blocks before rank r's. */
 static int64_t before(const struct one *one, int r)
 {
     int64_t at = 0;
@@ -256,7 +261,7 @@ static int64_t before(const struct one *one, int r)
     return at;
 }
 
-/* The input, where it lies when it is in a buffer of its own. */
+/* Writes the input to where it lies when it has a buffer of its own. */
 static void put_input(const struct one *one, char *in, int round)
 {
     int p = one->rank->p, me = one->rank->me;
@@ -268,11 +273,12 @@ static void put_input(const struct one *one, char *in, int round)
     }
     int64_t n = coll == TT_COLL_allgatherv ? one->out_counts[me] : one->shape.n;
     if (coll == TT_COLL_alltoall) n *= p;
+    if (coll == TT_COLL_scatter) n *= one->shape.root == me ? p : 0;
     if (scatters(one)) n = before(one, p);
     put_all(one, in, 0, n, round, me, 0);
 }
 
-/* Where in `out` the input lies, in place. */
+/* The offset in `out`, in elements, of the input of an in-place call. */
 static int64_t place(const struct one *one)
 {
     if (one->shape.coll == TT_COLL_allgather || one->shape.coll == TT_COLL_gather)
@@ -291,7 +297,7 @@ void one_fill(struct one *one, int round)
         put_input(one, one->in, round);
 }
 
-/* In place, what is not the result is left as it was. */
+/* In place, the part of the buffer outside this rank's block must stay unchanged. */
 static void put_block(const struct one *one, char *out, int round)
 {
     int me = one->rank->me;
@@ -309,8 +315,15 @@ static void put_output(const struct one *one, char *out, int round)
         put_all(one, out, 0, s->n, round, s->root, 0);
     } else if (scatters(one)) {
         put_block(one, out, round);
+    } else if (s->coll == TT_COLL_scatter) {
+        if (in_place(one))
+            put_input(one, out, round);
+        else
+            put_all(one, out, 0, s->n, round, s->root, s->n * me);
     } else if (s->coll == TT_COLL_gather && s->root != me) {
         return;
+    } else if (s->coll == TT_COLL_exscan && me == 0) {
+        if (in_place(one)) put_input(one, out, round);
     } else if (tt_coll_has_op(s->coll)) {
         for (int64_t i = 0; i < s->n && (s->coll != TT_COLL_reduce || s->root == me); i++)
             put(one, out, i, reduced(one, round, i));
@@ -339,8 +352,8 @@ void one_check(struct one *one, int round)
 
 #define CALL(name, ...)                                                                            \
     (mode == BLOCKING      ? tutti_##name(team, __VA_ARGS__)                                       \
-     : mode == NONBLOCKING ? tutti_i##name(team, __VA_ARGS__, &one->plan)                          \
-                           : tutti_plan_##name(team, __VA_ARGS__, s->flags, &one->plan))
+     : mode == NONBLOCKING ? tutti_i##name(team, __VA_ARGS__, &one->request)                       \
+                           : tutti_##name##_init(team, __VA_ARGS__, s->flags, &one->request))
 
 static tutti_status call_reduction(struct one *one, enum mode mode, const void *in)
 {
@@ -348,6 +361,8 @@ static tutti_status call_reduction(struct one *one, enum mode mode, const void *
     tutti_team *team = one->rank->team;
     tutti_op op = s->user_op ? types_op[s->kind] : TUTTI_SUM;
     if (s->coll == TT_COLL_allreduce) return CALL(allreduce, in, one->out, s->n, one->type, op);
+    if (s->coll == TT_COLL_scan) return CALL(scan, in, one->out, s->n, one->type, op);
+    if (s->coll == TT_COLL_exscan) return CALL(exscan, in, one->out, s->n, one->type, op);
     if (s->coll == TT_COLL_reduce_scatter_block)
         return CALL(reduce_scatter_block, in, one->out, s->n, one->type, op);
     if (s->coll == TT_COLL_reduce_scatter)
@@ -365,6 +380,7 @@ static tutti_status call(struct one *one, enum mode mode)
     case TT_COLL_bcast: return CALL(bcast, one->out, s->n, one->type, s->root);
     case TT_COLL_allgather: return CALL(allgather, in, one->out, s->n, one->type);
     case TT_COLL_gather: return CALL(gather, in, one->out, s->n, one->type, s->root);
+    case TT_COLL_scatter: return CALL(scatter, in, one->out, s->n, one->type, s->root);
     case TT_COLL_alltoall: return CALL(alltoall, in, one->out, s->n, one->type);
     case TT_COLL_allgatherv:
         return CALL(allgatherv, in, one->out, one->out_counts, one->out_displs, one->type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One collective of a derived type: its buffers, the call in its three forms, and what must have
- * come out, byte for byte, the gaps included.
+ * One collective on a derived type: its buffers, the call in its three forms (blocking,
+ * nonblocking, persistent), and the expected result, compared byte for byte including the gaps.
  */
 #ifndef TYPES_CASE_H
 #define TYPES_CASE_H
@@ -10,18 +10,18 @@
 
 enum { WORDS = 5, MOST_RANKS = 16 };
 
-/* What an element holds, whatever it looks like in memory. */
+/* The contents of an element, independent of its layout in memory. */
 struct value {
     uint64_t w[WORDS];
 };
 
-/* Two kinds of elements: columns of a matrix, of WORDS numbers, and structs { i32, f64 }. Ranks
- * lay both out in two ways, the odd ones otherwise than the even. */
+/* Two kinds of elements: columns of WORDS numbers of a matrix, and structs { i32, f64 }. Each has
+ * two layouts in memory, one at even and one at odd ranks. */
 enum kind { COLUMNS, PAIRS, KINDS };
 
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT };
 
-struct rank {
+struct types_rank {
     tutti_client *client;
     tutti_team *team;
     int p, me, cases;
@@ -37,29 +37,29 @@ struct shape {
 };
 
 struct one {
-    struct rank *rank;
+    struct types_rank *rank;
     struct shape shape;
     tutti_type type;
-    int64_t room, extent; /* elements that a buffer has room for, from one to the next */
-    int64_t bytes;        /* of a buffer */
+    int64_t room, extent; /* elements per buffer; bytes from one element to the next */
+    int64_t bytes;        /* bytes of each buffer */
     char *in, *out, *expected;
     int64_t in_counts[MOST_RANKS], in_displs[MOST_RANKS];
     int64_t out_counts[MOST_RANKS], out_displs[MOST_RANKS];
-    tutti_plan *plan;
+    tutti_request *request;
 };
 
-extern tutti_op types_op[KINDS]; /* composes elements; does not commute */
+extern tutti_op types_op[KINDS]; /* operations that compose elements; they do not commute */
 void types_make_ops(void);
 
 void must(tutti_status status, const struct one *one, const char *what);
 
-struct one *one_new(struct rank *rank, struct shape shape);
+struct one *one_new(struct types_rank *rank, struct shape shape);
 void one_free(struct one *one);
-/* New inputs, and outputs that hold nothing but canaries. */
+/* Writes the inputs of this round and fills the outputs with canaries. */
 void one_fill(struct one *one, int round);
 void one_call(struct one *one, enum mode mode);
 void one_check(struct one *one, int round);
-/* Whether the algorithm would take the call. */
+/* Whether the algorithm accepts the call. */
 bool one_applies(const struct one *one, const struct tt_algorithm *algorithm);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derived types, really run: every algorithm with columns of a matrix and with structs, in place
- * and not, between ranks whose layouts differ; many at once; over and over. On threads of one
- * process (`types threads N`) and on processes (`tutti run -n N types`).
+ * Collectives on derived types. Every algorithm runs with columns of a matrix and with structs, in
+ * place or not, between ranks with different layouts. Nonblocking and persistent calls run many at
+ * once and repeatedly. Ranks are threads of one process (`types threads A B`) or processes (`tutti
+ * run -n N types`).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,9 @@
 
 static bool ranks_are_threads;
 
-/* A built-in operation reduces columns; structs only a user's, which columns take too. Large are
- * only these: they are read in pieces that must be of whole structs. */
+/* A built-in operation can reduce columns only; a user's operation can reduce columns and structs.
+ * Only structs with a user's operation are tried with large counts: they are read in slices, which
+ * must hold whole structs. */
 static bool makes_sense(const struct shape *s)
 {
     enum { LARGE = 3000 };
@@ -36,7 +38,7 @@ enum { VARIANTS = 8 };
 
 /* ---- Every algorithm ---- */
 
-static void try_shape(struct rank *rank, const struct tt_algorithm *a, struct shape s)
+static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, struct shape s)
 {
     struct one *one = one_new(rank, s);
     if (!a || one_applies(one, a)) {
@@ -48,7 +50,7 @@ static void try_shape(struct rank *rank, const struct tt_algorithm *a, struct sh
     one_free(one);
 }
 
-static void try_shapes(struct rank *rank, const struct tt_algorithm *a)
+static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a)
 {
     static const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, 60000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -65,17 +67,18 @@ static void no_error(tutti_status status)
     abort();
 }
 
-/* The choice is the process': of ranks that are threads, one makes it. */
-static void force_choice(const struct rank *rank, const char *text)
+/* The forced algorithm is a setting of the process: where the ranks are threads, only rank 0 sets
+ * it. */
+static void force_choice(const struct types_rank *rank, const char *text)
 {
     if (!ranks_are_threads || rank->me == 0) tt_choose_force(text);
 }
 
-/* Each algorithm gets a team of its own, since a team remembers its plans. */
-static void try_algorithm(struct rank *world, const struct tt_algorithm *a)
+/* Each algorithm gets a new team, because a team caches its plans. */
+static void try_algorithm(struct types_rank *world, const struct tt_algorithm *a)
 {
     char force[64];
-    struct rank part = *world;
+    struct types_rank part = *world;
     no_error(tutti_barrier(world->team));
     snprintf(force, sizeof force, "%s=%s", tt_coll_name(a->coll), a->name);
     no_error(tutti_team_split(world->team, 0, world->me, &part.team));
@@ -85,7 +88,8 @@ static void try_algorithm(struct rank *world, const struct tt_algorithm *a)
     no_error(tutti_barrier(world->team));
     force_choice(world, NULL);
     no_error(tutti_team_free(part.team));
-    no_error(tutti_barrier(world->team)); /* freeing waits for nobody on another node */
+    no_error(tutti_barrier(world->team)); /* tutti_team_free does not wait for ranks on other
+                                           * nodes */
     world->cases = part.cases;
 }
 
@@ -93,7 +97,7 @@ static void try_algorithm(struct rank *world, const struct tt_algorithm *a)
 
 enum { AT_ONCE = 2 * TT_COLLS * VARIANTS };
 
-static int make_all(struct rank *rank, struct one **all, int64_t n, unsigned flags)
+static int make_all(struct types_rank *rank, struct one **all, int64_t n, unsigned flags)
 {
     int made = 0;
     for (int i = 0; i < AT_ONCE; i++) {
@@ -109,15 +113,15 @@ static void free_all(struct one **all, int n)
     for (int i = 0; i < n; i++) one_free(all[i]);
 }
 
-/* More in flight than there are slots, of all kinds, completed backwards. */
-static void try_at_once(struct rank *rank)
+/* Starts more requests of all kinds than there are slots, and completes them in reverse order. */
+static void try_at_once(struct types_rank *rank)
 {
     struct one *all[AT_ONCE];
     int n = make_all(rank, all, 20, 0);
     for (int i = 0; i < n; i++) one_fill(all[i], i);
     for (int i = 0; i < n; i++) one_call(all[i], NONBLOCKING);
     for (int i = n - 1; i >= 0; i--) {
-        must(tutti_wait(all[i]->plan), all[i], "wait");
+        must(tutti_wait(all[i]->request), all[i], "wait");
         one_check(all[i], i);
     }
     free_all(all, n);
@@ -126,24 +130,25 @@ static void try_at_once(struct rank *rank)
 static void start(struct one *one, int round)
 {
     one_fill(one, round);
-    must(tutti_start(one->plan), one, "start");
+    must(tutti_start(one->request), one, "start");
 }
 
-/* Unpacked when it is found complete, and only then: what is written to `out` later stays. */
+/* The result is unpacked once, when the request is found complete. So data that the caller writes
+ * to `out` later must stay. */
 static void end(struct one *one, int round)
 {
     tutti_status status;
-    while ((status = tutti_test(one->plan)) == TUTTI_AGAIN) {
+    while ((status = tutti_test(one->request)) == TUTTI_AGAIN) {
     }
     must(status, one, "test");
     one_check(one, round);
     memset(one->out, 0, (size_t)one->bytes);
-    must(tutti_wait(one->plan), one, "wait");
+    must(tutti_wait(one->request), one, "wait");
     for (int64_t i = 0; i < one->bytes; i++)
         if (one->out[i]) must(TUTTI_ERR_SYSTEM, one, "was unpacked twice");
 }
 
-static void try_persistent(struct rank *rank, int64_t n, unsigned flags)
+static void try_persistent(struct types_rank *rank, int64_t n, unsigned flags)
 {
     struct one *all[AT_ONCE];
     int made = make_all(rank, all, n, flags);
@@ -155,10 +160,11 @@ static void try_persistent(struct rank *rank, int64_t n, unsigned flags)
     free_all(all, made);
 }
 
-/* ---- One rank's type is basic, or cuts the same sequence otherwise ---- */
+/* ---- Ranks with different types for the same sequence of numbers ---- */
 
-/* The last rank receives from a matrix of two columns what the others have in one piece. */
-static void try_basic_and_strided(struct rank *rank)
+/* The last rank receives into every second element of a matrix with two columns. The others use
+ * contiguous memory. */
+static void try_basic_and_strided(struct types_rank *rank)
 {
     enum { N = 12 };
     double values[2 * N], sums[2 * N];
@@ -182,8 +188,8 @@ static void try_basic_and_strided(struct rank *rank)
     if (strided) no_error(tutti_type_free(every_second));
 }
 
-/* Two structs are what one struct of two is. */
-static void try_cut_otherwise(struct rank *rank)
+/* Two elements of one struct match one element that consists of two such structs. */
+static void try_cut_otherwise(struct types_rank *rank)
 {
     struct pair {
         int32_t a;
@@ -206,9 +212,9 @@ static void try_cut_otherwise(struct rank *rank)
     no_error(tutti_type_free(two));
 }
 
-/* ---- Types that do not pack alike ---- */
+/* ---- Types whose packed sequences differ ---- */
 
-static _Atomic int told;
+static _Atomic int reported;
 
 static void try_mismatch(tutti_client *client, void *arg)
 {
@@ -226,7 +232,7 @@ static void try_mismatch(tutti_client *client, void *arg)
     if (status == TUTTI_OK) status = tutti_barrier(world);
     if (status != TUTTI_ERR_MISMATCH && status != TUTTI_ERR_PEER) abort();
     if (status == TUTTI_ERR_MISMATCH && strstr(tutti_error(), "derived type of 12 bytes (layout "))
-        told++;
+        reported++;
     no_error(tutti_type_free(type));
 }
 
@@ -234,15 +240,15 @@ static void try_mismatches(void)
 {
     tutti_op ops[] = {TUTTI_SUM, types_op[PAIRS]};
     for (int i = 0; i < 2; i++) {
-        told = 0;
+        reported = 0;
         no_error(tutti_threads(2, try_mismatch, &ops[i]));
-        if (told == 0) abort();
+        if (reported == 0) abort();
     }
 }
 
 static void try_all(tutti_client *client, void *arg)
 {
-    struct rank rank = {.client = client, .team = tutti_world(client)};
+    struct types_rank rank = {.client = client, .team = tutti_world(client)};
     (void)arg;
     rank.p = tutti_size(rank.team);
     rank.me = tutti_rank(rank.team);
@@ -250,7 +256,7 @@ static void try_all(tutti_client *client, void *arg)
         if ((*a)->coll != TT_COLL_barrier) try_algorithm(&rank, *a);
     try_at_once(&rank);
     try_persistent(&rank, 10, 0);
-    try_persistent(&rank, 700, TUTTI_PLAN_SHARED);
+    try_persistent(&rank, 700, TUTTI_REQUEST_SHARED);
     try_basic_and_strided(&rank);
     try_cut_otherwise(&rank);
     no_error(tutti_barrier(rank.team));
@@ -265,7 +271,8 @@ int main(int argc, char **argv)
         ranks_are_threads = true;
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             no_error(tutti_threads(p, try_all, NULL));
-        /* Of two ranks: nodes of more do not fit. */
+        /* The mismatch test needs exactly two ranks, which a TUTTI_NODES of another size does not
+         * allow. */
         if (!getenv("TUTTI_NODES") || atoi(argv[3]) == 2) try_mismatches();
         return 0;
     }

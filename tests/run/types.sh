@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Derived types on processes: with direct access to each other's memory, without, on several nodes,
-# and with a small window.
+# Derived types on processes: with and without direct access to each other's memory, on several
+# nodes, and with a small window.
 set -eu
 types=$TUTTI_BUILD/tests/test-run-types-threads
-tutti run --timeout 600 -n 3 "$types"
-# On several nodes, also over a real network, where the library for it is there.
+tutti run --timeout 3000 -n 3 "$types"
+# On several nodes, also with a real network (UCX) between them where its library is installed.
 TUTTI_NODES=1,1 "$types" threads 2 2
 TUTTI_NODES=1,1,1 "$types" threads 3 3
 if TUTTI_NODES=1,1 TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
-    TUTTI_NODES=2,1 TUTTI_WIRE=1 tutti run --timeout 600 -n 3 "$types"
+    TUTTI_NODES=2,1 TUTTI_WIRE=1 tutti run --timeout 3000 -n 3 "$types"
 fi
 [ -z "$TUTTI_TEST_BRIEF" ] || exit 0
-TUTTI_NODES=2,1,1 tutti run --timeout 600 -n 4 "$types"
-TUTTI_CMA=0 tutti run --timeout 600 -n 4 "$types"
-TUTTI_WINDOW=1K tutti run --timeout 600 -n 2 "$types"
+TUTTI_NODES=2,1,1 tutti run --timeout 3000 -n 4 "$types"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 4 "$types"
+TUTTI_WINDOW=1K tutti run --timeout 3000 -n 2 "$types"

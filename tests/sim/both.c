@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a byte costs where a rank sends and receives at once, in cases small enough to be worked out
- * by hand.
+ * The cost of a byte while a rank sends and receives at the same time, in cases small enough to
+ * work out by hand.
  */
 #include <stdio.h>
 
-#include "paper.h"
+#include "simulated.h"
 
-enum { TS = 1000000, TW = 1000 }; /* of paper_simple */
+enum { TS = 1000000, TW = 1000 }; /* the parameters of model_simple */
 
 static struct tt_model both(int64_t tw_both)
 {
-    struct tt_model model = paper_simple;
+    struct tt_model model = model_simple;
     model.tw_both_ps = tw_both;
     return model;
 }
 
-/* ---- Plans by hand: one message from each rank to one other, between two copies ---- */
+/* ---- Plans by hand: at most one message from each rank, between two copies ---- */
 
 enum { NOBODY = -1 };
 struct wish {
@@ -45,7 +45,7 @@ static struct tt_plan *plan_of(void *arg, int rank, int phase)
     return plan;
 }
 
-/* A byte is copied in a picosecond. */
+/* Simulates the plans. Copying a byte takes a picosecond. */
 static int64_t by_hand(struct wish *wishes, int64_t ts, int64_t tw_both)
 {
     struct tt_model model = both(tw_both);
@@ -57,7 +57,7 @@ static int64_t by_hand(struct wish *wishes, int64_t ts, int64_t tw_both)
     return result.time_ps; /* without a network there is nothing to free */
 }
 
-/* Two ranks' messages to one another, that of rank 1 some time later. */
+/* Ranks 0 and 1 send a message to each other, rank 1 some time later. */
 static int64_t two(int64_t out, int64_t back, int64_t later, int64_t ts, int64_t tw_both)
 {
     struct wish wishes[] = {
@@ -73,26 +73,28 @@ static void only_what_overlaps_is_slower(void **state)
     assert_int_equal(two(1000, 400, 0, TS, 1999), TS + 400 * 1999 + 600 * TW);
 }
 
-/* A byte may be under way when the other message begins, or ends. */
+/* A byte may be in the middle of its transfer when the other message begins or ends. */
 static void parts_of_bytes_are_reckoned(void **state)
 {
     (void)state;
-    /* 3.333 bytes alone, 5 both ways, 1.667 alone. */
+    /* In the first 3333 ps, 3.333 bytes travel alone. Then 5 bytes travel while 5 others come back,
+     * and the last 1.667 travel alone. */
     assert_int_equal(two(10, 5, 3333, 0, 1501), 3333 + 5 * 1501 + 1667);
-    /* 3.333 alone; the other 6.667 both ways in 10007.2 ps, which are over at the next whole one;
-     * then of the 20 are 20 - 10008 / 1501 = 13.3324 left. */
+    /* First 3.333 bytes travel alone. The other 6.667 bytes travel while data come back; they take
+     * 10007.2 ps, rounded up to a whole picosecond. Of the 20 bytes that come back, 20 - 10008 /
+     * 1501 = 13.3324 are left then. */
     assert_int_equal(two(10, 20, 3333, 0, 1501), 3333 + 10008 + 13333);
 }
 
-/* The second message starts up while the first is on its way. */
+/* The second message is in its start-up time while the first one is transferred. */
 static void start_up_slows_nothing_down(void **state)
 {
     (void)state;
     assert_int_equal(two(1000, 1000, 1000 * TW, TS, 2000), 1000 * TW + TS + 1000 * TW);
 }
 
-/* 1 sends to 2 while it receives from 0; 2, which does nothing else, gets the last byte when 1 has
- * sent it. */
+/* Rank 1 sends to rank 2 while it receives from rank 0. Rank 2, which does nothing else, receives
+ * the last byte when rank 1 has sent it. */
 static void what_is_sent_slowly_comes_slowly(void **state)
 {
     (void)state;
@@ -103,27 +105,27 @@ static void what_is_sent_slowly_comes_slowly(void **state)
 
 /* ---- Algorithms ---- */
 
-/* Where nobody sends and receives at once nothing changes; where all do, everything takes
- * tw_both. */
+/* Where no rank sends and receives at the same time, tw_both changes nothing; where all do all the
+ * time, every byte takes tw_both. */
 static void trees_and_exchanges(void **state)
 {
     (void)state;
     static const char *const trees[][2] = {{"bcast/u8/1000/p23", "binomial"},
                                            {"reduce/u8/sum/1000/p23", "binomial"},
                                            {"gather/u8/1000/p23", "binomial"}};
-    struct tt_model model = both(1700), slow = paper_simple;
+    struct tt_model model = both(1700), slow = model_simple;
     slow.tw_ps = 1700;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(paper(trees[i][0], trees[i][1], &model).time_ps,
-                         paper(trees[i][0], trees[i][1], &paper_simple).time_ps);
+        assert_int_equal(simulated(trees[i][0], trees[i][1], &model).time_ps,
+                         simulated(trees[i][0], trees[i][1], &model_simple).time_ps);
     static const char *const exchanges[] = {"pairwise", "ring", "ring-both", "bruck", "mesh"};
     for (int i = 0; i < 5; i++)
-        assert_int_equal(paper("alltoall/u8/1000/p12", exchanges[i], &model).time_ps,
-                         paper("alltoall/u8/1000/p12", exchanges[i], &slow).time_ps);
+        assert_int_equal(simulated("alltoall/u8/1000/p12", exchanges[i], &model).time_ps,
+                         simulated("alltoall/u8/1000/p12", exchanges[i], &slow).time_ps);
 }
 
-/* Many messages that begin and end in the same picosecond: each has to come, and a port carries one
- * at a time. */
+/* Many messages begin and end in the same picosecond: none may be lost, and a port carries one
+ * message at a time. */
 static void what_happens_at_once_is_not_lost(void **state)
 {
     (void)state;
@@ -137,7 +139,7 @@ static void what_happens_at_once_is_not_lost(void **state)
             char text[64];
             model.ts_ps = p % 2 ? 0 : TS;
             snprintf(text, sizeof text, "%s/p%d", problems[i][0], p);
-            struct outcome o = paper(text, problems[i][1], &model);
+            struct outcome o = simulated(text, problems[i][1], &model);
             assert_true(o.time_ps * p >= o.bytes * TW + o.messages * model.ts_ps);
         }
     }
@@ -146,12 +148,13 @@ static void what_happens_at_once_is_not_lost(void **state)
 static void other_models_know_no_such_cost(void **state)
 {
     (void)state;
-    struct tt_model links = paper_links, all = both(2000);
+    struct tt_model links = model_links, all = both(2000);
     links.tw_both_ps = 2000;
     all.all_ports = true;
-    assert_int_equal(paper("alltoall/u8/100/p8@ring:8", "ring", &links).time_ps,
-                     paper("alltoall/u8/100/p8@ring:8", "ring", &paper_links).time_ps);
-    assert_int_equal(paper("alltoall/u8/100/p8", "pairwise", &all).time_ps, 7 * (TS + 100 * TW));
+    assert_int_equal(simulated("alltoall/u8/100/p8@ring:8", "ring", &links).time_ps,
+                     simulated("alltoall/u8/100/p8@ring:8", "ring", &model_links).time_ps);
+    assert_int_equal(simulated("alltoall/u8/100/p8", "pairwise", &all).time_ps,
+                     7 * (TS + 100 * TW));
 }
 
 int main(void)

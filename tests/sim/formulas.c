@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The formulas beside the algorithms come out exactly: under the textbook's model, and again link
- * by link on networks that suit them, with cut-through and no time for a hop, which only does where
- * no two messages want a link at once.
+ * Simulations give exactly the times of the algorithms' formulas: in the textbook's model, and link
+ * by link on suitable networks with cut-through and hops that take no time. The latter holds only
+ * where no two messages need a link at the same time.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "paper.h"
+#include "simulated.h"
 
 static void meets_formula(const char *problem, const char *algorithm, const struct tt_model *model)
 {
-    struct outcome o = paper(problem, algorithm, model);
+    struct outcome o = simulated(problem, algorithm, model);
     if (o.formula_ps < 0 || o.time_ps != o.formula_ps)
         fail_msg("%s by %s: %lld ps, formula %lld", problem, algorithm, (long long)o.time_ps,
                  (long long)o.formula_ps);
@@ -19,13 +19,13 @@ static void meets_formula(const char *problem, const char *algorithm, const stru
 
 static void meets_it_both_ways(const char *problem, const char *algorithm)
 {
-    meets_formula(problem, algorithm, &paper_simple);
-    meets_formula(problem, algorithm, &paper_links);
+    meets_formula(problem, algorithm, &model_simple);
+    meets_formula(problem, algorithm, &model_links);
 }
 
 static void has_none(const char *problem, const char *algorithm, const struct tt_model *model)
 {
-    assert_int_equal(paper(problem, algorithm, model).formula_ps, -1);
+    assert_int_equal(simulated(problem, algorithm, model).formula_ps, -1);
 }
 
 /* ---- Total exchange ---- */
@@ -33,7 +33,7 @@ static void has_none(const char *problem, const char *algorithm, const struct tt
 static void rings(void **state)
 {
     (void)state;
-    struct tt_model all_ports = paper_simple, all_links = paper_links;
+    struct tt_model all_ports = model_simple, all_links = model_links;
     all_ports.all_ports = all_links.all_ports = true;
     for (int p = 2; p <= 64; p++) {
         char text[64];
@@ -41,8 +41,8 @@ static void rings(void **state)
         meets_it_both_ways(text, "ring");
         meets_it_both_ways(text, "ring-both");
         meets_formula(text, "ring-both", &all_ports);
-        if (p > 2)
-            meets_formula(text, "ring-both", &all_links); /* two ranks have one link each way */
+        if (p > 2) /* two ranks have one link in each direction */
+            meets_formula(text, "ring-both", &all_links);
     }
 }
 
@@ -87,37 +87,37 @@ static void hypercubes(void **state)
     }
 }
 
-/* By the textbook's model alone: not on networks where messages meet. */
+/* Uses the textbook's model only, because messages may share links on a network. */
 static void exchanges_of_any_number(void **state)
 {
     (void)state;
     static const char *const algorithms[] = {"pairwise", "bruck", "mesh", "ring", "ring-both"};
-    struct tt_model copies = paper_simple;
+    struct tt_model copies = model_simple;
     copies.tr_ps = 70;
     for (int p = 2; p <= 64; p++) {
         char text[64];
         snprintf(text, sizeof text, "alltoall/u8/1001/p%d", p);
-        for (int a = 0; a < 5; a++) meets_formula(text, algorithms[a], &paper_simple);
+        for (int a = 0; a < 5; a++) meets_formula(text, algorithms[a], &model_simple);
         for (int a = 0; a < 4; a++) meets_formula(text, algorithms[a], &copies);
         has_none(text, "ring-both", &copies);
-        snprintf(text, sizeof text, "alltoall/u8/1/p%d", p); /* half of a block is none */
-        meets_formula(text, "ring-both", &paper_simple);
+        snprintf(text, sizeof text, "alltoall/u8/1/p%d", p); /* half of a one-byte block is empty */
+        meets_formula(text, "ring-both", &model_simple);
     }
 }
 
-/* By dimensions is faster below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)), pairwise
- * above. */
+/* The algorithm hypercube is faster than pairwise below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2
+ * p - p + 1)), and slower above. */
 static void small_blocks_go_by_dimensions(void **state)
 {
     (void)state;
     for (int64_t d = 2; d <= 10; d++) {
-        int64_t p = 1 << d, over = paper_simple.ts_ps * (p - 1 - d);
-        int64_t under = paper_simple.tw_ps * (p / 2 * d - p + 1), m = over / under;
+        int64_t p = 1 << d, over = model_simple.ts_ps * (p - 1 - d);
+        int64_t under = model_simple.tw_ps * (p / 2 * d - p + 1), m = over / under;
         for (int64_t bytes = m - (over % under == 0); bytes <= m + 1; bytes++) {
             char text[64];
             snprintf(text, sizeof text, "alltoall/u8/%d/p%d", (int)bytes, (int)p);
-            int64_t by_dimensions = paper(text, "hypercube", &paper_simple).time_ps;
-            int64_t pairwise = paper(text, "pairwise", &paper_simple).time_ps;
+            int64_t by_dimensions = simulated(text, "hypercube", &model_simple).time_ps;
+            int64_t pairwise = simulated(text, "pairwise", &model_simple).time_ps;
             if (bytes * under < over) assert_true(by_dimensions < pairwise);
             if (bytes * under == over) assert_int_equal(by_dimensions, pairwise);
             if (bytes * under > over) assert_true(by_dimensions > pairwise);
@@ -125,27 +125,29 @@ static void small_blocks_go_by_dimensions(void **state)
     }
 }
 
-/* The figures themselves, worked out by hand, against both. */
+/* Times worked out by hand, compared with the simulation. */
 static void figures_by_hand(void **state)
 {
     (void)state;
-    assert_int_equal(paper("alltoall/u8/1000/p4@ring:4", "ring", &paper_simple).time_ps,
+    assert_int_equal(simulated("alltoall/u8/1000/p4@ring:4", "ring", &model_simple).time_ps,
                      3 * 1000000 + (3 + 2 + 1) * 1000 * 1000);
-    assert_int_equal(paper("alltoall/u8/1000/p5@ring:5", "ring-both", &paper_simple).time_ps,
+    assert_int_equal(simulated("alltoall/u8/1000/p5@ring:5", "ring-both", &model_simple).time_ps,
                      4 * 1000000 + 6 * 1000 * 1000);
-    assert_int_equal(paper("alltoall/u8/1000/p16@torus:4x4", "mesh", &paper_links).time_ps,
+    assert_int_equal(simulated("alltoall/u8/1000/p16@torus:4x4", "mesh", &model_links).time_ps,
                      6 * 1000000 + 48 * 1000 * 1000);
-    assert_int_equal(paper("alltoall/u8/1000/p8@hypercube:3", "hypercube", &paper_links).time_ps,
-                     3 * 1000000 + 12 * 1000 * 1000);
-    assert_int_equal(paper("alltoall/u8/1000/p8@hypercube:3", "pairwise", &paper_links).time_ps,
+    assert_int_equal(
+        simulated("alltoall/u8/1000/p8@hypercube:3", "hypercube", &model_links).time_ps,
+        3 * 1000000 + 12 * 1000 * 1000);
+    assert_int_equal(simulated("alltoall/u8/1000/p8@hypercube:3", "pairwise", &model_links).time_ps,
                      7 * 1000000 + 7 * 1000 * 1000);
 }
 
-/* All traffic of the ring: m (p - 1) p / 2 for each of p ranks; over p links, evenly. */
+/* The total traffic of the ring: m (p - 1) p / 2 for each of p ranks, evenly distributed over p
+ * links. */
 static void a_ring_carries_what_it_must(void **state)
 {
     (void)state;
-    struct outcome o = paper("alltoall/u8/1000/p9@ring:9", "ring", &paper_links);
+    struct outcome o = simulated("alltoall/u8/1000/p9@ring:9", "ring", &model_links);
     assert_int_equal(o.bytes, 1000 * 8 * 9 / 2 * 9);
     assert_int_equal(o.max_link_bytes, 1000 * 8 * 9 / 2);
     assert_int_equal(o.steps, 8);
@@ -153,7 +155,8 @@ static void a_ring_carries_what_it_must(void **state)
 
 /* ---- The other collectives ---- */
 
-/* gamma below and above the cost of a byte, t_r, and a byte's cost both ways. */
+/* Costs of a reduced byte (gamma) below and above the cost of a byte; costs of rearranging (t_r);
+ * and costs that are higher if a rank sends and receives at once. */
 static const struct tt_model simples[] = {
     {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000},
     {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000, .gamma_ps = 300, .tr_ps = 2000},
@@ -162,9 +165,9 @@ static const struct tt_model simples[] = {
     {.kind = TT_MODEL_simple, .ts_ps = 10000, .tw_ps = 1000, .tw_both_ps = 1700, .gamma_ps = 1400},
     {.kind = TT_MODEL_simple, .tw_ps = 1000, .tw_both_ps = 2000, .gamma_ps = 1400, .tr_ps = 400},
 };
-enum { SIMPLES = 6, ONE_WAY = 4 /* the first ones: without a cost both ways */ };
+enum { SIMPLES = 6, ONE_WAY = 4 /* the first models, which have no tw_both_ps */ };
 
-/* "%d" in the problem is the number of ranks. */
+/* "%d" in the problem stands for the number of ranks. */
 static void meets_it_for(const char *problem, const char *algorithm, int p, int models)
 {
     char text[96];
@@ -191,6 +194,15 @@ static void any_number_of_ranks(void **state)
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
+    }
+}
+
+static void even_numbers(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 64; p += 2) {
+        meets_it_for("allgather/u8/1001/p%d", "neighbour", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d/inplace=1", "neighbour", p, SIMPLES);
     }
 }
 
@@ -246,7 +258,8 @@ static void full_trees(void **state)
     }
 }
 
-/* By shared memory or puts; along trees drawn by a hash; or over nodes that are not alike. */
+/* Algorithms that the textbook does not cover: they use shared memory or puts, trees drawn by a
+ * hash, or nodes of different sizes. */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
     static const char *const names[] = {"flat", "direct", "window", "exchange", "forward"};
@@ -256,19 +269,26 @@ static bool is_none_of_the_textbook(const struct tt_algorithm *a)
     return false;
 }
 
-/* By messages alone, and blocks not unequal by their nature: there is a formula, tested above. */
+static bool has_none_yet(enum tt_coll coll)
+{
+    return coll == TT_COLL_scatter || coll == TT_COLL_scan || coll == TT_COLL_exscan;
+}
+
+/* An algorithm that uses messages only, with equal blocks, has a formula, which is tested above.
+ * The algorithms of scatter, scan and exscan have none yet. */
 static void who_has_one(void **state)
 {
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         bool unequal = (*a)->coll == TT_COLL_allgatherv || (*a)->coll == TT_COLL_alltoallv ||
                        (*a)->coll == TT_COLL_reduce_scatter;
-        if (((*a)->time != NULL) == (is_none_of_the_textbook(*a) || unequal))
+        bool none = is_none_of_the_textbook(*a) || unequal || has_none_yet((*a)->coll);
+        if (((*a)->time != NULL) == none)
             fail_msg("%s: %s", (*a)->name, (*a)->time ? "has a formula" : "has none");
     }
 }
 
-/* Where ranks do not keep step no formula is told. */
+/* If the ranks do not run in step, there is no formula. */
 static void what_has_none(void **state)
 {
     (void)state;
@@ -288,9 +308,9 @@ static void what_has_none(void **state)
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
 }
 
-/* Link by link: on hypercubes trees and halvings go along edges, and if all send to the rank so
- * many further on (the ring of scatter-allgather, bruck, dissemination) no two E-cube routes share
- * a link; on a ring all go to the neighbour. */
+/* Simulates link by link. On hypercubes, the messages of trees and halvings follow edges. If each
+ * rank sends to the rank at a fixed distance (the ring of scatter-allgather, bruck, dissemination),
+ * no two E-cube routes share a link. On a ring every message goes to the neighbour. */
 static void on_networks(void **state)
 {
     (void)state;
@@ -306,7 +326,7 @@ static void on_networks(void **state)
         {"alltoall/u8/1000", "bruck"},
         {"barrier", "dissemination"},
     };
-    struct tt_model model = paper_links;
+    struct tt_model model = model_links;
     model.gamma_ps = 700;
     for (int d = 1; d <= 6; d++) {
         for (size_t i = 0; i < sizeof cubes / sizeof *cubes; i++) {
@@ -319,14 +339,16 @@ static void on_networks(void **state)
         char text[96];
         snprintf(text, sizeof text, "allgather/u8/1001/p%d@ring:%d", p, p);
         meets_formula(text, "ring", &model);
+        if (p % 2 == 0) meets_formula(text, "neighbour", &model);
         snprintf(text, sizeof text, "allreduce/f32/sum/%d/p%d@ring:%d", 4 * 13 * p, p, p);
         meets_formula(text, "ring", &model);
     }
 }
 
-/* ---- Whatever network ---- */
+/* ---- Any network ---- */
 
-/* Cheap and dear starts, and reductions cheaper and dearer than what they wait for. */
+/* Start-ups that are cheap and expensive, and reductions cheaper or more expensive than the
+ * transfer they wait for. */
 static const struct tt_model linked[] = {
     {.kind = TT_MODEL_links, .ts_ps = 1000000, .tw_ps = 1000},
     {.kind = TT_MODEL_links, .ts_ps = 200000000, .tw_ps = 1000},
@@ -337,7 +359,8 @@ static const struct tt_model linked[] = {
 };
 enum { LINKED = 6, ONE_PORT = 5 };
 
-/* Along the links of a tree up and down, where no two messages want one: exactly. */
+/* Messages go up and down the links of a tree, and no two of them need the same link. So the
+ * formula holds exactly. */
 static void trees_link_by_link(void **state)
 {
     (void)state;
@@ -361,12 +384,12 @@ static void trees_link_by_link(void **state)
                 }
 }
 
-/* Messages that want one link take longer than a formula says, which knows no links; none is
- * quicker. */
+/* Messages that share a link take longer than the formula says, because it knows no links. None is
+ * faster. */
 static void is_no_quicker(const char *problem, const struct tt_algorithm *a)
 {
     for (int m = 0; m < LINKED; m++) {
-        struct outcome o = paper(problem, a->name, &linked[m]);
+        struct outcome o = simulated(problem, a->name, &linked[m]);
         if (o.time_ps < o.formula_ps)
             fail_msg("%s by %s, model %d: %lld ps, less than its formula's %lld", problem, a->name,
                      m, (long long)o.time_ps, (long long)o.formula_ps);
@@ -379,7 +402,7 @@ static void no_quicker_by(const struct tt_algorithm *a, const char *problem, con
     char text[96];
     snprintf(text, sizeof text, problem, p);
     snprintf(text + strlen(text), sizeof text - strlen(text), "@%s", network);
-    if (a->time && paper_applies(text, a)) is_no_quicker(text, a);
+    if (a->time && applies(text, a)) is_no_quicker(text, a);
 }
 
 static void none_is_quicker_than_its_formula(void **state)
@@ -419,6 +442,7 @@ int main(void)
         cmocka_unit_test(small_blocks_go_by_dimensions),
         cmocka_unit_test(a_ring_carries_what_it_must),
         cmocka_unit_test(any_number_of_ranks),
+        cmocka_unit_test(even_numbers),
         cmocka_unit_test(blocks_that_are_equal),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(full_trees),

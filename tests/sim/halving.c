@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What pipelined halving claims (CN101206588) against the pipelined tree, on 2 to 1024 ranks, with
- * gamma on both sides of beta' and links between full (beta' = beta) and half duplex (beta' = 2
- * beta).
+ * The claims of pipelined halving (CN101206588) in comparison with the pipelined tree, on 2 to 1024
+ * ranks, with gamma on both sides of beta' and links between full duplex (beta' = beta) and half
+ * duplex (beta' = 2 beta).
  */
 #include <stdio.h>
 
 #include "brief.h"
-#include "paper.h"
+#include "simulated.h"
 
 enum { BETA = 1000, LENGTH = 1 << 20, SLICE = 16 << 10, SLICES = 32 };
 
-/* In ps: of a byte reduced, of a byte both ways at once, of a message. */
+/* In ps: per byte reduced, per byte in both directions at once, per message. */
 struct cost {
     int64_t gamma, both, ts;
 };
@@ -31,19 +31,20 @@ static int64_t time_ps(const char *coll, const char *algorithm, int p, struct co
                              .gamma_ps = c.gamma};
     char text[96];
     snprintf(text, sizeof text, "%s/f64/sum/%d/p%d/slice=%d", coll, LENGTH, p, SLICE);
-    return paper(text, algorithm, &model).time_ps;
+    return simulated(text, algorithm, &model).time_ps;
 }
 
 /* ---- Halving ---- */
 
-/* (p-1)/p L times what a byte takes in the distribution and in the collection. */
+/* Returns the time that the method claims: (p-1)/p L times the time of a byte in the distribution
+ * plus that of a byte in the collection. */
 static int64_t claimed(int p, struct cost c, int64_t collection)
 {
     return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);
 }
 
-/* One slice of a step, since messages and reductions of a step overlap with those of the next, of
- * half the size. */
+/* Returns the time of one slice, by which the simulation exceeds the claim: messages and reductions
+ * of a step overlap with those of the next one, whose messages have half the size. */
 static int64_t one_slice(int p, struct cost c, int64_t collection)
 {
     int64_t first = LENGTH / 2 / SLICES, last = LENGTH / p / SLICES;
@@ -51,8 +52,8 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
            tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
 }
 
-/* Without start-ups the claim and that slice, exactly; with them, no more than one for each turn on
- * top. The time. */
+/* Checks the time and returns it. Without start-ups it is exactly the claim plus one slice; with
+ * them, at most one start-up per turn is added. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;
@@ -67,16 +68,16 @@ static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t c
 
 /* ---- The tree ---- */
 
-/* The busiest rank. From 8 ranks on there are ranks between with two children: 2 L in, L out, of
- * which L both ways at once, and 2 L reduced. Of 4 ranks only the root has two, which sends nothing
- * up; of 2 it has one. */
+/* The time of the busiest rank on the way up. With 8 or more ranks there are inner ranks with two
+ * children: 2 L in and L out, of which L go in both directions at once, and 2 L are reduced. With 4
+ * ranks only the root has two children, and it sends nothing up; with 2 ranks it has one. */
 static int64_t up(int p, struct cost c)
 {
     if (p == 2) return LENGTH * tt_max(c.gamma, BETA);
     return LENGTH * tt_max(2 * c.gamma, p == 4 ? 2 * BETA : BETA + c.both);
 }
 
-/* L in, and 2 L out. */
+/* The time on the way down: L in and 2 L out. */
 static int64_t down(int p, struct cost c)
 {
     if (p <= 4) return LENGTH * (int64_t)BETA * (p / 2);
@@ -88,11 +89,12 @@ static void compare(int p, struct cost c)
     int64_t reduce = time_ps("reduce", "prt", p, c), allreduce = time_ps("allreduce", "prt", p, c);
     assert_true(reduce >= up(p, c));
     assert_true(allreduce >= up(p, c) + down(p, c));
-    /* At half duplex the 3 L beta and 6 L beta that the method is compared with. */
+    /* At half duplex the tree takes at least 3 L beta and 6 L beta, the times with which the source
+     * compares the method. */
     if (p >= 8 && c.both == 2 * BETA) assert_true(reduce >= 3LL * LENGTH * BETA);
     if (p >= 8 && c.both == 2 * BETA) assert_true(allreduce >= 6LL * LENGTH * BETA);
     assert_true(keeps_its_claim("allreduce", p, c, c.both) < allreduce);
-    /* A small tree has no rank that is so busy, and may be better then. */
+    /* A small tree has no such busy rank and may be faster. */
     bool tree = p <= 4 && up(p, c) < claimed(p, c, BETA);
     assert_int_equal(keeps_its_claim("reduce", p, c, BETA) > reduce, tree);
 }

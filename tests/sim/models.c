@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the models say of cases small enough to be worked out by hand.
+ * Predictions of the models for cases small enough to work out by hand.
  */
 #include <string.h>
 
-#include "paper.h"
+#include "simulated.h"
 
-enum { TS = 1000000, BYTE = 1000 }; /* of paper_simple and paper_links */
+enum { TS = 1000000, BYTE = 1000 }; /* the parameters of model_simple and model_links */
 
-/* 0 sends to 2, then 0 to 1 and 2 to 3. */
+/* Rank 0 sends to rank 2; then 0 sends to 1 and 2 to 3. */
 static void forwarding_costs_by_the_link(void **state)
 {
     (void)state;
     static const char problem[] = "bcast/u8/1000/p4@mesh:4";
-    struct tt_model stores = paper_links, hops = paper_links;
+    struct tt_model stores = model_links, hops = model_links;
     stores.stores = true;
     hops.hop_ps = 500;
     int64_t m = 1000 * BYTE;
-    assert_int_equal(paper(problem, "binomial", &paper_simple).time_ps, 2 * (TS + m));
-    assert_int_equal(paper(problem, "binomial", &paper_links).time_ps, 2 * (TS + m));
-    assert_int_equal(paper(problem, "binomial", &stores).time_ps, 2 * TS + 3 * m);
-    assert_int_equal(paper(problem, "binomial", &hops).time_ps, 2 * (TS + m) + 3 * 500);
+    assert_int_equal(simulated(problem, "binomial", &model_simple).time_ps, 2 * (TS + m));
+    assert_int_equal(simulated(problem, "binomial", &model_links).time_ps, 2 * (TS + m));
+    assert_int_equal(simulated(problem, "binomial", &stores).time_ps, 2 * TS + 3 * m);
+    assert_int_equal(simulated(problem, "binomial", &hops).time_ps, 2 * (TS + m) + 3 * 500);
 }
 
 static void loggp_adds_up(void **state)
@@ -29,33 +29,34 @@ static void loggp_adds_up(void **state)
     struct tt_model model = {
         .kind = TT_MODEL_loggp, .o_ps = 3, .l_ps = 100, .g_ps = 20, .big_g_ps = 2};
     int64_t one = 3 + 99 * 2 + 100 + 3;
-    assert_int_equal(paper("bcast/u8/100/p2", "binomial", &model).time_ps, one);
-    /* 0 to 2, and g + 99 G later 0 to 1; meanwhile 2 to 3. */
-    assert_int_equal(paper("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
+    assert_int_equal(simulated("bcast/u8/100/p2", "binomial", &model).time_ps, one);
+    /* Rank 0 sends to rank 2, and g + 99 G later to rank 1. While it does, rank 2 sends to rank
+     * 3. */
+    assert_int_equal(simulated("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
-/* The processor works on one message at a time, whoever sends: a root with two children takes 2 o
- * for them; a signal to p - 1 ranks and as many back are 2 (p - 1) o for each. */
+/* The processor handles one message at a time, from any sender: a root with two children needs 2 o
+ * for them. A signal to p - 1 ranks and as many signals back take 2 (p - 1) o. */
 static void loggp_engages_the_processor(void **state)
 {
     (void)state;
     struct tt_model model = {.kind = TT_MODEL_loggp, .o_ps = 1000};
-    assert_int_equal(paper("reduce/u8/sum/8/p3", "prt", &model).time_ps, 3 * 1000);
+    assert_int_equal(simulated("reduce/u8/sum/8/p3", "prt", &model).time_ps, 3 * 1000);
     for (int p = 2; p <= 64; p *= 2) {
         char text[32];
         snprintf(text, sizeof text, "barrier/p%d", p);
-        assert_int_equal(paper(text, "flat", &model).time_ps, 2 * (p - 1) * 1000);
+        assert_int_equal(simulated(text, "flat", &model).time_ps, 2 * (p - 1) * 1000);
     }
 }
 
-/* Where four routes of a line pass its middle, links are waited for; the textbook's model does not
- * see that. */
+/* Where four routes of a line pass through its middle, messages wait for links, which the
+ * textbook's model does not show. */
 static void links_are_waited_for(void **state)
 {
     (void)state;
     static const char problem[] = "alltoall/u8/1000/p4@mesh:4";
-    struct outcome simple = paper(problem, "pairwise", &paper_simple);
-    struct outcome links = paper(problem, "pairwise", &paper_links);
+    struct outcome simple = simulated(problem, "pairwise", &model_simple);
+    struct outcome links = simulated(problem, "pairwise", &model_links);
     assert_int_equal(simple.time_ps, 3 * (TS + 1000 * BYTE));
     assert_true(links.time_ps > simple.time_ps);
     assert_int_equal(links.max_link_bytes, 4000);
@@ -64,52 +65,54 @@ static void links_are_waited_for(void **state)
 static void reducing_and_copying_take_their_time(void **state)
 {
     (void)state;
-    struct tt_model model = paper_simple;
+    struct tt_model model = model_simple;
     static const char problem[] = "reduce/f64/sum/800/p2";
-    int64_t plain = paper(problem, "binomial", &model).time_ps;
+    int64_t plain = simulated(problem, "binomial", &model).time_ps;
     assert_int_equal(plain, TS + 800 * BYTE);
     model.gamma_ps = 7;
-    assert_int_equal(paper(problem, "binomial", &model).time_ps, plain + 800 * 7);
+    assert_int_equal(simulated(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
-/* Ranks 0 and 1 on one node, 2 and 3 on the other: a message within one does not know the
+/* Ranks 0 and 1 are on one node, 2 and 3 on the other: a message within a node does not use the
  * network. */
-static void messages_within_a_node_are_near(void **state)
+static void messages_within_a_node_are_local(void **state)
 {
     (void)state;
-    struct tt_model model = paper_simple;
+    struct tt_model model = model_simple;
     model.near_ts_ps = 11;
     model.near_tw_ps = 3;
-    assert_int_equal(paper("bcast/u8/1000/p2@nodes:1,1", "binomial", &model).time_ps,
+    assert_int_equal(simulated("bcast/u8/1000/p2@nodes:1,1", "binomial", &model).time_ps,
                      TS + 1000 * BYTE);
-    int64_t far = TS + 1000 * BYTE, near = 11 + 3 * 1000;
-    assert_int_equal(paper("bcast/u8/1000/p4@nodes:2,2", "binomial", &model).time_ps, far + near);
-    assert_int_equal(paper("bcast/u8/1000/p4@nodes:2,2+dealt", "binomial", &model).time_ps,
-                     far + near);
+    int64_t remote = TS + 1000 * BYTE, local = 11 + 3 * 1000;
+    assert_int_equal(simulated("bcast/u8/1000/p4@nodes:2,2", "binomial", &model).time_ps,
+                     remote + local);
+    assert_int_equal(simulated("bcast/u8/1000/p4@nodes:2,2+dealt", "binomial", &model).time_ps,
+                     remote + local);
 }
 
-/* Two messages leave a node: at once, or one after the other where its ranks share the port. */
+/* Two messages leave a node: at the same time, or one after the other if the ranks of the node
+ * share the port. */
 static void ranks_of_a_node_may_share_its_port(void **state)
 {
     (void)state;
-    struct tt_model model = paper_simple;
+    struct tt_model model = model_simple;
     static const char problem[] = "allreduce/f64/sum/800/p4@nodes:2,2+dealt";
     int64_t one = TS + 800 * BYTE;
-    assert_int_equal(paper(problem, "doubling", &model).time_ps, one);
+    assert_int_equal(simulated(problem, "doubling", &model).time_ps, one);
     model.node_ports = true;
-    assert_int_equal(paper(problem, "doubling", &model).time_ps, 2 * one);
+    assert_int_equal(simulated(problem, "doubling", &model).time_ps, 2 * one);
 }
 
-/* A reduction along the links of a tree: each carries every byte once; with units in the adapters
- * the processors' time for it is gone. */
+/* A reduction along the links of a tree: each link carries every byte once. With reduction units in
+ * the adapters, the processors spend no time on it. */
 static void adapters_reduce(void **state)
 {
     (void)state;
-    struct tt_model model = paper_links;
+    struct tt_model model = model_links;
     model.gamma_ps = 5000;
-    struct outcome slow = paper("reduce/f64/sum/1M/p15@tree:2x15", "tree", &model);
-    struct outcome fast = paper("reduce/f64/sum/1M/p15@tree:2x15+reduce", "tree", &model);
-    struct outcome free = paper("reduce/f64/sum/1M/p15@tree:2x15", "tree", &paper_links);
+    struct outcome slow = simulated("reduce/f64/sum/1M/p15@tree:2x15", "tree", &model);
+    struct outcome fast = simulated("reduce/f64/sum/1M/p15@tree:2x15+reduce", "tree", &model);
+    struct outcome free = simulated("reduce/f64/sum/1M/p15@tree:2x15", "tree", &model_links);
     assert_int_equal(slow.max_link_bytes, 1 << 20);
     assert_int_equal(slow.bytes, 14 << 20);
     assert_int_equal(fast.time_ps, free.time_ps);
@@ -120,14 +123,14 @@ static void the_same_again_gives_the_same(void **state)
 {
     (void)state;
     static const char problem[] = "alltoall/u8/100/p27@torus:3x3x3";
-    int64_t first = paper(problem, "pairwise", &paper_links).time_ps;
+    int64_t first = simulated(problem, "pairwise", &model_links).time_ps;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(paper(problem, "pairwise", &paper_links).time_ps, first);
+        assert_int_equal(simulated(problem, "pairwise", &model_links).time_ps, first);
 }
 
-/* ---- Plans that are none ---- */
+/* ---- Invalid plans ---- */
 
-/* Each rank waits for the other's message. */
+/* Each of the two ranks waits for the other's message. */
 static struct tt_plan *circle(void *arg, int rank, int phase)
 {
     (void)phase;
@@ -147,7 +150,7 @@ static void who_waits_for_ever_is_named(void **state)
     struct tt_call call = {
         .coll = TT_COLL_bcast, .n = 8, .type = TUTTI_U8, .sz = 1, .commutes = true};
     struct tt_sim_job job = {
-        .model = &paper_simple, .p = 2, .phases = 1, .plan = circle, .arg = &call};
+        .model = &model_simple, .p = 2, .phases = 1, .plan = circle, .arg = &call};
     struct tt_sim_result result;
     assert_int_equal(tt_sim(&job, &result), TUTTI_ERR_ARG);
     assert_non_null(strstr(tutti_error(), "2 of 2 ranks wait for ever: rank 0 at its wait"));
@@ -162,7 +165,7 @@ int main(void)
         cmocka_unit_test(loggp_engages_the_processor),
         cmocka_unit_test(links_are_waited_for),
         cmocka_unit_test(reducing_and_copying_take_their_time),
-        cmocka_unit_test(messages_within_a_node_are_near),
+        cmocka_unit_test(messages_within_a_node_are_local),
         cmocka_unit_test(ranks_of_a_node_may_share_its_port),
         cmocka_unit_test(adapters_reduce),
         cmocka_unit_test(the_same_again_gives_the_same),

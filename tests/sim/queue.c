@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events come out in the order of their times, those of one time in the order in which they went
- * in.
+ * Events leave the queue in the order of their times, and those of the same time in the order in
+ * which they entered.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti bench`: every algorithm of every collective verifies; rows are rows; wrong wishes are told.
+# `tutti bench`: every algorithm of every collective gives correct results, the output has the
+# documented columns, and wrong arguments are reported.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allreduce/f16/sum/1002/p4
     reduce_scatter_block/i32/sum/1000/p4 reduce_scatter/i64/user/808/p3/skew=zipf gather/u8/777/p3/root=1
-    allgather/u8/777/p3 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
+    scatter/u8/777/p3/root=1 scatter/i32/400K/p3 scan/i64/user/808/p4 exscan/f64/sum/300K/p3
+    allgather/u8/777/p3 allgather/u8/779/p4 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
     'allgather/u8/778/p3@torus:2x2-hole(3)' 'allgatherv/u16/2K/p4/skew=zipf@torus:3x2-wall(x=1)' 'alltoall/u8/56/p4@ring:5-hole(2)'
     alltoallv/u8/777/p3/skew=uniform reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms
@@ -32,7 +34,8 @@ PYTHON
 done
 [ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'no table'
 
-# What reading costs decides; memory that all map is read where it lies.
+# The measured cost of reading another rank's memory decides the choice. Memory that all ranks map
+# is read directly.
 TUTTI_READ_COST=1 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 TUTTI_READ_COST=9 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
@@ -40,11 +43,12 @@ says out '^allreduce/f64/sum/1M/p2 +flat '
 TUTTI_READ_COST=9 expect 0 tutti bench --threads --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 
-# All operations and types have an answer that does not depend on the order of combining.
+# For all operations and types, the expected result does not depend on the order of combining.
 mapfile -t many < <(
     echo allreduce/{i8,u16,i32,u64,f16,bf16,f32,f64}/{sum,prod,min,max}/160/p5 \
         allreduce/{c64,c128}/{sum,prod}/160/p5 allreduce/{bool,i64}/{land,lor,lxor}/160/p5 \
         reduce/{i32_i32,i64_i64,f32_i32,f64_i64}/{minloc,maxloc}/160/p5 \
+        {allreduce,reduce,scan}/binned/sum/240/p5 reduce_scatter/binned/sum/240/p5 \
         allreduce/u8/{band,bor,bxor,user}/160/p5 allreduce/{u8,i64,f64_i64}/user/160/p5/order=any |
         tr ' ' '\n')
 expect 0 tutti bench --threads --iterations 5 --json - "${many[@]}"
@@ -55,11 +59,12 @@ expect 0 tutti bench --iterations 5 --sizes 64:512 --json rows --algorithm flat 
 python3 -c 'import json; rows = json.load(open("rows")); assert [r["bytes"] for r in rows] == [64, 128, 256, 512, 0], rows'
 expect 0 tutti bench --iterations 5 allreduce/f64/sum/64/p3/inplace=1 reduce/f64/sum/64/p3/inplace=1 \
     reduce_scatter_block/i32/sum/64/p3/inplace=1 reduce_scatter/i32/sum/64/p4/inplace=1/skew=zipf \
-    gather/u8/64/p3/root=2/inplace=1 \
+    gather/u8/64/p3/root=2/inplace=1 scatter/u8/64/p3/root=2/inplace=1 \
+    scan/i32/sum/64/p3/inplace=1 exscan/i32/sum/64/p4/inplace=1 \
     allgather/u8/64/p3/inplace=1 allgatherv/u8/64/p3/inplace=1/skew=zero
 
-# Of all algorithms some need not apply, which is told in their rows; one that is named must, and
-# what is told is what was asked for.
+# With `--algorithm all`, rows of algorithms that do not apply say so. An algorithm that is named
+# must apply, and the message refers to the option that named it.
 expect 0 tutti bench --iterations 5 --algorithm all allreduce/u8/user/64/p2
 says out ' ring +does not apply: it would combine operands out of rank order'
 for how in '' --threads; do
@@ -83,15 +88,15 @@ expect 2 tutti bench --iterations 0 barrier/p2
 expect 2 tutti bench --sizes 3:5 barrier/p2 allreduce/f64/sum/8/p2
 says err "none of 3 and its doublings up to 5 is a multiple of the type's 8 bytes"
 [ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
-# Before anything is timed.
+# The error comes before anything is timed.
 expect 1 tutti bench --iterations 5 --json /no/such/folder/rows barrier/p2
 says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
 [ "$(lines out)" -eq 0 ] || fail 'timed what cannot be written'
-# More than there is memory.
+# More data than there is memory.
 expect 1 tutti bench alltoall/u8/64G/p4
 says err 'more than there is'
 
-# What a problem says of slices, branching and order is what runs.
+# The slice, radix and order in a problem string determine the plan that runs.
 sends_of() {
     rm -rf "$work/traced"
     expect 0 env TUTTI_TRACE="$work/traced" tutti bench "$@" --iterations 1

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the tests of the command share. They wait for conditions, with a deadline that only a fault
-# reaches, and end only processes that they know by number.
+# Shared by the tests of the command. Tests wait for conditions, with a deadline that is reached
+# only after an error, and end only processes whose numbers they know.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
-source "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../limit.sh"
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -17,7 +17,7 @@ clean_up() {
 trap clean_up EXIT
 cd "$work"
 
-# The program of ranks with special needs; see rank.c.
+# The program whose ranks do special things; see rank.c.
 # shellcheck disable=SC2034
 rank=${TUTTI_BUILD:-}/tests/tools-rank
 
@@ -29,7 +29,8 @@ fail() {
     exit 1
 }
 
-# Runs a command with its output in out and err, and expects this exit code.
+# expect CODE COMMAND...: runs the command with its output in the files out and err, and expects
+# this exit code.
 expect() {
     local code=$1 got=0
     shift
@@ -37,10 +38,10 @@ expect() {
     [ "$got" -eq "$code" ] || fail "'$*' exited with $got instead of $code"
 }
 
-# Expects that a file (out, err) has a line that matches.
+# says FILE PATTERN: expects that the file (out or err) has a line that matches.
 says() { grep -qE -- "$2" "$work/$1" || fail "no line of $1 matches: $2"; }
 
-# How many lines a file has, or that match.
+# lines FILE [PATTERN]: prints how many lines the file has, or how many match.
 lines() { grep -cE -- "${2:-}" "$work/$1" || true; }
 
 # Waits until a command succeeds.
@@ -54,7 +55,8 @@ wait_for() {
 
 has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
 
-# A letter: R running, S sleeping, T stopped ...; nothing when the process is gone or a zombie.
+# Prints the state of a process as a letter: R running, S sleeping, T stopped, ...; prints nothing
+# if the process has ended or is a zombie.
 state() {
     local rest
     rest=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
@@ -65,7 +67,7 @@ is_stopped() { [ "$(state "$1")" = T ]; }
 is_going() { [ "$(state "$1")" != T ]; }
 is_gone() { [ -z "$(state "$1")" ]; }
 
-# Waits until none of the processes whose numbers are in the file is there.
+# wait_gone FILE: waits until all processes whose numbers are in the file have ended.
 wait_gone() {
     local pid
     while read -r pid; do wait_for is_gone "${pid##* }"; done <"$1"

@@ -1,34 +1,34 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Nonsense of every kind ends with exit code 2, nothing on the output, and a message: of a problem
-# with a mark under the place, of anything else with the word that is wrong.
+# Invalid input of every kind ends with exit code 2, an empty output, and a message: for a problem
+# string with a mark under the position, and for anything else with the word that is wrong.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-told=0
+reported=0
 refused() {
     local says=$1
     shift
     expect 2 timeout 60 "$@"
     [ ! -s out ] || fail "'$*' printed something all the same"
     says err "$says"
-    # Nothing that a terminal would act upon.
+    # The message has no bytes on which a terminal would act.
     if LC_ALL=C grep -q '[^ -~]' err; then fail "'$*' shows raw bytes"; fi
-    told=$((told + 1))
+    reported=$((reported + 1))
 }
 
-# problem AT SAYS TEXT: the mark is under the character AT of the text, counted from 0. Each of the
-# commands reads its share.
+# problem AT PATTERN TEXT: the mark must be under character AT of the text, counted from 0. The
+# commands take turns in reading the texts.
 readers=(plan sim check bench draw)
 problem() {
     local at=$1 says=$2 text=$3
-    refused "^tutti: bad problem: .*$says" tutti "${readers[told % ${#readers[@]}]}" "$text"
+    refused "^tutti: bad problem: .*$says" tutti "${readers[reported % ${#readers[@]}]}" "$text"
     [ "$(lines err)" -eq 3 ] || fail "not three lines"
     [ "$(tail -n 1 err)" = "$(printf '  %*s^' "$at" '')" ] || fail "'$text': the mark is not under $at"
 }
 
-# Words, and what is missing.
+# Words, and missing parts.
 problem 0 'expected a collective' ''
 problem 0 'expected a collective' /
 problem 0 "unknown collective ' '" ' '
@@ -43,7 +43,7 @@ problem 8 "'p4 ' is not a number of ranks" 'barrier/p4 '
 problem 8 "'p4#' is not a number of ranks" 'barrier/p4#'
 problem 11 "unknown key 'p5'" barrier/p4/p5
 
-# To `check` these are wishes to prove all.
+# For `check` these words ask for a proof of everything.
 readers=(plan sim bench draw)
 problem 0 "unknown collective 'all'" all
 problem 9 'expected /a type' allreduce
@@ -139,7 +139,7 @@ problem 16 'net:3:2: expected -hole' barrier/p4@file:net
 printf 'ring:4\0' >net
 problem 16 'net: not a text: there is a 0 byte in it' barrier/p4@file:net
 
-# Bytes that are no text, and far too many.
+# Bytes that are not text, and very long texts.
 problem 0 "unknown collective 'barri\?\?re'" $'barri\xc3\xa8re/p4'
 problem 0 'unknown collective' $'\x1b[31mbarrier/p4'
 problem 8 "'p\?4' is not a number of ranks" $'barrier/p\t4'
@@ -148,10 +148,10 @@ problem 12 "unknown map '\?'" $'barrier/p16@\xff'
 long=$(printf 'x%.0s' {1..100000})
 problem 0 'unknown collective' "$long"
 problem 14 'a map of more than 255 characters' "barrier/p1000@nodes:$(printf '1,%.0s' {1..1000})"
-# Of a long text the part around the place.
+# The message shows the part of a long text around the position.
 problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s' {1..40})xyz"
 
-# Options: sim's.
+# Options of sim.
 sim() { refused "$1" tutti sim "${@:2}"; }
 sim 'which problem' --json=-
 sim 'only one problem' barrier/p4 barrier/p5
@@ -172,7 +172,7 @@ sim "barrier has no algorithm ''" barrier/p4 --algorithm=flat,
 sim "barrier has no algorithm 'ring'" barrier/p4 --algorithm=flat,ring
 sim 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p3 --algorithm=hypercube
 
-# plan's.
+# Options of plan.
 plan() { refused "$1" tutti plan "${@:2}"; }
 plan 'which problem'
 plan 'only one problem' barrier/p4 barrier/p4
@@ -181,7 +181,7 @@ for rank in '' -1 1.5 x 99999999999999999999; do plan "--rank: '$rank' is not a 
 plan "barrier has no algorithm ''" barrier/p4 --algorithm=
 plan "barrier has no algorithm 'all'" barrier/p4 --algorithm=all
 
-# check's.
+# Options of check.
 check() { refused "$1" tutti check "${@:2}"; }
 for ranks in '' 0 -1 x 1.. ..3 5..3 1..2..3 1..4097 ' 3' 1..+3 99999999999999999999; do
     check "-p: '$ranks' is not a number of ranks or a range" all --ranks="$ranks"
@@ -194,11 +194,11 @@ check "--cases: '0' is not" all --cases=0
 check "--threads: '65' is not" all --threads=65
 check "--window: '-1' is not" barrier/p4 --window=-1
 check "--window: '9G9' is not" barrier/p4 --window=9G9
-check "--radix: '1' is not" barrier/p4 --radix=1
+check "there is no option '--radix" barrier/p4 --radix=4
 check "--scattered: '1' is not" barrier/p4 --scattered=1
-check 'the machine can be given for one problem only' all --radix=4
+check 'the machine can be given for one problem only' all --window=64K
 
-# bench's.
+# Options of bench.
 bench() { refused "$1" tutti bench "${@:2}"; }
 bench 'which problem'
 bench "unknown collective 'x'" barrier/p2 x
@@ -214,7 +214,7 @@ bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
 bench 'TUTTI_NODES=4,2 has them behave as on several' barrier/p2@nodes:1,1
 problem 20 "a radix of 1: must be from 2 to 1048576" bcast/u8/8/p4/radix=1
 
-# draw's: a trace cut off, damaged, of something else, or of some ranks only.
+# Options of draw, and traces that are cut off, damaged, of another kind, or of some ranks only.
 draw() { refused "$1" tutti draw "${@:2}"; }
 event='{"name":"copy","ph":"X","pid":1,"tid":0,"ts":1.5,"dur":2,"args":{}}'
 trace() {
@@ -242,9 +242,9 @@ draw 'only one problem at a time' machine barrier/p4
 draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
 draw 'there is no rank 9' barrier/p4 --what=routes --from=9
 
-# list's.
+# Options of list and info.
 refused "'x' is neither a collective nor an algorithm" tutti list x
 refused "there is nothing to do with 'x'" tutti info x
 refused "option '--json' doesn't allow an argument" tutti list --json=x
 
-[ "$told" -gt 170 ] || fail "only $told kinds of nonsense"
+[ "$reported" -gt 170 ] || fail "only $reported kinds of nonsense"

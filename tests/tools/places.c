@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where `tutti run` binds ranks, on machines that are only described: what is said of some of them,
- * set by set, and what holds for all.
+ * The processors to which `tutti run` binds ranks, on synthetic machines: the exact sets for some
+ * machines and jobs, and properties that hold for all.
  */
-#include "boot/launch-places.h"
+#include "launch-places.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,30 +34,31 @@ static hwloc_bitmap_t set_named(const char *list)
     return set;
 }
 
-/* ---- Of some ---- */
+/* ---- Exact sets for some machines ---- */
 
-/* One machine after another; where a word is NULL it is the one of the case before. */
+/* The cases. A member that is NULL has the value of the case before. */
 static const struct {
     const char *machine, *allowed, *taken;
     int ranks;
     struct tt_binding binding;
-    const char *sets; /* "0;1;2-3", or why nothing is bound */
+    const char *sets; /* "0;1;2-3", or the reason why ranks are not bound */
 } cases[] = {
-    /* Two cores: in turn, also when there are more ranks. */
+    /* Two cores: ranks take them in turn, also when there are more ranks than cores. */
     {"core:2 pu:1", "0-1", "", 1, {0}, "0"},
     {NULL, NULL, NULL, 2, {0}, "0;1"},
     {NULL, NULL, NULL, 3, {0}, "0;1"},
     {NULL, NULL, NULL, 5, {TT_BIND_CORE, 0, 0}, "0;1"},
     {NULL, NULL, NULL, 2, {TT_BIND_NONE, 0, 0}, "--bind none"},
     {NULL, "1", "", 2, {0}, "1"},
-    /* Another job: what it leaves, or nothing. */
+    /* Beside another job: ranks are bound to the processors that are free; if these are too few,
+     * not at all unless binding was requested. */
     {NULL, "0-1", "0", 1, {0}, "1"},
     {NULL, NULL, NULL, 2, {0}, "beside other jobs of this user 1 of 2 processors are free"},
     {NULL, NULL, NULL, 1, {TT_BIND_CORE, 0, 0}, "1"},
     {NULL, NULL, NULL, 2, {TT_BIND_CORE, 0, 0}, "1;0"},
     {NULL, NULL, "0-1", 1, {0}, "beside other jobs of this user 0 of 2 processors are free"},
     {NULL, NULL, NULL, 3, {TT_BIND_CORE, 0, 0}, "0;1"},
-    /* Hyperthreads: one rank a core first. */
+    /* Hyperthreads: first one rank per core. */
     {"core:4 pu:2", "0-7", "", 4, {0}, "0-1;2-3;4-5;6-7"},
     {NULL, NULL, NULL, 5, {0}, "0;2;4;6;1"},
     {NULL, NULL, NULL, 8, {0}, "0;2;4;6;1;3;5;7"},
@@ -66,11 +67,13 @@ static const struct {
     {NULL, NULL, NULL, 3, {TT_BIND_THREAD, 0, 0}, "0;2;4"},
     {NULL, "1,3-7", "", 2, {0}, "1;3"},
     {NULL, NULL, NULL, 5, {0}, "1;3;4;6;5"},
-    /* Whose core is taken is no place, but both processors of another core are. */
+    /* A core of which one processor is taken is not used at all; both processors of the other cores
+     * are. */
     {NULL, "0-7", "3", 3, {0}, "0-1;4-5;6-7"},
     {NULL, NULL, NULL, 4, {0}, "0;4;6;1"},
     {NULL, NULL, NULL, 7, {0}, "beside other jobs of this user 6 of 8 processors are free"},
-    /* Threads of ranks: cores together, then processors, then what there is, evenly. */
+    /* Ranks with several threads: adjacent cores, then processors, then an even share of what there
+     * is. */
     {"core:8 pu:2", "0-15", "", 2, {TT_BIND_DEFAULT, 0, 3}, "0-5;6-11"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 3}, "0-2;3-5;6-8"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 8}, "0-4;5-9;10-14"},
@@ -78,7 +81,7 @@ static const struct {
     {NULL, NULL, NULL, 1, {TT_BIND_DEFAULT, 0, 100}, "0-15"},
     {NULL, NULL, NULL, 17, {TT_BIND_CORE, 0, 4}, "0-1;2-3;4-5;6-7;8-9;10-11;12-13;14-15"},
     {NULL, NULL, "4", 2, {TT_BIND_DEFAULT, 0, 3}, "0-3,6-7;8-13"},
-    /* NUMA nodes and packages: filled, or dealt out. */
+    /* NUMA nodes and packages: filled one after the other, or in turn. */
     {"package:2 numa:2 core:4 pu:1", "0-15", "", 3, {0}, "0;1;2"},
     {NULL, NULL, NULL, 5, {TT_BIND_DEFAULT, TT_MAP_NUMA, 0}, "0;4;8;12;1"},
     {NULL, NULL, NULL, 5, {TT_BIND_DEFAULT, TT_MAP_PACKAGE, 0}, "0;8;1;9;2"},
@@ -96,14 +99,14 @@ static const struct {
      12,
      {TT_BIND_DEFAULT, TT_MAP_NUMA, 0},
      "beside other jobs of this user 11 of 16 processors are free"},
-    /* Memory that is everybody's is no place of its own. */
+    /* Memory that belongs to the whole machine does not count as a NUMA node to map to. */
     {"[numa] package:2 [numa] core:2 pu:1",
      "0-3",
      "",
      3,
      {TT_BIND_NUMA, TT_MAP_NUMA, 0},
      "0-1;2-3;0-1"},
-    /* No NUMA nodes but one, no packages, no cores. */
+    /* Only one NUMA node, no packages, or no cores. */
     {"core:2 pu:1", "0-1", "", 2, {TT_BIND_PACKAGE, TT_MAP_PACKAGE, 0}, "0-1;0-1"},
     {"pu:3", "0-2", "", 4, {0}, "0;1;2"},
     {NULL, "7", "", 4, {0}, "hwloc finds no processor"},
@@ -144,9 +147,9 @@ static void some_machines(void **state)
     }
 }
 
-/* ---- Of all ---- */
+/* ---- Properties for all machines ---- */
 
-/* As many as there are of a type that have a part in the set. */
+/* How many objects of a type intersect the set. */
 static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
 {
     int n = 0;
@@ -156,8 +159,9 @@ static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_b
     return n;
 }
 
-/* Every set is of what is allowed; each rank has another one while there are enough; by default
- * none is taken, and ranks are unbound only where something is. */
+/* Every set consists of processors that are allowed. Ranks have different sets while there are
+ * enough processors. By default no processor that is taken is used, and ranks are unbound only if
+ * some processor is taken. */
 static void check_any(hwloc_topology_t topology, const struct tt_places_wish *wish)
 {
     struct tt_places places;
@@ -219,7 +223,7 @@ static void any_machine(void **state)
     for (int i = 0; i < 7; i++) hwloc_topology_destroy(made[i]);
 }
 
-/* ---- What is printed ---- */
+/* ---- The printed text ---- */
 
 static void printed(void **state)
 {

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti ps`, and the roll that the launcher calls: at the end of its time, and for SIGQUIT.
+# `tutti ps`, and the roll call that the launcher prints at its time limit and on SIGQUIT.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/lib.sh"
 
 missing=$TUTTI_BUILD/tests/test-run-missing
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
-# Until a line of what `tutti ps` says of this job matches.
+# shows PATTERN: whether `tutti ps` prints a matching line for this job.
 shows() { tutti ps "$job" >out 2>err && grep -qE -- "$1" out; }
 begin() {
     rm -f go
@@ -23,8 +23,8 @@ end() {
     [ "$code" -eq 0 ] || fail "the job ended with $code"
 }
 
-# Processes: each rank's number, how it stands, and what it does; nobody is stopped, nothing is
-# changed.
+# Processes: `tutti ps` shows the process number, state and activity of each rank. It stops no rank
+# and changes nothing.
 begin tutti run -n 4 "$missing" outside
 wait_for shows '^ +0 +[0-9]+ +(sleeping|running) +in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; waits for rank 2$'
 says out "^4 ranks of .*test-run-missing outside, started by tutti \(pid $job\), [0-9]+ s ago$"
@@ -50,7 +50,7 @@ assert [row["rank"] for row in rows] == [0, 1, 2, 3], rows
 assert "for_s" in rows[0] and "for_s" not in rows[2], rows
 PYTHON
 
-# SIGQUIT prints the roll, and the job goes on.
+# SIGQUIT prints the roll call, and the job continues.
 kill -QUIT "$job"
 wait_for grep -q 'SIGQUIT: roll call$' job.err
 wait_for grep -qE 'ranks 0-1,3: in allreduce.*; wait for rank 2$' job.err
@@ -59,7 +59,7 @@ expect 1 tutti ps "$job"
 says err 'no job has such a rank or launcher'
 expect 2 tutti ps soon
 
-# Threads.
+# Ranks that are threads.
 begin "$missing" outside 3
 wait_for shows "^ +0 +$job +(sleeping|running) +in allreduce.*; waits for rank 2$"
 says out "^3 threads of .* \(pid $job\)"
@@ -71,7 +71,8 @@ wait_for shows '^ +1 +[0-9]+ +(sleeping|running) +in no client of the library$'
 kill "$job"
 wait "$job" || true
 
-# While jobs come and go, and beside what only looks like one, it neither fails nor disturbs.
+# `tutti ps` neither fails nor disturbs while jobs start and end, or beside memory that only looks
+# like a job's.
 python3 -c '
 import os, time
 fd = os.memfd_create("tutti")
@@ -96,7 +97,7 @@ while [ -d "/proc/$job" ] && [ "$(state "$job")" ]; do
 done
 wait "$job" || fail 'a job was disturbed'
 
-# At the end of its time a job says who was missing.
+# At its time limit a job prints which ranks were missing.
 rm -f go
 expect 124 tutti run -n 4 --timeout 4 "$missing" outside
 says err 'the time is over: roll call$'

@@ -18,7 +18,7 @@ static int rank_number(void)
     return text ? atoi(text) : -1;
 }
 
-/* Prints the name of each signal that comes, until the tenth minute or SIGTERM. */
+/* Prints the name of each signal that arrives, until SIGTERM or for ten minutes. */
 static int signals(void)
 {
     static const int numbers[] = {SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM};
@@ -37,8 +37,8 @@ static int signals(void)
     return 0;
 }
 
-/* Leaves processes behind that try to escape: a child, a daemon in a session of its own that
- * ignores what it can, and one that keeps forking new parents. Their numbers go to stdout. */
+/* Leaves processes behind that try to escape: a child; a daemon in its own session that ignores
+ * every signal it can; and a process that keeps forking and exiting. Prints the process numbers. */
 static void escape_child(void)
 {
     printf("%d\n", (int)getpid());
@@ -89,7 +89,7 @@ static void stay(void)
     for (;;) pause();
 }
 
-/* Time for the daemons to become such. */
+/* Gives the daemons time to detach. */
 static void go_away(void)
 {
     sleep(1);
@@ -105,7 +105,7 @@ static int escape_and_go(void)
     return escape(go_away);
 }
 
-/* Lines in two writes each, numbered, as fast as they go. */
+/* Prints numbered lines, each in two writes, as fast as possible. */
 static int chatter(void)
 {
     for (int i = 0; i < 2000; i++) {
@@ -118,7 +118,7 @@ static int chatter(void)
     return 0;
 }
 
-/* ---- With the library ---- */
+/* ---- Actions that use the library ---- */
 
 static int joined(tutti_client **client, tutti_team **world)
 {
@@ -130,7 +130,7 @@ static int joined(tutti_client **client, tutti_team **world)
     return 0;
 }
 
-/* Adds until somebody fails, and tells who. Rank 1 dies in the midst of it. */
+/* Calls allreduce until it fails, and prints the error. Rank 1 kills itself meanwhile. */
 static int add_until_peer_fails(void)
 {
     tutti_client *client;
@@ -147,10 +147,11 @@ static int add_until_peer_fails(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Rank 0 exits without a word after a barrier; the others wait for it, if not still in that one. */
+/* Rank 0 exits after a barrier without tutti_finalize. The others wait for it in the next barrier,
+ * or are still in the first. */
 static int desert(void)
 {
-    static tutti_client *client; /* still known at the exit: no leak */
+    static tutti_client *client; /* static, so that the leak check still finds it at the exit */
     tutti_team *world;
     if (!joined(&client, &world)) return 9;
     tutti_status status = tutti_barrier(world);
@@ -161,7 +162,7 @@ static int desert(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Rank 1 never joins. */
+/* Rank 1 never joins the job. */
 static int stay_away(void)
 {
     tutti_client *client;
@@ -171,8 +172,8 @@ static int stay_away(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* This program's function stands before the shared library's, which asks itself for its version: so
- * rank 1 is linked to another one. */
+/* Replaces the function of the shared library, which calls it to learn its own version. With it
+ * rank 1 acts as if linked to another version. */
 static const char *version = TUTTI_VERSION;
 const char *tutti_version(void)
 {
@@ -187,7 +188,7 @@ static int join(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* Adds once, and tells how it went. */
+/* Calls allreduce once and prints the status. */
 static int add(void)
 {
     tutti_client *client;
@@ -199,7 +200,7 @@ static int add(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* Connected ones of TCP that the kernel lets so much be sent ahead of. */
+/* The number of connected TCP sockets whose send queue has this size. */
 static int sockets_with(int queue)
 {
     int n = 0;
@@ -214,8 +215,8 @@ static int sockets_with(int queue)
     return n;
 }
 
-/* Gets 256 KiB of rank 0 and gives each rank its part, and tells whether it sends by the short
- * queues of containers of one machine. */
+/* Receives 256 KiB from rank 0 and gives each rank a part. Prints whether its sockets have the
+ * short send queues that are used between containers of one machine. */
 static int exchange(void)
 {
     enum { BYTES = 256 << 10 };
@@ -240,7 +241,7 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
-/* A child may not join beside its parent, whose job goes on. */
+/* A child process may not join the job beside its parent, which continues. */
 static int join_in_child(void)
 {
     tutti_client *client;
@@ -259,8 +260,8 @@ static int join_in_child(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* Joins a second time while the client lives, which goes on working, and once more after its
- * end. */
+/* Creates a second client while the first one lives and continues to work, and another one after
+ * the end of both. */
 static int join_again(void)
 {
     tutti_client *client;
@@ -273,7 +274,7 @@ static int join_again(void)
     return tutti_finalize(client) == TUTTI_OK && try_to_join("left") ? 0 : 8;
 }
 
-/* None is left when the next one is made. */
+/* Creates clients one after the other; no client is left when the next one is created. */
 static int join_often(void)
 {
     enum { OFTEN = 20 };
@@ -297,7 +298,7 @@ static void nothing(tutti_client *client, void *arg)
     (void)arg;
 }
 
-/* Within the job, which goes on, makes smaller ones of threads. */
+/* Runs smaller jobs of threads within the job, which continues. */
 static int join_beside_threads(void)
 {
     tutti_client *client;

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Where `tutti run` binds ranks, on this machine: in turn, to what may be used, beside other jobs,
-# or not at all; and that what is reported is what is.
+# The processors to which `tutti run` binds ranks on this machine: in turn, within those allowed,
+# beside other jobs, or not at all. The reported binding must be the actual one.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
-# Other jobs of this user would be kept out of the way of: this test has its own /proc, if it may.
+# Ranks avoid the processors of other jobs of this user, so the test runs in its own process
+# namespace if it may.
 if [ -z "${TUTTI_TEST_ALONE-}" ]; then
     export TUTTI_TEST_ALONE=1
     if unshare -rpf --mount-proc true 2>/dev/null; then
@@ -16,13 +17,13 @@ if [ -z "${TUTTI_TEST_ALONE-}" ]; then
     echo 'not in a process namespace of its own: other jobs may be in the way'
 fi
 
-# In one write, so that the lines of ranks stay whole.
+# Prints the line with a single write, so that the lines of ranks do not mix.
 affinity='import os
 os.write(1, (",".join(map(str, sorted(os.sched_getaffinity(0)))) + "\n").encode())'
 mine=$(python3 -c "$affinity")
 IFS=, read -ra processors <<<"$mine"
 n=${#processors[@]}
-# The processors of the ranks, one line each.
+# Prints the processors of each rank on a line.
 run() { expect 0 tutti run "$@" python3 -c "$affinity"; }
 of_list() { python3 -c 'import sys
 for line in sys.stdin:
@@ -30,13 +31,14 @@ for line in sys.stdin:
     print(*[i for p in parts for i in range(int(p[0]), int(p[-1]) + 1)], sep=",")'; }
 reported() { sed -nE 's/^tutti: rank [0-9]+: (.*: )?processors? ([0-9,-]+)( .*)?$/\2/p' err | of_list; }
 
-# In turn, each its own while there are enough, and what is reported is what is.
+# Ranks take processors in turn and have different ones while there are enough, and the report is
+# correct.
 for ranks in 1 2 $n $((n + 1)) $((2 * n)); do
     run -n "$ranks" --report-bindings
     [ "$(lines err)" -eq "$ranks" ] || fail 'not a line for each rank'
     diff <(sort out) <(reported | sort) || fail 'reported is something else'
     if [ "$ranks" -le "$n" ]; then [ "$(sort -u out | wc -l)" -eq "$ranks" ] || fail 'not each its own'; fi
-    # What all have together is what the library counts.
+    # The library counts the processors that all ranks have together.
     union=$(tr ',' '\n' <out | sort -u | wc -l)
     if [ "$ranks" -gt 1 ]; then
         TUTTI_LOG=boot expect 0 tutti run -n "$ranks" hello
@@ -46,12 +48,12 @@ done
 run -n $((2 * n))
 [ "$(sort out | uniq -c | awk '{ print $1 }' | sort -u)" = 2 ] || fail 'not evenly'
 
-# Nothing but what may be used.
+# Ranks use no processor that the launcher may not use.
 last=${processors[n - 1]}
 expect 0 taskset -c "$last" tutti run -n 3 python3 -c "$affinity"
 [ "$(lines out "^$last\$")" -eq 3 ] || fail 'elsewhere than allowed'
 
-# As wanted.
+# Options and variables that change the binding.
 run -n 2 --bind none --report-bindings
 [ "$(lines out "^$mine\$")" -eq 2 ] || fail 'bound'
 says err '^tutti: rank 1: not bound: --bind none$'
@@ -68,17 +70,17 @@ run -n 1 -x OMP_NUM_THREADS=4096
 OMP_NUM_THREADS=x run -n 1
 [ "$(tr ',' '\n' <out | wc -l)" -le "$n" ] || fail 'no number of threads'
 
-# Where hwloc knows nothing, by default all goes on.
+# If hwloc finds no processors, the job runs unbound by default.
 HWLOC_COMPONENTS=-linux,stop run -n 2 --report-bindings
 [ "$(lines out "^$mine\$")" -eq 2 ] || fail 'bound by whom?'
 says err '^tutti: rank 1: not bound: hwloc finds no processor that this process may use$'
 HWLOC_COMPONENTS=-linux,stop expect 125 tutti run --bind core true
 says err '^tutti: cannot bind ranks: hwloc finds no processor that this process may use$'
 
-# Of a machine that is only described, the ranks are shown, and not bound.
+# For a synthetic machine the binding is shown but not applied.
 export HWLOC_SYNTHETIC='package:2 numa:2 core:4 pu:2'
 run -n 5 --map-by package --display map
-says err '^tutti: rank 0: python3: processors 0-1 \(core 0, NUMA node 0, package 0\), of a machine that is only described'
+says err '^tutti: rank 0: python3: processors 0-1 \(core 0, NUMA node 0, package 0\), of a simulated machine'
 says err '^tutti: rank 1: python3: processors 16-17 \(core 8, NUMA node 2, package 1\),'
 [ "$(lines out "^$mine\$")" -eq 5 ] || fail 'bound on another machine'
 expect 0 tutti run -n 17 --report-bindings true
@@ -86,14 +88,14 @@ says err '^tutti: rank 15: processor 30 \(core 15, '
 says err '^tutti: rank 16: processor 1 \(core 0, '
 unset HWLOC_SYNTHETIC
 
-# info shows it.
+# `tutti info` shows the binding.
 expect 0 tutti info
 says out '^  tutti run +[0-9]+ ranks: processors? [0-9]'
 expect 0 tutti info --json
 python3 -c 'import json; print(json.load(open("out"))["binding"]["tutti_run"])' >shown
 grep -q 'processor' shown || fail 'not in JSON'
 
-# Under another launcher nothing is bound by anybody else. (PMIx leaks a little.)
+# Under another launcher Tutti does not bind ranks. (PMIx leaks some memory.)
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 if command -v mpirun >/dev/null && mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 true >out 2>err; then
     for how in none core; do
@@ -112,8 +114,8 @@ if [ "$n" -lt 2 ]; then
     exit 0
 fi
 
-# begin NAME COMMAND...: a job that holds its processors until `end NAME`; where they are is in
-# NAME.
+# begin NAME COMMAND...: starts a job that holds its processors until `end NAME`; its report is in
+# the file NAME.
 begin() {
     local name=$1
     shift
@@ -138,13 +140,13 @@ run -n 1 --report-bindings
 [ "$(cat out)" != "$(places one)" ] || fail 'two jobs on the same processor'
 expect 0 tutti info
 says out '^  taken +processors? .*, by other jobs of this user$'
-# Not enough is left: nobody is bound, unless it was asked for.
+# Too few processors are left: ranks are unbound, unless binding was requested.
 run -n "$n" --report-bindings
 [ "$(lines out "^$mine\$")" -eq "$n" ] || fail 'bound to what is taken'
 says err '^tutti: rank 0: not bound: beside other jobs of this user [0-9]+ of [0-9]+ processors are free$'
 run -n "$n" --bind core
 [ "$(sort -u out | wc -l)" -gt 1 ] || fail 'not bound as asked for'
-# A job that is not bound takes nothing.
+# A job that is not bound occupies no processors.
 begin free --bind none -n 1
 wait_for is_bound free
 run -n 1
@@ -154,7 +156,8 @@ end one
 run -n "$n"
 [ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'a job that has ended takes something'
 
-# As many jobs as there are processors, begun at the same moment, and none of them on another's.
+# As many jobs as there are processors (at most 8) start at the same moment, and no two of them may
+# share a processor.
 cores=$(python3 -c 'import glob
 print(len({open(f).read() for f in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings")}))' || echo 2)
 jobs=$((cores < 8 ? cores : 8))

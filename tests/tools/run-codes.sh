@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What `tutti run` exits with, and what it says.
+# The exit codes and messages of `tutti run`.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
@@ -14,8 +14,8 @@ says err '^tutti: rank [0-2] \(pid [0-9]+\) exited with code 1$'
 says err '^tutti: then ranks [0-9,-]+ exited with code 1$'
 [ "$(lines err)" -eq 2 ] || fail 'a line for each rank'
 
-# The first that fails decides, though the others end otherwise: rank 2 fails, then the others do
-# what programs do that see a failure.
+# The first rank that fails decides the exit code, whatever the others exit with. Here rank 2 fails,
+# and the others exit later with another code, as programs do that notice the failure.
 expect 7 tutti run -n 3 sh -c '[ $TUTTI_RANK = 2 ] && exit 7; sleep 0.3; exit 3'
 says err '^tutti: rank 2 \(pid [0-9]+\) exited with code 7$'
 says err '^tutti: then ranks 0-1 exited with code 3$'
@@ -25,8 +25,9 @@ says err '^tutti: rank 2 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
 says err '^tutti: ending ranks 0-1,3, still running 1 s later$'
 expect 143 tutti run -n 1 sh -c 'kill -TERM $$'
 
-# continue: the others go on to their own ends, and the job ends well if they do; continue-fail: not
-# even then. In both, what was lost is said. `lost CODE HOW SCRIPT`
+# lost CODE HOW SCRIPT: rank 1 or others end early. With --on-failure=continue the other ranks run
+# to their own ends, and the job succeeds if they do; with continue-fail it does not succeed. Both
+# print the loss.
 lost() { expect "$1" tutti run -n 3 --on-failure="$2" sh -c "$3"; }
 for how in continue:0 continue-fail:5; do
     lost "${how#*:}" "${how%:*}" '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
@@ -38,16 +39,16 @@ done
 lost 0 continue '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
 says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
 lost 137 continue-fail '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
-# A rank that goes on and then says that it failed decides, whether one is killed before or after
-# it.
+# A rank that continues and later fails by itself decides the exit code, whether another one is
+# killed before or after it.
 lost 3 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job that failed ended well'
 lost 3 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
-# Nobody is left.
+# No rank is left.
 lost 137 continue 'kill -9 $$'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job of which nobody is left ended well'
 expect 6 tutti run -n 1 --on-failure continue sh -c 'exit 6'
-# Nor is it a loss when the user ends the job.
+# A rank that ends because the user ends the job does not count as lost.
 tutti run -n 2 --on-failure continue sh -c 'trap "exit 0" TERM; echo >up.$TUTTI_RANK
     [ $TUTTI_RANK = 1 ] && trap - TERM; while :; do sleep 0.05; done' >out 2>err &
 launcher=$!
@@ -64,25 +65,25 @@ says err '^tutti: timed out after 0.3 s: ending ranks 0-1$'
 expect 124 tutti run -n 2 --timeout 0.3 --on-failure continue sh -c 'trap "" TERM; sleep 600'
 expect 0 tutti run -n 2 --timeout 1000 true
 
-# Programs that are none.
+# Programs that cannot be started.
 expect 127 tutti run -n 5 no-such-program
-[ "$(lines err)" -eq 1 ] || fail 'not told once'
+[ "$(lines err)" -eq 1 ] || fail 'not reported once'
 says err 'cannot run no-such-program: there is no such program'
 expect 127 tutti run -n 2 ./no-such-program
 expect 127 tutti run -n 2 ''
-# Nor does a folder in PATH that cannot be looked into make it "not permitted".
+# A folder in PATH that cannot be searched does not change the message to "not permitted".
 mkdir closed
 chmod 0 closed
 PATH=$work/closed:$PATH expect 127 tutti run -n 2 no-such-program
 echo text >text
 expect 126 tutti run -n 5 ./text
-[ "$(lines err)" -eq 1 ] || fail 'not told once'
+[ "$(lines err)" -eq 1 ] || fail 'not reported once'
 says err 'cannot run ./text: Permission denied'
 expect 126 tutti run -n 2 /
 printf '#!/no/such/interpreter\n' >script
 chmod +x script
 expect 127 tutti run -n 2 ./script
-says err 'what it is to be interpreted by is not there'
+says err 'its interpreter \(the #! line or the ELF loader\) does not exist'
 
 # Arguments.
 for n in 0 -1 abc 2x 100000 99999999999999999999 ''; do
@@ -98,11 +99,11 @@ says err "'sofa' is none of core, thread, numa, package, none"
 expect 125 tutti run --on-failure maybe true
 says err "^tutti run: --on-failure: 'maybe' is none of end, continue, continue-fail\$"
 expect 125 tutti run
-says err 'which program'
+says err 'the program is missing'
 expect 125 tutti run --no-such-option true
 
-# Several machines are another launcher's: which, and how, with the program's words as a shell wants
-# them.
+# For several hosts `tutti run` names the commands of other launchers, with the program's arguments
+# quoted for a shell.
 mkdir launchers
 for name in mpirun prun srun; do printf '#!/bin/sh\n' >launchers/$name && chmod +x launchers/$name; done
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1,h2 -n 6 ./app 'a b' "it's"
@@ -111,11 +112,11 @@ says err '^    prun --host h1:3,h2:3 -n 6 --map-by slot ./app '
 says err "^    srun --mpi=pmix --nodelist=h1,h2 -n 6 ./app 'a b' .*    # of nodes of Slurm, where \`srun --mpi=list\` names pmix\$"
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:1,h2 -n 6 ./app
 says err '^    mpirun --host h1:1,h2:5 -n 6 --map-by slot ./app$'
-# Slurm's node list takes no numbers of ranks.
+# Slurm's node list cannot hold numbers of ranks.
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:2,h2 -n 5 ./app
 says err '^    mpirun --host h1:2,h2:3 -n 5 --map-by slot ./app$'
 says err '^    srun --mpi=pmix --nodelist=h1,h2 -n 5 ./app    #'
-# What is said can be run: the launcher gets each word as it was given.
+# The commands can be run as printed: the launcher gets each argument as it was given.
 printf '#!/bin/sh\nprintf "<%%s>" "${0##*/}" "$@"\n' | tee launchers/mpirun >launchers/srun
 words=('./my prog' '' '#1' '~' '{a,b}' '*' '$HOME' 'a\b' '"' "'" ';' '!!' 'ä' 'a=b')
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts '~h1:2,h[2]' -n 5 "${words[@]}"
@@ -148,7 +149,7 @@ for hosts in h1:,h2 h1:x h2,h1:0 h1:2:3; do
     says err "^tutti run: --hosts: a ':' is not followed by how many ranks the host takes in '$hosts'\$"
 done
 
-# Others need not be let to where Tutti was built.
+# Other users may not be allowed to enter the build folder.
 for_others() {
     install -m 755 "$TUTTI_BUILD/bin/tutti" "$work/tutti" && chmod 755 "$work" && command -v setpriv >/dev/null || return 1
     if setpriv --reuid "$uid" --clear-groups test -x "$work/tutti"; then return 0; fi
@@ -156,7 +157,8 @@ for_others() {
     return 1
 }
 
-# A limit on processes is told, and nothing is left. Root has none.
+# A limit on the number of processes is reported, and nothing is left behind. Root has no such
+# limit.
 uid=$((100000 + $$)) # nobody else's, other runs of this test included
 if [ "$(id -u)" -eq 0 ] && for_others; then
     expect 125 setpriv --reuid "$uid" --clear-groups bash -c 'ulimit -u 20; exec "$0" run -n 50 sleep 600' "$work/tutti"
@@ -165,6 +167,6 @@ if [ "$(id -u)" -eq 0 ] && for_others; then
 fi
 expect 125 bash -c 'ulimit -n 60; exec tutti run --tag -n 50 true'
 says err 'it takes [0-9]+ descriptors, 60 are allowed'
-# A soft limit is raised where the hard one allows it, but not for the ranks.
+# The soft limit is raised as far as the hard limit allows, but not for the ranks.
 expect 0 bash -c 'ulimit -S -n 60; exec tutti run --tag -n 50 bash -c "ulimit -n"'
 [ "$(lines out '\] 60$')" -eq 50 ] || fail 'ranks got another limit on descriptors'

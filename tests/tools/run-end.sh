@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# However a job ends, no process of it is left: children, daemons in sessions of their own, and
-# processes that keep changing.
+# However a job ends, no process of it is left: no child, no daemon in a session of its own, and no
+# process that keeps forking and exiting.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
-# Processes whose environment names the value of this job's TUTTI_TEST; zombies have none.
+# Prints the numbers of the processes whose environment holds this value of TUTTI_TEST; zombies have
+# no environment.
 belonging() { grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ | sed 's|/proc/||; s|/.*||' || true; }
 none_belong() { [ -z "$(belonging "$1")" ]; }
 
-# Starts a job of two ranks that leave processes behind, in the background, and waits for all of
-# them; their numbers are in the file `pids`, the launcher's in $launcher.
+# begin NAME ARGUMENT...: starts a job of two ranks in the background which leave processes behind,
+# and waits until all of these run. Their numbers are in the file `pids`, and the launcher's is in
+# $launcher.
 begin() {
     local name=$1
     shift
@@ -22,7 +24,8 @@ begin() {
     wait_for has_lines pids 6
 }
 
-# Expects that the launcher ends with a code, and that then nothing of the job is left.
+# all_gone NAME CODE: expects that the launcher exits with CODE and that nothing of the job is left
+# then.
 all_gone() {
     local name=$1 code=$2 got=0
     wait "$launcher" 2>/dev/null || got=$?
@@ -34,7 +37,7 @@ all_gone() {
 a_rank() { sed -n "s/^rank //p" pids | head -n 1; }
 guard_of() { cat "/proc/$1/task/$1/children"; }
 
-# By itself: the launcher has nothing left when it returns.
+# The job ends by itself: nothing is left when the launcher exits.
 begin itself "$rank" escape-and-go
 wait "$launcher" || fail 'a good run with processes left behind'
 none_belong itself || fail "left when the launcher has returned: $(belonging itself)"
@@ -42,7 +45,7 @@ none_belong itself || fail "left when the launcher has returned: $(belonging its
 begin timeout --timeout 2 "$rank" escape-and-stay
 all_gone timeout 124
 
-# A rank is killed: the others end, with what they have started.
+# A rank is killed: the launcher ends the others and what they have started.
 begin rank "$rank" escape-and-stay
 kill -9 "$(a_rank)"
 all_gone rank 137
@@ -52,28 +55,29 @@ begin launcher "$rank" escape-and-stay
 kill -9 "$launcher"
 all_gone launcher 137
 
-# So it does when the whole process group is killed (setsid above made it one of its own).
+# The guard does the same when the launcher's process group is killed; setsid above gave the
+# launcher its own group.
 begin group "$rank" escape-and-stay
 kill -9 -- "-$launcher"
 all_gone group 137
 
-# The guard is killed: the launcher ends everything, and says so.
+# The guard is killed: the launcher ends everything and says so.
 begin guard "$rank" escape-and-stay
 kill -9 "$(guard_of "$launcher" | tr -d ' ')"
 all_gone guard 137
 says err '^tutti: the guard \(pid [0-9]+\) was killed by signal 9 \(Killed\): ending the job$'
 
-# A stopped rank does not hold up the end.
+# A stopped rank does not delay the end.
 begin stopped --timeout 3 "$rank" escape-and-stay
 kill -STOP "$(a_rank)"
 all_gone stopped 124
 
-# The launcher's own children from before it became the launcher are not its job's.
+# Children that the launcher's process had before it became the launcher do not belong to the job.
 bash -c 'sleep 600 & echo $! >before; exec tutti run -n 2 true'
 started+=("$(cat before)")
 ! is_gone "$(cat before)" || fail 'ended a process that is not of the job'
 
-# Nor are files left, where temporary files go, or in a /dev/shm that is the job's alone.
+# No files are left either, neither among temporary files nor in a /dev/shm that only the job uses.
 mkdir temporary
 expect 0 env TMPDIR="$work/temporary" tutti run -n 2 "$rank" escape-and-go
 [ -z "$(ls -A temporary)" ] || fail 'a temporary file is left'

@@ -1,48 +1,49 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that use the library learn what becomes of the others.
+# Ranks that use the library get errors that say what happened to the others.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# One is killed amid collectives: the others' calls end with an error that names it.
+# A rank is killed during collectives: the calls of the others end with an error that names it.
 for n in 2 5; do
-    expect 137 tutti run -n "$n" --timeout 600 "$rank" add-until-peer-fails
+    expect 137 tutti run -n "$n" --timeout 3000 "$rank" add-until-peer-fails
     [ "$(lines out 'a member of the team failed: .*rank 1 died: signal 9 \(Killed\)')" -eq $((n - 1)) ] ||
         fail 'not every survivor knows'
     says err '^tutti: rank 1 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
-    expect 137 tutti run -n "$n" --on-failure continue-fail --timeout 600 "$rank" add-until-peer-fails
-    expect 0 tutti run -n "$n" --on-failure continue --timeout 600 "$rank" add-until-peer-fails
+    expect 137 tutti run -n "$n" --on-failure continue-fail --timeout 3000 "$rank" add-until-peer-fails
+    expect 0 tutti run -n "$n" --on-failure continue --timeout 3000 "$rank" add-until-peer-fails
     says err '^tutti: rank 1 was lost; the others ended with code 0, and so does the job$'
 done
 
-# One leaves without a word, or does not come.
-expect 0 tutti run -n 3 --timeout 600 "$rank" desert
+# A rank exits without tutti_finalize, or never joins.
+expect 0 tutti run -n 3 --timeout 3000 "$rank" desert
 [ "$(lines out 'a member of the team failed: .*rank 0 ')" -eq 2 ] || fail 'not every other rank knows'
 says err '^tutti: rank 0 exited without tutti_finalize$'
-expect 0 tutti run -n 3 --timeout 600 "$rank" stay-away
+expect 0 tutti run -n 3 --timeout 3000 "$rank" stay-away
 [ "$(lines out 'a member of the team failed: .*rank 1 ')" -eq 2 ] || fail 'not every other rank knows'
 
-# One is linked to another version.
+# A rank is linked to another version of the library.
 expect 1 tutti run -n 3 "$rank" join-as-other
 says err '^init: the job was started by version .*, this rank is linked to version 0.0.9$'
 says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9 of the library, this is '
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
 
-# Settings that shape what the ranks share are the same on all of them, whoever comes first.
+# Settings that affect shared data structures must be the same on all ranks, whichever rank comes
+# first.
 for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     IFS=: read -r name all other <<<"$setting"
     # shellcheck disable=SC2016
-    expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
+    expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
         'if [ "$TUTTI_RANK" = 1 ]; then export "$1"; fi; exec "$2" join' sh "TUTTI_$name=$other" "$rank"
     says err "^init: TUTTI_$name is ($all here and $other|$other here and $all) on another rank: it must be the same on all\$"
     [ "$(lines err '^init: ')" -eq 3 ] || fail 'somebody joined'
     expect 0 env "TUTTI_$name=$other" tutti run -n 3 "$rank" join
 done
 
-# So is the network; it has a node for each rank.
+# The network must be the same on all ranks too, and must have a node for each rank.
 # shellcheck disable=SC2016
-expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
+expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NETWORK=ring:3; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NETWORK is '(ring:3)?' here and something else on another rank: it must be the same on all\$"
 expect 0 env TUTTI_NETWORK=ring:3 tutti run -n 3 "$rank" join
@@ -51,40 +52,40 @@ says err '^init: TUTTI_NETWORK=ring:4 has 4 nodes for 3 ranks$'
 expect 1 env TUTTI_NETWORK=rong:4 tutti run -n 3 "$rank" join
 says err "^init: TUTTI_NETWORK=rong:4: unknown network 'rong', expected one of .* \(at character 1\)\$"
 
-# And the nodes that the ranks behave as if they were on.
+# So must the nodes that TUTTI_NODES simulates.
 for nodes in 2,1 '1*3' 3 '2*1,1'; do expect 0 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" add; done
 for nodes in 2 '1*2' 2,2 4 2,0 2,1,0 '2,' ',3' '2;1' 2x1 '1*0,3' -1,4 9999999999999999999; do
     expect 1 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" join
     says err "^init: TUTTI_NODES=${nodes//\*/\\*}(: expected the ranks of each node| has room for 2 ranks, the job has 3)"
 done
 # shellcheck disable=SC2016
-expect 1 tutti run -n 3 --timeout 600 --on-failure continue sh -c \
+expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
 
-# A job is joined again and again, beside a client that lives and after its end; but by one process
-# a rank.
-expect 0 tutti run -n 3 --timeout 600 "$rank" join-again
+# A process may create clients repeatedly, beside a living client and after its end. But only one
+# process per rank may join.
+expect 0 tutti run -n 3 --timeout 3000 "$rank" join-again
 [ "$(lines out '^living: done: $')" -eq 3 ] || fail 'no second client'
 [ "$(lines out '^left: done: $')" -eq 3 ] || fail 'not joined again'
 [ "$(lines out '^sum 3$')" -eq 3 ] || fail 'the living client does not work'
 # shellcheck disable=SC2016
 expect 1 tutti run -n 1 sh -c '"$1" join && exec "$1" join' sh "$rank"
-says err '^init: rank 0 of this job has come before$'
-expect 0 tutti run -n 2 --timeout 600 "$rank" join-in-child
+says err '^init: rank 0 has joined this job before$'
+expect 0 tutti run -n 2 --timeout 3000 "$rank" join-in-child
 [ "$(lines out '^child: an argument is wrong: this process is a child of the one that joined the job')" -eq 2 ] ||
     fail 'a child joined'
 expect 0 "$rank" join-again
 [ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
 
-# A wrong value is warned of once, and the default used.
+# A wrong value gives one warning, and the default is used.
 for setting in RADIX=1 RADIX=0 WINDOW=1 EAGER=-1 SLICE=x CMA=2 SPINS=x YIELDS=-1 ISA=x LOG=x; do
     expect 0 env "TUTTI_$setting" "$rank" join-again
     [ "$(lines err "^tutti: warning: TUTTI_${setting%=*}")" -eq 1 ] || fail "$setting: not warned of once"
     [ "$(lines err)" -eq 1 ] || fail "$setting: more is said"
 done
 TUTTI_RADIX=1 expect 0 "$rank" join-again
-says err '^tutti: warning: TUTTI_RADIX=1 is not a whole number from 2 to 1024: the default is taken$'
+says err '^tutti: warning: TUTTI_RADIX=1 is not a whole number from 2 to 1024: using the default$'
 TUTTI_READ_COST=x expect 0 tutti run -n 2 "$rank" add
 [ "$(lines err "^tutti: .rank 0. warning: TUTTI_READ_COST=x")" -eq 1 ] || fail "TUTTI_READ_COST: not warned of once"
 for setting in RANK SIZE; do
@@ -96,7 +97,7 @@ for setting in 'nope=ring:there is no collective .nope.; see' 'bcast=flat,bcast=
     'allreduce=flat,allreduce=ring:names allreduce twice' 'nope:there is no algorithm .nope. for allreduce' \
     '=ring:there is no collective ..; see' 'allreduce=:there is no algorithm .. for allreduce'; do
     expect 0 env "TUTTI_ALGORITHM=${setting%%:*}" tutti run -n 2 "$rank" add
-    [ "$(lines out "^an argument is wrong: TUTTI_ALGORITHM:? ${setting#*:}")" -eq 2 ] || fail "$setting: not told to both"
+    [ "$(lines out "^an argument is wrong: TUTTI_ALGORITHM:? ${setting#*:}")" -eq 2 ] || fail "$setting: not reported to both"
 done
 TUTTI_ALGORITHM=binomial,flat,bcast=flat,allreduce=doubling expect 0 tutti run -n 2 "$rank" add
 [ "$(lines out '^done: $')" -eq 2 ] || fail 'several names are refused'
@@ -104,12 +105,12 @@ for fault in x kill,rank=-1 kill,rank=x rank=9999999999999999999; do
     TUTTI_FAULT=$fault expect 1 "$rank" join
     says err "^init: TUTTI_FAULT: '${fault#kill,}' is none of kill fail rank=R after=N delay=US seed=N\$"
 done
-# It names a rank that there is, of this job or, where that is one of threads or of one, of a larger
-# one of this process.
+# TUTTI_FAULT must name a rank that exists: in this job or, if this job consists of threads or of
+# one rank, in a larger job of this process.
 for fault in kill,rank=9,after=3 delay=1,rank=2 fail,rank=4294967296; do
     TUTTI_FAULT=$fault expect 1 tutti run -n 2 --on-failure continue "$rank" join
     number=${fault##*rank=}
-    [ "$(lines err "^init: TUTTI_FAULT: there is no rank ${number%%,*}, the job has 2\$")" -eq 2 ] || fail "$fault: not told to both"
+    [ "$(lines err "^init: TUTTI_FAULT: there is no rank ${number%%,*}, the job has 2\$")" -eq 2 ] || fail "$fault: not reported to both"
 done
 TUTTI_FAULT=kill,rank=1 expect 1 "$rank" join
 says err '^init: TUTTI_FAULT: there is no rank 1, the job has 1$'
@@ -117,7 +118,7 @@ TUTTI_FAULT=delay=1,rank=2 expect 0 tutti run -n 3 "$rank" join-again
 TUTTI_FAULT=delay=1,rank=2 expect 0 tutti run -n 3 "$rank" join-beside-threads
 TUTTI_FAULT=delay=1,rank=3 expect 1 tutti run -n 3 "$rank" join-beside-threads
 
-# Ranks bound to a core each count all of the job's, and spin where there are enough.
+# Ranks that are bound to one core each count all cores of the job, and spin where there are enough.
 if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
     says err '2 ranks on 2 cores$'

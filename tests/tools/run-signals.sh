@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Signals to the launcher reach the ranks; stopping it stops them.
+# Signals to the launcher reach the ranks, and stopping the launcher stops them.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# A leak is looked for by a tracer, which a signal to all ranks as they end can leave waiting for
-# ever.
+# The leak check attaches to the process like a debugger, and may wait for ever if all ranks get a
+# signal as they end.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 tutti run -n 2 --tag "$rank" signals >out 2>err &
@@ -34,7 +34,7 @@ code=0
 wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code, though the ranks took the signal well"
 
-# A rank that does not take it well ends by it.
+# A rank that does not handle the signal ends by it.
 : >out
 tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
 launcher=$!

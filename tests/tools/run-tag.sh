@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti run --tag`: whole lines, each after its rank, whatever the ranks write.
+# `tutti run --tag`: the output consists of whole lines, each tagged with its rank, however the
+# ranks write.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# Eight ranks write lines in pieces, at once; each rank's lines stay whole and in order.
+# Eight ranks write lines in pieces at the same time: the lines of each rank stay whole and in
+# order.
 expect 0 tutti run -n 8 --tag "$rank" chatter
 [ "$(lines out)" -eq 16000 ] || fail 'lines are lost or broken'
 [ "$(lines out '^\[([0-7])\] line [0-9]+ of rank \1 end$')" -eq 16000 ] || fail 'lines are mixed'
@@ -15,7 +17,8 @@ for i in 0 7; do
     grep "^\[$i\]" out | diff -q - <(seq 0 1999 | sed "s/.*/[$i] line & of rank $i end/") || fail 'order'
 done
 
-# A last line without its end gets one; empty lines and NUL bytes are kept; nothing is nothing.
+# An incomplete last line is completed; empty lines and NUL bytes are kept; no output gives no
+# output.
 expect 0 tutti run -n 2 --tag sh -c 'printf "a\n\nb\\000c\nlast"'
 tr '\0' 0 <out | sort | diff - <(printf '[%d] %s\n' 0 '' 0 a 0 b0c 0 last 1 '' 1 a 1 b0c 1 last | sort)
 expect 0 tutti run -n 4 --tag true
@@ -24,17 +27,17 @@ expect 0 tutti run -n 4 --tag true
 # A line that is longer than pipes and buffers.
 expect 0 tutti run -n 2 --tag python3 -c 'print("x" * 700000)'
 [ "$(awk '{ print length }' out | sort -u)" = 700004 ] || fail 'a long line is broken'
-# One without end is broken, not kept in memory for ever.
+# A line without end is broken into several, so that memory is bounded.
 expect 0 tutti run -n 1 --tag python3 -c 'print("x" * 5000000)'
 [ "$(tr -d -c x <out | wc -c)" -eq 5000000 ] || fail 'bytes are lost'
 [ "$(lines out)" -gt 2 ] || fail 'a line without end is not broken'
 
-# A reader that goes away ends the ranks as it would without --tag.
+# If the reader goes away, the ranks end as they would without --tag.
 bash -c 'set -o pipefail; tutti run -n 2 --tag --timeout 300 sh -c "while echo y; do :; done" 2>/dev/null | head -n 1' >out &&
     fail 'ranks without a reader exited with 0'
 says out '^\[[01]\] y$'
 
-# A reader that does not read holds up the output, but not the end.
+# A reader that does not read delays the output, but not the end of the job.
 mkfifo pipe
 exec 7<>pipe
 expect 124 bash -c 'exec tutti run -n 2 --tag --timeout 1 sh -c "while echo y; do :; done" >pipe'

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti run` under an interactive shell on a terminal: rank 0 may read from it, what the keyboard
-# sends arrives once, stopping and continuing work as for any program, and hanging up ends the job.
+# `tutti run` under an interactive shell on a terminal: rank 0 may read from the terminal, signals
+# from the keyboard arrive once, stopping and continuing work as for any program, and hanging up
+# ends the job.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/lib.sh"
 
-# LeakSanitizer holds its process by ptrace at the exit, and waits for ever if that is just being
-# continued.
+# At its end a process is attached by LeakSanitizer with ptrace, which waits for ever if the process
+# is just being continued.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 
 python3 - "$rank" <<'PYTHON'

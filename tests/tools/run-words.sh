@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti run` understands what people type who know other launchers, and says of what it does not
-# what is meant instead.
+# `tutti run` understands the options of other launchers; for those that it does not, the message
+# says what to use instead.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
-# refused WHAT IT SAYS, ARGUMENT...: code 125, nothing started.
+# refused PATTERN ARGUMENT...: exit code 125, and nothing was started.
 refused() {
     local says=$1
     shift
@@ -15,7 +15,7 @@ refused() {
     says err "$says"
 }
 
-# How many.
+# The number of ranks.
 for n in '-np 3' '-n 3' '-n3' '--np 3' '--np=3' '-np=3' '--ranks=3' '-ranks 3' '-N 3' '--npernode 3' '-ppn 3'; do
     # shellcheck disable=SC2086
     expect 0 tutti run $n echo -np 5
@@ -25,7 +25,7 @@ refused "^tutti run: -n: 'x' is not a whole number" -np x true
 refused '^tutti run: -N: 2 ranks on this machine, but -n says 3' -N 2 -n 3 echo
 refused '^tutti run: -c: say -n for the number of ranks, or --cores-per-rank' -c 2 echo
 
-# What is always allowed; what is somebody else's.
+# Options that are always allowed, and options of other launchers.
 expect 0 tutti run --oversubscribe --allow-run-as-root -n 3 true
 refused '^tutti run: --mca is Open MPI.s; settings of Tutti are variables: -x TUTTI_LOG=boot' --mca btl self echo
 refused '^tutti run: --mca is' -mca btl self echo
@@ -37,7 +37,7 @@ refused "there is no option '-q'\$" -q echo
 refused "there is no option '--xyzzy'\$" --xyzzy echo
 refused "there is no option '--bnid'; did you mean '--bind'\?" -n 1 echo : -n 1 --bnid core echo
 
-# Help, wherever it is asked for.
+# Help, wherever the option stands.
 for help in -h -help --help '-?' '-n 3 -h' '-n 1 true : --help'; do
     # shellcheck disable=SC2086
     expect 0 tutti run $help
@@ -47,7 +47,7 @@ done
 expect 0 tutti run -n 1 echo x --help -h
 says out '^x --help -h$'
 
-# -x: a variable for the ranks.
+# -x sets a variable for the ranks.
 NEW='' OLD=1 expect 0 tutti run -n 2 -x OLD=2 -x 'NEW=a b=c' sh -c 'echo "$OLD <$NEW>"'
 [ "$(lines out '^2 <a b=c>$')" -eq 2 ] || fail 'a variable is not set'
 OLD=1 expect 0 tutti run -n 2 -x OLD sh -c 'echo "$OLD"'
@@ -66,7 +66,7 @@ for own in TUTTI_RANK=0 TUTTI_SIZE TUTTI_JOB=3; do
     refused "^tutti run: -x: ${own%=*} is set by tutti run, differently for each rank" -x $own echo
 done
 
-# --wdir: where the ranks run, and from where their program is named.
+# --wdir sets the folder of the ranks, relative to which the program is named.
 for option in '--wdir elsewhere' '-wdir elsewhere' --wdir=elsewhere '-wd elsewhere' "-wdir $work/elsewhere"; do
     # shellcheck disable=SC2086
     expect 0 tutti run -n 2 $option ./program
@@ -87,13 +87,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && chmod 755 "$work" &&
     says err '^tutti: cannot run rank [0-2] in the folder closed: Permission denied$'
 fi
 
-# Several programs in one job, each with its own number, variables and folder.
+# Several programs in one job, each with its own number of ranks, variables and folder.
 expect 0 tutti run -n 2 -x A=1 sh -c 'echo "$TUTTI_RANK of $TUTTI_SIZE <$A> $*"' - x : \
     -np 3 --wdir elsewhere sh -c 'echo "$TUTTI_RANK of $TUTTI_SIZE <$A> ${PWD##*/} $*"' - y -n 7
 printf '%s\n' '0 of 5 <1> x' '1 of 5 <1> x' '2 of 5 <> elsewhere y -n 7' '3 of 5 <> elsewhere y -n 7' \
     '4 of 5 <> elsewhere y -n 7' >expected
 sort out | diff - expected || fail 'several programs'
-# They are one job: ranks of both are in the collectives.
+# They form one job: ranks of all programs take part in collectives.
 expect 0 tutti run -n 1 "$rank" add : -n 2 "$rank" add : -n 1 "$rank" add
 [ "$(lines out '^done: $')" -eq 4 ] || fail 'not one job'
 expect 0 tutti run -n 1 -- echo a : -n 2 b
@@ -113,13 +113,13 @@ expect 0 tutti run --display-map -n 1 true
 says err '^tutti: rank 0: true: '
 refused "^tutti run: --display: 'topo' is none of map, bind, map,bind, bind,map" --display topo echo
 
-# --output-dir: a file for each rank's output, made if it is not there.
+# --output-dir writes the output of each rank to a file, and creates the folder if necessary.
 expect 0 tutti run -n 11 --output-dir outputs sh -c 'echo out $TUTTI_RANK; echo err $TUTTI_RANK >&2; echo more'
 if [ -s out ] || [ -s err ]; then fail 'output goes elsewhere'; fi
 [ "$(find outputs -type f | wc -l)" -eq 22 ] || fail 'not two files a rank'
 printf 'out 3\nmore\n' | diff - outputs/rank-03.out || fail 'not the output of rank 3'
 echo err 10 | diff - outputs/rank-10.err || fail 'not the errors of rank 10'
-# Another run's are replaced; --wdir does not move the folder.
+# The files of an earlier run are replaced; --wdir does not affect the place of the folder.
 expect 0 tutti run -n 11 --output-dir outputs --wdir elsewhere true
 [ ! -s outputs/rank-03.out ] || fail 'an old output is left'
 expect 3 tutti run -n 2 --output-dir outputs sh -c 'exit 3'
@@ -133,13 +133,13 @@ mkdir -p blocked/rank-0.err
 expect 125 tutti run -n 2 --output-dir blocked echo
 says err '^tutti: cannot write the output of rank 0 to the folder blocked: Is a directory$'
 
-# --tag, by its other names.
+# Other names for --tag.
 for tag in --tag -tag --tag-output -l; do
     expect 0 tutti run -n 2 $tag echo x
     says out '^\[1\] x$'
 done
 
-# Hosts: this one is no other; several are another launcher's.
+# Hosts: names of this host are accepted; several hosts need another launcher.
 for hosts in localhost 127.0.0.1 "$(hostname)" localhost,localhost; do
     expect 0 tutti run --host "$hosts" -n 2 echo here
     [ "$(lines out '^here$')" -eq 2 ] || fail "$hosts: not here"
@@ -178,7 +178,7 @@ bad 'h2,h3' 'no name of a host:'
 bad ':2' 'no name of a host:'
 bad 'h$(x)' 'no name of a host:'
 
-# Binding, in words.
+# Options for binding.
 for bind in core thread numa package none socket hwthread; do expect 0 tutti run -n 1 --bind-to $bind true; done
 for map in core slot numa package socket; do expect 0 tutti run -n 3 --map-by=$map true; done
 refused "^tutti run: --bind: 'sofa' is none of core, thread, numa, package, none" --bind sofa echo

@@ -1,34 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Settings: a variable that is none is warned of once in a job, with the name that was meant; the
-# table of settings is what the sources read and what the documents tell.
+# Settings: an unknown variable gives one warning per job, with the most similar name. The table of
+# settings lists exactly those that the sources read and the documents describe.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# ---- Variables that are no settings ----
+# ---- Variables that are not settings ----
 
 misspelled() { env TUTTI_EAGRE=4K TUTTI_ALGO=x TUTTI_XYZZY=1 Tutti_Eager=4K tutti_mine=1 "$@"; }
-told_once() {
-    [ "$(lines err 'is no setting')" -eq 4 ] || fail "not four warnings: $*"
-    says err 'TUTTI_EAGRE is no setting, and does nothing; did you mean TUTTI_EAGER\?$'
-    says err 'TUTTI_ALGO is no setting, and does nothing; did you mean TUTTI_ALGORITHM\?$'
-    says err 'Tutti_Eager is no setting, and does nothing; did you mean TUTTI_EAGER\?$'
-    says err "TUTTI_XYZZY is no setting, and does nothing \('tutti info' lists the settings\)$"
+reported_once() {
+    [ "$(lines err 'is not a setting')" -eq 4 ] || fail "not four warnings: $*"
+    says err 'TUTTI_EAGRE is not a setting and is ignored; did you mean TUTTI_EAGER\?$'
+    says err 'TUTTI_ALGO is not a setting and is ignored; did you mean TUTTI_ALGORITHM\?$'
+    says err 'Tutti_Eager is not a setting and is ignored; did you mean TUTTI_EAGER\?$'
+    says err "TUTTI_XYZZY is not a setting and is ignored \('tutti info' lists the settings\)$"
 }
 expect 0 misspelled tutti run -n 4 hello
-told_once 'a job of four'
+reported_once 'a job of four'
 says err 'rank 0\] warning: TUTTI_EAGRE'
 expect 0 misspelled tutti bench --threads barrier/p3 --iterations 2
-told_once 'threads'
+reported_once 'threads'
 expect 0 misspelled tutti bench barrier/p3 --iterations 2
-told_once 'a benchmark'
+reported_once 'a benchmark'
 expect 0 misspelled tutti plan barrier/p2
-told_once 'a command without ranks'
+reported_once 'a command without ranks'
 expect 0 misspelled hello
-told_once 'a job of one'
+reported_once 'a job of one'
 
-# What the launcher, environment modules and the tests themselves set is no mistake.
+# There is no warning about variables that the launcher, environment modules and the tests
+# themselves set.
 expect 0 env TUTTI_ROOT=/opt TUTTI_HOME=/opt TUTTI_LIB=/opt/lib TUTTI_TEST_ANYTHING=1 NOTUTTI_X=1 tutti run -n 2 hello
 [ ! -s err ] || fail 'warned of what is expected'
 
@@ -41,15 +42,15 @@ import sys
 top = pathlib.Path(sys.argv[1])
 table = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/settings.h").read_text(), re.M))
 assert len(table) > 20, table
-alike = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/base.h").read_text(), re.M))
+must_match = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/base.h").read_text(), re.M))
 text = "\n".join(path.read_text() for folder in ("src", "tools") for path in (top / folder).rglob("*.[ch]"))
-read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_seconds|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | alike
+read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_seconds|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | must_match
 assert read - table == set(), f"read, but not in src/base/settings.h: {read - table}"
 assert table - read == set(), f"in src/base/settings.h, but never read: {table - read}"
-documented = set(re.findall(r"TUTTI_([A-Z_]+)", (top / "docs/environment.md").read_text()))
-assert table <= documented, f"not in docs/environment.md: {table - documented}"
-rows = set(re.findall(r"`TUTTI_([A-Z_]+)`", "\n".join(re.findall(r"^\| (`[^|]*) \|", (top / "docs/environment.md").read_text(), re.M))))
-assert rows == table, f"the table of docs/environment.md: {rows ^ table}"
+documented = set(re.findall(r"TUTTI_([A-Z_]+)", (top / "docs/tuning.md").read_text()))
+assert table <= documented, f"not in docs/tuning.md: {table - documented}"
+rows = set(re.findall(r"`TUTTI_([A-Z_]+)`", "\n".join(re.findall(r"^\| (`[^|]*) \|", (top / "docs/tuning.md").read_text(), re.M))))
+assert rows == table, f"the table of docs/tuning.md: {rows ^ table}"
 PYTHON
 
 # ---- The settings in force ----

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The command's words: help, lists, plans, and what it says to wrong ones.
+# The command's words: help, lists, plans, and the messages about wrong words.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ for wanted in run bench check plan list info; do
     grep -qx "$wanted" <<<"$commands" || fail "--help does not name $wanted"
 done
 
-# Every option of every command is in the manual page and known to the completion.
+# Every option of every command is in the completion script; manual.sh compares the manual pages.
 # shellcheck source=scripts/tutti.bash-completion
 source "$TUTTI_SOURCE/scripts/tutti.bash-completion"
 complete_words() {
@@ -21,23 +21,16 @@ complete_words() {
 for command in $commands; do
     expect 0 tutti "$command" --help
     says out "^Usage: tutti $command"
-    grep -qE "^\.SS? .*$command" "$TUTTI_SOURCE/docs/man/tutti.1" || fail "tutti.1 has no section on $command"
     known=" $(complete_words tutti "$command" --) "
     mapfile -t given < <(grep -oE '(^|[ ,])--[a-z-]+' out | grep -oE -- '--[a-z-]+')
     for option in "${given[@]}"; do
         case $option in --help | --usage | --version) continue ;; esac
-        grep -q -- "${option//-/\\\\-}" "$TUTTI_SOURCE/docs/man/tutti.1" ||
-            fail "tutti.1 does not tell of $command $option"
         [[ $known == *" $option "* ]] || fail "the completion does not know $command $option"
     done
 done
 [[ " $(complete_words tutti '') " == *" bench "* ]] || fail 'the completion does not know commands'
 [[ $(complete_words tutti plan allred) == allreduce* ]] || fail 'the completion does not know collectives'
 [[ " $(complete_words tutti run --bind '') " == *" core "* ]] || fail 'the completion does not know --bind'
-
-# So is every environment variable there is.
-variables() { grep -ohE 'TUTTI_[A-Z_]+' "$TUTTI_SOURCE/$1" | sort -u; }
-diff <(variables docs/environment.md) <(variables docs/man/tutti.1) || fail 'tutti.1 and docs/environment.md differ'
 
 version=$(sed -n 's/^#define TUTTI_VERSION "\(.*\)"/\1/p' "$TUTTI_SOURCE/include/tutti/tutti.h")
 expect 0 tutti --version
@@ -57,8 +50,8 @@ says err "there is no command 'benchmark'; did you mean 'bench'\?"
 expect 2 tutti --vershun
 says err "tutti: there is no option '--vershun'; did you mean '--version'\?"
 
-# Help by any of its names, and the nearest of what is misspelled, in each command but the
-# launcher's.
+# Each command except the launcher prints its help under each of the usual names, and suggests the
+# nearest word for a misspelled one.
 for command in $commands; do
     expect 0 tutti help "$command"
     cp out help
@@ -77,14 +70,15 @@ expect 2 tutti help xyzzy
 says err "there is no command 'xyzzy'"
 expect 2 tutti sim --algoritm ring allreduce/f64/sum/8/p4
 says err "there is no option '--algoritm'; did you mean '--algorithm'\?"
-# What looks like an option is a value behind an option that takes one, and an argument behind --.
+# A word that looks like an option is a value behind an option that takes one, and an argument
+# behind --.
 expect 2 tutti sim -a --hlep allreduce/f64/sum/8/p4
 says err "allreduce has no algorithm '--hlep'"
 expect 2 tutti sim -- --hlep
 says err "unknown collective '--hlep'"
 expect 0 tutti sim --alg=ring allreduce/f64/sum/64/p4
 
-# Output that cannot be written is a failure.
+# Output that cannot be written is an error.
 if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti list >/dev/full'; fi
 
 # list
@@ -112,7 +106,7 @@ says err "'rign' is neither a collective nor an algorithm; did you mean 'ring'\?
 expect 1 tutti list barrier ring
 says err 'there is no such algorithm'
 expect 2 tutti list --applicable
-says err -- '--applicable wants --for PROBLEM'
+says err '--applicable wants --for PROBLEM or --costs PROBLEM'
 expect 2 tutti list --json --names
 expect 2 tutti list --for alltoall/u8/1K
 says err 'bad problem: expected /pN'
@@ -124,6 +118,31 @@ assert rows["hypercube"]["applicable"] is False and rows["hypercube"]["why"] == 
 assert rows["pairwise"]["applicable"] is True and rows["pairwise"]["why"] is None
 assert sum(row["chosen"] for row in rows.values()) == 1
 PYTHON
+# The costs are counted in the plans: log2 p messages of half of the blocks by dimensions, and p - 1
+# of a block each in pairs.
+expect 0 tutti list --costs alltoall/u8/1K/p16
+[ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'costs of more than 100 columns'
+says out '^most of any rank +sent +received +reduced +copied +messages +steps$'
+says out '^  hypercube +32768 +32768 +0 +[0-9]+ +4 +[0-9]+$'
+says out '^  pairwise +15360 +15360 +0 +1024 +15 +[0-9]+$'
+says out '^  forward +no: it needs to know the network$'
+expect 0 tutti list --costs alltoall/u8/1K/p16 --applicable
+[ "$(lines out 'no: it')" -eq 0 ] || fail 'what does not apply'
+expect 0 tutti list --costs alltoall/u8/1K/p16 --json hypercube forward
+python3 - <<'PYTHON'
+import json
+rows = {row["name"]: row for row in json.load(open("out"))}
+assert sorted(rows) == ["forward", "hypercube"], rows
+counts = rows["hypercube"]["counts"]
+assert (counts["sent"], counts["messages"], counts["reduced"]) == (32768, 4, 0), counts
+assert rows["forward"]["counts"] is None and rows["forward"]["applicable"] is False
+PYTHON
+expect 2 tutti list --costs alltoall/u8/1K
+says err 'bad problem: expected /pN'
+expect 2 tutti list --costs barrier/p2 --for barrier/p2
+says err '--for and --costs: one problem at a time'
+expect 2 tutti list --costs barrier/p2 --names
+says err '--costs prints more than --names: one of them'
 expect 0 tutti list --json
 python3 -m json.tool out >/dev/null
 python3 - <<'PYTHON'
@@ -145,6 +164,20 @@ expect 0 tutti plan allreduce/f64/sum/64K/p3 --rank 2 --algorithm ring
 [ "$(lines out '^plan ')" -eq 1 ] || fail 'more than one plan'
 expect 0 tutti plan --unrolled bcast/u8/1M/p2/root=1
 [ "$(lines out 'loop')" -eq 0 ] || fail 'loops in an unrolled plan'
+expect 0 tutti plan --counts gather/u8/100/p4/root=1 -a flat
+says out '^# gather/u8/100/p4/root=1 algorithm flat$'
+says out '^0 +100 +0 +0 +100 +0 ' # the root reads from the windows of the others
+says out '^1 +0 +300 +0 +100 +3 '
+says out '^most +100 +300 +0 +100 +3 '
+says out '^sum +300 +300 +0 +400 +3 '
+expect 0 tutti plan --counts gather/u8/100/p4/root=1 -a flat --rank 0
+[ "$(lines out '^[0-9]')" -eq 1 ] || fail 'counts of several ranks'
+says out '^0 +100 '
+[ "$(lines out '^(most|sum) ')" -eq 0 ] || fail 'counts of other ranks'
+expect 2 tutti plan --counts barrier/p2 --unrolled
+says err '--counts prints no steps'
+expect 2 tutti plan --counts barrier/p2 --rank 2
+says err 'there is no rank 2: the problem has 2 ranks'
 expect 2 tutti plan allreduce/f64/sum/8/p3 --rank 3
 says err 'there is no rank 3: the problem has 3 ranks'
 expect 2 tutti plan allreduce/f64/sum/8/p3 --algorithm rung
@@ -153,7 +186,7 @@ expect 2 tutti plan allreduce/u8/user/64/p3 --algorithm ring
 says err 'ring does not apply here: it '
 expect 2 tutti plan 'alreduce/f64/sum/8/p3'
 expect 2 tutti plan 'allreduce/f64/sum/9/p3'
-# The message points at the place.
+# The mark in the message is under the error.
 awk '/allreduce\/f64\/sum\/9\/p3/ { at = index($0, "/9/") + 1; getline; exit index($0, "^") != at }' err ||
     fail 'the caret is elsewhere'
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks with missing nodes: routes pass members only, never deadlock, and are refused where
- * there is none.
+ * Networks with missing nodes: routes pass through members only and never deadlock. A network
+ * without such routes is refused.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static void routes_never_deadlock(void **state)
     networks_each(networks_holed, has_no_deadlock);
 }
 
-/* 200 tori, a few to many nodes of each missing: refused, or routed as above. */
+/* Tries 200 random tori with a few or many nodes missing. Each is either refused, or its routes
+ * keep what the tests above check. */
 static void random_holes_are_routed_or_refused(void **state)
 {
     (void)state;

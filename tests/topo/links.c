@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Links: as many as each kind has, each with its way back, none to what is missing.
+ * Each kind of network has the right number of links, each link has one in the opposite direction,
+ * and no link leads to a missing node.
  */
 #include "networks.h"
 

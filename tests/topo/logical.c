@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree of random maps: the document's three properties, the bound on children, that
- * they are spread evenly, and that every rank hangs on the top; in order, that what lies below a
- * local root is a run.
+ * The logical tree of random maps: the three properties of docs/hierarchy.md, the bound on children
+ * and their even distribution, and that every rank is below the top. In the ordered tree, the ranks
+ * below a local root must form a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 
 enum { MAPS = 10000, MOST = 200 };
 
-/* A map of its own memory, and a root or -1. */
-struct drawn {
+/* A random map in its own memory, and a root or -1. */
+struct logical_drawn {
     int node[MOST];
     struct tt_map map;
     int root;
@@ -36,8 +36,9 @@ static void permute(struct tt_random *random, int *list, int n)
     }
 }
 
-/* Few nodes or many, alike or not, some of them empty; ranks in order or not. */
-static void draw(struct tt_random *random, struct drawn *d)
+/* Draws a map with few or many nodes, of equal or unequal size, some of them empty, and with ranks
+ * in order or permuted. */
+static void draw(struct tt_random *random, struct logical_drawn *d)
 {
     int p = 1 + below(random, MOST), nodes = 1 + below(random, 1 + below(random, p));
     int skew = 1 + below(random, 3);
@@ -51,22 +52,23 @@ static void draw(struct tt_random *random, struct drawn *d)
     d->root = below(random, 3) == 0 ? -1 : below(random, p);
 }
 
-static int size_of(const struct drawn *d, int node)
+static int size_of(const struct logical_drawn *d, int node)
 {
     int n = 0;
     for (int r = 0; r < d->map.p; r++) n += d->node[r] == node;
     return n;
 }
 
-static int largest_size(const struct drawn *d)
+static int largest_size(const struct logical_drawn *d)
 {
     int most = 0;
     for (int k = 0; k < d->map.nodes; k++) most = (int)tt_max(most, size_of(d, k));
     return most;
 }
 
-/* 1: the identified node has most ranks, the global root is one of them, and the others' parent. */
-static void first_property(const struct drawn *d, const struct tt_logical *tree)
+/* Property 1: the identified node has the most ranks. The global root is one of them and the parent
+ * of the others. */
+static void first_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int home = d->node[tree->global], most = largest_size(d);
     assert_int_equal(size_of(d, home), most);
@@ -80,8 +82,9 @@ static void first_property(const struct drawn *d, const struct tt_logical *tree)
     assert_int_equal(tt_logical_place(tree, tree->global).parent, as_large ? -1 : d->root);
 }
 
-/* 2: of each node one rank has no parent on it, and is that of the others. */
-static void second_property(const struct drawn *d, const struct tt_logical *tree)
+/* Property 2: exactly one rank of each node has no parent on that node, and it is the parent of the
+ * node's other ranks. */
+static void second_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int roots[MOST] = {0};
     for (int r = 0; r < d->map.p; r++) {
@@ -96,9 +99,9 @@ static void second_property(const struct drawn *d, const struct tt_logical *tree
     for (int k = 0; k < d->map.nodes; k++) assert_int_equal(roots[k], size_of(d, k) > 0);
 }
 
-/* 3: local roots hang on the identified node's other ranks, as far as these may take them; none is
- * on a rank that has others of its node below it. */
-static void third_property(const struct drawn *d, const struct tt_logical *tree)
+/* Property 3: local roots are children of the other ranks of the identified node, as long as these
+ * may take more. No local root is a child of a rank that has other ranks of its node below it. */
+static void third_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int spare = tt_nodes_size(&tree->nodes, tree->identified) - 1;
     int others = tree->nodes.n - 1 - (tree->top != tree->global);
@@ -113,7 +116,7 @@ static void third_property(const struct drawn *d, const struct tt_logical *tree)
     }
 }
 
-static void children_are_few_and_even(const struct drawn *d, const struct tt_logical *tree)
+static void children_are_few_and_even(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int edges = 0, least = MOST, most = 0, children = 0;
     for (int r = 0; r < d->map.p; r++) {
@@ -134,8 +137,8 @@ static void children_are_few_and_even(const struct drawn *d, const struct tt_log
     assert_in_range(most - least, 0, 1);
 }
 
-/* And in no more steps than there are levels, each of two. */
-static void everyone_hangs_on_the_top(const struct drawn *d, const struct tt_logical *tree)
+/* Every rank reaches the top in at most two steps per level. */
+static void everyone_hangs_on_the_top(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     for (int r = 0; r < d->map.p; r++) {
         int at = r, steps = 0;
@@ -144,15 +147,15 @@ static void everyone_hangs_on_the_top(const struct drawn *d, const struct tt_log
     }
 }
 
-/* Whether node k is below the local root of node `above`, or is it. */
+/* Whether node k is node `above`, or below its local root. */
 static bool is_below(const struct tt_logical *tree, int k, int above)
 {
     while (k != above && tree->parent[k] >= 0) k = tree->nodes.of[tree->parent[k]];
     return k == above;
 }
 
-/* The nodes below each local root are a run, from `begin` on; of the global root's there may be
- * two, beside the top's node. */
+/* The nodes below each local root form a run that starts at `begin`. Those below the global root
+ * may form two runs, on either side of the top's node. */
 static void subtrees_are_runs(const struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], home = tree->identified;
@@ -174,8 +177,9 @@ static void subtrees_are_runs(const struct tt_logical *tree)
     }
 }
 
-/* A run of n nodes is cut into runs of a third of the rest, or shorter ones; the first, which may
- * be three, of half of it. */
+/* The bound on levels: at the first level, the nodes on either side form runs of at most half of
+ * all of them. Below, a run of n nodes consists of one node and runs of at most a third of the
+ * rest. */
 static void runs_are_not_deep(const struct tt_logical *tree)
 {
     int levels = 1 + (tree->top != tree->global), n = (tree->nodes.n - levels + 1) / 2;
@@ -184,7 +188,7 @@ static void runs_are_not_deep(const struct tt_logical *tree)
     assert_in_range(tree->levels, 1, levels);
 }
 
-static void random_tree(const struct drawn *d, bool in_order, struct tt_logical *tree)
+static void random_tree(const struct logical_drawn *d, bool in_order, struct tt_logical *tree)
 {
     assert_true(tt_logical_of(&d->map, d->root, in_order, tree));
     first_property(d, tree);
@@ -200,7 +204,7 @@ static void random_maps(void **state)
 {
     (void)state;
     struct tt_random random;
-    struct drawn d;
+    struct logical_drawn d;
     tt_random_seed(&random, 20);
     int deep = 0, handed = 0, cut = 0;
     for (int i = 0; i < MAPS; i++) {
@@ -214,10 +218,10 @@ static void random_maps(void **state)
         handed += tree.top != tree.global;
         tt_logical_free(&tree);
     }
-    assert_true(deep > 100 && handed > 1000 && cut > 500); /* the open cases did come */
+    assert_true(deep > 100 && handed > 1000 && cut > 500); /* the rare cases did occur */
 }
 
-/* The picture of topo/logical.h. */
+/* The tree in the picture of topo/logical.h. */
 static void the_pictures_tree(void **state)
 {
     (void)state;
@@ -236,7 +240,7 @@ static void the_pictures_tree(void **state)
     tt_logical_free(&tree);
 }
 
-/* The depth goes with the logarithm: 1 + 4 + 16 + ... nodes of one rank. */
+/* The depth grows with the logarithm: 1 + 4 + 16 + ... nodes of one rank each. */
 static void nodes_of_one_rank(void **state)
 {
     (void)state;

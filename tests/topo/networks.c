@@ -66,13 +66,13 @@ void networks_each(const char *const *texts, void (*check)(const struct tt_net *
     }
 }
 
-/* ---- Channels and what waits for what ---- */
+/* ---- Channels and their dependencies ---- */
 
-/* waits[a * n + b]: who holds channel a may wait for channel b. */
-struct graph {
+/* waits[a * n + b]: a message that holds channel a may wait for channel b. */
+struct networks_graph {
     int n;
     bool *waits;
-    int *waited; /* how many wait for it */
+    int *waited; /* waited[b]: how many channels depend on b */
 };
 
 static int channel_of(const struct tt_hop *hop)
@@ -80,7 +80,7 @@ static int channel_of(const struct tt_hop *hop)
     return (int)(2 * hop->link + hop->channel);
 }
 
-static void follow(struct graph *g, const struct tt_net *net, int from, int to)
+static void follow(struct networks_graph *g, const struct tt_net *net, int from, int to)
 {
     struct tt_route route = tt_route(from, to);
     struct tt_hop hop;
@@ -89,15 +89,16 @@ static void follow(struct graph *g, const struct tt_net *net, int from, int to)
         if (held >= 0) g->waits[(int64_t)held * g->n + channel_of(&hop)] = true;
 }
 
-static void follow_all(struct graph *g, const struct tt_net *net)
+static void follow_all(struct networks_graph *g, const struct tt_net *net)
 {
     for (int i = 0; i < net->ranks; i++)
         for (int j = 0; j < net->ranks; j++)
             if (i != j) follow(g, net, tt_net_node(net, i), tt_net_node(net, j));
 }
 
-/* Takes away, as long as there is one, a channel that nobody waits for. Whether all go. */
-static bool has_order(struct graph *g)
+/* Repeatedly removes a channel on which no other one depends. Returns whether all channels can be
+ * removed, that is, whether the dependencies have no cycle. */
+static bool has_order(struct networks_graph *g)
 {
     int *free_ones = malloc((size_t)g->n * sizeof *free_ones), top = 0, gone = 0;
     for (int b = 0; b < g->n; b++) {
@@ -116,7 +117,7 @@ static bool has_order(struct graph *g)
 
 bool network_is_deadlock_free(const struct tt_net *net)
 {
-    struct graph g = {.n = 2 * net->vertices * net->ports};
+    struct networks_graph g = {.n = 2 * net->vertices * net->ports};
     if (g.n == 0) return true;
     g.waits = calloc((size_t)g.n * (size_t)g.n, sizeof *g.waits);
     g.waited = calloc((size_t)g.n, sizeof *g.waited);

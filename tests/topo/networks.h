@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks to try things on.
+ * Networks for the tests.
  */
 #ifndef TESTS_TOPO_NETWORKS_H
 #define TESTS_TOPO_NETWORKS_H
@@ -13,15 +13,15 @@
 
 #include "plan/network.h"
 
-/* Of all kinds, with odd, even and extreme numbers; ends with NULL. Whole ones, and some with
- * missing nodes. */
+/* Networks of all kinds, with odd, even and extreme sizes: complete ones, and some with missing
+ * nodes. Each list ends with NULL. */
 extern const char *const networks_whole[], *const networks_holed[];
 
-/* Fails the test if the text is refused. */
+/* Parses the text. Fails the test if it is refused. */
 struct tt_net network(const char *text);
 void networks_each(const char *const *texts, void (*check)(const struct tt_net *net));
 
-/* No circle of channels that wait for each other, over the routes of all pairs. */
+/* Whether the dependencies of channels, over the routes of all pairs, have no cycle. */
 bool network_is_deadlock_free(const struct tt_net *net);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Routes of whole networks: they lead along links, by a shortest way, without deadlock; and what
- * the kinds promise of them.
+ * Routes of complete networks: they follow links, take a shortest path, never deadlock, and keep
+ * what each kind of network promises.
  */
 #include "networks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The distances from a vertex, by breadth-first search; through nodes only at the ends where nodes
- * do not forward. */
+/* The distances from a vertex, by breadth-first search. */
 static void distances(const struct tt_net *net, int from, int *distance, int *list)
 {
     int n = 0;
@@ -26,7 +25,7 @@ static void distances(const struct tt_net *net, int from, int *distance, int *li
     }
 }
 
-/* Along links that are there; its length. */
+/* Follows a route, checks that each hop is a link, and returns its length. */
 static int walk(const struct tt_net *net, int from, int to)
 {
     struct tt_route route = tt_route(from, to);
@@ -50,8 +49,8 @@ static void leads_by_shortest_ways(const struct tt_net *net)
         distances(net, from, distance, list);
         for (int to = 0; to < net->nodes; to++) {
             int length = walk(net, from, to);
-            /* A dragonfly's detour by the one link between two groups may be longer than by a third
-             * group. */
+            /* In a dragonfly, a detour through the only link between two groups may be longer than
+             * a path through a third group. */
             if (net->kind == TT_NET_dragonfly)
                 assert_in_range(length, distance[to], 5);
             else
@@ -69,7 +68,7 @@ static void routes_are_shortest(void **state)
     networks_each(networks_whole, leads_by_shortest_ways);
 }
 
-/* Up and down on two channels is enough for that on such tori. */
+/* On these tori, up/down routing with two channels finds shortest paths. */
 static void routes_round_holes_are_shortest(void **state)
 {
     (void)state;
@@ -101,19 +100,22 @@ static void routes_never_deadlock(void **state)
     networks_each(networks_whole, has_no_deadlock);
 }
 
-/* That the check can fail: round a ring without changing channels. */
+/* Checks that the deadlock check can fail: routes around a ring that use one channel only. */
 static void one_channel_round_a_ring_deadlocks(void **state)
 {
     (void)state;
     struct tt_net net = network("ring:5-hole(2)");
     assert_true(network_is_deadlock_free(&net));
-    for (int i = 0; i < 4 * net.vertices * net.vertices; i++) net.way[i] = 0; /* upwards, always */
+    /* All routes take the upward channel. */
+    for (int i = 0; i < 4 * net.vertices * net.vertices; i++) net.route_port[i] = 0;
     tt_free(net.rank);
     net.rank = NULL;
     net.ranks = 5;
     tt_free(net.node);
     net.node = NULL;
-    for (int v = 0; v < 5; v++) net.order[v] = 0; /* no link is up or down: nothing to remember */
+    for (int v = 0; v < 5; v++)
+        net.order[v] = 0; /* removes the order by which links count as up
+                                                   * or down */
     assert_false(network_is_deadlock_free(&net));
     tt_net_free(&net);
 }
@@ -144,7 +146,7 @@ static void pairwise_on_a_hypercube_is_free_of_congestion(void **state)
     }
 }
 
-/* What goes half round a ring goes by either side, so that both carry the same. */
+/* Messages that go half around a ring use both directions, so that both carry the same load. */
 static void halfway_round_goes_both_ways(void **state)
 {
     (void)state;
@@ -160,14 +162,14 @@ static void halfway_round_goes_both_ways(void **state)
     tt_net_free(&net);
 }
 
-/* D-mod-k: what comes down to different nodes under a switch comes by different ways. */
+/* D-mod-k routing: messages to different nodes below a switch come down on different paths. */
 static void fat_trees_spread_by_destination(void **state)
 {
     (void)state;
     struct tt_net net = network("fattree:4x4x4");
     char *taken = calloc((size_t)net.vertices * (size_t)net.ports, 1);
     struct tt_hop hop;
-    for (int i = 0; i < net.nodes; i++) { /* a shift: each sends to one, each gets from one */
+    for (int i = 0; i < net.nodes; i++) { /* a shift: one message to each, one from each */
         struct tt_route route = tt_route(i, (i + 16) % net.nodes);
         while (tt_route_next(&net, &route, &hop)) assert_int_equal(taken[hop.link]++, 0);
     }

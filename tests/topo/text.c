@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks as text: what is wrong is told, with its place.
+ * Networks as text: an error says what is wrong, and where.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void wrong_networks_are_refused(void **state)
         {"fattree:2147483647x1", 8, "must be at most 1048576"},
         {"dragonfly:1x2147483647x1", 12, "must be from 1 to 1048576"},
         {"dragonfly:1x2000x2000", 17, "makes more than 1048576 nodes"},
-        {"dragonfly:1x2x1x9", 16, "groups are more than the links of a group to others reach"},
+        {"dragonfly:1x2x1x9", 16, "there are more groups than the links of one group reach"},
         {"torus:4x4-hole(4,0)", 15, "x = 4 is not below 4"},
         {"mesh:912x1-hole(0,10485760)", 16, "y = 10485760 is not below 1"},
         {"torus:4x4-hole(1,2,3)", 15, "3 coordinates, where a node is given by its number or by 2"},
@@ -82,7 +82,7 @@ static void members_are_counted_without_routes(void **state)
     }
 }
 
-/* The path of a new file of this text. */
+/* Writes the text to a new file and returns the name of the network, "file:PATH". */
 static const char *file_of(const char *text)
 {
     static char path[64];
@@ -125,7 +125,7 @@ static void networks_from_files(void **state)
     unlink(path + strlen("file:"));
 }
 
-static void networks_are_told_from_other_maps(void **state)
+static void networks_are_distinguished_from_other_maps(void **state)
 {
     (void)state;
     assert_true(tt_network_is_one("torus:4x4"));
@@ -141,7 +141,7 @@ int main(void)
         cmocka_unit_test(wrong_networks_are_refused),
         cmocka_unit_test(members_are_counted_without_routes),
         cmocka_unit_test(networks_from_files),
-        cmocka_unit_test(networks_are_told_from_other_maps),
+        cmocka_unit_test(networks_are_distinguished_from_other_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that die, exit or leave, and those that wait for them.
+ * Ranks that die, exit or leave, and the ranks that wait for them.
  */
 #include "rank.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* PROBLEM: calls it until it fails, at most 100,000 times; a survivor exits with 0 when a peer
- * failed. The time is that of the call that failed. */
+/* loop PROBLEM: calls the collective until it fails, at most 100,000 times. A survivor exits with 0
+ * if a peer failed. The time printed is that of the failed call. */
 static int loop(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -27,7 +27,7 @@ static int loop(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-/* What a rank may do instead of going on. */
+/* Ends this rank in the given way. */
 static void depart(const char *how, tutti_client *client)
 {
     if (strcmp(how, "kill") == 0) raise(SIGKILL);
@@ -37,9 +37,9 @@ static void depart(const char *how, tutti_client *client)
     if (strcmp(how, "finalize") == 0) tutti_finalize(client);
 }
 
-/* HOW PROBLEM CALLS: the last rank calls the problem CALLS times less than the others do, waits
- * until they sleep, notes the time and departs. The others tell how long after that they learnt of
- * it. */
+/* late HOW PROBLEM CALLS: the last rank makes CALLS calls fewer than the others. It waits until
+ * they sleep, records the time and departs. The others print how long afterwards they were
+ * notified. */
 static int late(int argc, char **argv)
 {
     if (argc < 3) return 7;
@@ -53,7 +53,7 @@ static int late(int argc, char **argv)
         usleep(1200000);
         note_time("when");
         depart(argv[0], client);
-        usleep(4000000); /* who finalized stays alive for long */
+        usleep(4000000); /* a rank that has finalized stays alive longer than the others may take */
         return 0;
     }
     for (int i = 0; i < calls && status == TUTTI_OK; i++) status = call_run(world, c);
@@ -61,7 +61,8 @@ static int late(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* PROBLEM: all call it a few times, and leave at once. Nobody sees an error. */
+/* leave PROBLEM: all ranks call the collective 50 times and leave at once. No rank may get an
+ * error. */
 static int leave(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -74,8 +75,8 @@ static int leave(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* PROBLEM: the last rank calls it once and finalizes; the others go on among themselves for a
- * second, on a team of their own made before. Nobody sees an error. */
+/* part PROBLEM: the last rank calls the collective once and finalizes. The others continue for a
+ * second on a team of their own. No rank may get an error. */
 static int part(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -98,8 +99,8 @@ static int part(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* The last rank finalizes, and with it frees its team; the others free theirs, which waits for
- * all. */
+/* free-late: the last rank finalizes, which frees its team. The others free the same team, which
+ * waits for all members. */
 static int free_late(int argc, char **argv)
 {
     (void)argc;
@@ -115,8 +116,8 @@ static int free_late(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* Rank 0 waits for rank 1, which waits for the last, which leaves. Rank 1 sees an error and does
- * something else for long: rank 0 must not wait for that. */
+/* chain: rank 0 waits for rank 1, which waits for the last rank, which leaves. Rank 1 gets an error
+ * and then stays outside the library. Rank 0 must be notified without waiting for rank 1. */
 static int chain(int argc, char **argv)
 {
     (void)argc;
@@ -135,15 +136,15 @@ static int chain(int argc, char **argv)
     }
     if (me > 0) status = tutti_barrier(far);
     if (me > 0) {
-        tell(status, noted_time("when"));
+        print_status(status, noted_time("when"));
         usleep(4000000);
         return status == TUTTI_ERR_PEER ? 0 : 8;
     }
-    status = tutti_barrier(world); /* which rank 1 never comes to */
+    status = tutti_barrier(world); /* rank 1 never calls this barrier */
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* DEED: rank 1 departs before it joins; the others learn it while they join. */
+/* absent HOW: rank 1 departs before it joins the job. The others are notified while they join. */
 static int absent(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -155,12 +156,12 @@ static int absent(int argc, char **argv)
     }
     tutti_status status = tutti_init(&client);
     if (status == TUTTI_OK) return end(client, status, TUTTI_ERR_PEER, begin);
-    tell(status, begin);
+    print_status(status, begin);
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Nonblocking calls of several teams in flight when the last rank is killed: each is told, by test
- * and by wait. */
+/* in-flight: nonblocking calls on two teams are in flight when the last rank is killed. Each of
+ * them must report it, through tutti_test or tutti_wait. */
 static int in_flight(int argc, char **argv)
 {
     enum { CALLS = 7 };
@@ -168,7 +169,7 @@ static int in_flight(int argc, char **argv)
     (void)argv;
     tutti_client *client = join();
     tutti_team *world = tutti_world(client), *all;
-    tutti_plan *plan[2 * CALLS];
+    tutti_request *request[2 * CALLS];
     double in = 1, out[2 * CALLS];
     tutti_status status = tutti_team_split(world, 0, 0, &all);
     if (status == TUTTI_OK) status = tutti_barrier(world);
@@ -178,14 +179,14 @@ static int in_flight(int argc, char **argv)
         raise(SIGKILL);
     }
     for (int i = 0; i < 2 * CALLS && status == TUTTI_OK; i++)
-        status =
-            tutti_iallreduce(i % 2 ? all : world, &in, &out[i], 1, TUTTI_F64, TUTTI_SUM, &plan[i]);
+        status = tutti_iallreduce(i % 2 ? all : world, &in, &out[i], 1, TUTTI_F64, TUTTI_SUM,
+                                  &request[i]);
     if (status != TUTTI_OK) return end(client, status, TUTTI_OK, tt_clock_ns());
-    while ((status = tutti_test(plan[5])) == TUTTI_AGAIN) usleep(1000);
+    while ((status = tutti_test(request[5])) == TUTTI_AGAIN) usleep(1000);
     for (int i = 2 * CALLS - 1; i >= 0; i--) {
-        tutti_status each = tutti_wait(plan[i]);
+        tutti_status each = tutti_wait(request[i]);
         if (each != TUTTI_ERR_PEER) status = each;
-        if (tutti_plan_free(plan[i]) != TUTTI_OK) return 8;
+        if (tutti_request_free(request[i]) != TUTTI_OK) return 8;
     }
     if (tutti_team_free(all) != TUTTI_ERR_PEER) return 8;
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
@@ -201,13 +202,13 @@ static int algorithms(int argc, char **argv)
     return 0;
 }
 
-const struct deed deaths[] = {{"algorithms", algorithms},
-                              {"loop", loop},
-                              {"late", late},
-                              {"leave", leave},
-                              {"part", part},
-                              {"free-late", free_late},
-                              {"chain", chain},
-                              {"absent", absent},
-                              {"in-flight", in_flight},
-                              {NULL, NULL}};
+const struct scenario deaths[] = {{"algorithms", algorithms},
+                                  {"loop", loop},
+                                  {"late", late},
+                                  {"leave", leave},
+                                  {"part", part},
+                                  {"free-late", free_late},
+                                  {"chain", chain},
+                                  {"absent", absent},
+                                  {"in-flight", in_flight},
+                                  {NULL, NULL}};

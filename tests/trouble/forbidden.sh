@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that may not read, or not write, each other's memory: from the start, from a moment on, or
-# one of them alone. Every algorithm and every kind of message gives what it gives otherwise, and
-# `tutti info` says what is forbidden.
+# Ranks that may not read, or not write, each other's memory: from the start, from some moment on,
+# or only one of the ranks. Every algorithm and every kind of message must give the same results as
+# otherwise, and `tutti info` must say what is forbidden.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,7 @@ go() { tutti run -n 3 --timeout 200 "$@"; }
 hows=(readv writev cma)
 [ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev)
 
-# From the start: it is found out, and what works is used.
+# Forbidden from the start: the library notices it and uses what works.
 for how in "${hows[@]}"; do
     expect 0 go "$trouble" without "$how" "$collectives"
     expect 0 go "$trouble" without "$how" "$messages"
@@ -28,13 +28,15 @@ done
 expect 0 tutti info
 says out '^ +CMA .*allowed'
 
-# From a moment after joining on: plans and protocols stay, the owners are asked.
+# Forbidden some time after joining: plans and protocols stay as they are, and a rank that may not
+# access memory asks its owner to move the data.
 for how in "${hows[@]}"; do
     FORBID=$how expect 0 go "$collectives"
     FORBID=$how expect 0 go "$messages"
     FORBID=$how FORBID_RANK=1 expect 0 go "$messages"
 done
-# In the middle of a step: at each read of some; and whichever it is.
+# Forbidden in the middle of a step, at each of the first reads; then at some time, whatever the
+# rank is doing.
 for algorithm in direct halving; do
     TUTTI_ALGORITHM=allreduce=$algorithm expect 0 go "$trouble" refused
     [ "$(lines out 'often refused$')" -eq 3 ] || fail "$algorithm: hardly anything was refused"
@@ -44,7 +46,8 @@ for ms in 5 60 300; do
     FORBID=cma FORBID_MS=$ms expect 0 go "$messages"
 done
 
-# A rank that closes its memory after joining. Nobody is root, who may look into it all the same.
+# A rank that makes its memory inaccessible after joining. The ranks run as the user nobody, because
+# root may access it all the same.
 as=()
 if [ "$(id -u)" -eq 0 ]; then
     mkdir "$work/bin"
@@ -66,7 +69,7 @@ else
     echo 'skipped: no other user to be' >&2
 fi
 
-# The engine of total exchange, by messages: without access, and between nodes without access.
+# The algorithm exchange with messages: without access to memory, on one node and between nodes.
 export TUTTI_ALGORITHM=alltoallv=exchange TUTTI_CMA=0
 for n in 2 3 5; do expect 0 tutti run -n $n --timeout 100 "$common"; done
 TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 100 "$common"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks to which something is forbidden or that have not enough of it.
+ * Ranks with forbidden system calls or with too few resources.
  */
 #include "../forbid.h"
 #include "rank.h"
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sums on vectors of `n`, compared with the result; TUTTI_OK when right. */
+/* Sums vectors of n elements and compares the result. Returns TUTTI_OK if it is right. */
 static tutti_status sums(tutti_team *team, int64_t n)
 {
     int p = tutti_size(team);
@@ -43,7 +43,7 @@ static int sum_all(tutti_client *client)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* A sandbox allows rank 1 no process_vm_readv. */
+/* A sandbox forbids process_vm_readv to rank 1. */
 static int sandboxed(int argc, char **argv)
 {
     (void)argc;
@@ -52,7 +52,8 @@ static int sandboxed(int argc, char **argv)
     return sum_all(join());
 }
 
-/* Rank 1 may not be looked into; and nobody is root, who may all the same. */
+/* Rank 1 makes its memory inaccessible to others. Needs a user other than root, because root may
+ * access it all the same. */
 static int undumpable(int argc, char **argv)
 {
     (void)argc;
@@ -62,7 +63,7 @@ static int undumpable(int argc, char **argv)
     return sum_all(join());
 }
 
-/* ---- Refused in the middle of a step ---- */
+/* ---- Access that is refused in the middle of a step ---- */
 
 static const struct tt_fabric_ops *sound;
 static int reads_left, refusals;
@@ -76,7 +77,7 @@ static tutti_status read_so_far(const struct tt_fabric_ops *self, struct tt_fabr
     return sound->read(sound, f, rank, to, from, len);
 }
 
-/* In place, so that what was combined already must not be combined again. */
+/* The sum is in place, so the library must not combine any part of it a second time. */
 static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
 {
     int p = tutti_size(team);
@@ -88,7 +89,7 @@ static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
     return TUTTI_OK;
 }
 
-/* The k-th read is the first to be refused, for one k after the other. */
+/* Makes the k-th read the first one that is refused, for k = 1 .. READS. */
 static int refused(int argc, char **argv)
 {
     enum { N = 300000, READS = 20 };
@@ -114,7 +115,8 @@ static int refused(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* HOW PROGRAM ARGUMENT...: with something forbidden (forbid.h), as containers do. */
+/* without WHAT PROGRAM ARGUMENT...: runs the program with a system call forbidden (forbid.h), as in
+ * a container. */
 static int without(int argc, char **argv)
 {
     if (argc < 2) return 7;
@@ -123,11 +125,11 @@ static int without(int argc, char **argv)
     return 126;
 }
 
-/* ---- No memory ---- */
+/* ---- Allocations that fail ---- */
 
-/* Rank 1's i-th allocation fails, for one i after the other, in calls of new shapes; the program
- * ends when rank 1 got through without. Jobs of processes made by fork would be no job, so each i
- * is a job of threads. */
+/* starving: rank 1's i-th allocation fails, for i = 0, 1, ..., in calls of new shapes. The program
+ * ends when an i is so large that no allocation failed. Processes made by fork could not form a
+ * job, so each i runs a job of threads. */
 struct starved {
     int64_t i;
     tutti_status status[3];
@@ -138,14 +140,14 @@ static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
 {
     tutti_team *world = tutti_world(client), *part = NULL;
     int64_t in[64] = {1}, out[64];
-    tutti_plan *plan = NULL;
+    tutti_request *request = NULL;
     tutti_status status = tutti_barrier(world);
     if (starve) tt_memory_fail_at(i);
     if (status == TUTTI_OK) status = tutti_allreduce(world, in, out, 3, TUTTI_I64, TUTTI_SUM);
     if (status == TUTTI_OK) status = tutti_alltoall(world, in, out, 5, TUTTI_I64);
     if (status == TUTTI_OK) status = tutti_team_split(world, 0, 0, &part);
-    if (status == TUTTI_OK) status = tutti_ibcast(part, out, 9, TUTTI_I64, 0, &plan);
-    if (status == TUTTI_OK) status = tutti_wait(plan);
+    if (status == TUTTI_OK) status = tutti_ibcast(part, out, 9, TUTTI_I64, 0, &request);
+    if (status == TUTTI_OK) status = tutti_wait(request);
     if (status == TUTTI_OK) status = tutti_barrier(world);
     if (starve) tt_memory_fail_at(-1);
     return status;
@@ -159,8 +161,8 @@ static void starve(tutti_client *client, void *arg)
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
-/* The allocator is one for all threads, so it may be another rank that is refused: one is, and all
- * end. */
+/* The threads share the allocator, so the failing allocation may be another rank's. At least one
+ * rank must get TUTTI_ERR_MEMORY, and all must get an error. */
 static int starving(int argc, char **argv)
 {
     (void)argc;
@@ -184,7 +186,8 @@ static int starving(int argc, char **argv)
     return 8;
 }
 
-/* Shared memory is full, as the kernel says it, for rank 1: it is refused, and all works on. */
+/* full: for rank 1 the kernel reports that shared memory is full. Its tutti_alloc fails, and
+ * everything else still works. */
 static int full(int argc, char **argv)
 {
     (void)argc;
@@ -196,13 +199,14 @@ static int full(int argc, char **argv)
     if (tutti_rank(world) == 1) {
         void *memory;
         if (forbid(SYS_fallocate, ENOSPC)) return 77;
-        tell(tutti_alloc(client, 1 << 20, &memory), begin);
+        print_status(tutti_alloc(client, 1 << 20, &memory), begin);
     }
     if (status == TUTTI_OK) status = sums(world, 1000);
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* Rank 1 has no memory left for a team: everyone is told, and the world works on. */
+/* full-split: rank 1 has no memory for a new team. All ranks get the error, and the world still
+ * works. */
 static int full_split(int argc, char **argv)
 {
     (void)argc;
@@ -212,14 +216,14 @@ static int full_split(int argc, char **argv)
     int64_t begin = tt_clock_ns();
     if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
     tutti_status refused = tutti_team_split(world, 0, 0, &part);
-    tell(refused, begin);
+    print_status(refused, begin);
     tutti_status status = sums(world, 1000);
     if (refused == TUTTI_OK || part) status = TUTTI_ERR_SYSTEM;
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* Rank 1 has no address space for the job: it cannot join, and the others learn it though it stays
- * alive. */
+/* cramped: rank 1 has too little address space for the job. It cannot join, and the others are
+ * notified although it stays alive. */
 static int cramped(int argc, char **argv)
 {
     (void)argc;
@@ -229,14 +233,14 @@ static int cramped(int argc, char **argv)
     if (rank_number() == 1 && setrlimit(RLIMIT_AS, &limit) != 0) return 77;
     int64_t begin = tt_clock_ns();
     tutti_status status = tutti_init(&client);
-    tell(status, begin);
+    print_status(status, begin);
     if (rank_number() == 1) sleep(4);
     return status == (rank_number() == 1 ? TUTTI_ERR_LIMIT : TUTTI_ERR_PEER) ? 0 : 8;
 }
 
-/* ---- Nothing grows ---- */
+/* ---- Memory and descriptors do not grow ---- */
 
-/* A sanitizer keeps what is freed, for a while. */
+/* A sanitizer keeps freed memory for a while. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define QUARANTINE true
 #elif defined(__has_feature)
@@ -273,9 +277,16 @@ static long descriptors(void)
     return n;
 }
 
-/* While all ranks are there, since Pss divides among them. */
+/* Measures between two barriers, while all ranks exist, because Pss divides shared pages by the
+ * number of processes. A team's memory is given back when all members have freed it and have then
+ * advanced context 0: the first time they compare their calls, the second time they find that all
+ * have done so. */
 static tutti_status measure(tutti_client *client, struct footprint *f)
 {
+    for (int i = 0; i < 2; i++) {
+        TT_TRY(tutti_barrier(tutti_world(client)));
+        TT_TRY(tutti_advance(tutti_context_at(client, 0), NULL));
+    }
     TT_TRY(tutti_barrier(tutti_world(client)));
     *f = (struct footprint){pss_kib(), shared_kib(client), descriptors()};
     return tutti_barrier(tutti_world(client));
@@ -291,7 +302,8 @@ static tutti_status one_team(tutti_team *world, int i)
     return status == TUTTI_OK ? tutti_team_free(part) : status;
 }
 
-/* N: splits and frees N teams; what they took after the first twenty, they take after all. */
+/* splits N: creates and frees N teams. Memory and descriptors in use must be the same after all as
+ * after the first twenty. */
 static int splits(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -315,7 +327,8 @@ static int splits(int argc, char **argv)
     return end(client, same ? status : TUTTI_ERR_LIMIT, TUTTI_OK, begin);
 }
 
-/* PROBLEM...: calls each once and leaves; whoever counts sees what is left. */
+/* visit PROBLEM...: calls each collective once and leaves. The script then looks for anything left
+ * behind. */
 static int visit(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -330,14 +343,14 @@ static int visit(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-const struct deed limits[] = {{"sandboxed", sandboxed},
-                              {"undumpable", undumpable},
-                              {"without", without},
-                              {"refused", refused},
-                              {"starving", starving},
-                              {"full", full},
-                              {"full-split", full_split},
-                              {"cramped", cramped},
-                              {"splits", splits},
-                              {"visit", visit},
-                              {NULL, NULL}};
+const struct scenario limits[] = {{"sandboxed", sandboxed},
+                                  {"undumpable", undumpable},
+                                  {"without", without},
+                                  {"refused", refused},
+                                  {"starving", starving},
+                                  {"full", full},
+                                  {"full-split", full_split},
+                                  {"cramped", cramped},
+                                  {"splits", splits},
+                                  {"visit", visit},
+                                  {NULL, NULL}};

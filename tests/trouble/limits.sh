@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is forbidden or used up: it is told and named, or done without; nothing grows and nothing is
-# left.
+# System calls that are forbidden, and resources that are used up. The library reports the cause or
+# works without. Memory does not grow, and nothing is left behind.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-go() { tutti run -n 3 --timeout 600 "$trouble" "$@"; }
+go() { tutti run -n 3 --timeout 3000 "$trouble" "$@"; }
 skipped() { echo "skipped: $*" >&2; }
 
-# No access to each other's memory: by a setting, in a sandbox, by another kind of prohibition.
+# No access to each other's memory: by a setting, in a sandbox, or because a rank is not dumpable.
 TUTTI_CMA=0 expect 0 go visit allreduce/f64/sum/1M/p3 alltoall/u8/100K/p3 barrier/p3
 expect 0 go sandboxed
 [ "$(lines out 'direct 0')" -eq 3 ] || fail 'a sandboxed rank is read'
@@ -19,19 +19,20 @@ if [ "$(id -u)" -ne 0 ]; then
 elif cp "$trouble" "$(command -v tutti)" "$work" && chmod 755 "$work" &&
     setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$work/tutti"; then
     expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
-        "$work/tutti" run -n 3 --timeout 600 "$work/trouble-rank" undumpable
+        "$work/tutti" run -n 3 --timeout 3000 "$work/trouble-rank" undumpable
     [ "$(lines out 'direct 0')" -eq 3 ] || fail 'an undumpable rank is read'
 else
     skipped 'no other user to be'
 fi
 
-# No memfd: nothing can be shared. No membarrier: signallers fence.
+# Without memfd nothing can be shared. Without membarrier, signallers use a fence instead.
 expect 125 "$trouble" without memfd tutti run -n 3 "$trouble" visit barrier/p3
 says err 'memfd_create.*: Operation not permitted'
 expect 0 "$trouble" without memfd "$trouble" visit barrier/p1 allreduce/f64/sum/8/p1
 expect 0 "$trouble" without membarrier tutti run -n 3 "$trouble" visit barrier/p3 bcast/u8/1M/p3
 
-# Few descriptors, little address space, small files. What this script inherited is closed first.
+# Few descriptors, little address space, small files. The descriptors that this script has inherited
+# are closed first.
 # shellcheck disable=SC2016
 closed='for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -le 2 ] || eval "exec $fd>&-"; done'
 for n in 4 6 8; do
@@ -43,19 +44,19 @@ if [ -z "$TUTTI_SANITIZE" ]; then # which take terabytes
     expect 0 bash -c "ulimit -v 1000000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     expect 125 bash -c "ulimit -v 100000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     says err '^tutti: .*address space.*: Cannot allocate memory'
-    expect 0 tutti run -n 3 --timeout 600 "$trouble" cramped
-    told 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
+    expect 0 tutti run -n 3 --timeout 3000 "$trouble" cramped
+    reported 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
     says out '^rank 1: a limit .*: cannot map [0-9]+ bytes of shared memory: Cannot allocate memory$'
 fi
 expect 125 bash -c "ulimit -f 64; exec tutti run -n 2 '$trouble' visit barrier/p2"
 says err '^tutti: .*: File too large'
 
-# Full memory: refused, and what works without it works on.
+# Full memory: the call that needs memory fails, and the others still work.
 expect 0 go full
 says out '^rank 1: out of memory .*: cannot get 1048576 bytes of shared memory: No space left on device$'
 expect 0 go full-split
 says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: No space left on device$'
-[ "$(lines out '^rank [0-9]: out of memory')" -eq 3 ] || fail 'not told to all'
+[ "$(lines out '^rank [0-9]: out of memory')" -eq 3 ] || fail 'not reported to all'
 expect 0 "$trouble" starving
 
 # Hundreds of teams.

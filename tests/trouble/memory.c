@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks whose memory is walked through from end to end: by a core dump, by mlockall, by whoever
- * looks at them.
+ * Ranks whose whole memory is visited by a core dump, by mlockall, or by another process.
  */
 #include "rank.h"
 
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SHARED = 64 << 20 }; /* bytes that each rank allocates, and writes */
+enum { SHARED = 64 << 20 }; /* bytes that each rank allocates and writes */
 
 static int missing(const char *what)
 {
@@ -35,7 +34,7 @@ static int64_t file_used(const tutti_client *client)
     return fstat(client->seat.segment.fd, &st) == 0 ? st.st_blocks * 512 : -1;
 }
 
-/* Joins, and uses some shared memory. */
+/* Joins the job and uses some shared memory. */
 static tutti_client *use(void)
 {
     void *memory;
@@ -48,8 +47,8 @@ static tutti_client *use(void)
 
 /* ---- A core dump ---- */
 
-/* Also where the machine leaves out what is shared: then it would not be seen that this library
- * does. */
+/* Includes shared memory in core dumps even where the machine's default leaves it out. Otherwise
+ * the test would not notice whether the library excludes it. */
 static bool dumps_all(void)
 {
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -73,10 +72,10 @@ static int crash(int argc, char **argv)
     return end(client, tutti_barrier(tutti_world(client)), TUTTI_ERR_PEER, begin);
 }
 
-/* ---- What is said of mappings ---- */
+/* ---- Mappings in /proc ---- */
 
-/* Shared mappings of the job's memory in a process, and those of them that a core dump would hold;
- * -1: nobody says. */
+/* Returns the number of shared mappings of the job's memory in a process; -1 if it is not known.
+ * Adds to *dumped those that a core dump would contain. */
 static int count_mappings(int pid, int *dumped)
 {
     char path[64], line[1024];
@@ -96,7 +95,8 @@ static int count_mappings(int pid, int *dumped)
     return n;
 }
 
-/* The rank's own mappings and its guard's: one each, in no core dump. */
+/* mapped: prints the mappings of the rank and of its guard. Each must have one, which no core dump
+ * contains. */
 static int mapped(int argc, char **argv)
 {
     (void)argc;
@@ -113,10 +113,10 @@ static int mapped(int argc, char **argv)
     return end(client, tutti_barrier(tutti_world(client)), TUTTI_OK, begin);
 }
 
-/* ---- Memory that is locked ---- */
+/* ---- Locked memory ---- */
 
-/* HOW, before and after joining: none, current, future, onfault. Then the file holds what was used,
- * and no more. */
+/* locked BEFORE AFTER: calls mlockall before and after joining, each of them none, current, future
+ * or onfault. The shared file must then hold what was used, and no more. */
 static int lock(const char *how)
 {
     if (strcmp(how, "none") == 0) return 0;
@@ -125,7 +125,7 @@ static int lock(const char *how)
     return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 
-/* What is freed while it is locked comes back empty. */
+/* Memory that was freed while locked must be zero when it is allocated again. */
 static tutti_status again(tutti_client *client)
 {
     char *memory;
@@ -155,7 +155,7 @@ static int locked(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* The same for threads of one process, whose resident memory tells. */
+/* Does the same with threads of one process, and measures the resident memory. */
 static long resident_kib(void)
 {
     long pages = 0;
@@ -185,9 +185,9 @@ static int locked_threads(int argc, char **argv)
     return tutti_threads(2, lock_one, argv[1]) == TUTTI_OK ? 0 : 8;
 }
 
-/* ---- Somebody else looks ---- */
+/* ---- Another process looks at a rank ---- */
 
-/* FILE: writes its number there, and waits until the file is gone. */
+/* looked-at FILE: rank 1 writes its process number to the file and waits until it is removed. */
 static int looked_at(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -201,6 +201,6 @@ static int looked_at(int argc, char **argv)
     return end(client, tutti_barrier(tutti_world(client)), TUTTI_OK, begin);
 }
 
-const struct deed memories[] = {{"crash", crash},         {"mapped", mapped},
-                                {"locked", locked},       {"locked-threads", locked_threads},
-                                {"looked-at", looked_at}, {NULL, NULL}};
+const struct scenario memories[] = {{"crash", crash},         {"mapped", mapped},
+                                    {"locked", locked},       {"locked-threads", locked_threads},
+                                    {"looked-at", looked_at}, {NULL, NULL}};

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Whatever walks through all of a rank's memory finds what the job has used, and no more: a core
-# dump, mlockall, a debugger, a checker of memory. All of it in a cgroup with a limit, so that a
-# fault here cannot fill the machine's memory; where no such group can be made only what is said of
-# the mappings is looked at.
+# Tools that visit all memory of a rank must find what the job has used, and no more: a core dump,
+# mlockall, a debugger, a memory checker. The ranks run in a cgroup with a limit, so that an error
+# here cannot fill the machine's memory. Where no such cgroup can be created, only the mappings are
+# checked.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 limit=$((768 << 20))
 skipped() { echo "skipped: $*" >&2; }
 
-# Mappings, which need no limit.
-expect 0 tutti run -n 2 --timeout 600 "$trouble" mapped
+# The mappings need no limit.
+expect 0 tutti run -n 2 --timeout 3000 "$trouble" mapped
 [ "$(lines out 'mappings 1, of the guard 1, dumped 0; not more than there is$')" -eq 2 ] ||
     fail 'mappings'
 
-# ---- A cgroup below the one that this script is in, of either version ----
+# ---- A cgroup below the one of this script, of version 1 or 2 ----
 
 own_group() { sed -nE "s|^[0-9]+:$1:||p" /proc/self/cgroup; }
 make_group() {
@@ -30,7 +30,7 @@ remove_group() {
     group=
 }
 trap 'remove_group; clean_up' EXIT
-# What cannot be set is seen below.
+# A setting that fails is noticed below.
 set_to() { { echo "$2" >"$group/$1"; } 2>/dev/null || true; }
 if [ -f /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
     killed_by=memory.oom_control
@@ -54,14 +54,14 @@ limited() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
 nobody_killed() {
     ! grep -qE '^oom_kill [1-9]' "$group/$killed_by" || fail "$1: memory was used up"
 }
-job() { limited tutti run -n 2 --timeout 600 "$trouble" "$@"; }
+job() { limited tutti run -n 2 --timeout 3000 "$trouble" "$@"; }
 code() {
     local got=0
     "$@" >"$work/out" 2>"$work/err" || got=$?
     echo $got
 }
 
-# Locked memory: as much as was used.
+# Locked memory: no more than was used.
 for how in 'none current' 'none future' 'none onfault' 'current none' 'future none' \
     'future current' 'onfault none'; do
     # shellcheck disable=SC2086
@@ -85,7 +85,7 @@ if [ -n "$TUTTI_SANITIZE" ]; then # it would look at what a sanitizer keeps
     exit 0
 fi
 
-# A crash: its own signal, and a small core.
+# A crash: the exit code of its signal, and a small core file.
 mkdir core
 cd core
 expect 139 job crash
@@ -103,7 +103,7 @@ esac
 cd "$work"
 rm -rf core
 
-# An allocator that is loaded first and has every mapping filled at once.
+# A preloaded library that has every mapping populated at once.
 cat >populate.c <<'END'
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -143,7 +143,7 @@ else
     skipped 'no gcore (gdb)'
 fi
 
-# A checker of memory, beneath which every rank runs.
+# A memory checker under which every rank runs.
 if command -v valgrind >/dev/null && [ -z "$TUTTI_TEST_BRIEF" ]; then
     expect 0 limited tutti run -n 2 --timeout 150 valgrind -q --error-exitcode=6 "$trouble" \
         visit barrier/p2 bcast/u8/64K/p2

@@ -1,25 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that do not call the same (on several nodes, with the argument nodes): one at least is told
-# both calls, all get an error, none hangs.
+# Ranks whose calls do not match (on several nodes, with the argument `nodes`). At least one rank
+# must get an error that names both calls, all ranks must get an error, and none may hang.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 on_nodes 3
-go() { tutti run -n 3 --timeout 600 --on-failure continue-fail "$trouble" "$@"; }
+go() { tutti run -n 3 --timeout 3000 --on-failure continue-fail "$trouble" "$@"; }
 
-# Two patterns, for what is told of two calls, in whichever order; then the calls of the ranks.
+# differ PATTERN PATTERN PROBLEM...: expects a message that names both calls, in either order. The
+# problems are those of the ranks.
 differ() {
     local one=$1 other=$2 call='rank [0-9] called'
     shift 2
     expect 0 go each "$@"
     says out "^rank [0-9]: the calls of the ranks do not match .*: $call ($one where $call $other|$other where $call $one)\$"
-    [ "$(lines out '^rank')" -eq 3 ] || fail 'not told to all'
+    [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
 }
 
 matrix() {
-    # Counts, types, operations, roots: as their user gave them.
+    # Counts, types, operations and roots, as the user gave them.
     differ 'allreduce\(n=1 of f64, sum\)' 'allreduce\(n=2 of f64, sum\)' allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3
     differ 'allreduce\(n=2 of f64, sum\)' 'allreduce\(n=131072 of f64, sum\)' allreduce/f64/sum/16/p3 allreduce/f64/sum/1M/p3
     differ 'allreduce\(n=128 of f64, sum\)' 'allreduce\(n=256 of f32, sum\)' allreduce/f64/sum/1K/p3 allreduce/f32/sum/1K/p3
@@ -30,12 +31,17 @@ matrix() {
     differ 'reduce\(n=1 of f64, sum, root 1\)' 'reduce\(n=1 of f64, sum, root 0\)' reduce/f64/sum/8/p3/root=1 reduce/f64/sum/8/p3
     differ 'reduce\(n=131072 of f64, sum, root 1\)' 'reduce\(n=131072 of f64, sum, root 0\)' reduce/f64/sum/1M/p3/root=1 reduce/f64/sum/1M/p3
     differ 'reduce\(n=1 of f64, sum, root 0\)' 'reduce\(n=1 of f64, max, root 0\)' reduce/f64/sum/8/p3 reduce/f64/max/8/p3
+    differ 'scan\(n=1 of f64, sum\)' 'scan\(n=2 of f64, sum\)' scan/f64/sum/8/p3 scan/f64/sum/16/p3
+    differ 'scan\(n=1 of f64, sum\)' 'exscan\(n=1 of f64, sum\)' scan/f64/sum/8/p3 exscan/f64/sum/8/p3
+    differ 'exscan\(n=131072 of f64, sum\)' 'exscan\(n=131072 of f64, max\)' exscan/f64/sum/1M/p3 exscan/f64/max/1M/p3
+    differ 'scatter\(n=1024 of u8, root 1\)' 'scatter\(n=1024 of u8, root 2\)' scatter/u8/1K/p3/root=1 scatter/u8/1K/p3/root=2
+    differ 'scatter\(n=102400 of u8, root 0\)' 'scatter\(n=204800 of u8, root 0\)' scatter/u8/100K/p3 scatter/u8/200K/p3
     differ 'allgather\(n=1024 of u8\)' 'allgather\(n=2048 of u8\)' allgather/u8/1K/p3 allgather/u8/2K/p3
     differ 'allgather\(n=102400 of u8\)' 'allgather\(n=204800 of u8\)' allgather/u8/100K/p3 allgather/u8/200K/p3
     differ 'alltoall\(n=1024 of u8\)' 'alltoall\(n=2048 of u8\)' alltoall/u8/1K/p3 alltoall/u8/2K/p3
     differ 'alltoall\(n=102400 of u8\)' 'alltoall\(n=204800 of u8\)' alltoall/u8/100K/p3 alltoall/u8/200K/p3
     differ 'allgatherv\(counts=[0-9,]* of u8\)' 'allgatherv\(counts=[0-9,]* of u8\)' allgatherv/u8/1K/p3 allgatherv/u8/2K/p3
-    # Different collectives, whoever of them waits.
+    # Different collectives, whichever of them waits.
     differ 'barrier.*' 'allreduce.*' barrier/p3 allreduce/f64/sum/1M/p3
     differ 'barrier.*' 'allreduce.*' allreduce/f64/sum/8/p3 barrier/p3
     differ 'barrier.*' 'bcast.*' barrier/p3 barrier/p3 bcast/u8/8/p3
@@ -46,12 +52,12 @@ matrix() {
 }
 matrix
 TUTTI_CMA=0 matrix
-# Messages, short ones and long ones.
+# Algorithms that use messages, short and long.
 export TUTTI_ALGORITHM=doubling,ring,binomial,pairwise,bruck,dissemination
 matrix
 unset TUTTI_ALGORITHM
 
-# Threads, of which one's memory is another's.
+# Ranks that are threads and access each other's memory.
 for pair in 'allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3' 'barrier/p3 allreduce/f64/sum/1M/p3' \
     'bcast/f64/1M/p3/root=1 bcast/f64/1M/p3/root=2' 'alltoallv/u8/100K/p3 allgatherv/u8/200K/p3' \
     'reduce/f64/sum/8/p3/root=1 reduce/f64/sum/8/p3' 'alltoall/u8/1K/p3 alltoall/u8/2M/p3'; do
@@ -61,12 +67,13 @@ for pair in 'allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3' 'barrier/p3 allredu
     TUTTI_ALGORITHM=doubling,ring,pairwise,binomial expect 0 "$trouble" each-thread $pair
 done
 
-# Counts of which each rank knows its own: told where one would read or write too far.
+# Counts of which each rank knows only its own. The mismatch is reported where a rank would
+# otherwise read or write too far.
 uneven() {
     [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # for one node
     TUTTI_ALGORITHM=$1 expect 0 go uneven "$2" "$3"
     says out '^rank [0-9]: the calls of the ranks do not match .*: rank .*'
-    [ "$(lines out '^rank')" -eq 3 ] || fail 'not told to all'
+    [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
 }
 uneven alltoallv=flat alltoallv -3000
 uneven alltoallv=exchange alltoallv 3000
@@ -78,14 +85,14 @@ for more in 3000 -3000 -4999; do
     done
 done
 
-# A pointer to nothing, in a call whose data go by single copy: its owner is named on every rank,
-# with the argument where it is the owner that finds out.
+# An invalid pointer in a call whose data move by single copy. The error at every rank must name the
+# owner of the pointer; if the owner itself finds out, its error names the argument too.
 pointer() {
-    local told
+    local reported
     TUTTI_ALGORITHM=bcast=direct expect 0 go pointer "$1"
     ! grep -q 'not supported here' out || return 0 # where memory of others cannot be read
-    told=$(lines out "^rank [0-9]: .*$2")
-    [ "$told" -eq 3 ] || fail "pointer of rank $1: $told were told $2"
+    reported=$(lines out "^rank [0-9]: .*$2")
+    [ "$reported" -eq 3 ] || fail "pointer of rank $1: $reported ranks report $2"
 }
 if [ -z "$apart" ]; then
     here='buffer of bcast\(n=20000 of f64, root 0\): [0-9]+ bytes at 0x1000 are no memory that can be written$'

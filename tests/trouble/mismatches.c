@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that do not call the same.
+ * Ranks whose calls do not match.
  */
 #include "rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rank r calls the r-th problem (those behind, the last), then, if that went well, a barrier: by
- * then at the latest everyone must have an error. */
+/* Rank r calls the r-th problem; ranks beyond the last problem call the last one. If the call
+ * succeeds, a barrier follows. At the latest in this barrier every rank must get an error. */
 static struct call *call_mine(tutti_team *world, int argc, char **argv, tutti_status *status)
 {
     int mine = tutti_rank(world) < argc ? tutti_rank(world) : argc - 1;
@@ -16,11 +16,11 @@ static struct call *call_mine(tutti_team *world, int argc, char **argv, tutti_st
     int64_t begin = tt_clock_ns();
     *status = call_run(world, c);
     if (*status == TUTTI_OK) *status = tutti_barrier(world);
-    tell(*status, begin);
+    print_status(*status, begin);
     return c;
 }
 
-/* PROBLEM0 PROBLEM1 ... */
+/* each PROBLEM0 PROBLEM1 ...: each rank calls its problem once. */
 static int each(int argc, char **argv)
 {
     tutti_status status;
@@ -32,35 +32,36 @@ static int each(int argc, char **argv)
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-struct all {
+struct mismatches_all {
     int argc;
     char **argv;
-    _Atomic int told, mismatches;
+    _Atomic int reported, mismatches;
     struct call *calls[16];
 };
 
 static void call_in_thread(tutti_client *client, void *arg)
 {
-    struct all *all = arg;
+    struct mismatches_all *all = arg;
     tutti_status status;
     tutti_team *world = tutti_world(client);
     all->calls[tutti_rank(world)] = call_mine(world, all->argc, all->argv, &status);
-    all->told += status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER;
+    all->reported += status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER;
     all->mismatches += status == TUTTI_ERR_MISMATCH;
 }
 
-/* The same in threads. Nobody frees a buffer while others may not have seen the error. */
+/* each-thread: the same with threads. Buffers are freed at the end only, because other ranks may
+ * still use them until they notice the error. */
 static int each_thread(int argc, char **argv)
 {
     enum { P = 3 };
-    struct all all = {.argc = argc, .argv = argv};
+    struct mismatches_all all = {.argc = argc, .argv = argv};
     if (argc < 1 || tutti_threads(P, call_in_thread, &all) != TUTTI_OK) return 7;
     for (int r = 0; r < P; r++) call_close(all.calls[r]);
-    return all.told == P && all.mismatches > 0 ? 0 : 8;
+    return all.reported == P && all.mismatches > 0 ? 0 : 8;
 }
 
-/* MORE: in an alltoallv the last rank gives rank 0 MORE elements (negative: less) than that
- * expects; in an allgatherv it believes its own count to be so. */
+/* uneven COLLECTIVE MORE: in an alltoallv the last rank sends rank 0 MORE elements (if negative:
+ * fewer) than rank 0 expects. In an allgatherv the last rank changes its own count by MORE. */
 static int uneven(int argc, char **argv)
 {
     enum { MOST = 16, N = 5000 };
@@ -79,13 +80,13 @@ static int uneven(int argc, char **argv)
                               ? tutti_allgatherv(world, in, out, m, d, TUTTI_I64)
                               : tutti_alltoallv(world, in, m, d, out, n, d, TUTTI_I64);
     if (status == TUTTI_OK) status = tutti_barrier(world);
-    tell(status, begin);
+    print_status(status, begin);
     tutti_finalize(client);
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* RANK: gives an address that is none to a bcast from rank 0, which the others read from there.
- * Prints what each is told. */
+/* pointer RANK: this rank passes an invalid address to a bcast from rank 0. Each rank prints its
+ * error. */
 static int pointer(int argc, char **argv)
 {
     static double good[20000];
@@ -97,12 +98,12 @@ static int pointer(int argc, char **argv)
     tutti_status status =
         tutti_bcast(world, bad ? (void *)(uintptr_t)4096 : good, 20000, TUTTI_F64, 0);
     if (status == TUTTI_OK) status = tutti_barrier(world);
-    tell(status, begin);
+    print_status(status, begin);
     tutti_finalize(client);
     return status == TUTTI_OK ? 8 : 0;
 }
 
-/* Rank 0 calls one barrier more than the others, which leave. */
+/* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
     (void)argc;
@@ -116,6 +117,6 @@ static int once_more(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-const struct deed mismatches[] = {{"each", each},           {"each-thread", each_thread},
-                                  {"uneven", uneven},       {"pointer", pointer},
-                                  {"once-more", once_more}, {NULL, NULL}};
+const struct scenario mismatches[] = {{"each", each},           {"each-thread", each_thread},
+                                      {"uneven", uneven},       {"pointer", pointer},
+                                      {"once-more", once_more}, {NULL, NULL}};

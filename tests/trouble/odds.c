@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * odds threads|processes P SLICES SLICE: one rank of P calls something else than the others do.
+ * odds threads|processes P SLICES SLICE: one of P ranks makes a different call from the others.
  *
- * Tried are each collective, each argument that may differ, each rank that may be the odd one, in a
- * last call or in one that others follow, and each way to complete it. Every rank that is concerned
- * must be told MISMATCH by its calls, or at the latest when it leaves, with what both sides called.
- * Of SLICES parts of all cases, part SLICE is tried.
+ * The test tries each collective, each argument that may differ, each rank as the odd one, as the
+ * last call or as one that others follow, and each way to complete it. Every affected rank must get
+ * TUTTI_ERR_MISMATCH from one of its calls, or at the latest when it leaves, with a message that
+ * names both calls. The cases are divided into SLICES slices, of which slice SLICE is run.
  *
- * Ranks that are processes make a client for each case, so that a job tries many.
+ * Ranks that are processes create a client for each case, so that one job tries many cases.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@ enum { MOST_RANKS = 4, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE 
 
 /* ---- Cases ---- */
 
-/* What the odd rank does otherwise. From AGREE to FREE: it calls no collective with buffers. PAIR
- * kinds are of alltoallv: it gives one rank more, or less, or what is not expected at all; or it
- * expects so of one. */
-enum kind {
+/* How the call of the odd rank differs. From AGREE to FREE it is a call without buffers. The kinds
+ * from GIVES_MORE on are for alltoallv: the odd rank sends to one rank, or expects from it, more,
+ * less, nothing, or something where nothing is expected or sent. */
+enum odds_kind {
     OTHER_COLL,
     BARRIER,
     AGREE,
@@ -54,7 +54,7 @@ enum form { BLOCKING, WAITING, POLLING, FORMS };
 
 struct a_case {
     enum tt_coll coll;
-    enum kind kind;
+    enum odds_kind kind;
     enum tail tail;
     enum form form;
     int64_t n;
@@ -72,7 +72,7 @@ static const char *const kinds[] = {
     "expects at all",
 };
 
-static bool is_other_call(enum kind kind)
+static bool is_other_call(enum odds_kind kind)
 {
     return kind >= AGREE && kind <= FREE;
 }
@@ -83,7 +83,8 @@ struct lists {
     int64_t in_counts[MOST_RANKS], out_counts[MOST_RANKS], displs[MOST_RANKS];
 };
 
-/* Between rank 0 and the others nothing goes in an alltoallv of the kinds that say so. */
+/* Returns how many elements go from one rank to another. In an alltoallv of the kinds ..._ANY
+ * different ranks send each other nothing. */
 static int64_t count_of(const struct a_case *k, int from, int to)
 {
     bool empty = k->kind == GIVES_ANY || k->kind == EXPECTS_ANY;
@@ -106,7 +107,7 @@ static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l
     return c;
 }
 
-/* The rank that the odd one gives to, or expects from, otherwise. */
+/* The rank for which the odd rank changes its counts. */
 static int other_of(const struct a_case *k)
 {
     return (k->odd + 1) % k->p;
@@ -125,7 +126,7 @@ static void make_uneven(const struct a_case *k, struct lists *l)
     }
 }
 
-/* False: the collective has no such argument. */
+/* Returns false if the collective has no such argument. */
 static bool alter(const struct a_case *k, struct tt_call *c, struct lists *l)
 {
     bool moves = c->coll != TT_COLL_barrier;
@@ -156,11 +157,11 @@ static bool odd_call(const struct a_case *k, int me, struct lists *l, struct tt_
     return true;
 }
 
-/* ---- What a rank is told ---- */
+/* ---- The errors that a rank gets ---- */
 
 struct heard {
     tutti_status status;
-    bool cut_short; /* before the calls that do not match */
+    bool cut_short; /* the case ended before it made the calls that do not match */
     char text[512];
 };
 
@@ -175,15 +176,16 @@ static bool says_calls(const struct a_case *k, const char *text)
 {
     struct lists lists[2];
     struct tt_call plain = plain_call(k, 0, &lists[0]), odd;
-    char one[TT_WHAT_TEXT], other[TT_WHAT_TEXT];
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];
     (void)odd_call(k, 0, &lists[1], &odd);
     if (tt_call_counts(&plain) && plain.coll == TT_COLL_reduce_scatter) plain.n = 0;
-    struct tt_what a = tt_what_of(&plain, k->p, 0), b = tt_what_of(&odd, k->p, 0);
+    struct tt_call_signature a = tt_signature_of(&plain, k->p, 0),
+                             b = tt_signature_of(&odd, k->p, 0);
     if (is_other_call(k->kind)) snprintf(other, sizeof other, "%s()", kinds[k->kind]);
     if (is_other_call(k->kind))
-        return strstr(text, tt_what_text(&a, one, sizeof one)) && strstr(text, other);
-    return strstr(text, tt_what_text(&a, one, sizeof one)) &&
-           strstr(text, tt_what_text(&b, other, sizeof other));
+        return strstr(text, tt_signature_text(&a, one, sizeof one)) && strstr(text, other);
+    return strstr(text, tt_signature_text(&a, one, sizeof one)) &&
+           strstr(text, tt_signature_text(&b, other, sizeof other));
 }
 
 static bool says_pair(const struct a_case *k, const char *text)
@@ -203,11 +205,11 @@ static bool says_pair(const struct a_case *k, const char *text)
     return strstr(text, sends) && strstr(text, expects);
 }
 
-/* The ranks are on several nodes. */
+/* whether the ranks are on several nodes */
 static _Atomic bool apart;
 
-/* Between nodes a rank knows the calls of another one that it has heard of: where nothing went
- * between the two in a call, the next one tells that something was wrong before. */
+/* A rank knows a call of a rank on another node only from a message. If the mismatching call sent
+ * nothing between the two nodes, the next call reports that an earlier one did not match. */
 static bool is_far(const struct a_case *k, const char *text)
 {
     return apart && k->tail != LAST && strstr(text, "after calls that did not match");
@@ -232,28 +234,29 @@ static void complain(const struct a_case *k, int me, const struct heard *h)
 
 /* ---- One rank ---- */
 
-static tutti_status complete(tutti_plan *plan, enum form form)
+static tutti_status complete(tutti_request *request, enum form form)
 {
     tutti_status status;
     do {
-        status = form == WAITING ? tutti_wait(plan) : tutti_test(plan);
+        status = form == WAITING ? tutti_wait(request) : tutti_test(request);
     } while (status == TUTTI_AGAIN);
     char text[512];
     snprintf(text, sizeof text, "%s", tutti_error());
-    if (tutti_plan_free(plan) != TUTTI_OK) abort();
+    if (tutti_request_free(request) != TUTTI_OK) abort();
     return status == TUTTI_OK ? TUTTI_OK : tt_fail(status, "%s", text);
 }
 
-static tutti_status run(tutti_team *team, struct tt_request *rq, enum form form)
+static tutti_status run(tutti_team *team, struct tt_args *args, enum form form)
 {
-    tutti_plan *plan;
-    if (form == BLOCKING) return tt_request_run(team, rq);
-    tutti_status status = tt_request_start(team, rq, &plan);
-    return status == TUTTI_OK ? complete(plan, form) : status;
+    tutti_request *request;
+    if (form == BLOCKING) return tt_collective_run(team, args);
+    tutti_status status = tt_collective_start(team, args, &request);
+    return status == TUTTI_OK ? complete(request, form) : status;
 }
 
-/* Calls what is no collective with buffers. What a shrink or a split makes is a mistake. */
-static tutti_status other_call(tutti_team *team, enum kind kind)
+/* Makes a call without buffers. A shrink or split that creates a team here is an error of the
+ * library. */
+static tutti_status other_call(tutti_team *team, enum odds_kind kind)
 {
     int64_t value = 1;
     tutti_team *part = NULL;
@@ -265,7 +268,7 @@ static tutti_status other_call(tutti_team *team, enum kind kind)
     return status;
 }
 
-/* Buffers outlive every case: others may not have seen the error yet. */
+/* Buffers are never freed, because other ranks may not have noticed the error yet. */
 static double buffers[MOST_RANKS][2][ROOM];
 
 static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
@@ -278,19 +281,19 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
     }
     double *mine = buffers[me][0], one = 1;
     struct lists lists;
-    struct tt_request rq = {.call = plain_call(k, me, &lists)};
-    if (me == k->odd) (void)odd_call(k, me, &lists, &rq.call);
-    rq.in = rq.call.coll == TT_COLL_bcast ? NULL : mine;
-    rq.out = buffers[me][1];
-    hear(h, run(world, &rq, k->form));
+    struct tt_args args = {.call = plain_call(k, me, &lists)};
+    if (me == k->odd) (void)odd_call(k, me, &lists, &args.call);
+    args.in = args.call.coll == TT_COLL_bcast ? NULL : mine;
+    args.out = buffers[me][1];
+    hear(h, run(world, &args, k->form));
     if (k->tail == THEN_BARRIER && h->status == TUTTI_OK) hear(h, tutti_barrier(world));
     if (k->tail == THEN_BCAST && h->status == TUTTI_OK)
         hear(h, tutti_bcast(world, &one, 1, TUTTI_F64, 0));
 }
 
-/* The world cannot be freed, so that a team of all is. Between nodes a member may have got on so
- * far that it failed for its later calls before the end of the split arrives here: this rank then
- * hears of a failed member, as of any, and has made no call on the part. */
+/* The world cannot be freed, so cases of kind FREE use a team of all ranks. Between nodes a member
+ * may fail in its later calls before the end of the split has arrived at this rank. Then this rank
+ * gets TUTTI_ERR_PEER from the split and makes no call on the team. */
 static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     tutti_team *team = world;
@@ -305,21 +308,23 @@ static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 
 static _Atomic int wrong, tried;
 
-/* What tutti_threads returns is of one rank, so the comparison of tutti_finalize is asked for
- * here. */
+/* tutti_threads returns the status of one rank only, so each thread makes the comparison of
+ * tutti_finalize here, which includes teams that were freed. */
 static void in_thread(tutti_client *client, void *arg)
 {
     const struct a_case *k = arg;
     struct heard h = {.status = TUTTI_OK};
     tutti_team *world = tutti_world(client);
     play(k, world, &h);
-    hear(&h, tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE));
+    for (tutti_team *t = client->teams; t; t = t->next)
+        hear(&h, tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE));
     if (is_right(k, tutti_rank(world), &h)) return;
     complain(k, tutti_rank(world), &h);
     wrong++;
 }
 
-/* A split that was cut short leaves its part to tutti_finalize, which tells what others found. */
+/* A split that was cut short leaves its team to tutti_finalize, which then reports the mismatch
+ * that others found. */
 static void try_threads(struct a_case *k)
 {
     tutti_status status = tutti_threads(k->p, in_thread, k);
@@ -382,8 +387,10 @@ static void try_all(int p, struct slices *s, void (*try)(struct a_case *))
     for (int coll = 0; coll < TT_COLLS; coll++)
         for (int kind = 0; kind < KINDS; kind++)
             for (int size = 0; size < 2; size++) {
-                struct a_case k = {
-                    .coll = (enum tt_coll)coll, .kind = (enum kind)kind, .n = sizes[size], .p = p};
+                struct a_case k = {.coll = (enum tt_coll)coll,
+                                   .kind = (enum odds_kind)kind,
+                                   .n = sizes[size],
+                                   .p = p};
                 if (coll == TT_COLL_barrier && size > 0) continue;
                 try_ways(&k, s, try);
             }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# One rank calls something else than the others: see odds.c. A part of all cases with each way that
-# ranks reach each other; all of them where the first argument is `all`.
+# One rank makes a different call from the others: see odds.c. Runs a part of all cases with each
+# kind of transport between the ranks; with the argument `all`, runs all cases.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 odds=$TUTTI_BUILD/tests/trouble-odds
-# What finalize warns of is what is asked for here.
+# tutti_finalize warns of mismatches, which are intended here.
 try() {
     local slices=$1
     shift
@@ -34,6 +34,6 @@ for p in 2 3 4; do
     try "$many" tutti run -n "$p" --timeout 300 "$odds" processes "$p"
     TUTTI_CMA=0 try "$many" tutti run -n "$p" --timeout 300 "$odds" processes "$p"
 done
-# Messages, and calls of which nobody waits for all.
+# Algorithms that use messages, and calls in which no rank waits for all others.
 TUTTI_ALGORITHM=pairwise,binomial,dissemination,doubling try "$few" "$odds" threads 3
 nothing_left "$TUTTI_TEST"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * trouble DEED ARGUMENT...: a rank that gets into trouble, or sees others get there.
+ * trouble-rank COMMAND ARGUMENT...: a rank that gets into trouble, or notices that others do.
  */
 #include "rank.h"
 
@@ -16,7 +16,7 @@ int rank_number(void)
     return text ? atoi(text) : 0;
 }
 
-void tell(tutti_status status, int64_t since_ns)
+void print_status(tutti_status status, int64_t since_ns)
 {
     char line[512];
     int n = snprintf(line, sizeof line, "rank %d: %s (%d ms): %s\n", rank_number(),
@@ -31,13 +31,13 @@ tutti_client *join(void)
     int64_t begin = tt_clock_ns();
     tutti_status status = tutti_init(&client);
     if (status == TUTTI_OK) return client;
-    tell(status, begin);
+    print_status(status, begin);
     exit(9);
 }
 
 int end(tutti_client *client, tutti_status status, tutti_status expected, int64_t since_ns)
 {
-    tell(status, since_ns);
+    print_status(status, since_ns);
     tutti_finalize(client);
     return status == expected ? 0 : 8;
 }
@@ -84,9 +84,9 @@ struct call *call_open(tutti_team *team, const char *problem)
 
 tutti_status call_run(tutti_team *team, struct call *c)
 {
-    struct tt_request rq = {
+    struct tt_args rq = {
         .call = c->call, .in = c->call.coll == TT_COLL_bcast ? NULL : c->in, .out = c->out};
-    return tt_request_run(team, &rq);
+    return tt_collective_run(team, &rq);
 }
 
 void call_close(struct call *c)
@@ -118,9 +118,9 @@ int64_t noted_time(const char *file)
 
 int main(int argc, char **argv)
 {
-    const struct deed *const all[] = {deaths, mismatches, limits, recoveries, memories};
+    const struct scenario *const all[] = {deaths, mismatches, limits, recoveries, memories};
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
-        for (const struct deed *d = all[i]; d->name; d++)
+        for (const struct scenario *d = all[i]; d->name; d++)
             if (strcmp(argv[1], d->name) == 0) return d->run(argc - 2, argv + 2);
     fprintf(stderr, "trouble: what?\n");
     return 7;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of the trouble tests share: joining, calling the collective that a problem string
- * names, and telling what came of it.
+ * Shared by the ranks of the trouble tests: joining the job, calling the collective that a problem
+ * string names, and printing the result.
  */
 #ifndef TESTS_TROUBLE_RANK_H
 #define TESTS_TROUBLE_RANK_H
 
 #include "api/api.h"
-#include "plan/problem.h"
+#include "text/problem.h"
 
-/* A problem with its buffers, to be called again and again. */
+/* A problem with its buffers, which can be called repeatedly. */
 struct call {
     struct tt_problem problem;
     struct tt_call call;
@@ -17,29 +17,30 @@ struct call {
     void *in, *out;
 };
 
-/* Exits with 9 when it cannot join, after printing why as tell does. */
+/* Joins the job. On failure prints the cause in the format of print_status() and exits with 9. */
 tutti_client *join(void);
 int rank_number(void);
 
-/* For a rank of `team`; exits with 2 if the problem is none. */
+/* Prepares the call of a rank of `team`. Exits with 2 if the problem string is invalid. */
 struct call *call_open(tutti_team *team, const char *problem);
 tutti_status call_run(tutti_team *team, struct call *c);
 void call_close(struct call *c);
 
-/* One line "rank R: TEXT (N ms): ERROR", written at once. */
-void tell(tutti_status status, int64_t since_ns);
-/* As `tell`, finalizes, and returns the exit code: 0 if the status is the expected one. */
+/* Prints one line "rank R: TEXT (N ms): ERROR" by a single write. N counts from since_ns. */
+void print_status(tutti_status status, int64_t since_ns);
+/* Calls print_status(), finalizes, and returns the exit code: 0 if the status is the expected one,
+ * 8 otherwise. */
 int end(tutti_client *client, tutti_status status, tutti_status expected, int64_t since_ns);
 
-/* Time on the monotonic clock that all ranks share, kept in a file. */
+/* Store and read a time of the monotonic clock, which all ranks share, in a file. */
 void note_time(const char *file);
 int64_t noted_time(const char *file);
 
-/* The subcommands, by file. */
-struct deed {
+/* The commands of each file. */
+struct scenario {
     const char *name;
     int (*run)(int argc, char **argv);
 };
-extern const struct deed deaths[], mismatches[], limits[], recoveries[], memories[];
+extern const struct scenario deaths[], mismatches[], limits[], recoveries[], memories[];
 
 #endif

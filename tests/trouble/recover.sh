@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks are killed at any operation, of collectives and of the recovery from a death before: one,
-# several, the lowest ones, all but one. The others agree every time, all on the same, and go on.
+# Ranks are killed at any operation, of collectives and of the recovery from an earlier death: one
+# rank, several, the lowest ones, all but one. The others must agree every time, all on the same
+# result, and continue.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 times=${1:-1}
 
-# survive RANKS RANK:AFTER...: these ranks die at these operations, if they come to so many. Every
-# rank that lives ends with 0, and what they print is the same, line by line.
+# survive RANKS RANK:AFTER...: each RANK dies at its operation number AFTER, if it gets so far.
+# Every rank that lives must exit with 0, and all must print the same lines.
 survive() {
     local n=$1 got=0 fault
     shift
@@ -19,7 +20,7 @@ survive() {
         [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
     done
     exec "$trouble" survive 4'
-    trouble=$trouble tutti run -n "$n" --timeout 600 --on-failure=continue \
+    trouble=$trouble tutti run -n "$n" --timeout 3000 --on-failure=continue \
         bash -c "$fault" bash "$@" >out 2>err || got=$?
     local killed=0
     killed=$(lines err 'killed by signal 9')
@@ -30,8 +31,8 @@ survive() {
     [ "$killed" -lt $# ] || all_killed=$((all_killed + 1))
 }
 
-# Of each round one line, written by all that lived then: never by fewer than are left, and never
-# two.
+# Each round prints one line, the same on all ranks that lived at that time. At least as many ranks
+# as are left at the end must print it, and no two lines of a round may differ.
 check_rounds() {
     local n=$1 killed=$2 round
     for round in 0 1 2 3; do
@@ -45,16 +46,16 @@ lines_of() { wc -l | tr -d ' '; }
 jobs=0
 all_killed=0
 
-# One death at every operation that there is.
+# One death at each operation.
 for after in $(seq 1 40); do
     survive 4 "$((after % 4)):$after"
 done
-# A second one at every operation of the recovery from the first, the leader among them.
+# A second death at each operation of the recovery from the first; the leader may be among the dead.
 for after in $(seq 8 30); do
     survive 4 0:9 "1:$after"
     survive 5 3:9 "0:$after"
 done
-# Several, at random; all but one.
+# Several deaths at random operations, also of all ranks but one.
 RANDOM=11
 for ((i = 0; i < 25 * times; i++)); do
     survive 6 "$((RANDOM % 3)):$((1 + RANDOM % 30))" "$((3 + RANDOM % 3)):$((1 + RANDOM % 30))"
@@ -63,7 +64,7 @@ done
 survive 2 0:3
 survive 2 1:3
 survive 1
-# The same between nodes: what is agreed on there, and the teams made of it, go by messages.
+# Between nodes, where the agreement and the new teams use messages.
 export TUTTI_NODES=2,2
 for after in $(seq 2 3 50); do
     survive 4 "$((after % 4)):$after"
@@ -73,8 +74,8 @@ TUTTI_NODES=1,3,1
 for ((i = 0; i < 10 * times; i++)); do
     survive 5 "$((RANDOM % 3)):$((1 + RANDOM % 40))" "$((3 + RANDOM % 2)):$((1 + RANDOM % 40))"
 done
-# And over a real network, where the library for it is there. Then fewer messages count as
-# operations.
+# Between nodes over a real network, where its library is installed. Fewer messages count as
+# operations there.
 export TUTTI_NODES=2,2
 if TUTTI_WIRE=1 tutti run -n 4 "$trouble" survive 1 >out 2>err; then
     export TUTTI_WIRE=1
@@ -88,29 +89,29 @@ unset TUTTI_NODES
 [ "$all_killed" -gt $((jobs / 2)) ] || fail "only in $all_killed of $jobs jobs did all die that were to"
 echo "$jobs jobs, in $all_killed of which all died that were to"
 
-# Without memory on one rank all end: with a team of the others (or one that learns that it failed),
-# or nobody with any.
+# An allocation of one rank fails. All ranks must end: either with a team of the others (and an
+# error at the rank that failed), or with no team at all.
 hurt=0
 for n in $(seq 0 15); do
-    expect 0 tutti run -n 3 --timeout 600 --on-failure=continue "$trouble" no-memory "$n"
+    expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$trouble" no-memory "$n"
     [ "$(lines out '^rank [0-9]+: ')" -eq 3 ] || fail "allocation $n: not three lines"
     says out '^rank 1: (done|out of memory)'
     others=$(sed -nE 's/^rank [02]: (.*) \([0-9]+ ms\).*/\1/p' out | sort -u)
     case $others in
     done | 'out of memory' | 'a member of the team failed') ;;
-    *) fail "allocation $n: not told alike" ;;
+    *) fail "allocation $n: not reported alike" ;;
     esac
     [ "$(lines out ': done')" -eq 3 ] || hurt=$((hurt + 1))
 done
 if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
 
-# Who calls nothing holds nobody up in what has failed, and takes part in the agreement when it
-# comes.
-expect 0 tutti run -n 4 --timeout 600 --on-failure=continue "$trouble" idle
+# A rank that makes no call does not delay calls that have failed already, and takes part in the
+# agreement when it calls it.
+expect 0 tutti run -n 4 --timeout 3000 --on-failure=continue "$trouble" idle
 [ "$(lines out '^rank [013]: done')" -eq 3 ] || fail 'an idle rank'
-# Where the launcher ends the others, it does so here too.
+# Where the launcher ends the job after a failure, it ends this one too.
 got=0
 # shellcheck disable=SC2016
-tutti run -n 3 --timeout 600 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?
+tutti run -n 3 --timeout 3000 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?
 [ "$got" -eq 137 ] || fail "ended with $got where a failure ends the job"
 nothing_left "$TUTTI_TEST"

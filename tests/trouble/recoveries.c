@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that go on after others were killed.
+ * Ranks that continue after others were killed.
  */
 #include "rank.h"
 
@@ -12,7 +12,8 @@
 
 enum { LINE = 600 };
 
-/* A line that says nothing of who writes it, so that all that end the same way write the same. */
+/* Prints a line that does not name its rank, so that all ranks with the same result print the same
+ * line. */
 static void say_round(int round, tutti_team *team, int64_t value, int failed)
 {
     int who[64], n;
@@ -25,7 +26,8 @@ static void say_round(int round, tutti_team *team, int64_t value, int failed)
     if (write(STDOUT_FILENO, line, (size_t)at) != at) exit(8);
 }
 
-/* The members' ranks in the job ascend; OK or PEER. */
+/* Checks that the members are in the order of their ranks in the job. Returns TUTTI_OK or
+ * TUTTI_ERR_PEER. */
 static tutti_status check_order(tutti_team *team, int64_t *all)
 {
     int64_t mine = rank_number();
@@ -44,8 +46,9 @@ static tutti_team *shrink(tutti_client *client, tutti_team *team)
     return rest;
 }
 
-/* ROUNDS: each is some collectives and an agreement on whether they went well, from which all that
- * are left go on as a smaller team. Whoever is killed, and when, is TUTTI_FAULT's affair. */
+/* survive ROUNDS: each round consists of collectives and an agreement on whether they succeeded.
+ * After a failure the remaining ranks continue as a smaller team. TUTTI_FAULT says which rank is
+ * killed, and when. */
 static int survive(int argc, char **argv)
 {
     int rounds = argc > 0 ? atoi(argv[0]) : 5;
@@ -65,8 +68,8 @@ static int survive(int argc, char **argv)
     return 0;
 }
 
-/* N: the N-th allocation of rank 1 in shrinking fails. Either nobody gets a team, or all but that
- * rank do, and learn from it that it failed. */
+/* no-memory N: the N-th allocation of rank 1 in tutti_team_shrink fails. Either no rank gets a
+ * team, or all others get one, in which rank 1 counts as failed. */
 static int no_memory(int argc, char **argv)
 {
     int64_t begin = tt_clock_ns(), one = 1, sum;
@@ -77,13 +80,13 @@ static int no_memory(int argc, char **argv)
     tt_memory_fail_at(-1);
     if ((status == TUTTI_OK) != (rest != NULL)) return 8;
     if (rest) status = tutti_allreduce(rest, &one, &sum, 1, TUTTI_I64, TUTTI_SUM);
-    tell(status, begin);
+    print_status(status, begin);
     tutti_finalize(client);
     return 0;
 }
 
-/* A member calls nothing while another one is killed: it learns of it when it next calls, and what
- * the others do meanwhile waits for it. */
+/* idle: rank 1 makes no call while rank 2 is killed. It is notified at its next call, and the
+ * agreement of the others waits for it. */
 static int idle(int argc, char **argv)
 {
     (void)argc;
@@ -91,7 +94,8 @@ static int idle(int argc, char **argv)
     int64_t begin = tt_clock_ns(), value = -1;
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
-    tutti_status first = tutti_barrier(world); /* who is late in it may see the death already */
+    tutti_status first = tutti_barrier(world); /* a rank that is late may get the error already
+                                                * in this barrier */
     if (first != TUTTI_OK && first != TUTTI_ERR_PEER) return 8;
     if (rank_number() == 2) raise(SIGKILL);
     if (rank_number() == 1) usleep(1500000);
@@ -100,5 +104,5 @@ static int idle(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-const struct deed recoveries[] = {
+const struct scenario recoveries[] = {
     {"survive", survive}, {"no-memory", no_memory}, {"idle", idle}, {NULL, NULL}};

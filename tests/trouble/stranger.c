@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Another user of the machine, who tries to get at a job. Started as root; what is tried is tried
- * as nobody.
+ * Another user of the machine, who tries to get access to a job. The program is started as root and
+ * makes its attempts as the user nobody.
  *
- *     stranger job FILE      a rank of the job: sums go well until FILE is there
- *     stranger files PATH... opens them
- *     stranger pids PID...   looks into these processes, and wants something of them
- *     stranger door          asks for the memory of each job that is beginning
+ *     stranger job FILE      a rank of the job: sums until FILE exists
+ *     stranger files PATH... tries to open these files
+ *     stranger pids PID...   tries to access and to signal these processes
+ *     stranger door NAME...  asks jobs that are starting for their shared memory, at these abstract
+ *                            sockets
  *     stranger offer         offers a rank memory of its own
- *     stranger ports A:P ... sends rubbish to these ports, which know no users: the job has to bear
- *     it
+ *     stranger ports A:P ... sends garbage to these ports, which do not check users: the job must
+ *                            tolerate it
  *
- * It tells how many attempts there were, and of each that was not refused; then it exits with 1.
+ * The program prints the number of attempts and each attempt that was not refused. It exits with 1
+ * if there was one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +36,7 @@
 
 #include "boot/share.h"
 
-enum { DESCRIPTORS = 256 }; /* of a process, from 0, that are tried */
+enum { DESCRIPTORS = 256 }; /* descriptors per process that are tried, from 0 */
 
 static int tried, got;
 
@@ -117,10 +119,10 @@ static void try_process(const char *text)
     judge(forbidden(kill(pid, SIGTERM) != 0), "kill", text);
 }
 
-/* ---- The door ---- */
+/* ---- The socket that hands out shared memory ---- */
 
-/* As tt_share_take asks, but for the look at who is there; what comes instead of a descriptor is
- * the end. */
+/* Sends the request of tt_share_take, but without checking the user of the other side. Returns
+ * whether no descriptor comes back. */
 static bool is_turned_away(int door)
 {
     struct {
@@ -153,21 +155,9 @@ static void try_door(const char *name)
     close(door);
 }
 
-/* Names of sockets can be read by all, unlike what is behind them. */
-static void try_doors(void)
-{
-    char line[512], name[108];
-    FILE *all = fopen("/proc/net/unix", "re");
-    while (all && fgets(line, sizeof line, all)) {
-        const char *at = strstr(line, " @tutti-");
-        if (at && sscanf(at + 2, "%107s", name) == 1) try_door(name);
-    }
-    if (all) fclose(all);
-}
-
 /* ---- Ports ---- */
 
-/* Whoever listens hangs up, or never reads it. */
+/* The listener may close the connection, or never read from it. */
 static void try_port(const char *text)
 {
     char address[64], rubbish[1000];
@@ -183,9 +173,9 @@ static void try_port(const char *text)
     close(fd);
 }
 
-/* ---- An offer ---- */
+/* ---- Offering memory ---- */
 
-/* The other way round: who asks is not of the user that gives. */
+/* The opposite case: a rank asks another user's socket for memory, and must refuse the offer. */
 static void offer(void)
 {
     struct tt_share share;
@@ -246,9 +236,9 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (strcmp(what, "files") == 0) try_file(argv[i]);
         if (strcmp(what, "pids") == 0) try_process(argv[i]);
+        if (strcmp(what, "door") == 0) try_door(argv[i]);
         if (strcmp(what, "ports") == 0) try_port(argv[i]);
     }
-    if (strcmp(what, "door") == 0) try_doors();
     printf("%d attempts, %d not refused\n", tried, got);
     return got != 0;
 }

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Another user of the machine gets at nothing of a job: its memory, descriptors, processes, sockets
-# and traces are refused, and the job goes on as if nobody had come. Needs root, to be somebody
-# else.
+# Another user of the machine gets no access to a job: its memory, descriptors, processes, sockets
+# and traces are refused, and the job runs on undisturbed. Needs root, to act as another user.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 skip() {
@@ -14,14 +13,15 @@ skip() {
 getent passwd nobody >/dev/null || skip 'there is no user nobody'
 stranger=$TUTTI_BUILD/tests/trouble-stranger
 
-# What is not closed by whoever makes it is open here; and what is open is open to the stranger.
+# With this umask every file is open to others unless its creator restricts it. The check shows that
+# the stranger can open a file that is open to others.
 umask 0
 chmod 755 "$work"
 echo >open
 "$stranger" files "$work/open" >out && fail 'the stranger does not even open what is open'
 grep -qx '2 attempts, 2 not refused' out || skip 'folders above the temporary one are closed to others'
 
-# refused LEAST WHAT...: so many attempts at least, each refused.
+# refused LEAST ARGUMENT...: at least so many attempts are made, and each is refused.
 refused() {
     local least=$1
     shift
@@ -29,8 +29,8 @@ refused() {
     [ "$(sed -nE 's/^([0-9]+) attempts, 0 not refused$/\1/p' out)" -ge "$least" ] || fail "too little was tried: $*"
 }
 
-# job N ENVIRONMENT... LAUNCHER...: ranks that run until they are told to stop; their numbers, and
-# the launcher's.
+# begin N COMMAND...: starts N ranks that run until the file `stop` exists, and sets `ranks` and
+# `launcher` to their process numbers.
 begin() {
     local n=$1
     shift
@@ -48,8 +48,7 @@ end() {
     [ "$(lines said '^rank [0-9]+: all sums are right$')" -eq "$1" ] || fail 'not all ranks ended well'
 }
 
-# No file or memory that a rank has open or mapped, and that is not from before it, is open to
-# others.
+# Checks that the job's files and memory which a rank has open or mapped are closed to other users.
 closed() {
     local pid at kind
     for pid; do
@@ -66,7 +65,7 @@ closed() {
     done
 }
 
-# No port: who is on one machine only is not to be reached by the network.
+# Checks that a rank has no port: a job on one machine must not be reachable over the network.
 no_ports() {
     local pid at inode
     for pid; do
@@ -91,7 +90,7 @@ refused 6 files "$work"/trace/rank-*.json
 chmod 755 trace # not even then
 refused 6 files "$work"/trace/rank-*.json
 
-# With the network's library, which makes memory and files of its own.
+# With UCX, which creates memory and files of its own.
 if TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3 --timeout 60 "$TUTTI_BUILD/bin/hello" >/dev/null 2>&1; then
     begin 3 env TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3
     closed "${ranks[@]}"
@@ -108,11 +107,11 @@ if TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3 --timeout 60 "$TUTTI_BUILD/bin/he
     parts+=', memory with a network'
 fi
 
-# ---- Under another launcher: the memory is handed over a socket whose name all can see ----
+# ---- Under another launcher: shared memory is handed over a socket whose name all can see ----
 
 refused 1 offer
-tutti info >told
-if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' told; then
+tutti info >reported
+if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' reported; then
     # shellcheck disable=SC2016
     begin_late() {
         rm -f stop said go
@@ -122,9 +121,20 @@ if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' told; then
         launcher=$!
         started+=("$launcher")
     }
+    # Sets `door` to the name of the socket of this job's rank 0. Other jobs of the machine have
+    # sockets of this kind too, which come and go.
+    finds_door() {
+        local inode
+        for inode in $(for pid in $(pgrep -P "$launcher"); do readlink "/proc/$pid"/fd/*; done |
+            sed -nE 's/^socket:\[([0-9]+)\]$/\1/p'); do
+            door=$(sed -nE "s/^.* $inode @(tutti-[0-9a-f]*).*/\1/p" /proc/net/unix)
+            [ -z "$door" ] || return 0
+        done
+        return 1
+    }
     begin_late
-    wait_for grep -q ' @tutti-' /proc/net/unix
-    refused 1 door
+    wait_for finds_door
+    refused 1 door "$door"
     touch go
     wait_for has_lines said 3
     mapfile -t ranks < <(sed -nE 's/^rank [0-9]+: pid ([0-9]+)$/\1/p' said)

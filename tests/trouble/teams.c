@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * teams apart|inner: calls that do not match on parts of the world, of four ranks each.
+ * teams apart|inner: calls that do not match on parts of the world, with four ranks.
  *
- *   apart   ranks 2 and 3 differ on their team; then 0 and 1 on theirs, of which rank 1 waits for
- *           nobody and goes on to an agreement. Each hears of its own team's calls.
- *   inner   on the team of ranks 1-3, rank 2 differs: it is told as rank 2 of the job
+ *   apart   ranks 2 and 3 differ on their team. Later ranks 0 and 1 differ on theirs, where rank 1
+ *           waits for nobody in its call and continues with an agreement. The error at each rank
+ *           must name the calls of its own team.
+ *   inner   on the team of ranks 1-3, rank 2 differs: the message names it as rank 2 of the job
  *
- * Each rank prints what the first of its calls that failed said.
+ * Each rank prints the error of its first call that failed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,19 +21,19 @@ static void nap(int ms)
     nanosleep(&time, NULL);
 }
 
-struct heard {
+struct teams_heard {
     tutti_status status;
     char text[512];
 };
 
-static void hear(struct heard *h, tutti_status status)
+static void hear(struct teams_heard *h, tutti_status status)
 {
     if (status == TUTTI_OK || h->status != TUTTI_OK) return;
     h->status = status;
     snprintf(h->text, sizeof h->text, "%s", tutti_error());
 }
 
-static void apart(tutti_team *world, struct heard *h)
+static void apart(tutti_team *world, struct teams_heard *h)
 {
     tutti_team *part;
     double x = 1;
@@ -47,7 +48,7 @@ static void apart(tutti_team *world, struct heard *h)
     hear(h, tutti_team_agree(part, &value, NULL));
 }
 
-static void inner(tutti_team *world, struct heard *h)
+static void inner(tutti_team *world, struct teams_heard *h)
 {
     tutti_team *part;
     double x = 1;
@@ -60,7 +61,7 @@ static void inner(tutti_team *world, struct heard *h)
 int main(int argc, char **argv)
 {
     tutti_client *client;
-    struct heard h = {.status = TUTTI_OK};
+    struct teams_heard h = {.status = TUTTI_OK};
     if (argc < 2 || tutti_init(&client) != TUTTI_OK) return 7;
     tutti_team *world = tutti_world(client);
     int me = tutti_rank(world);

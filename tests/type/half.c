@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The 16-bit floats: conversion of every one of them, and of every f32 near a point where rounding
- * turns; and that the kernels of all instruction sets convert just so.
+ * The 16-bit floats: conversion of each of them, and of every f32 near a point at which rounding
+ * changes direction. The kernels of all instruction sets must convert in the same way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static void every_half_has_its_value(void **state)
     }
 }
 
-/* A NaN comes back quiet, all else as it was. */
+/* A NaN comes back as a quiet NaN, every other value unchanged. */
 static void every_half_comes_back(void **state)
 {
     const struct format *f = *state;
@@ -59,7 +59,8 @@ static void every_half_comes_back(void **state)
     }
 }
 
-/* Around every half and every middle between two: the f32s there and next to there. */
+/* Tests the f32 values at, just below and just above every half and every middle between two
+ * halves. */
 static void rounding_turns_where_it_should(void **state)
 {
     const struct format *f = *state;
@@ -89,7 +90,7 @@ static void what_is_too_great_or_small(void **state)
     for (int i = 0; i < 4; i++) assert_true(is_nan(f, f->narrow(tt_f32_of_bits(nans[i]))));
 }
 
-/* All halves times one: widened and narrowed by the kernels, as the definition does it. */
+/* Multiplies all halves by one: the kernels must widen and narrow as the definition says. */
 static void kernels_convert_alike(void **state)
 {
     const struct format *f = *state;
@@ -110,7 +111,8 @@ static void kernels_convert_alike(void **state)
     }
 }
 
-/* Products of halves fall anywhere between halves: all exponents, denormal, overflowing. */
+/* Products of random halves fall anywhere between two halves, with all exponents, denormal or
+ * overflowing. */
 static void kernels_round_alike(void **state)
 {
     const struct format *f = *state;

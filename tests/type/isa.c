@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which kernels run: the best there are, unless TUTTI_ISA says otherwise; one that is not to be had
- * is told, and does no harm.
+ * Which kernels are used: the best that the processor supports, unless TUTTI_ISA names others. A
+ * value that is not supported is reported and has no effect.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@
 
 #include "type/kernels.h"
 
-/* In a process of its own with this TUTTI_ISA: what is in use, and whether it computes. */
+/* Starts a child process with this TUTTI_ISA. Returns the name of the kernels in use there, and
+ * checks that they compute. */
 static void isa_in_use(const char *wanted, char *name, size_t size)
 {
     int ends[2];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every kernel of every instruction set that is here, against the reference: all types and
- * operations, 1 to 17 operands and more, awkward lengths, unaligned, apart and onto each operand,
- * nothing written outside the result, no other operand touched; all sets the same bits.
+ * Every kernel of every instruction set that the processor supports, compared with the reference:
+ * all types and operations, 1 to 17 operands and more, awkward lengths, unaligned, with the result
+ * in its own memory or in place of each operand. Nothing outside the result may be written, no
+ * other operand changed, and all instruction sets must give the same bits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,22 +11,24 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "type/kernels.h"
 #include "type/reference.h"
 
-enum { K = 40, N = 1000, SZ = 16, CANARY = 64, ROOM = CANARY + N * SZ + CANARY };
+enum { K = 40, N = 1000, SZ = 24, CANARY = 64, ROOM = CANARY + N * SZ + CANARY };
 
 static const char *const isas[] = {"base", "avx2", "avx512"};
 static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 33, 100, 1000};
 static const int counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, K};
 
-/* work[] is as input[] whenever no kernel runs; the last of each is for a result out of place. */
+/* work[] equals input[] whenever no kernel runs. The last buffer of each is for a result in its own
+ * memory. */
 static unsigned char input[K + 1][ROOM], work[K + 1][ROOM], expected[N * SZ];
 
-/* One value of a float format, by its bits, often a special one: in products and sums of many an
- * ordinary number would always win. */
+/* The bits of a special value of a float format (zero, denormal, infinity, NaN, ...). Special
+ * values have to be rare: in long sums and products one of them would decide the result. */
 static uint64_t special_bits(struct tt_random *random, int significand_bits, int bits)
 {
     uint64_t infinity = ((UINT64_C(1) << (bits - 1 - significand_bits)) - 1) << significand_bits;
@@ -34,7 +37,7 @@ static uint64_t special_bits(struct tt_random *random, int significand_bits, int
     return some[tt_random_below(random, 6)] | sign;
 }
 
-/* A number near 1, in steps of 1/64. */
+/* A number between -2 and 2, a multiple of 1/64. */
 static double plain_value(struct tt_random *random)
 {
     return ((double)tt_random_below(random, 256) - 128) / 64;
@@ -62,13 +65,24 @@ static void put_half(void *to, struct tt_random *random, bool f16)
     memcpy(to, &bits, 2);
 }
 
-/* Small numbers, so that logical and comparing operations meet equal ones and zeros, or any
- * bits. */
+/* Either a small number, so that logical and comparing operations meet equal numbers and zeros, or
+ * any bits. */
 static void put_integer(void *to, struct tt_random *random, size_t sz)
 {
     uint64_t value = tt_random_next(random);
     if (tt_random_below(random, 2)) value = tt_random_below(random, 3) - 1;
     memcpy(to, &value, sz);
+}
+
+/* A sum of two numbers, most of which have the same window. */
+static void put_binned(void *to, struct tt_random *random)
+{
+    tutti_binned sum = {{0}};
+    double values[2];
+    put_f64(&values[0], random);
+    values[1] = ldexp(plain_value(random), tt_random_below(random, 50) ? 0 : 100);
+    (void)tutti_sum_local(&sum, 1, TUTTI_F64, values, 2);
+    memcpy(to, &sum, sizeof sum);
 }
 
 static void put_element(unsigned char *to, struct tt_random *random, tutti_type type)
@@ -87,6 +101,7 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
         put_f64(to, random);
         put_f64(to + 8, random);
         break;
+    case TUTTI_BINNED: put_binned(to, random); break;
     case TUTTI_F32_I32:
         put_f32(to, random);
         put_integer(to + 4, random, 4);
@@ -104,7 +119,7 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
     }
 }
 
-/* Enough for the longest of lengths[], and for several blocks of the kernels. */
+/* Enough elements for the longest of lengths[] and for several blocks of the kernels. */
 static size_t elements(tutti_type type)
 {
     size_t in_blocks = 9001 / tutti_type_size(type);
@@ -143,7 +158,7 @@ static void check_elements(const struct situation *s, const char *isa, int alias
     }
 }
 
-/* The result is operand `alias`, or apart (-1), when it is aligned differently. */
+/* The result replaces operand `alias`, or, with -1, has its own memory with another alignment. */
 static void check_alias(const struct situation *s, const char *isa, tt_reduce_fn *kernel, int alias)
 {
     const void *in[K];
@@ -167,14 +182,14 @@ static void check_situation(const struct situation *s)
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
         const struct tt_kernels *kernels = tt_kernels_find(isas[i]);
         if (!kernels) continue;
-        int step = s->n <= 100 ? 1 : 5; /* every operand, at the lengths where it is cheap */
+        int step = s->n <= 100 ? 1 : 5; /* tries each operand at lengths where this is cheap */
         for (int alias = -1; alias < s->k; alias += step) {
             check_alias(s, isas[i], kernels->fn[s->type][s->op], alias);
         }
     }
 }
 
-/* All counts with all lengths, in turn aligned and not; and one long enough for several blocks. */
+/* Tries all counts with all lengths, half of them aligned; and one length of several blocks. */
 static void check_pair(tutti_type type, tutti_op op)
 {
     enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names of types and operations, and which go together.
+ * Names of types and operations, and which operations are defined for which types.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,8 +31,7 @@ static void types_have_names_and_sizes(void **state)
     assert_string_equal(tt_type_name(TUTTI_TYPES), "?");
 }
 
-/* The alias of a C type has its size; integers keep what a signed type of their size keeps, or an
- * unsigned one. */
+/* The alias of a C type has the size of that type, and is signed exactly if that type is. */
 #define CHECK_INTEGER(name, type)                                                                  \
     do {                                                                                           \
         _Static_assert((TUTTI_##name) < TUTTI_TYPES, "a constant");                                \
@@ -114,7 +113,7 @@ static void operations_have_names(void **state)
     assert_string_equal(tt_op_name(TUTTI_OP_USER_END), "?");
 }
 
-/* A row a type, a column an operation, in the order of their lists. */
+/* A row per type and a column per operation, in the order of their lists. */
 static const char *const defined[TUTTI_TYPES] = {
     /*            sum prod min max  land lor lxor  band bor bxor  minloc maxloc */
     [TUTTI_I8] = "++++"
@@ -193,6 +192,10 @@ static const char *const defined[TUTTI_TYPES] = {
                       "..."
                       "..."
                       "++",
+    [TUTTI_BINNED] = "+..."
+                     "..."
+                     "..."
+                     "..",
 };
 
 static void pairings_are_as_listed(void **state)
@@ -211,8 +214,9 @@ static void refusals_name_the_cause(void **state)
 {
     (void)state;
     assert_string_equal(tt_op_refuse(TUTTI_BXOR, TUTTI_F64), "bxor is not defined for f64");
+    assert_string_equal(tt_op_refuse(TUTTI_MAX, TUTTI_BINNED), "max is not defined for binned");
     assert_string_equal(tt_op_refuse(TUTTI_MIN, TUTTI_C64), "min is not defined for c64");
-    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "19 is not a type");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "20 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_SUM, (tutti_type)-1), "-1 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_OPS, TUTTI_F64), "12 is not an operation");
     assert_string_equal(tt_op_refuse((tutti_op)1000, TUTTI_F64), "1000 is not an operation");

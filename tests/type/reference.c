@@ -7,14 +7,15 @@
 
 #include "type/reference.h"
 
-/* ---- 16-bit floats: `bits` of significand, least exponent `least` ---- */
+/* ---- 16-bit floats with `bits` bits of significand and the least exponent `least` ---- */
 
-struct format {
-    int bits, least, greatest; /* of normal numbers: [1, 2) * 2^least .. 2^greatest */
+struct reference_format {
+    int bits, least, greatest; /* the range of normal numbers: [1, 2) * 2^least .. [1, 2) *
+                                * 2^greatest */
 };
-static const struct format f16_format = {10, -14, 15}, bf16_format = {7, -126, 127};
+static const struct reference_format f16_format = {10, -14, 15}, bf16_format = {7, -126, 127};
 
-static double decode(uint16_t half, struct format f)
+static double decode(uint16_t half, struct reference_format f)
 {
     int significand = half & ((1 << f.bits) - 1), biased = (half & 0x7fff) >> f.bits;
     double sign = half & 0x8000 ? -1 : 1;
@@ -23,7 +24,7 @@ static double decode(uint16_t half, struct format f)
     return sign * ldexp((1 << f.bits) + significand, f.least + biased - 1 - f.bits);
 }
 
-static uint16_t encode(double value, struct format f)
+static uint16_t encode(double value, struct reference_format f)
 {
     unsigned sign = signbit(value) ? 0x8000 : 0;
     unsigned infinite = (unsigned)(f.greatest - f.least + 2) << f.bits;
@@ -31,13 +32,14 @@ static uint16_t encode(double value, struct format f)
     value = fabs(value);
     int exponent = value > 0 && !isinf(value) ? ilogb(value) : f.least;
     if (exponent < f.least) exponent = f.least;
-    /* In units of the last place, rounded by the processor's own default, to even. */
+    /* The value in units of the last place, rounded to nearest even, which is the processor's
+     * default. */
     double units = nearbyint(ldexp(value, f.bits - exponent));
     if (isinf(value) || ldexp(units, exponent - f.bits) >= ldexp(1, f.greatest + 1)) {
         return (uint16_t)(sign | infinite);
     }
     unsigned below = (unsigned)(exponent - f.least)
-                     << f.bits; /* units of 2^least are bits as they are */
+                     << f.bits; /* the lowest exponent needs no offset */
     return (uint16_t)(sign | (below + (unsigned)units));
 }
 
@@ -102,7 +104,7 @@ static uint64_t fold_integer(uint64_t a, uint64_t b, tutti_type type, tutti_op o
 
 /* ---- Floats ---- */
 
-/* min and max choose one of the two; -0 is below +0. */
+/* min and max return one of the two operands; -0 counts as less than +0. */
 static bool second_is_chosen(double a, double b, tutti_op op)
 {
     if (isnan(a) || isnan(b)) return !isnan(a);
@@ -140,7 +142,7 @@ static void fold_c128(double *a, const double *b, tutti_op op)
     a[1] = im;
 }
 
-/* ---- Pairs: of any value type, the values compared as numbers ---- */
+/* ---- Pairs of a value and an index: values are compared as numbers ---- */
 
 static int compare_values(const void *a, const void *b, tutti_type type)
 {
@@ -160,7 +162,9 @@ static int compare_values(const void *a, const void *b, tutti_type type)
         memcpy(&x, a, sizeof x);
         memcpy(&y, b, sizeof y);
     }
-    if (isnan(x) || isnan(y)) return 2 * (isnan(y) - isnan(x)); /* -2: a is the only NaN; 2: b is */
+    /* A NaN counts as neither smaller nor larger: returns -2 if only a is NaN, 2 if only b is, and
+     * 0 if both are. */
+    if (isnan(x) || isnan(y)) return 2 * (isnan(y) - isnan(x));
     return x < y ? -1 : x > y;
 }
 
@@ -175,9 +179,53 @@ static bool second_pair_is_chosen(const void *a, const void *b, tutti_type type,
            (int64_t)load_integer((const char *)a + half, index);
 }
 
-/* ---- One element of all operands ---- */
+/* ---- One element, combined over all operands ---- */
 
-/* acc = acc op operand. 16-bit floats are a float in acc. */
+/* A reproducible sum in the words of its definition (type/binned.h). */
+struct binned {
+    int window; /* from 509: infinities and NaN */
+    int64_t bin[3];
+};
+
+static struct binned load_binned(const char *from)
+{
+    struct binned sum = {0};
+    int64_t word[3];
+    memcpy(word, from, sizeof word);
+    for (int k = 0; k < 3; k++) {
+        int part = (int)(word[k] & 7);
+        sum.window += part << 3 * k;
+        sum.bin[k] = (word[k] - part) / 8;
+    }
+    return sum;
+}
+
+static void store_binned(char *to, const struct binned *sum)
+{
+    for (int k = 0; k < 3; k++) {
+        int64_t word = sum->bin[k] * 8 + (sum->window >> 3 * k & 7);
+        memcpy(to + 8 * k, &word, 8);
+    }
+}
+
+/* Returns what a sum holds in a bin of the scale. */
+static int64_t binned_at(const struct binned *sum, int bin)
+{
+    int k = bin - sum->window;
+    return k >= 0 && k < 3 ? sum->bin[k] : 0;
+}
+
+static void fold_binned(char *acc, const char *operand)
+{
+    struct binned a = load_binned(acc), b = load_binned(operand), sum = {0};
+    sum.window = a.window > b.window ? a.window : b.window;
+    if (a.window != b.window && a.window >= 509 && b.window >= 509) sum.window = 511;
+    for (int k = 0; k < 3 && sum.window < 509; k++)
+        sum.bin[k] = binned_at(&a, sum.window + k) + binned_at(&b, sum.window + k);
+    store_binned(acc, &sum);
+}
+
+/* Computes acc = acc op operand. For 16-bit floats acc holds a float. */
 static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
 {
     float f, x;
@@ -221,6 +269,7 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
         if (second_pair_is_chosen(acc, operand, type, op))
             memcpy(acc, operand, tutti_type_size(type));
         break;
+    case TUTTI_BINNED: fold_binned(acc, operand); break;
     default:
         i = fold_integer(load_integer(acc, type), load_integer(operand, type), type, op);
         memcpy(acc, &i, tutti_type_size(type));
@@ -230,7 +279,7 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
 static void reduce_one(void *out, const void *const *in, int k, size_t offset, tutti_type type,
                        tutti_op op)
 {
-    _Alignas(16) char acc[16];
+    _Alignas(16) char acc[24];
     bool is_half = type == TUTTI_F16 || type == TUTTI_BF16;
     const char *first = (const char *)in[0] + offset;
     memcpy(acc, first, tutti_type_size(type));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a reduction should give, said as simply as can be: one element at a time, from the left,
- * sharing nothing with the kernels.
+ * The expected result of a reduction, computed as simply as possible: one element at a time, from
+ * the left, without any code of the kernels.
  */
 #ifndef TEST_TYPE_REFERENCE_H
 #define TEST_TYPE_REFERENCE_H
@@ -13,10 +13,10 @@
 void reference_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type,
                       tutti_op op);
 
-/* Whether two elements are the same: bit by bit, but that any NaN is as good as another. */
+/* Whether two elements are equal bit by bit, except that all NaNs count as equal. */
 bool reference_same(const void *a, const void *b, tutti_type type);
 
-/* By arithmetic in f64: exact one way, to nearest even the other. */
+/* Conversions by arithmetic in f64: to f64 exactly, from f64 rounded to nearest even. */
 double reference_f16_value(uint16_t half);
 double reference_bf16_value(uint16_t half);
 uint16_t reference_f16(double value);

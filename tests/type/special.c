@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers that need a rule: NaN, infinities, the two zeros, overflow, ties. Told as a table of
- * small cases rather than by the reference, so that the rules themselves can be read here.
+ * Numbers that need a rule: NaN, infinities, the two zeros, overflow, ties. The expected results
+ * are in tables of small cases and not taken from the reference, so that a reader can see the rules
+ * here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,8 @@
 
 #include "type/type.h"
 
-/* Each case is done at a length that goes through scalar code and one that goes through vectors. */
+/* Each case runs with one element, which uses scalar code, and with LONG elements, which uses
+ * vectors. */
 enum { LONG = 67 };
 
 static double reduce_f64(tutti_op op, double a, double b)
@@ -102,11 +104,11 @@ static void floats(void **state)
         is_f32(cases[i].op, (float)cases[i].a, (float)cases[i].b, (float)cases[i].want);
     }
     is_f64(TUTTI_SUM, 0x1p1023, 0x1p1023, INFINITY);
-    is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a tie, to even */
+    is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a tie, rounded to even */
     is_f32(TUTTI_SUM, 0x1p-149f, 0x1p-149f, 0x1p-148f);
 }
 
-/* The fold is from the left: 1 is lost if it meets 2^53 first. */
+/* A fold goes from the left: 1 is lost if it is added to 2^53 first. */
 static void from_the_left(void **state)
 {
     (void)state;
@@ -118,7 +120,7 @@ static void from_the_left(void **state)
     assert_true(out == 1);
 }
 
-/* 2048 + 1 is not an f16, 2048 + 1 + 1 is: rounded once, not twice. */
+/* 2048 + 1 is not an f16, but 2048 + 1 + 1 is: the sum must be rounded once, at the end. */
 static void halves_round_once(void **state)
 {
     (void)state;
@@ -126,7 +128,7 @@ static void halves_round_once(void **state)
     const void *in[] = {&big, &one, &one};
     tt_reduce(&out, in, 3, 1, TUTTI_F16, TUTTI_SUM);
     assert_int_equal(out, 0x6801);
-    uint16_t big_bf16 = 0x4380, one_bf16 = 0x3f80; /* 256: next is 258 */
+    uint16_t big_bf16 = 0x4380, one_bf16 = 0x3f80; /* 256; the next number is 258 */
     const void *in_bf16[] = {&big_bf16, &one_bf16, &one_bf16};
     tt_reduce(&out, in_bf16, 3, 1, TUTTI_BF16, TUTTI_SUM);
     assert_int_equal(out, 0x4381);

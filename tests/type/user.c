@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * User-defined operations: the table they live in, and that they get their operands in rank order
- * with `out` where the public header says it may be.
+ * User-defined operations: the table that holds them, and how they are called: operands in rank
+ * order, and `out` only where the public header allows it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@
 
 enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER };
 
-/* ---- An operation that does not commute: composition of maps x -> a x + b, modulo 2^64 ---- */
+/* ---- An operation that does not commute: composition of the maps x -> a x + b, modulo 2^64 ----
+ */
 
 struct map {
     uint64_t a, b;
@@ -33,7 +34,7 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return x < y + bytes && y < x + bytes;
 }
 
-/* Notes in *arg if it was not called as promised. */
+/* Sets *arg if it was not called as promised. */
 static void compose(const void *left, const void *right, void *out, size_t n, tutti_type type,
                     void *arg)
 {
@@ -112,7 +113,7 @@ static void created_ones_live_until_freed(void **state)
     assert_int_equal(tutti_op_free(no), TUTTI_OK);
 }
 
-static void wrong_calls_are_told(void **state)
+static void wrong_calls_are_reported(void **state)
 {
     (void)state;
     tutti_op op = TUTTI_MAX;
@@ -143,7 +144,7 @@ static void table_fills_and_empties(void **state)
     for (int i = 0; i < USER_OPS; i++) assert_int_equal(tutti_op_free(ops[i]), TUTTI_OK);
 }
 
-/* ---- Threads that create, use and free at once ---- */
+/* ---- Threads that create, use and free operations at the same time ---- */
 
 static void add_arg(const void *left, const void *right, void *out, size_t n, tutti_type type,
                     void *arg)
@@ -189,8 +190,8 @@ static void threads_share_the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_come_in_order),  cmocka_unit_test(created_ones_live_until_freed),
-        cmocka_unit_test(wrong_calls_are_told),    cmocka_unit_test(table_fills_and_empties),
+        cmocka_unit_test(operands_come_in_order),   cmocka_unit_test(created_ones_live_until_freed),
+        cmocka_unit_test(wrong_calls_are_reported), cmocka_unit_test(table_fills_and_empties),
         cmocka_unit_test(threads_share_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

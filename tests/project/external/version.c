@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The least a program of somebody else does with the installed library. */
+ * The smallest program that uses the installed library. */
 #include <stdio.h>
 #include <tutti/tutti.h>
 

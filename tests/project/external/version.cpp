@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The public header means the same to a C++ program.
+// The public header has the same meaning in a C++ program.
 #include <iostream>
 #include <tutti/tutti.h>
 

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulates lists of problems, and prints a table of each list.
+
+The figures come from the model, so they are the same on every machine; bench/results/simulated.md
+has them. Only `rates` measures: how many messages a second the simulator handles on one core.
+Nothing else should run on the machine meanwhile.
+"""
+import argparse
+import functools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+from harness import peers, results
+from harness.alternate import collect
+
+LENGTH = 1 << 20
+
+
+def simulate(chosen, problem, algorithm, *words):
+    """The rows of `tutti sim`, which prints its own errors."""
+    command = [os.path.join(chosen.build, "bin", "tutti"), "sim", problem, "--algorithm", algorithm, "--json", "-", *words]
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if result.returncode != 0:
+        sys.exit(1)
+    return json.loads(result.stdout)
+
+
+def powers_of_two(most):
+    p = 2
+    while p <= most:
+        yield p
+        p *= 2
+
+
+# ---- Nodes: plans that distinguish between nodes, and plans that do not, on uneven nodes ----
+
+MAPS = (("8,4,2,1", 15), ("16,8,8,4,1,1", 38), ("24,8", 32), ("8,8,8,8+dealt", 32))
+
+
+def node_problems():
+    for nodes, p in MAPS:
+        yield f"barrier/p{p}@nodes:{nodes}"
+        for size in ("8", "64K", "1M"):
+            yield f"bcast/u8/{size}/p{p}@nodes:{nodes}"
+            if size != "8":
+                yield f"reduce/f64/sum/{size}/p{p}@nodes:{nodes}"
+            yield f"allreduce/f64/sum/{size}/p{p}@nodes:{nodes}"
+
+
+def node_row(chosen, problem, ports):
+    us = {row["algorithm"]: row["time_ps"] / 1e6
+          for row in simulate(chosen, problem, "all", "--ports", ports, "--gamma", "0.1ns", "--tr", "0.1ns")}
+    logical, composed = us.pop("logical"), us.pop("composed")
+    usual = next(us[name] for name in ("binomial", "doubling", "dissemination") if name in us)
+    best = min(us, key=us.get)
+    return (f"| `{problem}` | {logical:.1f} | {composed:.1f} | {best} {us[best]:.1f} | {usual:.1f} | {logical / us[best]:.2f} | "
+            f"{composed / us[best]:.2f} | {logical / usual:.2f} | {composed / usual:.2f} |")
+
+
+def nodes(chosen):
+    """Plans that distinguish between nodes and plans that do not, on uneven nodes, with a port for each
+    rank, and for each node. A message between nodes takes 1 us, and 1 ns for
+    each byte; within a node 100 ns and 0.1 ns. Copying and reducing take 0.1 ns for each byte. The
+    times are in us; `usual` is the usual tree."""
+    for ports in ("one", "node"):
+        yield (f"| --ports {ports} | logical | composed | best other | usual | logical / best | composed / best | "
+               "logical / usual | composed / usual |")
+        yield "|---|---|---|---|---|---|---|---|---|"
+        for problem in node_problems():
+            yield node_row(chosen, problem, ports)
+        yield ""
+
+
+# ---- Orders: alltoall by puts in rank order and in random order, whole segments and chunks ----
+
+SEGMENT = 8192
+CHUNKS = (SEGMENT, 2048, 512)
+
+
+def orders(chosen):
+    """An alltoall of 8 KiB by puts: the time, and the load of the links. A turn is what a rank sends to
+    another one before it goes on to the next."""
+    yield "| network | order | a turn | time, ms | fullest link, MB | mean link, MB |"
+    yield "|---|---|---|---|---|---|"
+    for network in chosen.networks:
+        for order, name in (("/order=rank", "rank"), ("", "random")):
+            for chunk in CHUNKS:
+                row = simulate(chosen, f"alltoall/u8/{SEGMENT}/p{chosen.ranks}{order}/slice={chunk}@{network}", "exchange")[0]
+                turn = "whole" if chunk == SEGMENT else f"{chunk} B"
+                yield (f"| {network} | {name} | {turn} | {row['time_ps'] / 1e9:.2f} | {row['max_link_bytes'] / 1e6:.2f} | "
+                       f"{row['mean_link_bytes'] / 1e6:.2f} |")
+
+
+# ---- Halving against the pipelined tree ----
+
+COSTS = (("500ps", "1ns"), ("500ps", "2ns"), ("4ns", "1ns"), ("4ns", "2ns"))
+
+
+def halving(chosen):
+    """`halving` : `prt`, the times of 1 MiB in slices of 16 KiB without start-ups, in units of L beta.
+    gamma and beta' are in units of beta."""
+    for coll in ("reduce", "allreduce"):
+        yield f"| {coll} | gamma 1/2, beta' 1 | gamma 1/2, beta' 2 | gamma 4, beta' 1 | gamma 4, beta' 2 |"
+        yield "|---|---|---|---|---|"
+        for p in powers_of_two(min(chosen.most, 1024)):
+            cells = []
+            for gamma, both in COSTS:
+                rows = simulate(chosen, f"{coll}/f64/sum/{LENGTH}/p{p}/slice=16K", "halving,prt", "--ts", "0", "--tw", "1ns",
+                                "--gamma", gamma, "--tw-both", both)
+                units = {row["algorithm"]: row["time_ps"] / 1e3 / LENGTH for row in rows}
+                cells.append(f"{units['halving']:.3f} : {units['prt']:.3f}")
+            yield f"| {p} ranks | " + " | ".join(cells) + " |"
+        yield ""
+
+
+# ---- Rates: how fast the simulator is ----
+
+JOBS = (("allreduce/f64/sum/64K/p1024", "ring"), ("alltoall/u8/64/p1024", "pairwise"),
+        ("allreduce/f64/sum/8/p65536", "doubling"), ("allreduce/f64/sum/8/p1048576", "doubling"))
+
+
+def timed(chosen, problem, algorithm):
+    begun = time.monotonic()
+    rows = simulate(chosen, problem, algorithm, "--model", "loggp")
+    return time.monotonic() - begun, rows[0]["messages"]
+
+
+def rates(chosen):
+    """The messages that the simulator handles in a second on one core, under loggp."""
+    yield "| problem | algorithm | messages | seconds | million a second |"
+    yield "|---|---|---|---|---|"
+    jobs = [job for job in JOBS if int(job[0].rsplit("/p", 1)[1]) <= chosen.most]
+    found = collect(max(chosen.repeats, 1), {job: functools.partial(timed, chosen, *job) for job in jobs})
+    for (problem, algorithm), runs in found.items():
+        median, messages = statistics.median(run[0] for run in runs), runs[0][1]
+        yield f"| {problem} | {algorithm} | {messages} | {median:.2f} | {messages / median / 1e6:.1f} |"
+
+
+LISTS = {"nodes": nodes, "orders": orders, "halving": halving, "rates": rates}
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("list", choices=LISTS, help="; ".join(f"{name}: {' '.join(what.__doc__.split('.')[0].split())}"
+                                                             for name, what in LISTS.items()).replace("%", "%%"))
+    parser.add_argument("--networks", nargs="+", default=["torus:8x8x16", "tree:2x1024"], help="of `orders`")
+    parser.add_argument("--ranks", type=int, default=1024, help="of each network of `orders` (1024)")
+    parser.add_argument("--most", type=int, default=1 << 20, metavar="RANKS",
+                        help="`halving` and `rates` leave out problems of more ranks (1048576)")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of each problem of `rates`; the median counts (5)")
+    parser.add_argument("--build", default=os.path.join(peers.HERE, "..", "build", "release"), metavar="FOLDER",
+                        help="where Tutti was built (build/release)")
+    results.option(parser)
+    return parser.parse_args()
+
+
+def main():
+    chosen = options()
+    if chosen.list != "rates":
+        chosen.results = "-"  # the same on every machine
+    try:
+        results.check(chosen.results)
+        lines = []
+        for line in LISTS[chosen.list](chosen):
+            lines.append(line)
+            print(line, flush=True)
+        results.append(chosen.results, chosen.build, lines)
+    except peers.Stop as why:
+        sys.exit(f"simulate: {why}")
+    return 0

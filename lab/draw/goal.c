@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "draw/goal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Each kind of message has its own tag in each lane. */
+enum tag { MESSAGE, SIGNAL, PUT, ASK, ANSWER };
+enum { SMALL = 8 };
+
+/* What rank `at` has to do for a step of rank `from`: answer a get, receive a put or receive a
+ * signal. */
+struct far {
+    int at, from;
+    uint8_t tag, lane;
+    bool heard;
+    uint32_t value, order;
+    int64_t bytes;
+};
+
+struct goal {
+    struct tt_plan *const *plans;
+    int p;
+    int64_t copy_ps, reduce_ps;
+    FILE *out;
+    struct far *far;
+    size_t n, room;
+    tutti_status status;
+};
+
+/* The lane being written: the operations that its next operation requires, and its last
+ * operation. */
+struct writer {
+    struct goal *g;
+    int me, lane;
+    int *label; /* the next label of the rank */
+    int last;
+    int *started; /* by start under way: its label */
+    int *required;
+    size_t n, room;
+};
+
+static void no_memory(struct goal *g)
+{
+    if (g->status == TUTTI_OK)
+        g->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for the GOAL text of %d ranks", g->p);
+}
+
+/* ---- What other ranks have to do ---- */
+
+static void add_far(struct goal *g, struct far far)
+{
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 1024;
+        struct far *more = tt_realloc(g->far, room * sizeof *more);
+        if (!more) {
+            no_memory(g);
+            return;
+        }
+        g->far = more;
+        g->room = room;
+    }
+    far.order = (uint32_t)g->n;
+    g->far[g->n++] = far;
+}
+
+static void add_signal(struct goal *g, int me, int lane, const struct tt_plain *s)
+{
+    struct far far = {
+        .from = me, .tag = SIGNAL, .lane = (uint8_t)lane, .value = s->value, .bytes = SMALL};
+    if (s->peer >= 0) {
+        far.at = s->peer;
+        add_far(g, far);
+    } else if (s->peer == TT_ALL) {
+        for (far.at = 0; far.at < g->p; far.at++)
+            if (far.at != me) add_far(g, far);
+    } else {
+        for (uint32_t i = 0; i < s->nops; i++) {
+            far.at = s->set[i];
+            add_far(g, far);
+        }
+    }
+}
+
+static void add_step(struct goal *g, int me, int lane, const struct tt_plain *s)
+{
+    struct far far = {.at = s->peer, .from = me, .lane = (uint8_t)lane, .bytes = s->len};
+    if (s->kind == TT_SIGNAL) add_signal(g, me, lane, s);
+    far.tag = s->kind == TT_PUT ? PUT : ASK;
+    if (s->kind == TT_PUT || s->kind == TT_GET) add_far(g, far);
+    if (s->kind != TT_COPY && s->kind != TT_REDUCE) return;
+    for (uint32_t i = 1; i < s->nops; i++) {
+        far.at = s->range[i].rank;
+        if (far.at != TT_SELF) add_far(g, far);
+    }
+}
+
+typedef void step_fn(struct writer *w, const struct tt_plain *s);
+
+static void each_step(struct writer *w, step_fn *fn)
+{
+    const struct tt_plan *plan = w->g->plans[w->me];
+    void *memory = tt_alloc(tt_iter_bytes(plan, w->lane) + 8);
+    struct tt_iter iter;
+    struct tt_plain step;
+    if (!memory) {
+        no_memory(w->g);
+        return;
+    }
+    tt_iter_begin(&iter, plan, w->lane, memory);
+    while (w->g->status == TUTTI_OK && tt_iter_next(&iter, &step)) fn(w, &step);
+    tt_free(memory);
+}
+
+static void collect_step(struct writer *w, const struct tt_plain *s)
+{
+    add_step(w->g, w->me, w->lane, s);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct far *x = a, *y = b;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void collect(struct goal *g)
+{
+    for (int r = 0; r < g->p; r++) {
+        for (int lane = 0; lane < (int)g->plans[r]->lanes; lane++) {
+            struct writer w = {.g = g, .me = r, .lane = lane};
+            each_step(&w, collect_step);
+        }
+    }
+    if (g->n) qsort(g->far, g->n, sizeof *g->far, by_place);
+}
+
+/* Returns the index of the first entry that rank `at` has to do for rank `from`. */
+static size_t first_far(const struct goal *g, int at, int from)
+{
+    size_t low = 0, high = g->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct far *far = &g->far[middle];
+        if (far->at < at || (far->at == at && far->from < from))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- Operations ---- */
+
+static int tag_of(enum tag tag, int lane)
+{
+    return (int)tag * TT_LANES + lane;
+}
+
+/* From now on, the lane goes on only when the operation `label` has ended. */
+static void require(struct writer *w, int label)
+{
+    if (w->n == w->room) {
+        size_t room = w->room ? 2 * w->room : 16;
+        int *more = tt_realloc(w->required, room * sizeof *more);
+        if (!more) {
+            no_memory(w->g);
+            return;
+        }
+        w->required = more;
+        w->room = room;
+    }
+    w->required[w->n++] = label;
+}
+
+/* Finishes the operation that was just printed: it requires what the lane waits for, and it begins
+ * only after the lane's last operation has begun. Returns its label. */
+static int follows(struct writer *w)
+{
+    int label = (*w->label)++;
+    for (size_t i = 0; i < w->n; i++)
+        fprintf(w->g->out, "  l%d requires l%d\n", label, w->required[i]);
+    if (w->last) fprintf(w->g->out, "  l%d irequires l%d\n", label, w->last);
+    w->n = 0;
+    w->last = label;
+    return label;
+}
+
+static int send_op(struct writer *w, enum tag tag, int to, int64_t bytes)
+{
+    fprintf(w->g->out, "  l%d: send %" PRId64 "b to %d tag %d cpu %d\n", *w->label, bytes, to,
+            tag_of(tag, w->lane), w->lane);
+    return follows(w);
+}
+
+/* Writes a receive; `lane` is the lane of the sender. */
+static int recv_op(struct writer *w, enum tag tag, int from, int lane, int64_t bytes)
+{
+    fprintf(w->g->out, "  l%d: recv %" PRId64 "b from %d tag %d cpu %d\n", *w->label, bytes, from,
+            tag_of(tag, lane), w->lane);
+    return follows(w);
+}
+
+static int get_op(struct writer *w, int from, int64_t bytes)
+{
+    send_op(w, ASK, from, SMALL);
+    return recv_op(w, ANSWER, from, w->lane, bytes);
+}
+
+static void calc_op(struct writer *w, int64_t ps)
+{
+    fprintf(w->g->out, "  l%d: calc %" PRId64 " cpu %d\n", *w->label, (ps + 999) / 1000, w->lane);
+    require(w, follows(w));
+}
+
+/* ---- Steps ---- */
+
+/* Receives all signals of the writer to this rank up to the value that have not been received
+ * yet. */
+static void hear(struct writer *w, const struct tt_plain *s)
+{
+    struct goal *g = w->g;
+    for (size_t i = first_far(g, w->me, s->peer); i < g->n; i++) {
+        struct far *far = &g->far[i];
+        if (far->at != w->me || far->from != s->peer) return;
+        if (far->tag != SIGNAL || far->lane != s->lane || far->heard) continue;
+        if (far->value > s->value) return;
+        far->heard = true;
+        require(w, recv_op(w, SIGNAL, far->from, far->lane, SMALL));
+    }
+}
+
+static void signal_ops(struct writer *w, const struct tt_plain *s)
+{
+    if (s->peer >= 0) {
+        send_op(w, SIGNAL, s->peer, SMALL);
+    } else if (s->peer == TT_ALL) {
+        for (int k = 1; k < w->g->p; k++) send_op(w, SIGNAL, (w->me + k) % w->g->p, SMALL);
+    } else {
+        for (uint32_t i = 0; i < s->nops; i++) send_op(w, SIGNAL, s->set[i], SMALL);
+    }
+}
+
+static void work_ops(struct writer *w, const struct tt_plain *s)
+{
+    const struct goal *g = w->g;
+    int64_t ps = s->kind == TT_COPY ? g->copy_ps * s->len : g->reduce_ps * s->len * (s->nops - 2);
+    bool far = false;
+    for (uint32_t i = 1; i < s->nops; i++) {
+        if (s->range[i].rank == TT_SELF) continue;
+        int got = get_op(w, s->range[i].rank, s->len);
+        require(w, got);
+        far = true;
+    }
+    if (s->kind == TT_COPY ? !far : s->nops > 2) calc_op(w, ps);
+}
+
+static void write_step(struct writer *w, const struct tt_plain *s)
+{
+    int *started = tt_kind_starts(s->kind) || s->kind == TT_WAIT
+                       ? &w->started[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT]
+                       : NULL;
+    switch (s->kind) {
+    case TT_SEND: *started = send_op(w, MESSAGE, s->peer, s->len); break;
+    case TT_RECV: *started = recv_op(w, MESSAGE, s->peer, w->lane, s->len); break;
+    case TT_PUT: *started = send_op(w, PUT, s->peer, s->len); break;
+    case TT_GET: *started = get_op(w, s->peer, s->len); break;
+    case TT_WAIT:
+        if (*started) require(w, *started);
+        break;
+    case TT_SIGNAL: signal_ops(w, s); break;
+    case TT_AWAIT: hear(w, s); break;
+    case TT_COPY:
+    case TT_REDUCE: work_ops(w, s); break;
+    case TT_LOOP:
+    case TT_END:
+    case TT_EXCHANGE: break;
+    }
+}
+
+/* ---- Ranks ---- */
+
+static void write_lane(struct goal *g, int me, int lane, int *label)
+{
+    struct writer w = {.g = g, .me = me, .lane = lane, .label = label};
+    w.started = tt_calloc(g->plans[me]->lane[lane].starts * TT_IN_FLIGHT + 1, sizeof *w.started);
+    if (!w.started) no_memory(g);
+    if (g->status == TUTTI_OK) each_step(&w, write_step);
+    tt_free(w.started);
+    tt_free(w.required);
+}
+
+/* Writes the operations by which this rank serves steps of other ranks, which may happen at any
+ * time. The operations for one step form a chain that depends on no step of this rank. */
+static void serve(struct goal *g, int me, int *label)
+{
+    for (size_t i = first_far(g, me, 0); i < g->n && g->far[i].at == me; i++) {
+        const struct far *far = &g->far[i];
+        struct writer w = {.g = g, .me = me, .lane = far->lane, .label = label};
+        if (far->tag == PUT || (far->tag == SIGNAL && !far->heard))
+            recv_op(&w, (enum tag)far->tag, far->from, far->lane, far->bytes);
+        if (far->tag != ASK) continue;
+        require(&w, recv_op(&w, ASK, far->from, far->lane, SMALL));
+        send_op(&w, ANSWER, far->from, far->bytes);
+        tt_free(w.required);
+    }
+}
+
+tutti_status tt_plan_goal(struct tt_plan *const *plans, int p, int64_t copy_ps, int64_t reduce_ps,
+                          FILE *out)
+{
+    struct goal g = {
+        .plans = plans, .p = p, .copy_ps = copy_ps, .reduce_ps = reduce_ps, .out = out};
+    collect(&g);
+    fprintf(out, "num_ranks %d\n", p);
+    for (int r = 0; r < p && g.status == TUTTI_OK; r++) {
+        int label = 1;
+        fprintf(out, "\nrank %d {\n", r);
+        for (int lane = 0; lane < (int)plans[r]->lanes; lane++) write_lane(&g, r, lane, &label);
+        serve(&g, r, &label);
+        fprintf(out, "}\n");
+    }
+    tt_free(g.far);
+    return g.status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Parts that all pictures in SVG share: a frame with title and style, text, arrows, legends,
+ * scales.
+ *
+ * Colours are classes of the style, whose values come from palette.h, so that a picture follows the
+ * reader's light or dark scheme. A class of a line has the same colour as stroke and as fill, so
+ * that the head of an arrow, which is filled, is part of the same path:
+ *
+ *     lines   message signal between edge axis line   stroke and head
+ *     bars    send put recv get signal-bar copy reduce read write wait await   fill
+ *     loads   h0 .. h8 stroke, f0 .. f8 fill; 0: no load
+ *     routes  r0 .. r7 stroke, d0 .. d3 dashes
+ *     text    title, minor, small, or none of them
+ */
+#ifndef TT_DRAW_SVG_H
+#define TT_DRAW_SVG_H
+
+#include "draw/palette.h"
+#include "draw/picture.h"
+
+enum { TT_SVG_LOADS = 8, TT_SVG_MARGIN = 16, TT_SVG_TOP = 58 };
+
+/* Opens the picture, `width` by `height` points, and writes title and subtitle at the top
+ * (TT_SVG_TOP points high). If the subtitle `about` is wider than the picture, it is cut at a comma
+ * into two lines. */
+void tt_svg_open(const char *title, const char *about, double width, double height,
+                 enum tt_scheme scheme, FILE *out);
+/* Opens the picture with a subtitle that describes the problem, algorithm and model of the
+ * picture. */
+void tt_svg_begin(const struct tt_picture *picture, const char *what, double width, double height,
+                  FILE *out);
+void tt_svg_end(FILE *out);
+/* Writes text with &, < and > escaped. class: "" for plain text; anchor: "start", "middle" or
+ * "end". */
+void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
+                 FILE *out);
+
+/* Estimates the width of a text of this font size, in points. */
+double tt_svg_text_width(const char *text, double size);
+
+/* ---- Lines ---- */
+
+/* Writes the data of a path (what stands in d="..."): a line from (x0, y0) to (x1, y1) with a
+ * filled head of `size` points at its end (0: none). A short line has a smaller head. */
+void tt_svg_arrow(double x0, double y0, double x1, double y1, double size, FILE *out);
+
+/* ---- Legends ---- */
+
+/* Writes an entry of a legend, with its text at height y: a bar, a line, an arrow or a circle of
+ * the class, and its meaning. Returns the x of the next entry. */
+enum tt_svg_sign { TT_SVG_BAR, TT_SVG_LINE, TT_SVG_ARROW, TT_SVG_CIRCLE };
+double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, const char *name,
+                  FILE *out);
+
+/* Returns the node of each rank, which the caller frees. NULL: the problem does not name nodes, or
+ * there is no memory; then no node is marked. */
+int *tt_picture_nodes(const struct tt_picture *picture);
+
+/* ---- Numbers for readers: up to four digits and a unit; the functions return the buffer ---- */
+
+/* Writes a time such as "12.5 µs", and returns the buffer. */
+char *tt_svg_time_text(char buffer[32], double ps);
+/* Writes a size such as "1.5 KiB", and returns the buffer. */
+char *tt_svg_bytes_text(char buffer[32], double bytes);
+/* Returns a round step (1, 2 or 5 times a power of ten) of which about `parts` make `whole`. */
+double tt_svg_round_step(double whole, int parts);
+
+/* Returns the class of a load: 0 for no load, otherwise 1 .. TT_SVG_LOADS, in equal parts of the
+ * largest load. */
+int tt_svg_load(int64_t bytes, int64_t most);
+/* Writes the legend of the classes of loads. present: bit k is set if class k occurs. If more than
+ * one class of the scale occurs, the whole scale is shown. */
+void tt_svg_load_legend(double x, double y, unsigned present, int64_t most, const char *of,
+                        FILE *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Traces, in Chrome's trace event format: with TUTTI_TRACE each rank of a real run writes one, and
+ * tt_picture_trace writes a whole picture as one. They come from files that may be cut, damaged or
+ * of another origin. So every field is checked, and errors are reported with their place.
+ *
+ *     begin; add the text of each file; end  ->  a picture
+ *
+ * A rank that was killed leaves an array that does not say "ended". A file that is cut lacks what
+ * came after its last whole event. Both are read as they are. A run that has calls is read even if
+ * the files of some ranks are missing; the picture says so.
+ *
+ * The messages of a real run are found by matching. The k-th send of one rank to another in an
+ * execution and lane belongs to the k-th receive there. An await belongs to the first signal of its
+ * writer that reached the value. A put or get names its peer, and so does each read of another
+ * rank's memory in a copy or reduction.
+ */
+#ifndef TT_DRAW_TRACE_H
+#define TT_DRAW_TRACE_H
+
+#include "draw/picture.h"
+
+/* line and column from 1; 0 if the error has no place. */
+struct tt_trace_error {
+    int line, column;
+    char text[200];
+};
+
+enum { TT_TRACE_EVENTS = 1 << 22, TT_TRACE_NAMES = 64 };
+
+/* No time in a picture is later than this many microseconds (50 days) and picoseconds after its
+ * beginning. So each of its times in picoseconds fits in 63 bits. */
+#define TT_TRACE_MOST_US (INT64_C(1) << 42)
+#define TT_TRACE_MOST_PS ((TT_TRACE_MOST_US + 1) * 1000000)
+
+/* Times are in microseconds; `ps` and `dur_ps` are the picoseconds beyond them. */
+struct tt_trace_event {
+    int64_t us, dur_us, bytes;
+    uint64_t execution;
+    int32_t ps, dur_ps;
+    int32_t rank, peer;
+    uint32_t value;
+    uint16_t team;
+    uint8_t lane, track, kind, call, algorithm; /* kind: enum tt_kind, or one of the following */
+};
+enum { TT_TRACE_READ = 64, TT_TRACE_WRITE };
+
+/* One end of a message, as tt_picture_trace writes it. */
+struct tt_trace_flow {
+    int64_t id, us, bytes;
+    int32_t ps, rank, peer;
+    uint8_t lane, kind;
+    bool ends;
+    size_t place;
+};
+
+/* A collective that a rank called. dur: until the call ended; if it is `open`, until the rank was
+ * last seen. */
+struct tt_trace_call {
+    int64_t us, dur_us, blocked_us, bytes, n; /* blocked: when the caller began to wait */
+    uint64_t execution;
+    int32_t ps, dur_ps, blocked_ps;
+    int32_t rank, root; /* root: its rank in the job; -1: none */
+    uint16_t team;
+    uint8_t coll, algorithm, type, op, track, status;
+    bool blocks, open, blocked;
+};
+
+/* What a rank reports about itself, and what others report about it. */
+struct tt_trace_rank {
+    int32_t rank, client, node, pid, lost_steps, lost_calls;
+    int64_t wall_ns, last_us; /* last: when the rank was last seen */
+    int32_t last_ps, clock;   /* clock: index into clock[] of the trace */
+    bool said, ended, cut;    /* said: the rank has a file */
+    char host[64], rank_status[64];
+};
+
+struct tt_trace_team {
+    uint64_t id;
+    int32_t client, size;
+};
+
+enum { TT_TRACE_TEAMS = 4096, TT_TRACE_CLOCKS = 64 };
+
+struct tt_trace {
+    struct tt_trace_event *event;
+    int64_t events, event_room, left_out;
+    struct tt_trace_flow *flow;
+    int64_t flows, flow_room;
+    struct tt_trace_call *call;
+    int64_t calls, call_room, calls_left_out;
+    struct tt_trace_rank *rank; /* in no order; a rank has one entry for each client */
+    int64_t said, rank_room;
+    struct tt_trace_team *team;
+    int64_t teams, team_room;
+    int clocks;
+    char clock[TT_TRACE_CLOCKS][40];
+    int64_t clock_error_ps; /* the largest with several clocks; -1: by the time of day */
+    int whole_clocks;       /* whole trace: the number of clocks of its run */
+    uint8_t *seen;          /* bit mask of the ranks that occur in the trace */
+    int ranks;              /* the highest rank that was named, + 1 */
+    int files;
+    int64_t run_id;  /* the run that all files belong to; 0: not known yet */
+    bool whole, run; /* whole: the trace was written by tt_picture_trace */
+    int64_t time_ps, steps_left_out, messages_left_out;
+    char problem[TT_PROBLEM_TEXT], algorithm[64], model[16];
+    int names;
+    char name[TT_TRACE_NAMES]
+             [32]; /* names of calls, algorithms, types, operations; the first is "" */
+};
+
+void tt_trace_begin(struct tt_trace *trace);
+/* Adds the text of a file. Returns TUTTI_OK; ERR_ARG with *error filled in; ERR_MEMORY. */
+tutti_status tt_trace_add(struct tt_trace *trace, const char *text, size_t n,
+                          struct tt_trace_error *error);
+/* Records that there is a trace of this rank, even if nothing is in it. Returns TUTTI_OK or
+ * ERR_MEMORY. */
+tutti_status tt_trace_seen(struct tt_trace *trace, int rank);
+/* Makes the picture of one execution, or of all (-1), which the caller frees. Returns TUTTI_OK;
+ * ERR_ARG if there are no events, if some ranks have none and there are no calls, or if there is no
+ * such execution; ERR_MEMORY. */
+tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_picture *picture);
+void tt_trace_free(struct tt_trace *trace);
+
+/* Does the work of the functions above for a single text. */
+tutti_status tt_trace_read(struct tt_picture *picture, const char *text, size_t n,
+                           struct tt_trace_error *error);
+
+/* ---- trace-clock.c ---- */
+
+/* Converts the times of ranks with several clocks to one clock. Returns TUTTI_OK or ERR_MEMORY. */
+tutti_status tt_trace_align(struct tt_trace *trace);
+
+/* ---- trace-calls.c ---- */
+
+/* Fills in the calls, teams and ranks of one execution, or of all (-1). Returns TUTTI_OK or
+ * ERR_MEMORY. */
+tutti_status tt_trace_fill_calls(const struct tt_trace *trace, int64_t execution,
+                                 struct tt_picture *picture);
+
+/* ---- trace-match.c ---- */
+
+/* Sets *us and *ps to the time at which the first step or call begins. */
+void tt_trace_base(const struct tt_trace *trace, int64_t execution, int64_t *us, int64_t *ps);
+
+/* Fills in the steps and messages of a real run. Returns TUTTI_OK or ERR_MEMORY. */
+tutti_status tt_trace_match(const struct tt_trace *trace, int64_t execution,
+                            struct tt_picture *picture);
+
+#endif

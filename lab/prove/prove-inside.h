@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Declarations that the files of the prover share. A *part* is one rank's share of one execution.
+ * Its lanes run until they block, in any order; the result does not depend on the order.
+ *
+ * Happens-before: each lane has a clock index and a time. The time grows with each thing of this
+ * lane that others can wait for. `seen->t[i]` is the latest time of clock i that a lane knows to be
+ * over. An access that ended at time t of clock i is ordered before now iff t <= seen->t[i]
+ * (tt_prove_before).
+ *
+ * Values: what a byte holds is a node and a byte number within that node. Byte x of an interval
+ * holds byte x + shift of the interval's node.
+ *
+ * A function that returns bool or a pointer returns false or NULL when the proof is over, because
+ * it found a fault or memory ran out. Its caller then returns false or NULL as well.
+ */
+#ifndef TT_PLAN_PROVE_INSIDE_H
+#define TT_PLAN_PROVE_INSIDE_H
+
+#include "prove/prove.h"
+
+/* ---- Clocks ---- */
+
+struct tt_vclock {
+    uint32_t refs; /* the number of holders; only a single holder may change t[] */
+    uint32_t t[];
+};
+
+struct tt_moment {
+    struct tt_vclock *seen; /* the times known of the other clocks */
+    uint32_t clock, time;   /* the lane's own clock and time */
+};
+
+/* ---- Values ---- */
+
+enum tt_node_kind {
+    TT_NODE_UNDER_WAY, /* bytes that a transfer is still writing */
+    TT_NODE_GARBAGE,   /* the content of a buffer before anybody wrote to it */
+    TT_NODE_INPUT,     /* a rank's input */
+    TT_NODE_REDUCED    /* `kids` combined from the left, all at the same byte number */
+};
+
+struct tt_node {
+    uint8_t kind, buf;   /* buf: the buffer of garbage */
+    int32_t first, last; /* input, garbage: both are the rank; reduced: of the first and of the
+                          * last operand */
+    int32_t execution;   /* -1: garbage of a window */
+    uint32_t kids, n;    /* the range in prover.kids */
+    uint32_t next;       /* the next node in the same bucket */
+    uint64_t hash;
+};
+
+/* Consecutive bytes coord .. coord + len - 1 of one node. */
+struct tt_proof_run {
+    int64_t len, coord;
+    uint32_t node;
+};
+struct tt_runs {
+    struct tt_proof_run *at;
+    uint32_t n, room, next; /* next: the run that is combined next */
+};
+
+/* ---- Memory ---- */
+
+/* An access of a step to memory. `end` is the time of `clock` at which the access is over, or
+ * TT_UNDER_WAY as long as it is not. */
+#define TT_UNDER_WAY UINT32_MAX
+struct tt_proof_access {
+    uint32_t clock, end;
+    uint32_t part, at;
+    uint8_t lane;
+};
+struct tt_proof_reader {
+    uint32_t access, next;
+};
+
+/* The bytes from off to the off of the next interval: their value, the access that wrote them (0:
+ * none yet), and the list of the accesses that have read them since. */
+struct tt_interval {
+    int64_t off, shift;
+    uint32_t node, write, reads;
+};
+
+struct tt_proof_extent {
+    int64_t begin, end;
+};
+
+/* A buffer of `bytes` bytes, which the intervals cover without gaps. spans: the pieces of it that
+ * may be touched; NULL means all of it. */
+struct tt_memory {
+    struct tt_interval *at;
+    uint32_t n, room, hint;
+    int64_t bytes;
+    struct tt_proof_extent *spans;
+    uint32_t spans_n;
+    int32_t rank, execution;
+    uint8_t buf;
+};
+
+/* A range of a step, resolved to the memory that it lies in. If the range is not strided, block ==
+ * len. */
+struct tt_place {
+    struct tt_memory *memory;
+    int64_t off, len, block, stride;
+};
+
+/* ---- Execution ---- */
+
+struct tt_proof_message {
+    struct tt_proof_message *next; /* the next message in the channel */
+    struct tt_proof_lane *lane, *waiter;
+    struct tt_moment posted; /* the moment at which a send was posted */
+    struct tt_place place;
+    struct tt_proof_message *partner; /* NULL until matched */
+    uint32_t at;
+    int peer;
+    bool is_send;
+};
+
+/* A queue of messages between two lanes that wait for their partners: all of them sends, or all
+ * receives. */
+struct tt_channel {
+    uint64_t key; /* 0: this entry of the table is free */
+    struct tt_proof_message *head, *tail;
+};
+
+/* A signal that was given. left: how many ranks have not awaited it yet; negative: nobody
+ * counts. */
+struct tt_given {
+    uint32_t value, n;
+    int32_t peer, left;
+    const int32_t *set;
+    struct tt_moment when;
+};
+
+/* A started step, that is, one instance of a step that starts a message or transfer. */
+struct tt_begun {
+    uint64_t instance;
+    struct tt_proof_message *message;
+    uint32_t access, at;
+    bool under_way;
+};
+
+enum tt_lane_state { TT_LANE_IDLE, TT_LANE_READY, TT_LANE_BLOCKED, TT_LANE_DONE };
+
+struct tt_proof_lane {
+    struct tt_part *part;
+    struct tt_iter iter;
+    struct tt_plain step; /* the step being done, or blocked on */
+    struct tt_moment now;
+    uint32_t born; /* the lane's time at its start */
+    int index;
+    enum tt_lane_state state;
+    bool blocked;                  /* `step` is still to be done */
+    struct tt_proof_lane *next;    /* the next lane in the queue, or among the waiters of a lane */
+    struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
+    struct tt_given *given;
+    uint32_t given_n, given_room;
+    struct tt_begun *begun; /* TT_IN_FLIGHT entries for each id */
+    uint64_t *counts;       /* by id: the number of instances so far */
+    uint32_t under_way;
+    uint32_t *opened; /* by rank: the time of the first await of it; NULL if not needed */
+};
+
+enum tt_part_state { TT_PART_IDLE, TT_PART_RUNNING, TT_PART_ENDED };
+
+struct tt_part {
+    const struct tt_plan *plan;
+    const struct tt_call *call;
+    int rank, execution;
+    enum tt_part_state state;
+    int lanes_left;
+    uint32_t input; /* the struct tt_node of the rank's input */
+    int64_t in_at;  /* the offset of the input in OUT if in place; otherwise -1 */
+    struct tt_memory memory[TT_WIN];
+    struct tt_proof_lane *lane;
+    struct tt_moment end;
+};
+
+struct tt_pool_chunk;
+struct tt_proof_pool {
+    struct tt_pool_chunk *first, *current;
+    void *freed[40];
+};
+
+struct tt_prover {
+    const struct tt_proof_case *problem;
+    struct tt_proof *proof;
+    tutti_status status; /* the proof is over if not TUTTI_OK */
+    int p, lanes, slots_in_flight, held;
+    uint32_t width; /* the number of entries of a vector clock */
+    struct tt_proof_pool pool;
+    struct tt_part *parts; /* index: execution * p + rank */
+    struct tt_proof_lane *head, *tail, *running;
+    uint32_t ended; /* number of parts that have ended */
+
+    struct tt_part **reference; /* by execution: the part that ended first */
+    struct tt_memory *windows;  /* index: slot * p + rank */
+    int64_t win_bytes;
+
+    struct tt_vclock **user; /* by rank: the clock of the caller's thread */
+    struct tt_vclock **all;  /* by execution: the join of the clocks of all its ended parts */
+    uint32_t *ends;          /* by execution: the number of ranks that have ended it */
+    uint32_t *times;         /* by clock: the latest time */
+    int *next_start;         /* by rank: the execution that the rank starts next */
+
+    /* These arrays stay for the next proof. Index 0 of accesses, readers and nodes stands for
+     * "none". */
+    struct tt_proof_access *accesses;
+    struct tt_proof_reader *readers;
+    struct tt_node *nodes;
+    uint32_t *kids, *buckets;
+    uint64_t *sets; /* by node: the set of ranks in it, set_words words each */
+    uint32_t accesses_n, accesses_room, readers_n, readers_room, nodes_n, nodes_room, kids_n,
+        kids_room, sets_room, buckets_n, set_words;
+    struct tt_channel *channels;
+    uint32_t channels_n, channels_room;
+    struct tt_runs *operands; /* by operand of a reduction: its runs */
+    uint32_t operands_room;
+    struct tt_runs result, compared;
+    struct tt_proof_run *one; /* by operand: the run that is combined now */
+};
+
+/* Memory that lasts until the end of the proof (prove-memory.c). */
+void *tt_prove_alloc(struct tt_prover *p, size_t bytes); /* not zeroed */
+void *tt_prove_zalloc(struct tt_prover *p, size_t bytes);
+void tt_prove_release(struct tt_prover *p, void *memory, size_t bytes);
+void tt_prove_pool_reset(struct tt_prover *p);
+void tt_prove_pool_free(struct tt_prover *p);
+/* Returns the array with room for at least n elements. The array stays for the next proof. */
+void *tt_prove_grow(struct tt_prover *p, void *array, uint32_t *room, uint32_t n, size_t sz);
+bool tt_prove_no_memory(struct tt_prover *p); /* records that memory ran out; returns false */
+
+/* Vector clocks. */
+struct tt_vclock *tt_prove_clock_new(struct tt_prover *p);
+void tt_prove_clock_drop(struct tt_prover *p, struct tt_vclock *clock);
+/* Adds to *seen everything that `other` knew, and `other` itself. */
+bool tt_prove_join(struct tt_prover *p, struct tt_vclock **seen, const struct tt_moment *other);
+bool tt_prove_join_all(struct tt_prover *p, struct tt_vclock **seen, const struct tt_vclock *other);
+/* Returns the present moment of the lane, for others to join, and advances the lane's time. The
+ * caller owns a reference to moment.seen. */
+struct tt_moment tt_prove_moment(struct tt_proof_lane *lane);
+static inline uint32_t tt_prove_known(const struct tt_moment *now, uint32_t clock)
+{
+    return clock == now->clock ? now->time : now->seen->t[clock];
+}
+static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct tt_part *part,
+                                         int lane)
+{
+    uint32_t slot = (uint32_t)(part->execution % p->slots_in_flight);
+    return (slot * (uint32_t)p->p + (uint32_t)part->rank) * (uint32_t)p->lanes + (uint32_t)lane;
+}
+
+/* Values of bytes. */
+bool tt_prove_values_begin(struct tt_prover *p);
+uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
+                       int execution);
+/* Returns the node of one[0] op one[1] op ... op one[k - 1], k >= 2; 0 if the proof is over. */
+uint32_t tt_prove_combine(struct tt_prover *p, const struct tt_proof_run *one, uint32_t k);
+static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t node)
+{
+    return p->sets + (size_t)node * p->set_words;
+}
+
+/* Buffers and the accesses to them. */
+bool tt_prove_runs_add(struct tt_prover *p, struct tt_runs *runs, struct tt_proof_run run);
+bool tt_prove_memory_set(struct tt_prover *p, struct tt_memory *m, int64_t bytes, uint32_t node);
+/* Records an access by the running lane's step, which is over at once or under way. Returns its
+ * index; 0 if the proof is over. */
+uint32_t tt_prove_access(struct tt_prover *p, bool under_way);
+static inline bool tt_prove_before(const struct tt_prover *p, uint32_t access,
+                                   const struct tt_moment *now)
+{
+    const struct tt_proof_access *a = &p->accesses[access];
+    return a->end <= tt_prove_known(now, a->clock);
+}
+/* Copies the values of a place into *runs without recording an access. */
+bool tt_prove_peek(struct tt_prover *p, const struct tt_place *place, struct tt_runs *runs);
+/* Records that `access` reads a place, reports a race if there is one, and copies the values into
+ * *runs. */
+bool tt_prove_load(struct tt_prover *p, const struct tt_place *place, uint32_t access,
+                   struct tt_runs *runs);
+/* Records that `access` writes a place, and reports a race if there is one. tt_prove_store sets the
+ * values. */
+bool tt_prove_claim(struct tt_prover *p, const struct tt_place *place, uint32_t access);
+bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const struct tt_runs *runs);
+/* Checks at the end of a part that no access of another rank to this buffer may still be going
+ * on. */
+bool tt_prove_quiet(struct tt_prover *p, struct tt_part *part, struct tt_memory *m);
+
+/* Buffers and results of a call (prove-call.c). */
+bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part);
+bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t len, bool write,
+                    struct tt_place *place);
+/* Checks a part that has ended. */
+bool tt_prove_result(struct tt_prover *p, struct tt_part *part);
+
+/* The running lane (prove.c). */
+/* Returns the lane on which a partner of the message waits, if it is another lane than the
+ * message's; -1 if there is none. */
+int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *message);
+static inline struct tt_part *tt_prove_part(const struct tt_prover *p, int execution, int rank)
+{
+    return &p->parts[execution * p->p + rank];
+}
+
+/* Reports of faults (prove-report.c). These functions end the proof and return false. */
+__attribute__((format(printf, 3, 4), cold)) bool
+tt_prove_fault(struct tt_prover *p, enum tt_fault fault, const char *format, ...);
+/* Reports a fault at the end of a part instead of at the running step. */
+__attribute__((format(printf, 4, 5), cold)) bool tt_prove_fault_at_end(struct tt_prover *p,
+                                                                       const struct tt_part *part,
+                                                                       enum tt_fault fault,
+                                                                       const char *format, ...);
+/* Reports that `access` touches [off, off + len) of m while `other` is not ordered before it. */
+__attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m,
+                                         int64_t off, int64_t len, uint32_t access, bool write,
+                                         uint32_t other, bool other_writes);
+__attribute__((cold)) bool tt_prove_stuck(struct tt_prover *p);
+/* These write a description into text, of `size` bytes, and return text: a range of bytes such as
+ * "OUT[8..16) of rank 1", a value, and a set of ranks. */
+char *tt_prove_say_bytes(const struct tt_prover *p, char *text, size_t size,
+                         const struct tt_memory *m, int64_t off, int64_t len);
+char *tt_prove_say_value(const struct tt_prover *p, char *text, size_t size,
+                         struct tt_proof_run run);
+char *tt_prove_say_ranks(char *text, size_t size, const uint64_t *set, int p, bool absent);
+
+#endif

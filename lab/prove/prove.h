@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Proof of plans. The prover executes all ranks symbolically, on intervals of bytes, and finds in
+ * this one run whatever could go wrong in any timing.
+ *
+ * This is possible because no step of a plan chooses by arrival order. So a plan is a deterministic
+ * dataflow network: what a byte holds, and who waits for whom, is the same in every timing. One
+ * fair run in which a send completes only when its receive is posted therefore decides data and
+ * deadlock. Races do depend on timing. They are read off the happens-before relation, which is kept
+ * as a vector clock per lane.
+ *
+ * The prover knows for every byte which bytes of which ranks' inputs it holds, combined in which
+ * order (prove-memory.c). It keeps these values in one interval map per buffer, together with the
+ * accesses that touched each interval last (prove-memory.c).
+ */
+#ifndef TT_PLAN_PROVE_H
+#define TT_PLAN_PROVE_H
+
+#include "plan/plan.h"
+#include "topo/map.h"
+
+/* X(name, text): the faults that a proof can find. */
+#define TT_FAULT_LIST(X)                                                                           \
+    X(NONE, "proven")                                                                              \
+    /* Faults of the data. */                                                                      \
+    X(UNWRITTEN, "uninitialised data")                                                             \
+    X(WRONG, "wrong data")                                                                         \
+    X(MISSING, "a contribution is missing")                                                        \
+    X(TWICE, "a contribution is counted twice")                                                    \
+    X(ORDER, "operands out of rank order")                                                         \
+    X(BITS, "ranks get different bits")                                                            \
+    X(MISALIGNED, "a reduction across element boundaries")                                         \
+    /* Faults that keep ranks waiting, or break the rules for messages and flags. */               \
+    X(DEADLOCK, "deadlock")                                                                        \
+    X(NEVER_SIGNALLED, "await of a value never signalled to this rank")                            \
+    X(FLAG, "flag values do not ascend")                                                           \
+    X(UNMATCHED, "unmatched message")                                                              \
+    X(OTHER_LANE, "the message is on another lane")                                                \
+    X(SIZE, "message lengths differ")                                                              \
+    X(NEVER_STARTED, "wait for what was never started")                                            \
+    X(NOT_WAITED, "started and never waited for")                                                  \
+    X(IN_FLIGHT, "too many instances under way")                                                   \
+    X(BARRIER, "the barrier does not synchronise")                                                 \
+    /* Faults in the use of memory. */                                                             \
+    X(RACE, "race")                                                                                \
+    X(SLOT, "window used again too early")                                                         \
+    X(OUTSIDE, "access outside a buffer")                                                          \
+    X(INPUT, "the input is written")                                                               \
+    X(NOT_OPENED, "the buffer is not opened")                                                      \
+    X(UNOPENED, "buffer used before its opening")                                                  \
+    X(CLOSED, "buffer used after its end")                                                         \
+    X(REACH, "memory out of reach")
+
+enum tt_fault {
+#define TT_FAULT_ENUM(name, text) TT_FAULT_##name,
+    TT_FAULT_LIST(TT_FAULT_ENUM)
+#undef TT_FAULT_ENUM
+        TT_FAULTS
+};
+const char *tt_fault_name(enum tt_fault fault); /* "UNWRITTEN" */
+const char *tt_fault_text(enum tt_fault fault); /* "uninitialised data" */
+
+/* One execution: the plans and calls of all ranks. All plans must pass tt_plan_invalid. */
+struct tt_proof_execution {
+    const struct tt_plan *const *plans;
+    const struct tt_call *calls;
+};
+
+/* A sequence of executions on one team, in the same order on all ranks.
+ *
+ * in_flight: a rank starts execution k when its own execution k - in_flight has ended; 1 is a
+ * sequence of blocking calls (0 means 1).
+ *
+ * held: no rank starts execution k before all ranks have ended k - held. This makes window slots
+ * safe when held <= TT_PROOF_SLOTS (0 means TT_PROOF_SLOTS).
+ *
+ * map: NULL means one node on which all buffers can be read. */
+struct tt_proof_case {
+    int p, executions, in_flight, held;
+    const struct tt_proof_execution *execution;
+    const struct tt_map *map;
+};
+
+/* TT_PROOF_SLOTS is smaller than TT_SLOTS of a real team. So a short sequence of executions already
+ * uses slots again. What is proven for few slots holds for more. */
+enum { TT_PROOF_TEXT = 1024, TT_PROOF_SLOTS = 4 };
+
+/* The result of a proof: the first fault, its place, and its description. step is the index in
+ * plan->steps. rank, lane and step are -1 where a fault has no such place. */
+struct tt_proof {
+    enum tt_fault fault;
+    int execution, rank, lane, step;
+    /* steps that were done in all, accesses to memory by steps, distinct values */
+    uint64_t steps, accesses, values;
+    char text[TT_PROOF_TEXT];
+};
+
+/* The memory that one proof after the other uses. Only one thread at a time may use a prover. */
+struct tt_prover;
+struct tt_prover *tt_prover_new(void); /* NULL: no memory */
+void tt_prover_free(struct tt_prover *prover);
+
+/* Decides whether the plans are right. Returns TUTTI_OK when that could be decided, and then *proof
+ * is the answer; ERR_MEMORY; ERR_ARG if the plans and calls do not agree in ranks, collective, type
+ * and operation. */
+tutti_status tt_prove(struct tt_prover *prover, const struct tt_proof_case *problem,
+                      struct tt_proof *proof);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Serves the library: the plan of a rank from a plan file, for a call that the schedule is proven
+ * for. All ranks of a team ask with the same arguments, apart from their rank, and so get the same
+ * answer if their files are the same.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/lab.h"
+#include "prove/prove.h"
+#include "text/plan-file.h"
+
+struct served {
+    const struct tt_lab_request *request;
+    struct tt_plan_file file;
+    struct tt_plan **plans;
+    struct tt_call *calls;
+    int p;
+};
+
+const char *tutti_lab_version(void)
+{
+    return TUTTI_VERSION;
+}
+
+/* Only the root may be in place where only the root has an output. No other rank knows whether it
+ * is, so the schedule has to be right both ways. */
+static void set_calls(struct served *s, bool roots_place)
+{
+    for (int r = 0; r < s->p; r++) {
+        s->calls[r] = *s->request->call;
+        if (tt_coll_is_roots(s->calls[r].coll))
+            s->calls[r].in_place = roots_place && r == s->calls[r].root;
+    }
+}
+
+/* Proves two executions in flight at once. */
+static tutti_status prove(struct served *s, struct tt_prover *prover, const char *how)
+{
+    struct tt_proof proof = {.fault = TT_FAULT_NONE};
+    struct tt_proof_execution twice[2];
+    for (int i = 0; i < 2; i++)
+        twice[i] = (struct tt_proof_execution){(const struct tt_plan *const *)s->plans, s->calls};
+    struct tt_proof_case problem = {
+        .p = s->p, .executions = 2, .in_flight = 2, .execution = twice, .map = s->request->map};
+    TT_TRY(tt_prove(prover, &problem, &proof));
+    if (proof.fault == TT_FAULT_NONE) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_UNSUPPORTED, "the schedule of the plan file %s is refuted%s: %s: %s",
+                   s->file.name, how, tt_fault_text(proof.fault), proof.text);
+}
+
+static tutti_status prove_all(struct served *s)
+{
+    bool roots = tt_coll_is_roots(s->request->call->coll);
+    struct tt_prover *prover = tt_prover_new();
+    if (!prover) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a prover");
+    set_calls(s, false);
+    tutti_status status = prove(s, prover, "");
+    if (roots && status == TUTTI_OK) {
+        set_calls(s, true);
+        status = prove(s, prover, " for a root that calls in place");
+    }
+    tt_prover_free(prover);
+    return status;
+}
+
+static tutti_status parse(struct served *s)
+{
+    s->plans = tt_calloc((size_t)s->p, sizeof *s->plans);
+    s->calls = tt_calloc((size_t)s->p, sizeof *s->calls);
+    if (!s->plans || !s->calls)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the plans of %d ranks", s->p);
+    if (!tt_plan_file_plans(&s->file, s->request->call, s->p, s->plans)) return TUTTI_ERR_ARG;
+    return prove_all(s);
+}
+
+static tutti_status serve(struct served *s, struct tt_lab_answer *answer)
+{
+    int me = s->request->me;
+    TT_TRY(tt_plan_file_open(&s->file, s->request->path));
+    tutti_status status = parse(s);
+    answer->hash = s->file.hash;
+    if (status == TUTTI_OK) {
+        answer->plan = s->plans[me];
+        s->plans[me] = NULL;
+    }
+    for (int r = 0; r < s->p && s->plans; r++) tt_plan_free(s->plans[r]);
+    tt_free(s->plans);
+    tt_free(s->calls);
+    tt_plan_file_close(&s->file);
+    return status;
+}
+
+void tutti_lab_plan(const struct tt_lab_request *request, struct tt_lab_answer *answer)
+{
+    struct served s = {.request = request, .p = request->map->p};
+    *answer = (struct tt_lab_answer){.plan = NULL};
+    answer->status = serve(&s, answer);
+    if (answer->status != TUTTI_OK) snprintf(answer->why, sizeof answer->why, "%s", tutti_error());
+}

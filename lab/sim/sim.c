@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The simulator: the ranks with their messages and flags, the steps that they do, and the loop over
+ * the events.
+ */
+#include "sim/sim-inside.h"
+
+#include <string.h>
+
+#include "plan/words.h"
+
+/* The two lists of a rank: messages whose receive is not posted yet, and posted receives whose
+ * message has not come yet. */
+enum { TT_CAME, TT_POSTED };
+#define TT_SEEN 255 /* step of a message that is a signal that has come */
+
+struct tt_flag {
+    uint64_t key; /* 0: free */
+    uint32_t value;
+    uint32_t wanted; /* number + 1 of the reader's lane that sleeps until it changes; 0: none */
+};
+
+static struct tt_flag *flag_of(struct tt_sim *sim, int writer, int lane, int reader);
+static void out_of_memory(struct tt_sim *sim);
+static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l);
+
+/* ---- Messages ---- */
+
+/* Memory and lists of messages. All messages lie in one growing array, whose free entries form a
+ * list. Each rank has a list of messages that have come and a list of receives that wait, both in
+ * order. */
+
+static bool more_messages(struct tt_sim *sim)
+{
+    uint32_t room = sim->message_room ? 2 * sim->message_room : 1024;
+    struct tt_sim_message *message = tt_realloc(sim->message, room * sizeof *message);
+    if (!message) return false;
+    sim->message = message;
+    sim->message_room = room;
+    if (sim->messages == 0) sim->messages = 1;
+    return true;
+}
+
+/* Stores a message and returns its index; 0 if there is no memory. It may move the array, so
+ * pointers to messages are valid only until the next call. */
+static uint32_t message_new(struct tt_sim *sim, const struct tt_sim_message *message)
+{
+    uint32_t place = sim->free_message;
+    if (place)
+        sim->free_message = sim->message[place].next;
+    else if (sim->messages < sim->message_room || more_messages(sim))
+        place = sim->messages++;
+    else
+        out_of_memory(sim);
+    if (place) sim->message[place] = *message;
+    return place;
+}
+
+static void message_free(struct tt_sim *sim, uint32_t place)
+{
+    sim->message[place].next = sim->free_message;
+    sim->free_message = place;
+}
+
+static void messages_add(struct tt_sim *sim, struct tt_sim_rank *rank, int which, uint32_t place)
+{
+    sim->message[place].next = 0;
+    if (rank->met[which])
+        sim->message[rank->met_last[which]].next = place;
+    else
+        rank->met[which] = place;
+    rank->met_last[which] = place;
+}
+
+/* Removes the first entry from that rank and lane, and returns its index; 0 if there is none. */
+static uint32_t messages_take(struct tt_sim *sim, struct tt_sim_rank *rank, int which, int from,
+                              int lane)
+{
+    uint32_t before = 0, place = rank->met[which];
+    while (place && (sim->message[place].from != from || sim->message[place].lane != lane)) {
+        before = place;
+        place = sim->message[place].next;
+    }
+    if (!place) return 0;
+    uint32_t next = sim->message[place].next;
+    if (before)
+        sim->message[before].next = next;
+    else
+        rank->met[which] = next;
+    if (rank->met_last[which] == place) rank->met_last[which] = before;
+    return place;
+}
+
+/* ---- Flags ---- */
+
+/* Flags, the highest value that a lane has signalled to a rank, in a hash table with open
+ * addressing that doubles when it is three quarters full. */
+
+struct tt_flags {
+    struct tt_flag *flag;
+    uint64_t n, room; /* room: a power of two */
+};
+
+static uint64_t key_of(int writer, int lane, int reader)
+{
+    return 1 +
+           ((uint64_t)(uint32_t)writer << 36 | (uint64_t)(uint32_t)reader << 8 | (uint64_t)lane);
+}
+
+static struct tt_flag *place(const struct tt_flags *flags, uint64_t key)
+{
+    uint64_t at = key * 0x9e3779b97f4a7c15u >> 20;
+    for (;; at++) {
+        struct tt_flag *flag = &flags->flag[at & (flags->room - 1)];
+        if (flag->key == key || flag->key == 0) return flag;
+    }
+}
+
+static bool grow(struct tt_flags *flags)
+{
+    struct tt_flags larger = {.n = flags->n, .room = flags->room ? 2 * flags->room : 1024};
+    larger.flag = tt_calloc(larger.room, sizeof *larger.flag);
+    if (!larger.flag) return false;
+    for (uint64_t i = 0; i < flags->room; i++)
+        if (flags->flag[i].key) *place(&larger, flags->flag[i].key) = flags->flag[i];
+    tt_free(flags->flag);
+    *flags = larger;
+    return true;
+}
+
+/* Returns the flag of `lane` of `writer` as `reader` sees it, and creates it at the first call.
+ * NULL: no memory. */
+static struct tt_flag *flag_of(struct tt_sim *sim, int writer, int lane, int reader)
+{
+    if (!sim->flags && !(sim->flags = tt_calloc(1, sizeof *sim->flags))) return NULL;
+    struct tt_flags *flags = sim->flags;
+    if (4 * flags->n >= 3 * flags->room && !grow(flags)) return NULL;
+    uint64_t key = key_of(writer, lane, reader);
+    struct tt_flag *flag = place(flags, key);
+    if (flag->key == 0) {
+        flag->key = key;
+        flags->n++;
+    }
+    return flag;
+}
+
+static void flags_free(struct tt_sim *sim)
+{
+    if (sim->flags) tt_free(sim->flags->flag);
+    tt_free(sim->flags);
+    sim->flags = NULL;
+}
+
+/* ---- Steps ---- */
+
+/* Simulated steps. A lane does its steps until one has to wait, and is woken when what it waits for
+ * has come. */
+
+/* ---- Waking ---- */
+
+/* The number of a lane in events. */
+static uint32_t lane_number(const struct tt_sim *sim, const struct tt_sim_rank *rank, int lane)
+{
+    return (uint32_t)((rank - sim->rank) * TT_LANES + lane);
+}
+
+static void wake(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, int64_t time)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    if (time >= l->due) return;
+    l->due = time;
+    tt_sim_at(sim, time, TT_EVENT_LANE, lane_number(sim, rank, lane));
+}
+
+static uint32_t start_of(const struct tt_plain *s)
+{
+    return s->value * TT_IN_FLIGHT + (uint32_t)(s->instance % TT_IN_FLIGHT);
+}
+
+/* Sets the completion time of a start of this lane, which may lie ahead, and wakes the lane if it
+ * waits for it. */
+static void complete(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, uint32_t start,
+                     int64_t time)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    l->complete[start] = time;
+    if (l->due == TT_NEVER && l->has_step && l->step.kind == TT_WAIT && start_of(&l->step) == start)
+        wake(sim, rank, lane, tt_max(time, sim->clock));
+}
+
+/* ---- Sends and receives meet ---- */
+
+static void receive(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
+                    const struct tt_plain *s)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    uint32_t came = messages_take(sim, rank, TT_CAME, s->peer, lane);
+    l->complete[start_of(s)] = TT_NEVER;
+    if (came) {
+        complete(sim, rank, lane, start_of(s), tt_max(l->now, sim->message[came].since));
+        message_free(sim, came);
+        return;
+    }
+    struct tt_sim_message posted = {.from = s->peer, .lane = (uint8_t)lane, .value = start_of(s)};
+    uint32_t place = message_new(sim, &posted);
+    if (place) messages_add(sim, rank, TT_POSTED, place);
+}
+
+static void send_came(struct tt_sim *sim, uint32_t place, int64_t time)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    struct tt_sim_rank *rank = &sim->rank[message->to];
+    uint32_t posted = messages_take(sim, rank, TT_POSTED, message->from, message->lane);
+    message->since = time;
+    if (!posted) {
+        messages_add(sim, rank, TT_CAME, place);
+        return;
+    }
+    complete(sim, rank, message->lane, sim->message[posted].value, time);
+    message_free(sim, posted);
+    message_free(sim, place);
+}
+
+/* ---- Flags ---- */
+
+/* Handles the event of a signal that has come: the receiver sees it from sim->clock on. */
+static void seen(struct tt_sim *sim, uint32_t place)
+{
+    const struct tt_sim_message *message = &sim->message[place];
+    struct tt_flag *flag = flag_of(sim, message->from, message->lane, message->to);
+    if (!flag) {
+        out_of_memory(sim);
+        return;
+    }
+    if (message->value > flag->value) flag->value = message->value;
+    if (flag->wanted) wake(sim, &sim->rank[message->to], (int)flag->wanted - 1, sim->clock);
+    flag->wanted = 0;
+    message_free(sim, place);
+}
+
+static bool awaits(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, const struct tt_plain *s)
+{
+    int me = (int)(rank - sim->rank);
+    if (s->value == 0) return false;
+    struct tt_flag *flag = flag_of(sim, s->peer, (int)s->lane, me);
+    if (!flag) out_of_memory(sim);
+    if (!flag || flag->value >= s->value) return false;
+    flag->wanted = (uint32_t)lane + 1;
+    return true;
+}
+
+/* ---- What wire.c reports ---- */
+
+void tt_sim_left(struct tt_sim *sim, uint32_t place, int64_t time)
+{
+    const struct tt_sim_message *message = &sim->message[place];
+    if (message->kind == TT_SIM_SEND)
+        complete(sim, &sim->rank[message->from], message->lane, message->value, time);
+}
+
+static void operand_came(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, int64_t time)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    l->now = tt_max(l->now, time);
+    if (--l->gets > 0) return;
+    l->fetched = true;
+    wake(sim, rank, lane, l->now);
+}
+
+#define OPERAND UINT32_MAX /* the value of a get of an operand, which no wait step is for */
+
+static void report_message(const struct tt_sim *sim, const struct tt_sim_message *message,
+                           int64_t time)
+{
+    static const enum tt_kind kinds[] = {[TT_SIM_SEND] = TT_SEND,
+                                         [TT_SIM_PUT] = TT_PUT,
+                                         [TT_SIM_GET] = TT_GET,
+                                         [TT_SIM_SIGNAL] = TT_SIGNAL};
+    struct tt_sim_event event = {.kind = kinds[message->kind],
+                                 .rank = message->from,
+                                 .lane = message->lane,
+                                 .peer = message->to,
+                                 .begin_ps = message->since,
+                                 .end_ps = time,
+                                 .bytes = message->bytes};
+    sim->job->message(sim->job->arg, &event);
+}
+
+void tt_sim_came(struct tt_sim *sim, uint32_t place, int64_t time)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    if (sim->job->message) report_message(sim, message, time);
+    int starter = message->kind == TT_SIM_GET ? message->to : message->from;
+    struct tt_sim_rank *rank = &sim->rank[starter];
+    switch ((enum tt_sim_message_kind)message->kind) {
+    case TT_SIM_SEND: send_came(sim, place, time); return;
+    case TT_SIM_SIGNAL:
+        message->step = TT_SEEN;
+        tt_sim_at(sim, time, TT_EVENT_MESSAGE, place);
+        return;
+    case TT_SIM_PUT: complete(sim, rank, message->lane, message->value, time); break;
+    case TT_SIM_GET:
+        if (message->value == OPERAND)
+            operand_came(sim, rank, message->lane, time);
+        else
+            complete(sim, rank, message->lane, message->value, time);
+        break;
+    }
+    message_free(sim, place);
+}
+
+/* ---- Steps ---- */
+
+/* Creates a message, counts it and sends it. */
+static void dispatch(struct tt_sim *sim, int lane, enum tt_sim_message_kind kind, int from, int to,
+                     int64_t bytes, uint32_t value)
+{
+    struct tt_sim_message message = {.from = from,
+                                     .to = to,
+                                     .kind = (uint8_t)kind,
+                                     .lane = (uint8_t)lane,
+                                     .value = value,
+                                     .bytes = bytes,
+                                     .since = sim->clock};
+    uint32_t place = message_new(sim, &message);
+    if (!place) return;
+    sim->result.messages++;
+    if (kind != TT_SIM_SIGNAL) {
+        if (__builtin_add_overflow(sim->result.bytes, bytes, &sim->result.bytes))
+            sim->status = tt_fail(TUTTI_ERR_LIMIT, "more bytes are sent than 63 bits hold");
+        sim->rank[from].sent++;
+    }
+    tt_wire_send(sim, place);
+}
+
+static void signal_one(struct tt_sim *sim, int me, int lane, int to, uint32_t value)
+{
+    struct tt_flag *own;
+    if (to != me) {
+        dispatch(sim, lane, TT_SIM_SIGNAL, me, to, TT_SIGNAL_BYTES, value);
+    } else if ((own = flag_of(sim, me, lane, me)) != NULL) {
+        own->value = (uint32_t)tt_max(own->value, value);
+        if (own->wanted) wake(sim, &sim->rank[me], (int)own->wanted - 1, sim->clock);
+        own->wanted = 0;
+    } else {
+        out_of_memory(sim);
+    }
+}
+
+static void signal_all(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
+{
+    if (s->peer >= 0) {
+        signal_one(sim, me, lane, s->peer, s->value);
+    } else if (s->peer == TT_ALL) {
+        for (int k = 1; k < sim->job->p; k++)
+            signal_one(sim, me, lane, (me + k) % sim->job->p, s->value);
+    } else {
+        for (uint32_t i = 0; i < s->nops; i++) signal_one(sim, me, lane, s->set[i], s->value);
+    }
+}
+
+/* Gets the operands of a copy or reduction that belong to other ranks. Returns how many there
+ * are. */
+static int fetch(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
+{
+    int far = 0;
+    for (uint32_t i = 1; i < s->nops; i++) {
+        if (s->range[i].rank == TT_SELF) continue;
+        far++;
+        dispatch(sim, lane, TT_SIM_GET, s->range[i].rank, me, s->len, OPERAND);
+    }
+    return far;
+}
+
+static int64_t work_ps(const struct tt_sim *sim, const struct tt_plain *s)
+{
+    const struct tt_model *model = sim->job->model;
+    if (s->kind == TT_COPY) return s->range[1].rank == TT_SELF ? model->tr_ps * s->len : 0;
+    if (sim->job->net && sim->job->net->reduces) return 0;
+    return s->nops > 2 ? model->gamma_ps * s->len * (s->nops - 2) : 0;
+}
+
+/* Returns false if the lane has to wait for operands of other ranks. */
+static bool work(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
+{
+    const struct tt_plain *s = &l->step;
+    if (!l->fetched && (l->gets = fetch(sim, me, lane, s)) > 0) return false;
+    l->fetched = false;
+    l->now += work_ps(sim, s);
+    return true;
+}
+
+static bool waits(struct tt_sim *sim, struct tt_sim_lane *l)
+{
+    int64_t when = l->complete[start_of(&l->step)];
+    if (when == TT_NEVER) return true;
+    l->now = tt_max(l->now, when);
+    (void)sim;
+    return false;
+}
+
+static void start(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
+{
+    const struct tt_plain *s = &l->step;
+    bool get = s->kind == TT_GET;
+    enum tt_sim_message_kind kind = get ? TT_SIM_GET : s->kind == TT_PUT ? TT_SIM_PUT : TT_SIM_SEND;
+    l->complete[start_of(s)] = TT_NEVER;
+    dispatch(sim, lane, kind, get ? s->peer : me, get ? me : s->peer, s->len, start_of(s));
+}
+
+/* Whether the step has to be done exactly at its time, because steps of other ranks may have to
+ * come first. */
+static bool is_for_others(const struct tt_plain *s, const struct tt_sim_lane *l)
+{
+    switch (s->kind) {
+    case TT_COPY:
+    case TT_REDUCE:
+        for (uint32_t i = 1; i < s->nops; i++)
+            if (s->range[i].rank != TT_SELF) return !l->fetched;
+        return false;
+    case TT_WAIT: return false;
+    default: return true;
+    }
+}
+
+/* Returns true when the step is done. */
+static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    int me = (int)(rank - sim->rank);
+    switch (l->step.kind) {
+    case TT_SEND:
+    case TT_PUT:
+    case TT_GET: start(sim, me, l, lane); return true;
+    case TT_RECV: receive(sim, rank, lane, &l->step); return true;
+    case TT_WAIT: return !waits(sim, l);
+    case TT_SIGNAL: signal_all(sim, me, lane, &l->step); return true;
+    case TT_AWAIT: return !awaits(sim, rank, lane, &l->step);
+    case TT_COPY:
+    case TT_REDUCE: return work(sim, me, l, lane);
+    case TT_LOOP:
+    case TT_END:
+    case TT_EXCHANGE: break;
+    }
+    sim->status = tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
+    return false;
+}
+
+/* Under loggp, starting a message takes processor time. */
+static bool engages(const struct tt_sim *sim, const struct tt_plain *s)
+{
+    return sim->job->model->kind == TT_MODEL_loggp &&
+           (s->kind == TT_SEND || s->kind == TT_PUT || s->kind == TT_GET || s->kind == TT_SIGNAL);
+}
+
+static void report_step(const struct tt_sim *sim, int me, int lane, const struct tt_sim_lane *l)
+{
+    const struct tt_plain *s = &l->step;
+    bool alone = s->kind == TT_COPY || s->kind == TT_REDUCE || s->kind == TT_WAIT;
+    struct tt_sim_event event = {.kind = s->kind,
+                                 .rank = me,
+                                 .lane = lane,
+                                 .peer = alone ? -1 : s->peer,
+                                 .begin_ps = l->begun,
+                                 .end_ps = l->now,
+                                 .bytes = s->kind == TT_SIGNAL ? 0 : s->len};
+    sim->job->step(sim->job->arg, &event);
+}
+
+/* Does the steps of a lane until one has to wait. */
+static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
+{
+    struct tt_sim_lane *l = &rank->lane[lane];
+    l->now = tt_max(l->now, sim->clock);
+    while (sim->status == TUTTI_OK) {
+        if (!l->has_step && !tt_iter_next(&l->iter, &l->step)) {
+            end_lane(sim, rank, l);
+            return;
+        }
+        if (!l->has_step) l->begun = l->now;
+        l->has_step = true;
+        if (l->now > sim->clock && is_for_others(&l->step, l)) {
+            wake(sim, rank, lane, l->now);
+            return;
+        }
+        if (!do_step(sim, rank, lane)) return;
+        if (engages(sim, &l->step)) l->now = tt_max(l->now, rank->busy);
+        if (sim->job->step) report_step(sim, (int)(rank - sim->rank), lane, l);
+        l->has_step = false;
+    }
+}
+
+/* ---- The ranks and the events ---- */
+
+/* The ranks, phase after phase, and the loop over the events. */
+
+static void out_of_memory(struct tt_sim *sim)
+{
+    if (sim->status == TUTTI_OK)
+        sim->status =
+            tt_fail(TUTTI_ERR_MEMORY, "no memory for a simulation of %d ranks", sim->job->p);
+}
+
+void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who)
+{
+    if (time > TT_SIM_LONGEST && sim->status == TUTTI_OK)
+        sim->status =
+            tt_fail(TUTTI_ERR_LIMIT, "it takes more than the %d days that can be simulated",
+                    (int)(TT_SIM_LONGEST / 86400 / INT64_C(1000000000000)));
+    if (!tt_queue_put(&sim->queue, (struct tt_event){time, what, who})) out_of_memory(sim);
+}
+
+/* ---- Ranks ---- */
+
+static void end_phase(struct tt_sim_rank *rank)
+{
+    for (uint32_t i = 0; rank->lane && i < rank->plan->lanes; i++) tt_free(rank->lane[i].memory);
+    tt_free(rank->lane);
+    tt_plan_free(rank->plan);
+    rank->lane = NULL;
+    rank->plan = NULL;
+}
+
+static bool begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int lane, int64_t time)
+{
+    size_t iter = tt_iter_bytes(plan, lane);
+    size_t starts = plan->lane[lane].starts * TT_IN_FLIGHT;
+    char *memory = tt_alloc(iter + starts * sizeof *l->complete + 8);
+    if (!memory) return false;
+    *l = (struct tt_sim_lane){.now = time, .due = TT_NEVER, .memory = memory};
+    l->complete = (int64_t *)(void *)(memory + iter);
+    for (size_t i = 0; i < starts; i++)
+        l->complete[i] = 0; /* so that a wait for a start that was left out finds it complete */
+    tt_iter_begin(&l->iter, plan, lane, memory);
+    return true;
+}
+
+static void begin_phase(struct tt_sim *sim, struct tt_sim_rank *rank, int64_t time)
+{
+    int me = (int)(rank - sim->rank);
+    end_phase(rank);
+    if (rank->phase == sim->job->phases) {
+        sim->ended++;
+        sim->result.time_ps = tt_max(sim->result.time_ps, time);
+        return;
+    }
+    rank->plan = sim->job->plan(sim->job->arg, me, rank->phase++);
+    if (!rank->plan) {
+        sim->status = TUTTI_ERR_MEMORY;
+        return;
+    }
+    rank->lanes_left = (int)rank->plan->lanes;
+    rank->lane = tt_calloc(rank->plan->lanes, sizeof *rank->lane);
+    if (!rank->lane) out_of_memory(sim);
+    for (uint32_t i = 0; rank->lane && i < rank->plan->lanes; i++) {
+        if (!begin_lane(&rank->lane[i], rank->plan, (int)i, time)) out_of_memory(sim);
+        wake(sim, rank, (int)i, time);
+    }
+}
+
+static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l)
+{
+    l->ended = true;
+    int64_t time = 0;
+    if (--rank->lanes_left > 0) return;
+    for (uint32_t i = 0; i < rank->plan->lanes; i++) time = tt_max(time, rank->lane[i].now);
+    begin_phase(sim, rank, time);
+}
+
+/* ---- The whole ---- */
+
+static void event(struct tt_sim *sim, struct tt_event e)
+{
+    sim->clock = e.time;
+    if (e.what == TT_EVENT_PORT) {
+        tt_both_step(sim, e.who);
+        return;
+    }
+    if (e.what == TT_EVENT_MESSAGE) {
+        if (sim->message[e.who].step == TT_SEEN)
+            seen(sim, e.who);
+        else
+            tt_wire_step(sim, e.who);
+        return;
+    }
+    struct tt_sim_rank *rank = &sim->rank[e.who / TT_LANES];
+    int lane = (int)(e.who % TT_LANES);
+    if (!rank->plan || rank->lane[lane].due != e.time) return;
+    rank->lane[lane].due = TT_NEVER;
+    run_lane(sim, rank, lane);
+}
+
+/* Reports progress after a fixed number of events, or of ranks that have begun. */
+static void print_progress(const struct tt_sim *sim, int64_t n)
+{
+    enum { NOW_AND_THEN = 1 << 14 };
+    if (n % NOW_AND_THEN == 0 && sim->job->progress)
+        sim->job->progress(sim->job->arg, sim->ended, sim->result.messages);
+}
+
+static void run(struct tt_sim *sim)
+{
+    struct tt_event e;
+    for (int64_t n = 1; sim->status == TUTTI_OK && tt_queue_take(&sim->queue, &e); n++) {
+        event(sim, e);
+        print_progress(sim, n);
+    }
+}
+
+/* Returns the error for ranks that have not ended although no event is left. */
+static tutti_status stopped(const struct tt_sim *sim)
+{
+    int r = 0;
+    while (!sim->rank[r].plan) r++;
+    for (uint32_t i = 0; i < sim->rank[r].plan->lanes; i++) {
+        const struct tt_sim_lane *l = &sim->rank[r].lane[i];
+        if (l->ended || !l->has_step) continue;
+        return tt_fail(TUTTI_ERR_ARG, "%d of %d ranks wait for ever: rank %d at its %s, step %u",
+                       sim->job->p - sim->ended, sim->job->p, r,
+                       tt_word(&tt_step_words, (int)l->step.kind), l->step.at);
+    }
+    return tt_fail(TUTTI_ERR_ARG, "rank %d waits for ever", r);
+}
+
+static void sum_up(struct tt_sim *sim)
+{
+    struct tt_sim_result *result = &sim->result;
+    for (int r = 0; r < sim->job->p; r++) result->steps = tt_max(result->steps, sim->rank[r].sent);
+    for (int64_t i = 0; i < result->link_room; i++) {
+        const struct tt_net *net = sim->job->net;
+        if (tt_net_neighbour(net, (int)(i / net->ports), (int)(i % net->ports)) < 0) continue;
+        result->links++;
+        if (__builtin_add_overflow(result->total_link_bytes, result->link_bytes[i],
+                                   &result->total_link_bytes))
+            sim->status = tt_fail(TUTTI_ERR_LIMIT, "the links carry more bytes than 63 bits hold");
+        result->max_link_bytes = tt_max(result->max_link_bytes, result->link_bytes[i]);
+    }
+}
+
+static void release(struct tt_sim *sim)
+{
+    for (int r = 0; sim->rank && r < sim->job->p; r++)
+        if (sim->rank[r].plan) end_phase(&sim->rank[r]);
+    tt_free(sim->rank);
+    tt_free(sim->message);
+    tt_free(sim->link_free);
+    tt_free(sim->port);
+    tt_queue_free(&sim->queue);
+    flags_free(sim);
+}
+
+tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result)
+{
+    struct tt_sim sim = {.job = job};
+    tt_assert(job->p <= TT_NET_NODES);
+    sim.rank = tt_calloc((size_t)job->p, sizeof *sim.rank);
+    if (!sim.rank) out_of_memory(&sim);
+    if (sim.rank && sim.status == TUTTI_OK) sim.status = tt_wire_begin(&sim);
+    for (int r = 0; r < job->p && sim.status == TUTTI_OK; r++) {
+        begin_phase(&sim, &sim.rank[r], 0);
+        print_progress(&sim, r + 1);
+    }
+    run(&sim);
+    if (sim.status == TUTTI_OK && sim.ended < job->p) sim.status = stopped(&sim);
+    if (sim.status == TUTTI_OK) sum_up(&sim);
+    release(&sim);
+    *result = sim.result;
+    if (sim.status != TUTTI_OK) tt_sim_free(result);
+    return sim.status;
+}
+
+void tt_sim_free(struct tt_sim_result *result)
+{
+    tt_free(result->link_bytes);
+    *result = (struct tt_sim_result){.time_ps = 0};
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The time that messages take.
+ */
+#include "sim/sim-inside.h"
+
+/* ---- Ranks that are slower at sending and receiving at once ---- */
+
+/* The simple model where a rank that sends and receives at once is slower at both: there, a byte
+ * takes tw_both, and otherwise tw.
+ *
+ *     sends      |--t_s--|====tw====|==tw_both==|
+ *     receives                      |==tw_both==|====tw====|      start-up moves no bytes
+ *
+ * Each rank has two ports, each of which takes one message after the other. Whenever bytes begin or
+ * cease to move at one port, the bytes left at both are computed, and the times at which they will
+ * be done are set anew. The rest is counted in parts of a byte that are so small that a picosecond
+ * moves a whole number of them at either rate. So only end times are rounded, up to whole
+ * picoseconds.
+ *
+ * As in the model without tw_both, a message takes its receiver's port when it has its sender's and
+ * the receiver's is free, and then moves at both independently. But it is received no sooner than
+ * it is sent. */
+
+enum { SENDS, RECEIVES };
+enum { SENT = 1 }; /* a bit of tt_sim_message.step */
+
+typedef __int128 parts; /* parts of bytes; if times fit in 63 bits, these fit in 127 */
+
+struct tt_sim_port {
+    uint32_t now;         /* the message that has the port; 0: the port is free */
+    uint32_t first, last; /* the list of messages that wait for the port */
+    bool moves;           /* bytes move; false: idle, or in start-up */
+    int64_t since;        /* the time for which `left` was computed */
+    parts left;
+    int64_t due; /* the time of the port's event; TT_NEVER: it has none */
+};
+
+static bool both_directions(const struct tt_model *model)
+{
+    bool one = model->kind == TT_MODEL_simple && !model->all_ports;
+    return one && model->tw_both_ps > model->tw_ps;
+}
+
+static bool both_begin(struct tt_sim *sim)
+{
+    sim->port = tt_calloc(2 * (size_t)sim->job->p, sizeof *sim->port);
+    for (int i = 0; sim->port && i < 2 * sim->job->p; i++) sim->port[i].due = TT_NEVER;
+    return sim->port != NULL;
+}
+
+/* ---- Bytes ---- */
+
+static struct tt_sim_port *other(struct tt_sim *sim, const struct tt_sim_port *port)
+{
+    return &sim->port[(port - sim->port) ^ 1];
+}
+
+/* Returns how many parts a picosecond moves; a byte has tw * tw_both parts. */
+static int64_t rate(struct tt_sim *sim, const struct tt_sim_port *port)
+{
+    const struct tt_model *model = sim->job->model;
+    return other(sim, port)->moves ? model->tw_ps : model->tw_both_ps;
+}
+
+static void reckon(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    parts moved = (parts)(sim->clock - port->since) * rate(sim, port);
+    if (port->moves) port->left -= moved < port->left ? moved : port->left;
+    port->since = sim->clock;
+}
+
+static void expect(struct tt_sim *sim, struct tt_sim_port *port, int64_t time)
+{
+    port->due = time;
+    tt_sim_at(sim, time, TT_EVENT_PORT, (uint32_t)(port - sim->port));
+}
+
+/* Sets the time at which the port's bytes are done. A port whose bytes have all been received, but
+ * not yet all been sent, gets no event. */
+static void foresee(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    int64_t moved = rate(sim, port);
+    if (port->moves && port->left > 0)
+        expect(sim, port, sim->clock + (int64_t)((port->left + moved - 1) / moved));
+}
+
+static void set_moves(struct tt_sim *sim, struct tt_sim_port *port, bool moves)
+{
+    reckon(sim, port);
+    reckon(sim, other(sim, port));
+    port->moves = moves;
+    foresee(sim, port);
+    foresee(sim, other(sim, port));
+}
+
+/* ---- Messages ---- */
+
+static void join(struct tt_sim *sim, struct tt_sim_port *port, uint32_t place);
+
+/* Gives the port to the first message that waits for it. A message that is being sent then also
+ * waits for the port of its receiver. */
+static void take_bytes(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    const struct tt_model *model = sim->job->model;
+    uint32_t place = port->first;
+    if (place == 0) return;
+    port->first = sim->message[place].next;
+    port->now = place;
+    port->left = (parts)sim->message[place].bytes * model->tw_ps * model->tw_both_ps;
+    expect(sim, port, sim->clock + model->ts_ps);
+    if ((port - sim->port) % 2 == SENDS)
+        join(sim, &sim->port[2 * sim->message[place].to + RECEIVES], place);
+}
+
+static void join(struct tt_sim *sim, struct tt_sim_port *port, uint32_t place)
+{
+    sim->message[place].next = 0;
+    if (port->first)
+        sim->message[port->last].next = place;
+    else
+        port->first = place;
+    port->last = place;
+    if (port->now == 0) take_bytes(sim, port);
+}
+
+static void leave(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    port->now = 0;
+    port->due = TT_NEVER; /* an event at this time may still be in the queue */
+    set_moves(sim, port, false);
+    take_bytes(sim, port);
+}
+
+static void receive(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    uint32_t place = port->now;
+    reckon(sim, port);
+    if (!(sim->message[place].step & SENT)) return;
+    leave(sim, port);
+    tt_sim_came(sim, place, sim->clock);
+}
+
+/* A message whose bytes have all been received has come once the last one is sent. */
+static void sent(struct tt_sim *sim, struct tt_sim_port *port)
+{
+    uint32_t place = port->now;
+    struct tt_sim_port *far = &sim->port[2 * sim->message[place].to + RECEIVES];
+    sim->message[place].step |= SENT;
+    leave(sim, port);
+    tt_sim_left(sim, place, sim->clock);
+    if (far->now == place && far->moves && far->left == 0) receive(sim, far);
+}
+
+static void both_send(struct tt_sim *sim, uint32_t place)
+{
+    join(sim, &sim->port[2 * sim->message[place].from + SENDS], place);
+}
+
+void tt_both_step(struct tt_sim *sim, uint32_t number)
+{
+    struct tt_sim_port *port = &sim->port[number];
+    if (port->due != sim->clock) return;
+    port->due = TT_NEVER;
+    tt_assert(port->now);
+    if (!port->moves)
+        set_moves(sim, port, true);
+    else if (number % 2 == SENDS)
+        sent(sim, port);
+    else
+        receive(sim, port);
+}
+
+/* ---- Messages ---- */
+
+/* The time that messages take. A message occupies the ports of the ranks and the links between them
+ * for some time, one message after the other, in the order in which their heads come. */
+
+static int64_t of_bytes(const struct tt_model *model, const struct tt_sim_message *message)
+{
+    return model->tw_ps * message->bytes;
+}
+
+/* Occupies a port or link for `span`, from `time` or from when it is free, whichever is later.
+ * Returns that beginning. */
+static int64_t take(int64_t *free, int64_t time, int64_t span)
+{
+    int64_t begin = tt_max(time, *free);
+    *free = begin + span;
+    return begin;
+}
+
+/* Returns the rank that holds the port which `rank` uses: the rank itself; or, where the ranks of a
+ * node share a port, the rank whose number is that of the node. */
+static struct tt_sim_rank *port_of(const struct tt_sim *sim, int rank)
+{
+    const int *node = sim->job->node;
+    return &sim->rank[node && sim->job->model->node_ports ? node[rank] : rank];
+}
+
+static void later(struct tt_sim *sim, uint32_t place, int64_t time)
+{
+    sim->message[place].step++;
+    tt_sim_at(sim, time, TT_EVENT_MESSAGE, place);
+}
+
+/* ---- simple ---- */
+
+static void simple_send(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int64_t span = model->ts_ps + of_bytes(model, message), begin = sim->clock;
+    if (!model->all_ports) begin = take(&port_of(sim, message->from)->send_free, begin, span);
+    tt_sim_left(sim, place, begin + span);
+    later(sim, place, begin);
+}
+
+static void simple_step(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int64_t span = model->ts_ps + of_bytes(model, message), begin = sim->clock;
+    if (!model->all_ports) begin = take(&port_of(sim, message->to)->recv_free, begin, span);
+    tt_sim_came(sim, place, begin + span);
+}
+
+/* ---- loggp ---- */
+
+static int64_t stream_ps(const struct tt_model *model, const struct tt_sim_message *message)
+{
+    return model->big_g_ps * tt_max(message->bytes - 1, 0);
+}
+
+/* Occupies the rank's processor with a message, for the overhead o of LogGP, after the work that it
+ * already has. Returns when that is done. */
+static int64_t engage(struct tt_sim *sim, int rank, int64_t time)
+{
+    int64_t o_ps = sim->job->model->o_ps;
+    return take(&sim->rank[rank].busy, time, o_ps) + o_ps;
+}
+
+static void loggp_send(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int64_t stream = stream_ps(model, message);
+    int64_t *free = &port_of(sim, message->from)->send_free;
+    int starter = message->kind == TT_SIM_GET ? message->to : message->from;
+    int64_t begin = take(free, engage(sim, starter, sim->clock), model->g_ps + stream);
+    tt_sim_left(sim, place, begin + stream);
+    later(sim, place, begin + stream + model->l_ps);
+}
+
+/* Handles a message that has come to the port of the receiver (step 1), and later to the receiver's
+ * processor. A put does not use that processor. */
+static void loggp_step(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int64_t begin = sim->clock;
+    if (message->step == 1) {
+        int64_t span = model->g_ps + stream_ps(model, message);
+        begin = take(&port_of(sim, message->to)->recv_free, sim->clock, span);
+    }
+    if (begin > sim->clock)
+        later(sim, place, begin);
+    else if (message->kind == TT_SIM_PUT)
+        tt_sim_came(sim, place, sim->clock);
+    else
+        tt_sim_came(sim, place, engage(sim, message->to, sim->clock));
+}
+
+/* ---- links ---- */
+
+static void links_send(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    const struct tt_net *net = sim->job->net;
+    int64_t span = model->ts_ps + of_bytes(model, message), begin = sim->clock;
+    if (!model->all_ports) begin = take(&port_of(sim, message->from)->send_free, begin, span);
+    message->route = tt_route(tt_net_node(net, message->from), tt_net_node(net, message->to));
+    tt_sim_left(sim, place, begin + span);
+    later(sim, place, begin + model->ts_ps);
+}
+
+/* The head has come to the last node; with store-and-forward, the tail. */
+static void arrive(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int64_t span = of_bytes(model, message), time = sim->clock, *free;
+    free = &sim->rank[message->to].recv_free;
+    if (model->stores) time -= tt_min(span, time);
+    if (!model->all_ports) time = take(free, time, span);
+    tt_sim_came(sim, place, time + span);
+}
+
+static void links_step(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    struct tt_hop hop;
+    if (!tt_route_next(sim->job->net, &message->route, &hop)) {
+        arrive(sim, place);
+        return;
+    }
+    int64_t span = of_bytes(model, message);
+    int64_t begin = take(&sim->link_free[hop.link], sim->clock, span);
+    sim->result.link_bytes[hop.link] += message->bytes;
+    tt_sim_at(sim, begin + (model->stores ? span : model->hop_ps), TT_EVENT_MESSAGE, place);
+}
+
+/* ---- Within a node ---- */
+
+static bool is_local(const struct tt_sim *sim, const struct tt_sim_message *message)
+{
+    const int *node = sim->job->node;
+    return node && node[message->from] == node[message->to];
+}
+
+/* A signal is a plain store, so it waits for no copying and delays none. */
+static void local_send(struct tt_sim *sim, uint32_t place)
+{
+    struct tt_sim_message *message = &sim->message[place];
+    const struct tt_model *model = sim->job->model;
+    int starter = message->kind == TT_SIM_GET ? message->to : message->from;
+    int64_t span = message->kind == TT_SIM_SIGNAL ? 0 : model->near_tw_ps * message->bytes;
+    int64_t end = take(&sim->rank[starter].copy_free, sim->clock, span) + span;
+    if (message->kind == TT_SIM_SIGNAL) end = sim->clock;
+    tt_sim_left(sim, place, end);
+    later(sim, place, end + model->near_ts_ps);
+}
+
+/* ---- All models ---- */
+
+static const struct {
+    void (*send)(struct tt_sim *, uint32_t);
+    void (*step)(struct tt_sim *, uint32_t);
+} wires[TT_MODELS] = {
+    [TT_MODEL_simple] = {simple_send, simple_step},
+    [TT_MODEL_loggp] = {loggp_send, loggp_step},
+    [TT_MODEL_links] = {links_send, links_step},
+};
+
+void tt_wire_send(struct tt_sim *sim, uint32_t place)
+{
+    if (is_local(sim, &sim->message[place]))
+        local_send(sim, place);
+    else if (sim->port)
+        both_send(sim, place);
+    else
+        wires[sim->job->model->kind].send(sim, place);
+}
+
+void tt_wire_step(struct tt_sim *sim, uint32_t place)
+{
+    if (is_local(sim, &sim->message[place]))
+        tt_sim_came(sim, place, sim->clock);
+    else
+        wires[sim->job->model->kind].step(sim, place);
+}
+
+tutti_status tt_wire_begin(struct tt_sim *sim)
+{
+    const struct tt_net *net = sim->job->net;
+    if (both_directions(sim->job->model) && !both_begin(sim))
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the ports of %d ranks", sim->job->p);
+    if (sim->job->model->kind != TT_MODEL_links) return TUTTI_OK;
+    size_t n = (size_t)net->vertices * (size_t)net->ports;
+    sim->link_free = tt_calloc(n, sizeof *sim->link_free);
+    sim->result.link_bytes = tt_calloc(n, sizeof *sim->result.link_bytes);
+    sim->result.link_room = (int64_t)n;
+    if (sim->link_free && sim->result.link_bytes) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for %zu links", n);
+}

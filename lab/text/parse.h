@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Declarations that the files of the plan parser share: parse.c reads headers and lanes,
+ * parse-step.c reads steps, parse-block.c reads blocks in braces, parse-piece.c reads the parts of
+ * steps, and parse-number.c reads numbers. The parser appends everything to the builder that
+ * algorithms use, so a parsed plan is stored exactly as a built one.
+ */
+#ifndef TT_PLAN_PARSE_H
+#define TT_PLAN_PARSE_H
+
+#include "text/lex.h"
+
+/* The largest number of bytes in a text, so that the sum of an offset and a length fits in 64
+ * bits. */
+#define TT_TEXT_BYTES (INT64_MAX / 2)
+
+enum {
+    TT_TEXT_NAME = 16,      /* the bytes of a variable's name, with its end */
+    TT_TEXT_VARIABLES = 16, /* the most variables at a time */
+    TT_TEXT_BLOCKS = 16,    /* the deepest nesting of blocks */
+    TT_TEXT_NESTED = 64     /* the deepest nesting of parentheses */
+};
+
+/* A named number. The first ones are r, p and the values of the call; the variables of the open
+ * `for` blocks follow. */
+struct tt_variable {
+    char name[TT_TEXT_NAME];
+    int64_t value;
+};
+
+enum tt_block_kind { TT_BLOCK_LOOP, TT_BLOCK_FOR, TT_BLOCK_IF };
+struct tt_text_block {
+    enum tt_block_kind kind;
+    int64_t last;        /* for: the last value of the variable */
+    struct tt_lex begin; /* for: where the lines of the block begin */
+};
+
+struct tt_parser {
+    struct tt_lex in;
+    struct tt_builder *b;        /* NULL before the first lane of a plan */
+    const struct tt_call *given; /* the call that the plans are for; NULL: the header says all */
+    struct tt_call call;         /* the call as far as the header of the plan says it */
+    char name[48];               /* the algorithm's name */
+    char op[16];                 /* the operation's word, as the steps write it */
+    int32_t p, me;
+    int lanes, depth; /* depth: of the open loops */
+    struct tt_variable variables[TT_TEXT_VARIABLES];
+    struct tt_text_block blocks[TT_TEXT_BLOCKS];
+    int variables_n, blocks_n, nested;
+    int64_t turns;    /* of all `for` blocks so far */
+    tt_started *ids;  /* what the builder returned for each id of this lane */
+    uint32_t started; /* the number of ids in this lane */
+    size_t ids_room;
+    void *list; /* the operands or ranks that the step lists */
+    size_t listed, room;
+};
+
+/* ---- parse.c ---- */
+
+/* Parses the plan whose header comes next at this place, for rank `me` of p and this call. Returns
+ * NULL after an error. */
+struct tt_plan *tt_parse_for_call(const struct tt_lex *at, const struct tt_call *call, int p,
+                                  int me, struct tt_text_error *error);
+
+/* ---- parse-number.c ---- */
+
+/* Adds a variable. tt_parse_find returns the variable of that name, or NULL. */
+void tt_parse_variable(struct tt_parser *to, const char *name, int64_t value);
+struct tt_variable *tt_parse_find(struct tt_parser *to, const char *name);
+/* Parses a number within [min, max], or an expression with that value; returns min after an error.
+ * A sum has to be in parentheses, because a + or - may follow a number in a step. `what` names the
+ * expected thing in error messages. */
+int64_t tt_parse_number(struct tt_parser *to, int64_t min, int64_t max, const char *what);
+/* Parses a number or an expression like tt_parse_number, in places where a * or % may follow it. So
+ * an expression with any operator has to be in parentheses. */
+int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char *what);
+/* Parses the length of a step or the turns of a loop. Only an expression may be 0; the builder then
+ * drops the step. */
+int64_t tt_parse_amount(struct tt_parser *to, int64_t max, const char *what);
+
+/* ---- parse-block.c: each function begins after the first word ---- */
+
+void tt_parse_loop(struct tt_parser *to);
+void tt_parse_for(struct tt_parser *to);
+void tt_parse_if(struct tt_parser *to);
+void tt_parse_close(struct tt_parser *to); /* after the } */
+
+/* ---- parse-piece.c ---- */
+
+void tt_parse_list_begin(struct tt_parser *to);
+void tt_parse_list(struct tt_parser *to, const void *element, size_t sz);
+
+int32_t tt_parse_rank(struct tt_parser *to);
+int32_t tt_parse_other_rank(struct tt_parser *to);
+/* Parses an operand: a range of any rank, or with WIN@0..3[0] those of several ranks, and appends
+ * it to the list. */
+void tt_parse_operands(struct tt_parser *to);
+/* These parse any range, a range of this rank, and a range of another rank. */
+struct tt_range tt_parse_range(struct tt_parser *to);
+struct tt_range tt_parse_own_range(struct tt_parser *to);
+struct tt_range tt_parse_far_range(struct tt_parser *to);
+
+/* A length such as "len 4K tail 100 every 3 phase 1". tt_parse_tail hands the tail to the builder
+ * once the step has been appended. */
+struct tt_length {
+    int64_t len, tail;
+    int32_t mod, phase;
+};
+struct tt_length tt_parse_length(struct tt_parser *to);
+void tt_parse_tail(struct tt_parser *to, struct tt_length length);
+
+/* Parses a flag value such as "1 + i*2 + j". tt_parse_per_turn hands inc to the builder once the
+ * step has been appended. */
+uint32_t tt_parse_value(struct tt_parser *to, int inc[TT_DEPTH]);
+void tt_parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH]);
+
+/* ---- parse-step.c ---- */
+
+/* Parses one statement of a lane, together with the end of its line. Returns false, and has read
+ * nothing, if no statement comes next. */
+bool tt_parse_step(struct tt_parser *to);
+
+#endif

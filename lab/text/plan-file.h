@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plan files. A plan file holds a schedule: the plans of all ranks, each written out, or one plan
+ * in which the rank is a variable.
+ *
+ *     tutti plan 1                             the version of the format
+ *     problem allreduce/f64/sum/8/p3           optional: what the plans do
+ *     plan allreduce algorithm mine rank r of p type f64 op sum
+ *     ...
+ *
+ * docs/plan.md describes the format. Errors begin with FILE:LINE:COLUMN.
+ */
+#ifndef TT_PLAN_FILE_H
+#define TT_PLAN_FILE_H
+
+#include "text/problem.h"
+#include "text/text.h"
+
+#define TT_PLAN_FILE_VERSION 1
+
+struct tt_plan_section; /* the plan of one rank, or of any rank, in the text */
+
+struct tt_plan_file {
+    char *name; /* as in errors: the path, or "standard input" */
+    char *text;
+    uint64_t hash; /* of the text */
+    bool has_problem;
+    char problem[TT_PROBLEM_TEXT]; /* the text of the line `problem` */
+    int sections_n, end_line, end_column;
+    struct tt_plan_section *sections;
+};
+
+/* Reads the file (-: standard input), and its lines up to the headers of the plans. Returns ERR_ARG
+ * if the text is wrong, ERR_SYSTEM if the file cannot be read, or ERR_MEMORY; tutti_error() says
+ * what and where. If OK, the caller ends with tt_plan_file_close. */
+tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path);
+/* Does the same with a text, which is copied. */
+tutti_status tt_plan_file_text(struct tt_plan_file *file, const char *name, const char *text);
+void tt_plan_file_close(struct tt_plan_file *file);
+
+/* Parses the plan of rank `me` of p for this call. A plan that is written for this rank has
+ * priority over a plan for any rank. Returns NULL if the text is wrong, has no plan for the rank,
+ * or has a plan for another call; tutti_error() says which. The caller frees the plan. */
+struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct tt_call *call,
+                                  int p, int me);
+/* Parses the plans of all ranks into plans[0..p-1]. Returns false after an error, and then no plan
+ * is left. */
+bool tt_plan_file_plans(const struct tt_plan_file *file, const struct tt_call *call, int p,
+                        struct tt_plan **plans);
+
+/* Prints the lines that come before the plans in a file. */
+void tt_plan_file_print_head(const struct tt_problem *problem, FILE *out);
+
+#endif

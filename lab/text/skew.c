@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A problem as one rank calls it: the counts of the v-forms and the node map. Each count depends on
+ * (seed, from, to) alone, so that every rank can compute the counts of every other rank without a
+ * table of p² numbers.
+ */
+#include "text/problem.h"
+
+#include <string.h>
+
+/* Returns a number below `limit` that is drawn for the pair (from, to). */
+static int64_t drawn(const struct tt_problem *problem, int from, int to, int64_t limit)
+{
+    struct tt_random random;
+    uint64_t pair = (uint64_t)from * TT_PROBLEM_RANKS + (uint64_t)to;
+    tt_random_seed(&random, problem->seed * UINT64_C(0x9e3779b97f4a7c15) + pair);
+    return (int64_t)tt_random_below(&random, (uint64_t)limit);
+}
+
+static int gcd(int a, int b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Returns the rank's place in an order drawn from the seed: r -> (a r + b) mod p, with a prime to
+ * p. */
+static int place(const struct tt_problem *problem, int r)
+{
+    int p = problem->p;
+    int a = 1 + (int)drawn(problem, 0, 0, p);
+    int b = (int)drawn(problem, 0, 1, p);
+    while (gcd(a, p) != 1) a++;
+    return (int)(((int64_t)a * r + b) % p);
+}
+
+/* Returns the count n p (1/k) / (1/1 + ... + 1/p), rounded down, of the rank whose place is k (from
+ * 1). */
+static int64_t zipf(const struct tt_problem *problem, double harmonic, int r)
+{
+    double share = 1.0 / (harmonic * (1 + place(problem, r)));
+    return (int64_t)(share * (double)problem->n * problem->p);
+}
+
+static double harmonic_sum(const struct tt_problem *problem)
+{
+    double sum = 0;
+    if (problem->skew != TT_SKEW_zipf) return 1;
+    for (int k = 1; k <= problem->p; k++) sum += 1.0 / k;
+    return sum;
+}
+
+/* Returns how many elements go from one rank to another. In an allgatherv a rank contributes the
+ * same to all ranks, and in a reduce_scatter the blocks do not depend on who contributes, so `to`
+ * is taken as 0 in both. With skew=zipf the share depends on the receiver in an alltoallv, and on
+ * the contributor (or the block) in the others. */
+static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
+{
+    bool gather = problem->call.coll != TT_COLL_alltoallv;
+    if (gather) to = 0;
+    switch (problem->skew) {
+    case TT_SKEW_uniform: return drawn(problem, from, to, 2 * problem->n + 1);
+    case TT_SKEW_zipf: return zipf(problem, harmonic, gather ? from : to);
+    case TT_SKEW_zero: return drawn(problem, from, to, 2) ? problem->n : 0;
+    case TT_SKEW_equal:
+    case TT_SKEWS: break;
+    }
+    return problem->n;
+}
+
+size_t tt_problem_room(const struct tt_problem *problem)
+{
+    size_t arrays = problem->call.coll == TT_COLL_alltoallv ? 4
+                    : tt_call_counts(&problem->call)        ? 2
+                                                            : 0;
+    return arrays * (size_t)problem->p;
+}
+
+static void without_gaps(const int64_t *counts, int64_t *displs, int p)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < p; r++) {
+        displs[r] = sum;
+        sum += counts[r];
+    }
+}
+
+struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room)
+{
+    struct tt_call call = problem->call;
+    int p = problem->p;
+    call.seed = problem->seed;
+    if (!tt_call_counts(&call)) return call;
+    double harmonic = harmonic_sum(problem);
+    for (int r = 0; r < p; r++) room[r] = count(problem, harmonic, r, me);
+    without_gaps(room, room + p, p);
+    call.out_counts = room;
+    if (call.coll == TT_COLL_reduce_scatter) {
+        call.n = room[2 * p - 1] + room[p - 1];
+        return call;
+    }
+    call.out_displs = room + p;
+    if (call.coll == TT_COLL_allgatherv) return call;
+    int64_t *in = room + 2 * (size_t)p;
+    for (int r = 0; r < p; r++) in[r] = count(problem, harmonic, me, r);
+    without_gaps(in, in + p, p);
+    call.in_counts = in;
+    call.in_displs = in + p;
+    return call;
+}
+
+/* Reads the number at *at and moves *at behind it. */
+static int number(const char **at)
+{
+    size_t len = strspn(*at, "0123456789KMG");
+    int64_t value = 0;
+    tt_parse_size(*at, *at + len, &value);
+    *at += len;
+    return (int)value;
+}
+
+/* Reads SIZE or SIZE*NODES. Returns SIZE and sets *times to NODES, which is 1 if it is not
+ * there. */
+static int sizes(const char **at, int *times)
+{
+    int size = number(at);
+    *times = 1;
+    if (**at == '*') {
+        ++*at;
+        *times = number(at);
+    }
+    return size;
+}
+
+/* Calls each(node, size, arg) for all nodes. Returns how many nodes there are. */
+static int each_node(const char *text, void (*each)(int node, int size, void *arg), void *arg)
+{
+    const char *at = strchr(text, ':');
+    int nodes = 0, times;
+    while (at && (*at == ':' || *at == ',')) {
+        at++;
+        int size = sizes(&at, &times);
+        for (int end = nodes + times; nodes < end; nodes++) each(nodes, size, arg);
+    }
+    return nodes;
+}
+
+struct skew_filling {
+    int *node, p, r, row;
+};
+
+static void fill_node(int node, int size, void *arg)
+{
+    struct skew_filling *f = arg;
+    for (int k = 0; k < size && f->r < f->p; k++) f->node[f->r++] = node;
+}
+
+/* Assigns the next rank to the node, if the node has room for more than `row` ranks. */
+static void deal(int node, int size, void *arg)
+{
+    struct skew_filling *f = arg;
+    if (size > f->row && f->r < f->p) f->node[f->r++] = node;
+}
+
+void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node)
+{
+    struct skew_filling f = {.node = node, .p = problem->p};
+    int nodes = 0;
+    bool dealt = strstr(problem->map, TT_DEALT) != NULL;
+    if (!tt_network_is_one(problem->map) && problem->map[0]) {
+        if (!dealt) nodes = each_node(problem->map, fill_node, &f);
+        for (; dealt && f.r < f.p && f.row < f.p; f.row++)
+            nodes = each_node(problem->map, deal, &f);
+    }
+    while (f.r < problem->p) node[f.r++] = 0;
+    map->p = problem->p;
+    map->nodes = nodes ? nodes : 1;
+    map->node = nodes > 1 ? node : NULL;
+}
+
+tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net)
+{
+    *net = (struct tt_net){.nodes = 0};
+    return tt_network_is_one(problem->map) ? tt_network_parse(problem->map, net, NULL) : TUTTI_OK;
+}
+
+tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *map, int *node,
+                              struct tt_net *net)
+{
+    TT_TRY(tt_problem_net(problem, net));
+    tt_problem_map(problem, map, node);
+    if (net->nodes > 0) map->net = net;
+    if (problem->map[0] && !map->net) return TUTTI_OK;
+    map->rdma = true;
+    for (int r = 0; r < problem->p; r++) node[r] = r;
+    map->nodes = problem->p;
+    map->node = problem->p > 1 ? node : NULL;
+    return TUTTI_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plans as text. A printed plan parses back to the same plan. docs/plan.md has the grammar.
+ */
+#ifndef TT_PLAN_TEXT_H
+#define TT_PLAN_TEXT_H
+
+#include <stdio.h>
+
+#include "plan/plan.h"
+
+void tt_plan_print(const struct tt_plan *plan, FILE *out);
+/* Prints the steps as they are done, with loops and generators unrolled: `%3.7` is the instance 7
+ * of step %3. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
+tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
+/* Prints one step as tt_iter_next returned it, without a newline; for reports. */
+void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
+
+/* Whether two plans are equal, step by step, with everything that the steps refer to. Names are
+ * compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
+bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
+
+/* line and column count from 1. */
+struct tt_text_error {
+    int line, column;
+    char text[400];
+};
+
+/* Parses a text that consists of one plan, which tt_plan_free frees. Returns NULL on an error,
+ * which *error (if not NULL) and tutti_error() describe. A plan that is returned has passed
+ * tt_plan_invalid. */
+struct tt_plan *tt_plan_parse(const char *text, struct tt_text_error *error);
+/* Parses a text of at most `most` plans, one after the other, into plans[]. Returns how many there
+ * are, or -1 on an error, and then no plan is left. */
+int tt_plans_parse(const char *text, struct tt_plan **plans, int most, struct tt_text_error *error);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Address records, terms and notices as bytes: a tag, then fields in a fixed order, numbers with
+ * the lowest byte first. A field of variable length has its length before it.
+ */
+#include "boot/address-record.h"
+
+#include <string.h>
+
+#define RECORD_TAG 0x32435454u /* "TTC2" */
+#define TERMS_TAG 0x32545454u  /* "TTT2" */
+#define NOTICE_TAG 0x324e5454u /* "TTN2" */
+
+/* ---- Writing: the sizes in address-record.h are upper bounds ---- */
+
+static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) *at++ = (uint8_t)(value >> 8 * i);
+    return at;
+}
+
+static uint8_t *put_bytes(uint8_t *at, const void *from, size_t n)
+{
+    memcpy(at, from, n);
+    return at + n;
+}
+
+size_t tt_address_record_write(const struct tt_address_record *record, uint8_t *to)
+{
+    uint8_t *at = put(to, RECORD_TAG, 4);
+    at = put(at, record->port, 2);
+    at = put(at, record->process, 2);
+    at = put(at, record->addresses, 1);
+    at = put_bytes(at, record->address, (size_t)record->addresses * 16);
+    at = put(at, record->wire_bytes, 2);
+    at = put_bytes(at, record->wire, record->wire_bytes);
+    return (size_t)(at - to);
+}
+
+size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
+{
+    size_t why = strnlen(terms->why, sizeof terms->why - 1);
+    uint8_t *at = put(to, TERMS_TAG, 4);
+    at = put_bytes(at, terms->version, sizeof terms->version);
+    at = put(at, (uint32_t)terms->status, 4);
+    at = put(at, (uint32_t)terms->cores, 4);
+    at = put(at, (uint32_t)terms->direct, 4);
+    at = put(at, (uint32_t)terms->read_cost, 4);
+    at = put(at, (uint64_t)terms->stamp, 8);
+    at = put(at, terms->kernel, 8);
+    at = put(at, (uint32_t)terms->ranks, 4);
+    at = put(at, terms->token, 8);
+    at = put(at, terms->inbox, 2);
+    at = put(at, terms->addresses, 1);
+    at = put_bytes(at, terms->address, (size_t)terms->addresses * 16);
+    for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
+        at = put(at, (uint64_t)terms->must_match[i], 8);
+    at = put(at, why, 1);
+    at = put_bytes(at, terms->why, why);
+    return (size_t)(at - to);
+}
+
+/* ---- Reading ---- */
+
+struct reader {
+    const uint8_t *at;
+    size_t left;
+    bool good; /* nothing was wrong so far; once false, all reads give 0 */
+};
+
+static const uint8_t *take(struct reader *r, size_t n)
+{
+    const uint8_t *at = r->at;
+    r->good = r->good && n <= r->left;
+    if (!r->good) return NULL;
+    r->at += n;
+    r->left -= n;
+    return at;
+}
+
+static uint64_t get(struct reader *r, int bytes)
+{
+    uint64_t value = 0;
+    const uint8_t *at = take(r, (size_t)bytes);
+    for (int i = 0; at && i < bytes; i++) value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+
+static void get_bytes(struct reader *r, void *to, size_t n, size_t room)
+{
+    r->good = r->good && n <= room;
+    const uint8_t *at = take(r, n);
+    if (at) memcpy(to, at, n);
+}
+
+static bool ends(const struct reader *r)
+{
+    return r->good && r->left == 0;
+}
+
+bool tt_address_record_read(struct tt_address_record *record, const uint8_t *bytes, size_t n)
+{
+    struct tt_address_record c = {0};
+    struct reader r = {bytes, n, true};
+    r.good = get(&r, 4) == RECORD_TAG;
+    c.port = (uint16_t)get(&r, 2);
+    c.process = (uint16_t)get(&r, 2);
+    c.addresses = (uint8_t)get(&r, 1);
+    get_bytes(&r, c.address, (size_t)c.addresses * 16, sizeof c.address);
+    c.wire_bytes = (uint16_t)get(&r, 2);
+    get_bytes(&r, c.wire, c.wire_bytes, sizeof c.wire);
+    if (!ends(&r)) return false;
+    *record = c;
+    return true;
+}
+
+static bool is_text(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && text[i]; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) return false;
+    return true;
+}
+
+/* The room after a text is filled with 0, so that equal terms are equal bytes. */
+static bool is_padded(const char *text, size_t n)
+{
+    size_t length = strnlen(text, n);
+    for (size_t i = length; i < n; i++)
+        if (text[i]) return false;
+    return length < n;
+}
+
+bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
+{
+    struct tt_terms t = {0};
+    struct reader r = {bytes, n, true};
+    r.good = get(&r, 4) == TERMS_TAG;
+    get_bytes(&r, t.version, sizeof t.version, sizeof t.version);
+    t.status = (int32_t)get(&r, 4);
+    t.cores = (int32_t)get(&r, 4);
+    t.direct = (int32_t)get(&r, 4);
+    t.read_cost = (int32_t)get(&r, 4);
+    t.stamp = (int64_t)get(&r, 8);
+    t.kernel = get(&r, 8);
+    t.ranks = (int32_t)get(&r, 4);
+    t.token = get(&r, 8);
+    t.inbox = (uint16_t)get(&r, 2);
+    t.addresses = (uint8_t)get(&r, 1);
+    get_bytes(&r, t.address, (size_t)t.addresses * 16, sizeof t.address);
+    for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++) t.must_match[i] = (int64_t)get(&r, 8);
+    size_t why = get(&r, 1);
+    get_bytes(&r, t.why, why, sizeof t.why - 1);
+    if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||
+        !is_text(t.version, sizeof t.version) || !is_text(t.why, sizeof t.why) || t.cores < 1 ||
+        t.ranks < 1)
+        return false;
+    *terms = t;
+    return true;
+}
+
+/* ---- Notices ---- */
+
+enum { NOTICE_LEFT = 1 };
+
+size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES])
+{
+    size_t why = strnlen(notice->why, sizeof notice->why - 1);
+    uint8_t *at = put(to, NOTICE_TAG, 4);
+    at = put(at, notice->client, 4);
+    at = put(at, token, 8);
+    at = put(at, (uint32_t)notice->from, 4);
+    at = put(at, (uint32_t)notice->about, 4);
+    at = put(at, notice->left ? NOTICE_LEFT : 0, 2);
+    at = put(at, (uint32_t)notice->cause, 2);
+    at = put(at, (uint32_t)notice->code, 4);
+    at = put(at, notice->team, 8);
+    at = put(at, why, 2);
+    at = put_bytes(at, notice->why, why);
+    return (size_t)(at - to);
+}
+
+bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *bytes, size_t length)
+{
+    struct reader r = {bytes, length, true};
+    bool known = get(&r, 4) == NOTICE_TAG;
+    struct tt_notice n = {.client = (uint32_t)get(&r, 4)};
+    bool mine = get(&r, 8) == token;
+    n.from = (int32_t)get(&r, 4);
+    n.about = (int32_t)get(&r, 4);
+    uint64_t left = get(&r, 2);
+    n.left = left == NOTICE_LEFT;
+    n.cause = (int32_t)get(&r, 2);
+    n.code = (int32_t)get(&r, 4);
+    n.team = get(&r, 8);
+    size_t why = get(&r, 2);
+    get_bytes(&r, n.why, why, sizeof n.why - 1);
+    if (!known || !mine || !ends(&r) || left > NOTICE_LEFT || n.cause > TT_CAUSE_SILENT ||
+        strlen(n.why) != why || !is_text(n.why, sizeof n.why))
+        return false;
+    *notice = n;
+    return true;
+}
+
+/* ---- Lists ---- */
+
+size_t tt_address_records_add(uint8_t *to, int client, const uint8_t *record, size_t bytes)
+{
+    uint8_t *at = put(to, (uint32_t)client, 4);
+    at = put(at, bytes, 4);
+    return (size_t)(put_bytes(at, record, bytes) - to);
+}
+
+bool tt_address_records_find(const uint8_t *list, size_t n, int client, const uint8_t **record,
+                             size_t *bytes)
+{
+    struct reader r = {list, n, true};
+    while (r.good && r.left > 0) {
+        uint64_t number = get(&r, 4);
+        *bytes = get(&r, 4);
+        *record = take(&r, *bytes);
+        if (r.good && number == (uint64_t)client) return true;
+    }
+    return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Loads the laboratory. It lies beside libtutti.so; a program that has libtutti.a in itself finds
+ * it where the dynamic linker looks for libraries.
+ */
+#include "choose/plan-file.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LAB "libtutti-lab.so.0"
+
+static struct {
+    pthread_once_t once;
+    tt_lab_plan *plan; /* NULL: it could not be loaded, and `why` says the reason */
+    char why[512];
+} lab = {.once = PTHREAD_ONCE_INIT};
+
+void tt_lab_provide(tt_lab_plan *plan)
+{
+    lab.plan = plan;
+}
+
+/* Writes the path of the laboratory beside this library, or "" if that is not known. */
+static void path_beside(char *path, size_t n)
+{
+    Dl_info info;
+    const char *slash = NULL;
+    if (dladdr((const void *)&lab, &info) && info.dli_fname) slash = strrchr(info.dli_fname, '/');
+    path[0] = '\0';
+    if (slash) snprintf(path, n, "%.*s/" LAB, (int)(slash - info.dli_fname), info.dli_fname);
+}
+
+static void load(void)
+{
+    char beside[4096];
+    const char *(*version)(void);
+    void *plan;
+    if (lab.plan) return;
+    path_beside(beside, sizeof beside);
+    void *library = beside[0] ? dlopen(beside, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!library) library = dlopen(LAB, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(lab.why, sizeof lab.why,
+                 "the laboratory, which proves plan files, cannot be loaded (%s): install " LAB
+                 " beside libtutti.so",
+                 dlerror());
+        return;
+    }
+    *(void **)&version = dlsym(library, "tutti_lab_version");
+    plan = dlsym(library, "tutti_lab_plan");
+    if (version && plan && strcmp(version(), TUTTI_VERSION) == 0)
+        *(void **)&lab.plan = plan;
+    else
+        snprintf(lab.why, sizeof lab.why, "%s is not of version %s of Tutti", LAB, TUTTI_VERSION);
+}
+
+/* In these collectives a rank knows only its own counts, so no rank could prove the schedule for
+ * all ranks. */
+static bool takes_files(enum tt_coll coll)
+{
+    return coll != TT_COLL_allgatherv && coll != TT_COLL_alltoallv;
+}
+
+tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call *call,
+                               const struct tt_map *map, int me, struct tt_lab_answer *answer)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%.*s", (int)n, path);
+    const struct tt_lab_request request = {.path = name, .call = call, .map = map, .me = me};
+    const char *coll = tt_coll_name(call->coll);
+    if (!takes_files(call->coll))
+        return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                       "TUTTI_ALGORITHM=%s=@%s: %s cannot run a plan file, because each rank knows "
+                       "only its own counts and so none can prove it",
+                       coll, name, coll);
+    pthread_once(&lab.once, load);
+    if (!lab.plan)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, lab.why);
+    lab.plan(&request, answer);
+    if (answer->status == TUTTI_OK) return TUTTI_OK;
+    return tt_fail(answer->status, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, answer->why);
+}

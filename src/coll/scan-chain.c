@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scan and exscan `chain`: each rank receives the reduction of all ranks before it, slice by slice,
+ * combines it with its input, and sends the result on.
+ *
+ *     slice   0: 0 > 1 > 2 > 3
+ *             1:     0 > 1 > 2 > 3          p-1 + slices-1 rounds of one slice
+ *             2:         0 > 1 > 2 > 3
+ *
+ * A rank sends and receives each byte once and reduces it once, however many ranks there are. So
+ * the chain suits long inputs. Operands are combined in rank order.
+ * Source: the pipelined chain of message-passing scans; Sanders and Traeff 2006, Parallel prefix
+ * (scan) algorithms for MPI.
+ */
+#include "coll/coll-util.h"
+
+enum { SLICE = 64 << 10 };
+
+/* Where the slices of a turn lie: `in`, this rank's input; `arrived`, what it receives; `result`,
+ * what it sends on. */
+struct scan_ends {
+    struct tt_range in, arrived, result;
+};
+
+/* In a scan, a rank receives in scratch, and sends its result on. In an exscan, what a rank
+ * receives is its result, and it makes what it sends on in scratch. In an exscan in place, a rank
+ * receives in scratch too, because IN lies in OUT. */
+static struct scan_ends ends(struct tt_builder *b, const struct tt_call *call,
+                             const struct tt_slices *s, bool last)
+{
+    bool scan = call->coll == TT_COLL_scan;
+    struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
+    struct scan_ends e = {.in = tt_slice(b, s, tt_own(TT_IN, 0)), .arrived = out, .result = out};
+    if (!scan && last) return e; /* it needs no input */
+    if (scan || call->in_place) e.arrived = tt_half(b, s, tt_scratch(b, 2 * s->len));
+    if (!scan) e.result = tt_half(b, s, tt_scratch(b, 2 * s->len));
+    return e;
+}
+
+static void tail(struct tt_builder *b, const struct tt_slices *s)
+{
+    if (s->tail != s->len) tt_tail(b, s->tail);
+}
+
+/* Appends the steps of rank 0, which receives nothing. */
+static void lead(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s)
+{
+    tt_slices_begin(b, s);
+    tt_started send = tt_send(b, 1, tt_slice(b, s, tt_own(TT_IN, 0)), s->len);
+    tail(b, s);
+    tt_wait_ago(b, send, s->turns > 1);
+    tt_slices_end(b, s);
+    if (s->turns > 1) tt_wait_ago(b, send, 1);
+    if (call->coll == TT_COLL_scan) tt_copy_in(b, call, 0, 0, tt_call_bytes(call));
+}
+
+/* Appends the steps of any other rank. A send is waited for one turn later, before its half of the
+ * scratch is written again. */
+static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
+                 int me, bool last)
+{
+    struct scan_ends e = ends(b, call, s, last);
+    bool scan = call->coll == TT_COLL_scan, kept = !scan && e.arrived.buf == TT_TMP;
+    tt_started send = TT_DROPPED;
+    tt_slices_begin(b, s);
+    tt_started recv = tt_recv(b, me - 1, e.arrived, s->len);
+    tail(b, s);
+    tt_wait(b, recv);
+    if (scan || !last) {
+        tt_combine(b, e.result, (struct tt_range[]){e.arrived, e.in}, 2, s->len);
+        tail(b, s);
+    }
+    if (kept) tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)), e.arrived);
+    if (!last) {
+        send = tt_send(b, me + 1, e.result, s->len);
+        tail(b, s);
+        tt_wait_ago(b, send, s->turns > 1);
+    }
+    tt_slices_end(b, s);
+    if (!last && s->turns > 1) tt_wait_ago(b, send, 1);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, SLICE), call->sz);
+    if (me == 0)
+        lead(b, call, &s);
+    else
+        pass(b, call, &s, me, me == map->p - 1);
+}
+
+const struct tt_algorithm tt_scan_chain = {
+    .coll = TT_COLL_scan,
+    .name = "chain",
+    .applies = "always",
+    .cost = "(p-2+q) (t_s + (t_w + gamma) L/q)",
+    .source = "pipelined chain; Sanders and Traeff 2006",
+    .refuse = tt_refuse_never,
+    .build = build,
+};
+
+const struct tt_algorithm tt_exscan_chain = {
+    .coll = TT_COLL_exscan,
+    .name = "chain",
+    .applies = "always",
+    .cost = "(p-2+q) (t_s + (t_w + gamma) L/q)",
+    .source = "pipelined chain; Sanders and Traeff 2006",
+    .refuse = tt_refuse_never,
+    .build = build,
+};

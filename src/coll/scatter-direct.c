@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scatter `direct`: all other ranks copy their pieces out of the root's own buffer at the same
+ * time.
+ *
+ *     root  IN [to 0][to 1][to 2] ====> OUT of 1
+ *                                 ====> OUT of 2 ...    one copy, and an answer
+ *
+ * The answers tell the root that it may change its buffer again.
+ * Source: single-copy scatter by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int root = call->root;
+    int64_t bytes = tt_call_bytes(call);
+    if (me == root) {
+        tt_open(b, 1 << TT_IN);
+        tt_signal(b, TT_ALL, 1);
+        tt_copy_in(b, call, 0, me * bytes, bytes);
+        tt_await_all(b, map->p, me, 1);
+    } else {
+        tt_await(b, root, 1);
+        tt_wait(b, tt_get(b, tt_own(TT_OUT, 0), tt_at(TT_IN, root, me * bytes), bytes));
+        tt_signal(b, root, 1);
+    }
+}
+
+const struct tt_algorithm tt_scatter_direct = {
+    .coll = TT_COLL_scatter,
+    .name = "direct",
+    .applies = "one node, direct access; or RDMA",
+    .cost = "2 t_s + t_w L",
+    .source = "single copy by cross-memory attach",
+    .refuse = tt_refuse_direct,
+    .build = build,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scatter `flat`: the root copies the pieces of the others into its window, and each of them copies
+ * its own piece out.
+ *
+ *     root   IN -> WIN [to 0][to 1][to 2] ====> OUT of 1
+ *                                         ====> OUT of 2 ...
+ *
+ * There is one round, and no rank answers the root. Pieces that do not fit the window together go
+ * in slices through its two halves, which hold the same part of each piece. The root refills a half
+ * when every rank has signalled that it has read it.
+ * Source: the shared buffer of shared-memory collectives.
+ */
+#include "coll/coll-util.h"
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, map->p * tt_min(tt_call_bytes(call), 2 * call->sz));
+}
+
+/* The slices of one piece. A turn moves the same slice of all pieces through WIN. */
+static struct tt_slices slices(const struct tt_call *call, const struct tt_map *map, int64_t *base)
+{
+    struct tt_call all = *call;
+    all.slice *= map->p;
+    struct tt_slices s =
+        tt_window_slices(&all, map, map->p * tt_call_bytes(call), map->p * call->sz, base);
+    return (struct tt_slices){.len = s.len / map->p, .tail = s.tail / map->p, .turns = s.turns};
+}
+
+/* The place in WIN of rank r's slice of this turn. */
+static struct tt_range place(struct tt_builder *b, const struct tt_slices *s, int p,
+                             struct tt_range win, int r)
+{
+    win.off += r * s->len;
+    return s->turns > 1 ? tt_rotating(b, win, p * s->len, 2, 0) : win;
+}
+
+static void fill(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s, int p,
+                 int64_t base)
+{
+    int64_t bytes = tt_call_bytes(call);
+    tt_slices_begin(b, s);
+    for (int k = 1; k < p && s->turns > 2; k++) {
+        tt_slice_await(b, s, tt_after(p, call->root, k), (uint32_t)-1, 1);
+        tt_from(b, 2);
+    }
+    for (int k = 1; k < p; k++) {
+        int r = tt_after(p, call->root, k);
+        tt_slice_copy(b, s, place(b, s, p, tt_own(TT_WIN, base), r),
+                      tt_slice(b, s, tt_own(TT_IN, r * bytes)));
+    }
+    tt_slice_signal(b, s, TT_ALL, 1, 1);
+    tt_slices_end(b, s);
+    tt_copy_in(b, call, 0, call->root * bytes, bytes);
+}
+
+static void drain(struct tt_builder *b, const struct tt_slices *s, int p, int me, int root,
+                  int64_t base)
+{
+    tt_slices_begin(b, s);
+    tt_slice_await(b, s, root, 1, 1);
+    tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)),
+                  place(b, s, p, tt_at(TT_WIN, root, base), me));
+    if (s->turns > 2) tt_slice_signal(b, s, root, 1, 1);
+    tt_slices_end(b, s);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int64_t base;
+    struct tt_slices s = slices(call, map, &base);
+    if (me == call->root)
+        fill(b, call, &s, map->p, base);
+    else
+        drain(b, &s, map->p, me, call->root, base);
+}
+
+const struct tt_algorithm tt_scatter_flat = {
+    .coll = TT_COLL_scatter,
+    .name = "flat",
+    .applies = "one node, windows with room for 2p elements",
+    .cost = "t_s + p t_w L",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .build = build,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One wait, as its thread uses it: when the wait has become long, it is published (job/activity.h),
+ * and when it has lasted too long, the roll call is printed.
+ */
+#ifndef TT_WAITING_H
+#define TT_WAITING_H
+
+#include "fabric/fabric.h"
+
+/* Fills in what the thread waits for, as far as it is known: waits, waits_for, team, number,
+ * what. */
+typedef void tt_waiting_fn(const void *arg, struct tt_activity *activity);
+
+struct tt_waiting {
+    struct tt_fabric *fabric;
+    enum tt_doing doing;
+    tt_waiting_fn *fill; /* NULL: there is nothing to fill in */
+    const void *arg;
+    /* All further members are zero at first. */
+    struct tt_activity is;
+    int64_t shown_ns;  /* when the record was last written; 0: never */
+    bool holds, moved; /* this wait has taken the line; it has made progress since the last write */
+    bool called;       /* the roll call was printed for it */
+};
+
+/* Adds a rank of the job that is waited for. */
+static inline void tt_waiting_name(struct tt_activity *is, int rank)
+{
+    if (is->waits < TT_ACTIVITY_NAMED) is->waits_for[is->waits] = rank;
+    is->waits++;
+}
+
+/* Clears the record if this wait has taken it. */
+void tt_waiting_clear(struct tt_waiting *w);
+/* To be called after each look in vain of a wait that has become long. moved: the wait has made
+ * progress since the last look. */
+void tt_waiting_look(struct tt_waiting *w, bool moved);
+/* Ends the wait, however long it was. */
+static inline void tt_waiting_end(struct tt_waiting *w)
+{
+    if (tt_unlikely(w->shown_ns != 0)) tt_waiting_clear(w);
+}
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of clients. It has no lock that a dead rank could hold.
+ *
+ * latest_client is (1 + k) << 8 | (1 + index) of the newest client k that was settled. 0 in place
+ * of 1 + index means that no entry was free, so client k is refused to all ranks. A rank that comes
+ * for client k sees one of three cases:
+ *
+ *     latest older than k   k is not settled: the rank picks a free entry and tries to settle it
+ *                           by compare-and-swap
+ *     latest is k           the rank takes what was settled, and writes 1 + k to the entry's
+ *                           `number`
+ *     latest newer than k   the rank finds k by its number; if it is not there, k was refused
+ *
+ * Why all ranks get the same entry:
+ *
+ * 1. Each rank asks for 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So when
+ *    k + 1 is settled, k is settled too, and its number is written: at least by the rank that
+ *    settled k + 1.
+ * 2. An entry is freed when every rank of the node has left it. A rank that still asks for k has
+ *    not, so k's entry is there for it. A rank writes a number before it leaves, so it writes what
+ *    is there already, or is the first to write it.
+ * 3. So an entry whose number is 0 is free, or was settled for the client that is now being asked
+ *    for. In the second case the compare-and-swap of a rank that took the entry for free fails,
+ *    since latest_client has changed since the rank read it.
+ *
+ * A rank that died cannot leave, so its entries stay taken. The other ranks cannot make new clients
+ * without it either.
+ */
+#include "job/common.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+struct tt_common *tt_common_at(const struct tt_job_page *job, int i)
+{
+    return (struct tt_common *)((char *)(uintptr_t)job + job->common_at + i * job->common_bytes);
+}
+
+static int find(const struct tt_job_page *job, uint64_t number)
+{
+    int i = 0;
+    while (i < TT_CLIENTS && atomic_load(&tt_common_at(job, i)->number) != number) i++;
+    return i;
+}
+
+struct tt_common *tt_common_find(const struct tt_job_page *job, int number)
+{
+    int i = find(job, (uint64_t)number + 1);
+    return i < TT_CLIENTS ? tt_common_at(job, i) : NULL;
+}
+
+/* Makes one attempt to find or make the entry of the client with this number. Returns false if
+ * another rank changed the entries meanwhile, and the caller must try again. */
+static bool settle(struct tt_job_page *job, uint64_t number, struct tt_common **common)
+{
+    uint64_t latest = atomic_load(&job->latest_client);
+    int i = find(job, number), none = find(job, 0);
+    *common = i < TT_CLIENTS ? tt_common_at(job, i) : NULL;
+    if (*common || latest >> 8 > number) return true;
+    if (latest >> 8 < number) {
+        uint64_t mine = number << 8 | (none < TT_CLIENTS ? (uint64_t)none + 1 : 0);
+        if (!atomic_compare_exchange_strong(&job->latest_client, &latest, mine)) return false;
+        latest = mine;
+    }
+    if ((latest & 255) == 0) return true;
+    *common = tt_common_at(job, (int)(latest & 255) - 1);
+    atomic_store(&(*common)->number, number);
+    return true;
+}
+
+tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment, int rank,
+                          int number)
+{
+    struct tt_job_page *job = tt_segment_page(segment);
+    *seat = (struct tt_seat){.segment = *segment, .rank = rank, .number = number};
+    while (!settle(job, (uint64_t)number + 1, &seat->common)) continue;
+    if (!seat->common)
+        return tt_fail(TUTTI_ERR_LIMIT,
+                       "a job has at most %d clients that some rank has not finalized yet: "
+                       "finalize one first",
+                       TT_CLIENTS);
+    atomic_fetch_add(&job->rank[rank].clients, 1);
+    return TUTTI_OK;
+}
+
+/* ---- Failures ---- */
+
+static void look_all(struct tt_job_page *job)
+{
+    atomic_fetch_add(&job->failures, 1);
+    tt_job_wake_all(job);
+}
+
+static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, enum tt_cause cause,
+                 int code)
+{
+    uint32_t none = TT_CAUSE_NONE;
+    if (!atomic_compare_exchange_strong(&rank_status->cause, &none, (uint32_t)cause)) return;
+    atomic_store(&rank_status->code, code);
+    atomic_store(&rank_status->order, atomic_fetch_add(&job->order, 1) + 1);
+    atomic_store(&rank_status->state, TT_RANK_FAILED);
+    look_all(job);
+}
+
+void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
+{
+    fail(job, &job->rank[rank].rank_status, cause, code);
+}
+
+void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
+                    enum tt_cause cause, int code)
+{
+    struct tt_rank_status *rank_status = &common->rank[rank].rank_status;
+    if (atomic_load(&rank_status->state) != TT_RANK_LEFT) fail(job, rank_status, cause, code);
+}
+
+void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    fail(job, &common->rank[rank].rank_status, TT_CAUSE_LEFT, 0);
+}
+
+void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
+                       enum tt_cause cause, int code)
+{
+    switch (cause) {
+    case TT_CAUSE_NONE: return;
+    case TT_CAUSE_LEFT: tt_common_miss(job, common, rank); return;
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: tt_job_fail(job, rank, cause, code); return;
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_SETTING:
+    case TT_CAUSE_LOST: tt_common_fail(job, common, rank, cause, code); return;
+    }
+}
+
+static uint32_t ranks_here(const struct tt_job_page *job)
+{
+    uint32_t n = 0;
+    for (int r = 0; r < job->size; r++) n += job->rank[r].arena >= 0;
+    return n;
+}
+
+/* Clears an entry that all ranks have left. Other ranks read only its number now, so the number is
+ * cleared last. */
+static void clear(struct tt_job_page *job, struct tt_common *common)
+{
+    const size_t from = offsetof(struct tt_common, gone);
+    memset((char *)common + from, 0, (size_t)job->common_bytes - from);
+    atomic_store(&common->number, 0);
+}
+
+void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    uint32_t joined = TT_RANK_JOINED;
+    atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
+    look_all(job);
+}
+
+void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    uint32_t joined = TT_RANK_JOINED, here = ranks_here(job);
+    atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
+    atomic_fetch_sub(&job->rank[rank].clients, 1);
+    look_all(job);
+    if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
+}
+
+/* Waits until another rank has written its reason. Then this rank may fail, and the ranks that see
+ * its failure can read the reason. */
+static void await_reason(const struct tt_finding *finding)
+{
+    int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);
+    while (atomic_load(&finding->state) == TT_FINDING_WRITING && tt_clock_ns() < until_ns)
+        sched_yield();
+}
+
+/* If a rank dies while it writes its reason, the state stays WRITING and nobody reads the text. The
+ * other ranks then report the death instead. */
+void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text)
+{
+    for (int i = 0; i < TT_FINDINGS; i++) {
+        struct tt_finding *finding = &common->finding[i];
+        uint32_t none = TT_FINDING_NONE;
+        if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) {
+            await_reason(finding);
+            const struct tt_finding *there = tt_common_finding(common, i);
+            if (there && there->team == team) return;
+            continue;
+        }
+        finding->team = team;
+        snprintf(finding->text, sizeof finding->text, "%s", text);
+        atomic_store_explicit(&finding->state, TT_FINDING_THERE, memory_order_release);
+        return;
+    }
+}
+
+const struct tt_finding *tt_common_finding(const struct tt_common *common, int i)
+{
+    const struct tt_finding *finding = &common->finding[i];
+    bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;
+    return there ? finding : NULL;
+}
+
+const char *tt_common_reason(const struct tt_common *common, uint64_t team)
+{
+    for (int i = 0; i < TT_FINDINGS; i++) {
+        const struct tt_finding *finding = tt_common_finding(common, i);
+        if (finding && finding->team == team) return finding->text;
+    }
+    return NULL;
+}
+
+/* Reads the status of the process first: so a rank whose process ended after it left the client is
+ * seen to have left. */
+enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
+                                   int rank)
+{
+    bool ended = atomic_load(&job->rank[rank].rank_status.state) == TT_RANK_FAILED;
+    uint32_t state = atomic_load(&common->rank[rank].rank_status.state);
+    return ended && state != TT_RANK_LEFT ? TT_RANK_FAILED : (enum tt_rank_state)state;
+}
+
+const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job,
+                                                   const struct tt_common *common, int rank)
+{
+    const struct tt_rank_status *its = &common->rank[rank].rank_status,
+                                *process = &job->rank[rank].rank_status;
+    uint32_t here = atomic_load(&its->order), everywhere = atomic_load(&process->order);
+    return here && (!everywhere || here < everywhere) ? its : process;
+}
+
+int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common)
+{
+    int first = -1;
+    uint32_t least = UINT32_MAX;
+    for (int r = 0; r < job->size; r++) {
+        if (tt_common_state(job, common, r) != TT_RANK_FAILED) continue;
+        uint32_t order = atomic_load(&tt_common_rank_status(job, common, r)->order);
+        if (order >= least) continue;
+        first = r;
+        least = order;
+    }
+    return first;
+}
+
+char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
+                           char *buffer, size_t n)
+{
+    const struct tt_rank_status *rank_status = tt_common_rank_status(job, common, rank);
+    int code = atomic_load(&rank_status->code);
+    const char *host = job->rank[rank].host, *on = host[0] ? " on " : "";
+    switch ((enum tt_cause)atomic_load(&rank_status->cause)) {
+    case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
+    case TT_CAUSE_SIGNAL:
+        snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));
+        break;
+    case TT_CAUSE_EXIT: snprintf(buffer, n, "rank %d exited with code %d", rank, code); break;
+    case TT_CAUSE_STATUS:
+        snprintf(buffer, n, "rank %d cannot go on: %s", rank,
+                 tutti_status_text((tutti_status)code));
+        break;
+    case TT_CAUSE_SETTING:
+        snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
+                 tt_setting_must_match_name((enum tt_must_match)code));
+        break;
+    case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached any more", rank); break;
+    case TT_CAUSE_GONE:
+        snprintf(buffer, n, "rank %d%s%s is gone: its process ended", rank, on, host);
+        break;
+    case TT_CAUSE_SILENT:
+        snprintf(buffer, n, "rank %d%s%s cannot be reached: no answer for %d s", rank, on, host,
+                 code);
+        break;
+    case TT_CAUSE_LEFT:
+        snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
+        break;
+    }
+    return buffer;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ranks of a job share of each client: the entries of a table in the job page, one entry
+ * for each client that some rank has not finalized.
+ *
+ * The k-th tutti_init of every rank makes client k, so the ranks know the number without agreement.
+ * The first rank that comes decides which entry the client gets (common.c). Numbers only rise; the
+ * last rank that leaves frees the entry.
+ */
+#ifndef TT_COMMON_H
+#define TT_COMMON_H
+
+#include "job/segment.h"
+
+/* A rank's place in client `number`. */
+struct tt_seat {
+    struct tt_segment segment;
+    struct tt_common *common;
+    int rank, number;
+};
+
+/* Takes the rank's place in client `number` and stores it in *seat. A rank takes its seats in the
+ * order of the numbers, each once, and leaves each one (tt_common_leave), whether it joined or not.
+ * Does not block. Errors: LIMIT (no entry is free; all ranks get this error). */
+tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment, int rank,
+                          int number);
+
+/* Returns the record of a client; NULL: there is no such client, or all ranks of this node have
+ * left it. */
+struct tt_common *tt_common_find(const struct tt_job_page *job, int number);
+
+/* Returns the i-th entry of TT_CLIENTS. Its `number` is 0 if it is free. */
+struct tt_common *tt_common_at(const struct tt_job_page *job, int i);
+
+/* ---- The status of the ranks in a client ---- */
+
+/* Records that a rank cannot go on with this client, unless it has left. Its other clients are not
+ * affected. Wakes all sleepers. Any thread. */
+void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
+                    enum tt_cause cause, int code);
+/* Records that the rank leaves, unless it has failed, and wakes the waiters so that they look. The
+ * rank must not access *common afterwards. */
+void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
+/* Records that a rank of another node has left. */
+void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
+/* Records as a failure that a rank has left although another rank still needs it. */
+void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
+
+/* Publishes to all ranks why a team does not work any more, before the rank that found out fails
+ * with a status to which this text belongs. Only the first text for a team is kept. */
+void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text);
+/* Returns the reason that a rank published for this team; NULL: there is none. The text stays valid
+ * until the rank leaves the client. */
+const char *tt_common_reason(const struct tt_common *common, uint64_t team);
+/* Returns the i-th published reason, i < TT_FINDINGS; NULL: there is none. */
+const struct tt_finding *tt_common_finding(const struct tt_common *common, int i);
+/* Records a failure that another rank reported. Causes that concern a process or a host apply to
+ * all clients. A rank that counts as dead elsewhere counts as dead here, too (boot/notice.h). */
+void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
+                       enum tt_cause cause, int code);
+
+/* Returns the status of a rank in a client. FAILED also if the rank's process ended before it
+ * left. */
+enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
+                                   int rank);
+/* Returns how a rank failed: with this client or with its process, whichever came first. */
+const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job,
+                                                   const struct tt_common *common, int rank);
+/* Returns the failed rank to name in an error: the one that failed first, since others fail because
+ * of it; -1: none failed. */
+int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common);
+/* Writes a text such as "rank 3 died: signal 9 (Killed)" into a buffer of n bytes and returns the
+ * buffer. */
+char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
+                           char *buffer, size_t n);
+
+#endif

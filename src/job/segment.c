@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Creating, mapping and closing the job's memory. Nothing here needs to be fast.
+ */
+#include "job/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "job/wait.h"
+
+/* The limits of the address space that is reserved for each rank of this node. */
+#define RANK_MOST (16ll << 30)
+#define RANK_LEAST (64ll << 20)
+
+static int64_t common_at(int size)
+{
+    return (int64_t)sizeof(struct tt_job_page) + size * (int64_t)sizeof(struct tt_job_rank);
+}
+
+static int64_t common_bytes(int size)
+{
+    int64_t bytes = (int64_t)sizeof(struct tt_common) + size * (int64_t)sizeof(struct tt_member);
+    return tt_round_up(bytes, TT_LINE);
+}
+
+static int64_t page_bytes(int size)
+{
+    return tt_round_up(common_at(size) + TT_CLIENTS * common_bytes(size), 4096);
+}
+
+/* Returns the offset of the first grant. */
+static int64_t grants_at(int size)
+{
+    return tt_round_up(page_bytes(size), TT_GRAIN);
+}
+
+/* Maps the shared memory and leaves it out of core dumps: otherwise the dump of each rank would
+ * contain all of it. */
+static void *map_shared(int fd, int64_t bytes)
+{
+    void *base =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base != MAP_FAILED) madvise(base, (size_t)bytes, MADV_DONTDUMP);
+    return base;
+}
+
+/* Maps memory for a job of threads. It belongs to one process alone, so the core dump contains the
+ * part of it that was used, as with a heap. */
+static void *map_private(int64_t bytes, int64_t page)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *base = mmap(NULL, (size_t)bytes, PROT_NONE, flags, -1, 0);
+    if (base == MAP_FAILED || mprotect(base, (size_t)page, PROT_READ | PROT_WRITE) == 0)
+        return base;
+    munmap(base, (size_t)bytes);
+    return MAP_FAILED;
+}
+
+/* On which node each rank is; node == NULL: all ranks are on this node. */
+struct places {
+    const int *node;
+    int nodes, me, arenas;
+};
+
+static void place_ranks(struct tt_job_page *job, const struct places *w)
+{
+    int arenas = 0;
+    job->nodes = w->nodes;
+    job->arenas = w->arenas;
+    for (int r = 0; r < job->size; r++) {
+        bool here = !w->node || w->node[r] == w->node[w->me];
+        job->rank[r].node = w->node ? w->node[r] : 0;
+        job->rank[r].arena = here ? arenas++ : -1;
+    }
+}
+
+static void fill_page(const struct tt_segment *s, int size, bool threads, const struct places *w)
+{
+    struct tt_job_page *job = tt_segment_page(s);
+    job->size = size;
+    job->stamp = tt_clock_ns();
+    job->threads = threads;
+    job->page_bytes = page_bytes(size);
+    job->whole_bytes = s->bytes;
+    atomic_store(&job->end, grants_at(size));
+    atomic_store(&job->backed, job->page_bytes);
+    job->common_at = common_at(size);
+    job->common_bytes = common_bytes(size);
+    place_ranks(job, w);
+    snprintf(job->version, sizeof job->version, "%s", tutti_version());
+    job->magic = TT_JOB_MAGIC;
+}
+
+/* Creates the memfd. By default everybody who finds it (in /proc/PID/fd) may open it; fchmod leaves
+ * that to the same user. */
+static int open_memory(void)
+{
+    int fd = memfd_create("tutti", MFD_CLOEXEC);
+    if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+static bool exceeds_file_limit(int64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (rlim_t)bytes <= limit.rlim_cur) return false;
+    errno = EFBIG;
+    return true;
+}
+
+/* Maps as much as this host can ever back, or as the limits on address space and file size
+ * allow. */
+static bool map_largest(struct tt_segment *s, int size, int arenas)
+{
+    int64_t least = arenas * RANK_LEAST;
+    int64_t most = tt_max(least, tt_min(arenas * RANK_MOST, tt_memory_ever()));
+    for (int64_t bytes = most; bytes >= least;
+         bytes = bytes > least ? tt_max(bytes / 2, least) : 0) {
+        s->bytes = grants_at(size) + tt_round_up(bytes, TT_GRAIN);
+        if (s->fd >= 0 && exceeds_file_limit(s->bytes)) continue;
+        void *base =
+            s->fd >= 0 ? map_shared(s->fd, s->bytes) : map_private(s->bytes, grants_at(size));
+        if (base == MAP_FAILED) continue;
+        s->base = base;
+        return true;
+    }
+    return false;
+}
+
+static tutti_status create(struct tt_segment *s, int size, bool threads, const struct places *w)
+{
+    *s = (struct tt_segment){.fd = threads ? -1 : open_memory()};
+    if (!threads && s->fd < 0)
+        return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
+                                                                : TUTTI_ERR_SYSTEM,
+                             "cannot make the job's shared memory (memfd_create)");
+    if (!map_largest(s, size, w->arenas)) {
+        tutti_status status =
+            tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
+                          (long long)s->bytes, w->arenas);
+        if (s->fd >= 0) close(s->fd);
+        return status;
+    }
+    if (s->fd >= 0 && fallocate(s->fd, 0, 0, page_bytes(size)) != 0) {
+        tutti_status status = tt_fail_errno(TUTTI_ERR_MEMORY, "no memory for the job's first page");
+        tt_segment_close(s);
+        return status;
+    }
+    fill_page(s, size, threads, w);
+    return TUTTI_OK;
+}
+
+tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads)
+{
+    const struct places here = {.nodes = 1, .arenas = size};
+    return create(s, size, threads, &here);
+}
+
+tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
+                                  int me)
+{
+    struct places w = {.node = node, .nodes = nodes, .me = me};
+    for (int r = 0; r < size; r++) w.arenas += node[r] == node[me];
+    return create(s, size, false, &w);
+}
+
+tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
+{
+    if (job->magic != TT_JOB_MAGIC)
+        return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
+    if (job->size < 1 || job->arenas < 1 || job->arenas > job->size ||
+        job->page_bytes != page_bytes(job->size) || job->common_at != common_at(job->size) ||
+        job->common_bytes != common_bytes(job->size) || bytes < job->page_bytes ||
+        bytes > job->whole_bytes ||
+        job->whole_bytes < grants_at(job->size) + job->arenas * RANK_LEAST)
+        return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
+    return TUTTI_OK;
+}
+
+/* A rank that cannot map the job's memory maps only its page, to notify the ranks that wait for
+ * it. */
+static void refuse(int fd, int rank)
+{
+    struct tt_job_page *job = map_shared(fd, 4096);
+    if (job == MAP_FAILED) return;
+    int64_t bytes = job->magic == TT_JOB_MAGIC && rank < job->size ? job->page_bytes : 0;
+    munmap(job, 4096);
+    if (bytes == 0 || (job = map_shared(fd, bytes)) == MAP_FAILED) return;
+    tt_job_fail(job, rank, TT_CAUSE_STATUS, TUTTI_ERR_LIMIT);
+    munmap(job, (size_t)bytes);
+}
+
+/* Finds out how long the mapping must be. The page says so; it is checked when all of it is
+ * mapped. */
+static tutti_status whole_of(int fd, int64_t *bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return tt_fail_errno(TUTTI_ERR_BOOT, "TUTTI_JOB names descriptor %d", fd);
+    if (!S_ISREG(st.st_mode) || st.st_size < 4096 || st.st_uid != geteuid())
+        return tt_fail(TUTTI_ERR_BOOT, "descriptor %d in TUTTI_JOB is not a job of this user", fd);
+    struct tt_job_page *job = map_shared(fd, 4096);
+    if (job == MAP_FAILED) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map the job's first page");
+    *bytes = job->magic == TT_JOB_MAGIC ? tt_max(job->whole_bytes, 4096) : 4096;
+    munmap(job, 4096);
+    return TUTTI_OK;
+}
+
+tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
+{
+    int64_t bytes = 0;
+    TT_TRY(whole_of(fd, &bytes));
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    void *base = map_shared(fd, bytes);
+    if (base == MAP_FAILED) {
+        tutti_status status = tt_fail_errno(
+            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory", (long long)bytes);
+        refuse(fd, rank);
+        return status;
+    }
+    *s = (struct tt_segment){.base = base, .bytes = bytes, .fd = fd, .store = s->store};
+    tutti_status status = tt_segment_check(tt_segment_page(s), s->bytes);
+    if (status != TUTTI_OK) tt_segment_close(s);
+    return status;
+}
+
+void tt_segment_unmap(struct tt_segment *s)
+{
+    if (s->base) munmap(s->base, (size_t)s->bytes);
+    s->base = NULL;
+}
+
+void tt_segment_close(struct tt_segment *s)
+{
+    tt_segment_unmap(s);
+    if (s->fd >= 0) close(s->fd);
+    *s = (struct tt_segment){.fd = -1};
+}
+
+/* ---- Grants ---- */
+
+/* The end only grows, so nobody else gets the same grant however many ranks ask at a time, and a
+ * rank that dies meanwhile delays nobody. The pages were never backed before, since they were
+ * behind the end. */
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes)
+{
+    struct tt_job_page *job = tt_segment_page(s);
+    if (bytes > s->bytes - *end)
+        return tt_fail(TUTTI_ERR_LIMIT,
+                       "no %lld bytes of shared memory are left of the %lld for this machine's %d "
+                       "ranks",
+                       (long long)bytes, (long long)(s->bytes - grants_at(job->size)), job->arenas);
+    if (!atomic_compare_exchange_strong(&job->end, end, *end + bytes)) return TUTTI_AGAIN;
+    if (s->fd >= 0 || mprotect(s->base + *end, (size_t)bytes, PROT_READ | PROT_WRITE) == 0)
+        return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of memory", (long long)bytes);
+}
+
+void tt_segment_backed(const struct tt_segment *s, int64_t end)
+{
+    _Atomic int64_t *backed = &tt_segment_page(s)->backed;
+    int64_t before = atomic_load(backed);
+    while (before < end && !atomic_compare_exchange_weak(backed, &before, end)) continue;
+}

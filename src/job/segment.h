@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The shared memory of the ranks of a job on one node: one memfd (or, for the threads of one
+ * process, anonymous memory), which every rank maps as a whole.
+ *
+ *   0             the job page: the ranks' status, wake words, and what the ranks share of each
+ *                 client
+ *   first grain   grants: each belongs to one rank, and only that rank allocates in it (arena.h),
+ *   ...           so there is no lock in shared memory that a dead rank could hold
+ *   end           not granted yet: address space without memory
+ *   whole_bytes
+ *
+ * The mapping is as long as the memory that the host could ever provide. The file is only as long
+ * as the memory that ranks have backed, and grows with it; nobody can touch a page beyond its end.
+ * So whatever walks a whole mapping (a core dump, mlockall, a debugger, a checkpointer) finds no
+ * more than the job has used. For threads, memory that is not granted is PROT_NONE, for the same
+ * reason.
+ *
+ * A grant is taken from the end by one compare-and-swap and is never returned. The file has no
+ * name, so it disappears with the last process that maps it. It is left out of core dumps;
+ * otherwise the dump of one rank would contain the memory of all ranks.
+ */
+#ifndef TT_SEGMENT_H
+#define TT_SEGMENT_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "job/activity.h"
+
+#define TT_JOB_MAGIC 0x0069747475745401u
+/* processors with higher numbers are not counted */
+#define TT_JOB_CPUS 1024
+/* bytes of a host's name with the final 0; longer names are cut off */
+#define TT_JOB_HOST 64
+
+enum {
+    /* bytes of the text of two calls (run/signature.h) and the words between them */
+    TT_FINDING_TEXT = 384,
+    TT_FINDINGS = 8 /* teams of a client for which the cause of their failure is recorded */
+};
+/* clients of a job at a time; a client counts until every rank has finalized it */
+enum { TT_CLIENTS = 16 };
+
+/* The status of a rank, which only rises. For the rank's process: ABSENT, JOINED (it has mapped
+ * this memory), FAILED (it has ended, for whatever reason, or cannot go on). For a client: all
+ * four; a rank that has left fails only if another rank still needs it (tt_common_miss). */
+enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILED };
+
+/* Why a rank failed. */
+enum tt_cause {
+    TT_CAUSE_NONE,
+    TT_CAUSE_SIGNAL,  /* a signal ended its process */
+    TT_CAUSE_EXIT,    /* its process exited */
+    TT_CAUSE_STATUS,  /* an error of the library, after which it cannot go on */
+    TT_CAUSE_LEFT,    /* it left although another rank still needed it */
+    TT_CAUSE_SETTING, /* one of its must-match settings differs from another rank's */
+    TT_CAUSE_LOST,    /* its node cannot be reached */
+    TT_CAUSE_GONE,    /* its process does not exist any more; nobody knows how it ended */
+    TT_CAUSE_SILENT   /* nothing came from its node in time */
+};
+
+/* The status of a rank. cause, code and order are set before state becomes FAILED. The first cause
+ * stays. If two ranks failed, the one with the lower order failed first. */
+struct tt_rank_status {
+    _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
+    _Atomic int32_t code;   /* signal number, exit code, tutti_status, tt_must_match or seconds */
+    _Atomic uint32_t order; /* counts from 1; 0: the rank has not failed */
+};
+
+/* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
+ * about to; a thread that wakes them increments `wakes`. */
+struct tt_wake_word {
+    _Atomic uint32_t sleeping, wakes;
+};
+/* The wake words of a rank. The first is for collectives and context 0; the other contexts share
+ * the rest. So a signal for a context on which a helper thread sleeps wakes few other threads, and
+ * collectives do not wake the helper thread. */
+enum { TT_WAKE_WORDS = 8 };
+
+/* The record of a rank of the job, on any node. `arena` is its number among the ranks of this node;
+ * -1: it is on another node. pid is set by the rank when it joins, and by the launcher when it
+ * starts the rank. */
+struct tt_job_rank {
+    _Alignas(TT_LINE) struct tt_wake_word wake_word[TT_WAKE_WORDS];
+    _Alignas(TT_LINE) struct tt_rank_status rank_status; /* of its process */
+    _Atomic uint32_t clients; /* clients that it has come to and not left */
+    _Atomic int32_t pid;
+    int32_t arena;
+    int32_t node; /* the node that it is on, from 0 in the order of ranks */
+    /* address of a word that holds TT_JOB_MAGIC, for trying to read and write it */
+    _Atomic uint64_t probe;
+    char version[24];       /* version of the library in that rank */
+    char host[TT_JOB_HOST]; /* the host's name; empty if the job is on one node */
+};
+
+/* The record of one rank in one client. Before the rank joins it stores here the offsets of its
+ * block of the world team and of its mailbox (msg/ring.h; 0: none yet). */
+struct tt_member {
+    struct tt_rank_status rank_status;
+    _Atomic int64_t world, mailbox;
+    struct tt_activity_line activity; /* of a rank on this node */
+    /* when a notice from another node said that this rank left in order; 0: no notice did */
+    _Atomic int64_t left_ns;
+    /* this node has notified all other nodes that this rank failed (boot/notice.h) */
+    _Atomic uint32_t noticed;
+};
+
+/* Why a team does not work any more, as recorded by the first rank of this node that found out.
+ * `state` goes from NONE to WRITING to THERE; after that nothing changes. */
+enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
+struct tt_finding {
+    _Atomic uint32_t state; /* enum tt_finding_state */
+    uint64_t team;
+    char text[TT_FINDING_TEXT];
+};
+
+/* What the ranks share of one client (common.h). Everything is 0 while `number` is 0. */
+struct tt_common {
+    _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
+    _Atomic uint32_t gone; /* ranks of this node that have left the client and use this no more */
+    _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that have come */
+    _Atomic uint32_t ready;                    /* ranks that have tried which accesses work here */
+    /* TT_ACCESSES that some rank does not have to some other rank's memory */
+    _Atomic uint32_t forbidden;
+    _Atomic uint32_t settled; /* ranks that know the cost of reading */
+    /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
+    _Atomic int64_t block, taking_stored, taking_streamed;
+    _Atomic int32_t read_cost, read_percent, streams;
+    _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
+    _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
+    /* must-match settings: 1 + the value of the first rank that came; 0: none came */
+    _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
+    struct tt_finding finding[TT_FINDINGS];
+    struct tt_member rank[];
+};
+
+/* Invariants: `failures` is incremented after the state of a rank became FAILED or LEFT, so a
+ * thread that sees the new count finds the rank. A thread that sleeps is counted in `sleepers` and
+ * in the `sleeping` of its wake word (tt_wait_valid). */
+struct tt_job_page {
+    uint64_t magic;
+    char version[24]; /* version of the library that made the job */
+    int32_t size;     /* ranks of the job */
+    int32_t threads;  /* the ranks are threads of one process */
+    int32_t arenas;   /* ranks on this node */
+    int32_t nodes;    /* nodes of the job */
+    int64_t page_bytes, whole_bytes;
+    /* The time at which the job was made. It differs between all jobs of a node. In a job on
+     * several nodes it is that of node 0. */
+    int64_t stamp;
+    int64_t common_at, common_bytes; /* offset of the clients' records, and bytes of one record */
+    _Alignas(TT_LINE) _Atomic uint32_t failures;
+    _Atomic uint32_t order;         /* order of the rank that failed last */
+    _Atomic uint32_t fences;        /* some rank has no membarrier, so signallers must use fences */
+    _Atomic uint64_t latest_client; /* common.c */
+    _Atomic int64_t end;            /* end of the granted memory */
+    _Atomic int64_t backed;         /* no page from here on was ever backed; <= end */
+    _Alignas(TT_LINE) _Atomic uint32_t sleepers;
+    struct tt_job_rank rank[];
+};
+
+struct tt_store;
+
+struct tt_segment {
+    char *base;
+    int64_t bytes;
+    int fd; /* -1 for anonymous memory */
+    /* the store of this process' arena, if its clients share it (arena.h); else NULL */
+    struct tt_store *store;
+};
+
+static inline struct tt_job_page *tt_segment_page(const struct tt_segment *s)
+{
+    return (struct tt_job_page *)s->base;
+}
+
+/* The size of a grant is a multiple of this, which is the size of a huge page. So each huge page
+ * belongs to one rank. */
+enum { TT_GRAIN = 2 << 20 };
+
+/* Creates and maps the memory of a job of `size` ranks and fills in its page. For processes it is a
+ * memfd with close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each with a text that says what the
+ * system refused. */
+tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
+/* Does the same for a job on several nodes. This node is node[me] and has memory for its own ranks
+ * only. All node[r] < nodes. */
+tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
+                                  int me);
+/* Maps the memory behind fd for a rank, after checking that it is a job of this library. Takes over
+ * the descriptor and sets close-on-exec. Errors: BOOT, LIMIT (the call then also marks the rank as
+ * failed, so that the other ranks see it). */
+tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
+/* Checks that the page is that of a job with this library's layout. `bytes` is how many bytes are
+ * mapped, or how long the file is. Errors: BOOT. */
+tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
+void tt_segment_close(struct tt_segment *s);
+/* Unmaps the memory but keeps the descriptor, to attach again. */
+void tt_segment_unmap(struct tt_segment *s);
+
+/* Returns the end of the granted memory. Any thread of any rank may call this function and the next
+ * two. */
+static inline int64_t tt_segment_end(const struct tt_segment *s)
+{
+    return atomic_load(&tt_segment_page(s)->end);
+}
+/* Grants [*end, *end + bytes), zeroed and not backed yet, if *end is the current end; bytes must be
+ * a multiple of TT_GRAIN. AGAIN: other ranks were granted memory meanwhile, and *end is the new
+ * end. Errors: LIMIT, MEMORY. */
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
+/* Records that pages up to `end` are backed. */
+void tt_segment_backed(const struct tt_segment *s, int64_t end);
+/* Whether these bytes lie in memory that was handed out, so that they may be touched even if the
+ * offset comes from a broken rank. */
+static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, int64_t bytes)
+{
+    int64_t backed = atomic_load_explicit(&tt_segment_page(s)->backed, memory_order_relaxed);
+    return offset >= 0 && bytes >= 0 && bytes <= backed && offset <= backed - bytes;
+}
+
+/* Records that a rank's process has ended, for whatever reason, or cannot go on. The rank fails in
+ * all clients that it has not left, and will come to no others. Wakes all sleepers. Called by the
+ * rank itself, by the launcher that saw it end, or by a peer that found it gone. Any thread. */
+void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code);
+/* Returns the index of the wake word on which a context's threads sleep. */
+static inline int tt_wake_word_of(int context)
+{
+    return context == 0 ? 0 : 1 + (context - 1) % (TT_WAKE_WORDS - 1);
+}
+/* Wake the threads of a rank that sleep on this wake word, or all threads of all ranks. */
+void tt_job_wake(struct tt_job_page *job, int rank, int wake_word);
+void tt_job_wake_all(struct tt_job_page *job);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The slow half of waiting: yields, sleeps, wake-ups, and the number of processors.
+ */
+#include "job/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The longest sleep. Some events wake no sleeper, for example if a rank is killed together with the
+ * launcher. The sleeper notices them because it looks again after this time. */
+#define SLEEP_MOST_NS 50000000
+/* The number of yields between two looks at the clock. */
+#define YIELDS_TO_CLOCK 64
+/* A yield is long if it takes more than this many ticks of the processor's counter, which is a
+ * third of a millisecond or less on usual processors. */
+#define LONG_TICKS 1000000
+/* Two long yields within this time make all waits sleep. */
+#define LONG_TOGETHER_NS 100000000
+/* When two long yields have come, waits sleep without yielding for a time between these. Then a
+ * thread tries a yield again. */
+#define WANTED_LEAST_NS 30000000
+#define WANTED_MOST_NS 1000000000
+/* The time slice of a thread that sleeps because other processes want the processors. It is the
+ * shortest that the kernel grants. */
+#define SHORT_SLICE_NS 100000
+/* A thread that sleeps on a network's descriptor looks again after a time between these. */
+#define DOZE_LEAST_NS 20000
+#define DOZE_MOST_NS 1000000
+
+static long futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, (uint32_t *)word, what, value, timeout, NULL, 0);
+}
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* ---- Processors ---- */
+
+/* Returns the cgroup's quota as a number of whole processors; 0: no quota. */
+static int quota_of(const char *path)
+{
+    long long quota, period;
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    int got = fscanf(file, "%lld %lld", &quota, &period);
+    fclose(file);
+    return got == 2 && period > 0 ? (int)tt_max(1, quota / period) : 0;
+}
+
+static void least_quota(const char *folder, void *arg)
+{
+    char path[PATH_MAX + 96];
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    int *least = arg, cores = quota_of(path);
+    if (cores && (!*least || cores < *least)) *least = cores;
+}
+
+/* Returns the smallest quota from this process' cgroup up to the root; 0: none. */
+static int cgroup_cores(void)
+{
+    int least = 0;
+    tt_cgroup_each(least_quota, &least);
+    return least;
+}
+
+/* Returns the processors of the affinity mask, which the kernel keeps within the cpuset. */
+static int allowed_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (int)tt_max(1, CPU_COUNT(&set));
+    return (int)tt_max(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+int tt_usable_cores(void)
+{
+    int allowed = allowed_cores(), quota = cgroup_cores();
+    return quota && quota < allowed ? quota : allowed;
+}
+
+void tt_common_publish_cores(struct tt_common *common)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+    for (int cpu = 0; cpu < TT_JOB_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set)) atomic_fetch_or(&common->cpus[cpu / 64], UINT64_C(1) << cpu % 64);
+}
+
+int tt_common_cores(const struct tt_common *common)
+{
+    int published = 0, quota = cgroup_cores();
+    for (int i = 0; i < TT_JOB_CPUS / 64; i++) published += __builtin_popcountll(common->cpus[i]);
+    if (published == 0) return tt_usable_cores();
+    return quota && quota < published ? quota : published;
+}
+
+struct tt_wait_policy tt_wait_policy_for(int ranks, int cores)
+{
+    bool crowded = ranks > cores;
+    return (struct tt_wait_policy){
+        .spins = (int)tt_setting_int("TUTTI_SPINS", crowded ? 0 : 100, 0, INT_MAX),
+        .yields = (int)tt_setting_int("TUTTI_YIELDS", crowded ? 4000 : 1000, 0, INT_MAX),
+        .exact = tt_setting("TUTTI_YIELDS") != NULL,
+        .can_sleep = true};
+}
+
+/* ---- Processors that others want ----
+ *
+ * A yield gives the processor to another thread that wants it. A rank that waits soon gives it back
+ * by a yield of its own. A thread that calculates keeps it for a time slice of some milliseconds,
+ * and the waiter cannot run before, even if what it waits for comes at once. A thread that sleeps
+ * runs at once when it is woken, because the scheduler prefers threads that have used little time.
+ * So if two yields that follow each other closely are long, waits no longer yield for a while but
+ * sleep. The next yield afterwards shows whether others still want the processors. One long yield
+ * has no effect: a virtual machine's host may have taken the processor away once.
+ *
+ * All waits of the process use the same processors, so the result of one wait holds for all of
+ * them. The times are read and written without memory ordering: whichever value a thread reads,
+ * both ways of waiting are correct. */
+static _Atomic int64_t first_long_ns, last_long_ns; /* 0: never */
+static _Atomic int64_t wanted_until_ns;             /* 0: they are not wanted */
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#else
+    return (uint64_t)tt_clock_ns() * 3;
+#endif
+}
+
+static bool processors_are_wanted(void)
+{
+    int64_t until = atomic_load_explicit(&wanted_until_ns, memory_order_relaxed);
+    if (tt_likely(until == 0)) return false;
+    if (tt_clock_ns() < until) return true;
+    atomic_store_explicit(&last_long_ns, until, memory_order_relaxed); /* one more is enough */
+    atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
+    return false;
+}
+
+/* Records a long yield. If there was another one shortly before, waits sleep for half of the time
+ * for which there have been long yields. */
+static void long_yield(void)
+{
+    int64_t now = tt_clock_ns();
+    int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
+    if (now - last > LONG_TOGETHER_NS) {
+        atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
+        return;
+    }
+    int64_t since = now - atomic_load_explicit(&first_long_ns, memory_order_relaxed);
+    int64_t wanted = tt_max(WANTED_LEAST_NS, tt_min(WANTED_MOST_NS, since / 2));
+    atomic_store_explicit(&wanted_until_ns, now + wanted, memory_order_relaxed);
+}
+
+/* The scheduler lets a thread that is woken interrupt a running one at once only if its time slice
+ * ends earlier than that of the running one. So a thread that sleeps because others want the
+ * processors asks for a short slice, which does not change its share of the processors. It gets its
+ * old slice back with the first yield that is not long. Linux 6.12 and later know slices of a
+ * thread; earlier ones report 0 for them. */
+static _Thread_local int64_t old_slice_ns; /* 0: the thread has not asked for a short slice */
+
+/* The kernel's struct sched_attr. Its header does not go together with that of the C library. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static bool get_scheduling(struct scheduling *is)
+{
+    return syscall(SYS_sched_getattr, 0, is, sizeof *is, 0) == 0 && is->runtime_ns > 0 &&
+           (is->policy == SCHED_OTHER || is->policy == SCHED_BATCH);
+}
+
+/* Sets the slice and nothing else. The flags that were read may include some that need a
+ * permission. */
+static bool set_slice(struct scheduling *is, int64_t ns)
+{
+    is->runtime_ns = (uint64_t)ns;
+    is->flags = SCHED_FLAG_KEEP_POLICY;
+    return syscall(SYS_sched_setattr, 0, is, 0) == 0;
+}
+
+static void shorten_slice(void)
+{
+    struct scheduling is = {0};
+    if (old_slice_ns != 0) return;
+    old_slice_ns = -1; /* not asked again if the kernel does not grant it */
+    if (!get_scheduling(&is) || is.runtime_ns <= SHORT_SLICE_NS) return;
+    int64_t old = (int64_t)is.runtime_ns;
+    if (set_slice(&is, SHORT_SLICE_NS)) old_slice_ns = old;
+}
+
+static void restore_slice(void)
+{
+    struct scheduling is = {0};
+    if (old_slice_ns > 0 && get_scheduling(&is)) (void)set_slice(&is, old_slice_ns);
+    old_slice_ns = 0;
+}
+
+/* If other processes want the processor, thousands of yields last seconds; a dead rank must be
+ * noticed within that time. */
+static void look_at_clock(struct tt_wait *w)
+{
+    int64_t now = tt_clock_ns();
+    if (w->yields_ns == 0) w->yields_ns = now;
+    w->slow = now - w->yields_ns > SLEEP_MOST_NS;
+}
+
+static void yield(struct tt_wait *w)
+{
+    if (tt_unlikely(++w->yielded % YIELDS_TO_CLOCK == 0)) look_at_clock(w);
+    uint64_t before = ticks();
+    sched_yield();
+    if (tt_unlikely(ticks() - before > LONG_TICKS))
+        long_yield();
+    else if (tt_unlikely(old_slice_ns != 0))
+        restore_slice();
+}
+
+/* ---- Sleeping ---- */
+
+void tt_wait_register(struct tt_job_page *job)
+{
+    if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) atomic_store(&job->fences, 1);
+}
+
+static void full_barrier(struct tt_job_page *job)
+{
+#ifdef TT_TSAN
+    atomic_fetch_add(&job->sleepers, 0);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+    if (!atomic_load_explicit(&job->fences, memory_order_relaxed))
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+static void announce(struct tt_wait *w)
+{
+    atomic_fetch_add(&w->wake_word->sleeping, 1);
+    atomic_fetch_add(&w->job->sleepers, 1);
+    w->wakes = atomic_load(&w->wake_word->wakes);
+    w->announced = true;
+    full_barrier(w->job);
+}
+
+static void sleep_on_wake_word(struct tt_wait *w)
+{
+    tt_assert(tt_wait_valid(w));
+    int64_t ns = SLEEP_MOST_NS;
+    if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
+    struct timespec most = {.tv_nsec = (long)ns};
+    futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);
+    tt_wait_done(w);
+    w->yielded = w->policy->yields; /* if the wake-up was not for this wait, announce again at
+                                     * once */
+}
+
+static void doze(struct tt_wait *w)
+{
+    const struct tt_wake_descriptor *wake = w->policy->wake;
+    struct pollfd ready = {.fd = wake->descriptor, .events = POLLIN};
+    int64_t now = tt_clock_ns();
+    if (w->since_ns == 0) w->since_ns = now;
+    int64_t ns = tt_max(DOZE_LEAST_NS, tt_min(DOZE_MOST_NS, (now - w->since_ns) / 8));
+    if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - now));
+    struct timespec most = {.tv_nsec = (long)ns};
+    if (wake->arm(wake->arg)) (void)ppoll(&ready, 1, &most, NULL);
+}
+
+/* Whether the waiter should yield once more instead of sleeping. */
+static bool yields(const struct tt_wait *w)
+{
+    if (!w->policy->can_sleep) return true;
+    if (w->yielded >= w->policy->yields) return false;
+    if (w->policy->exact || !processors_are_wanted()) return true;
+    shorten_slice();
+    return false;
+}
+
+void tt_wait_more(struct tt_wait *w)
+{
+    if (w->spun < w->policy->spins) {
+        w->spun++;
+        tt_relax();
+    } else if (yields(w)) {
+        yield(w);
+    } else if (w->policy->wake) {
+        doze(w);
+    } else if (!w->announced) {
+        announce(w); /* the caller looks once more */
+    } else {
+        sleep_on_wake_word(w);
+    }
+}
+
+void tt_wait_done(struct tt_wait *w)
+{
+    if (!w->announced) return;
+    tt_assert(tt_wait_valid(w));
+    atomic_fetch_sub(&w->job->sleepers, 1);
+    atomic_fetch_sub(&w->wake_word->sleeping, 1);
+    w->announced = false;
+}
+
+void tt_job_wake(struct tt_job_page *job, int rank, int wake_word)
+{
+    struct tt_wake_word *b = &job->rank[rank].wake_word[wake_word];
+    if (!atomic_load(&b->sleeping)) return;
+    atomic_fetch_add(&b->wakes, 1);
+    futex(&b->wakes, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void tt_job_wake_all(struct tt_job_page *job)
+{
+    for (int r = 0; r < job->size; r++)
+        for (int wake_word = 0; wake_word < TT_WAKE_WORDS; wake_word++)
+            tt_job_wake(job, r, wake_word);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of pending operations: what a context has started and a packet or the network
+ * completes.
+ *
+ * An id is (how many times the table entry was used) << 32 | index + 1. So an answer that comes
+ * twice, late, or from a wrong sender finds no operation.
+ */
+#include <string.h>
+
+#include "msg/pull.h"
+
+/* How many completion functions may run inside one another, each of which has sent a message that
+ * completes at once. */
+enum { DEEP = 16 };
+
+static bool grow(tutti_context *c)
+{
+    int room = c->pending_room ? 2 * c->pending_room : 16;
+    struct tt_pending **pending = tt_alloc_lines((size_t)room * sizeof *pending);
+    if (!pending) return false;
+    if (c->pendings) memcpy(pending, c->pending, (size_t)c->pendings * sizeof *pending);
+    tt_free(c->pending);
+    c->pending = pending;
+    c->pending_room = room;
+    return true;
+}
+
+static struct tt_pending *add(tutti_context *c)
+{
+    if (c->pendings == c->pending_room && !grow(c)) return NULL;
+    struct tt_pending *pending = tt_alloc_lines(sizeof *pending);
+    if (!pending) return NULL;
+    *pending = (struct tt_pending){.id = (uint64_t)c->pendings + 1};
+    c->pending[c->pendings++] = pending;
+    return pending;
+}
+
+struct tt_pending *tt_pending_new(tutti_context *c, enum tt_pending_kind kind, struct tt_peer *peer)
+{
+    struct tt_pending *pending = c->free_pending;
+    if (pending)
+        c->free_pending = pending->next;
+    else if (!(pending = add(c))) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to start a message");
+        return NULL;
+    }
+    *pending =
+        (struct tt_pending){.kind = kind, .id = pending->id + (UINT64_C(1) << 32), .peer = peer};
+    return pending;
+}
+
+struct tt_pending *tt_pending_find(tutti_context *c, uint64_t id, const struct tt_peer *peer)
+{
+    uint64_t place = (id & UINT32_MAX) - 1;
+    if (place >= (uint64_t)c->pendings) return NULL;
+    struct tt_pending *pending = c->pending[place];
+    bool same = pending->kind != TT_PENDING_NONE && !pending->ended && pending->id == id &&
+                pending->peer->rank == peer->rank;
+    return same ? pending : NULL;
+}
+
+void tt_pending_free(tutti_context *c, struct tt_pending *pending)
+{
+    const struct tt_wire_ops *wire = c->msg->ops;
+    if (pending->region) wire->unmap(pending->region);
+    if (pending->key) wire->key_close(pending->key);
+    tt_free(pending->packed);
+    pending->region = NULL;
+    pending->key = NULL;
+    pending->packed = NULL;
+    pending->kind = TT_PENDING_NONE;
+    pending->next = c->free_pending;
+    c->free_pending = pending;
+}
+
+/* ---- Calling completion functions ---- */
+
+/* Frees the operation first, so that the functions can use its table entry for new ones. */
+static void call_done(tutti_context *c, struct tt_pending *pending)
+{
+    struct tt_pending ended = *pending;
+    tt_pending_free(c, pending);
+    c->depth++;
+    c->events++;
+    /* if the status is PEER, the operation is given up, and `sent` gets PEER, too */
+    bool buffer = ended.status != TUTTI_ERR_PEER;
+    if (ended.sent) ended.sent(c, ended.arg, buffer ? TUTTI_OK : ended.status);
+    if (ended.done) ended.done(c, ended.arg, ended.status);
+    c->depth--;
+}
+
+/* Whether a fence must report the loss of this operation. Short messages without a `delivered`
+ * function are not counted here: the peer's `risked` counts them when they are sent. */
+static bool is_risked(const struct tt_pending *pending)
+{
+    return (pending->kind == TT_PENDING_TRACKED && pending->done) ||
+           pending->kind == TT_PENDING_LONG || pending->kind == TT_PENDING_PUT;
+}
+
+void tt_pending_end(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    pending->status = status;
+    if (tt_unlikely(status == TUTTI_ERR_PEER) && !pending->peer->gone)
+        pending->peer->risked += is_risked(pending);
+    if (!pending->sent && !pending->done) {
+        tt_pending_free(c, pending);
+        return;
+    }
+    if (c->depth < DEEP) {
+        call_done(c, pending);
+        return;
+    }
+    pending->ended = true;
+    tt_context_used(c);
+    pending->next = c->ended;
+    c->ended = pending;
+}
+
+void tt_pending_call_ended(tutti_context *c)
+{
+    struct tt_pending *pending = c->ended, *first = NULL;
+    c->ended = NULL;
+    for (struct tt_pending *next; pending; pending = next) {
+        next = pending->next;
+        pending->next = first;
+        first = pending;
+    }
+    for (struct tt_pending *next; first; first = next) {
+        next = first->next;
+        call_done(c, first);
+    }
+}
+
+/* Records that one part of a long message, which the target asked for, was sent. */
+static void part_gone(tutti_context *c, struct tt_pending *pending)
+{
+    if (--pending->flows == 0 && pending->answered) tt_pending_end(c, pending, pending->status);
+}
+
+static void buffer_free(tutti_context *c, struct tt_pending *pending)
+{
+    if (!pending->done) {
+        tt_pending_end(c, pending, TUTTI_OK);
+        return;
+    }
+    tutti_done_fn *sent = pending->sent;
+    if (!sent || c->depth >= DEEP) return; /* then `sent` is called when the operation ends */
+    pending->sent = NULL;
+    c->depth++;
+    sent(c, pending->arg, TUTTI_OK);
+    c->depth--;
+}
+
+void tt_pending_gone(tutti_context *c, struct tt_pending *pending)
+{
+    if (pending->kind == TT_PENDING_TRACKED)
+        buffer_free(c, pending);
+    else if (pending->kind == TT_PENDING_LONG && pending->flows > 0)
+        part_gone(c, pending);
+}
+
+void tt_pending_answer(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    if (pending->kind == TT_PENDING_PULL)
+        tt_pull_answered(c, pending, status);
+    else if (pending->kind == TT_PENDING_FENCE)
+        tt_fence_answered(c, pending, status);
+    else if (pending->flows == 0)
+        tt_pending_end(c, pending, status);
+    else {
+        pending->answered = true;
+        pending->status = status;
+    }
+}
+
+/* Records what fences must report. Called before any completion function, which may begin another
+ * fence. */
+static void note_missed(tutti_context *c, struct tt_peer *peer)
+{
+    for (int i = 0; i < c->pendings; i++)
+        peer->risked +=
+            c->pending[i]->peer == peer && !c->pending[i]->ended && is_risked(c->pending[i]);
+    if (peer->risked == peer->settled) return;
+    bool awaited = false;
+    for (int i = 0; i < c->pendings; i++) {
+        if (c->pending[i]->kind != TT_PENDING_FENCE || c->pending[i]->peer != peer) continue;
+        c->pending[i]->missed = true;
+        awaited |= tt_fence_is_awaited(c->pending[i]);
+    }
+    if (awaited) peer->settled = peer->risked;
+}
+
+static void end_lost(tutti_context *c, struct tt_pending *pending)
+{
+    switch (pending->kind) {
+    case TT_PENDING_PULL: tt_pull_answered(c, pending, TUTTI_ERR_PEER); break;
+    case TT_PENDING_SPLIT: tt_split_copy_lost(c, pending); break;
+    case TT_PENDING_FENCE:
+        tt_pending_end(c, pending, pending->missed ? TUTTI_ERR_PEER : TUTTI_OK);
+        break;
+    default: tt_pending_end(c, pending, TUTTI_ERR_PEER);
+    }
+}
+
+void tt_pending_end_lost(tutti_context *c, struct tt_peer *peer)
+{
+    note_missed(c, peer);
+    for (int i = 0; i < c->pendings; i++) {
+        struct tt_pending *pending = c->pending[i];
+        bool open = pending->kind != TT_PENDING_NONE && !pending->ended && !pending->on_wire &&
+                    pending->peer == peer;
+        if (open) end_lost(c, pending);
+    }
+}
+
+void tt_pending_close_keys(tutti_context *c)
+{
+    for (int i = 0; i < c->pendings; i++) {
+        struct tt_pending *pending = c->pending[i];
+        if (pending->key) c->msg->ops->key_close(pending->key);
+        pending->key = NULL;
+    }
+}
+
+void tt_pending_close(tutti_context *c)
+{
+    for (int i = 0; i < c->pendings; i++) {
+        if (c->pending[i]->kind == TT_PENDING_FENCE) tt_fence_drop(c->pending[i]);
+        tt_pending_free(c, c->pending[i]);
+        tt_free(c->pending[i]);
+    }
+    tt_free(c->pending);
+}

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Agreements, and the messages that carry them.
+ */
+#include "recover/agree.h"
+
+#include <string.h>
+
+#include "fabric/waiting.h"
+#include "run/exec.h"
+#include "run/settle.h"
+
+/* The header of a message. */
+struct tt_agree_message_head {
+    uint64_t team;
+    uint32_t number; /* the number of the agreement on that team, from 1 */
+    uint16_t kind;   /* enum tt_accord_kind, TT_AGREE_MESSAGE_REVOKE or TT_AGREE_MESSAGE_PROBE */
+    uint16_t rank;   /* the sender's rank in the team */
+    /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
+     * sender */
+    uint32_t print;
+    uint32_t unused;
+};
+/* Further kinds, which are not part of the state machine. REVOKE: the sender has revoked the team;
+ * number is 0. PROBE: the sender wants to find out whether the receiver still exists, which it
+ * learns from msg alone; the receiver ignores the message. */
+enum { TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS, TT_AGREE_MESSAGE_PROBE };
+
+/* A message that is being sent, or that has come and has not been handled yet. */
+struct tt_agree_message {
+    struct tt_agree_message *next, **link;
+    struct tt_agree *agree;
+    struct tt_agree_message_head head;
+    int from; /* the sender's rank in the job */
+    int uses; /* if it is being sent: sends under way, plus 1 until its maker releases it */
+    int words;
+    uint64_t word[];
+};
+
+/* How many agreements there have been on a team. */
+struct tt_agree_count {
+    uint64_t team;
+    uint32_t number; /* agreements that have begun here */
+    bool under_way;  /* the last agreement has not ended */
+};
+
+/* The agreements of a client. */
+struct tt_agree {
+    struct tt_msg *msg;
+    struct tt_team *any;
+    struct tt_agree_message *in, **in_end; /* messages that have come, in order of arrival */
+    /* messages longer than a packet, whose last bytes have not arrived yet */
+    struct tt_agree_message *coming;
+    struct tt_agree_message *out;
+    struct tt_agree_count *counts;
+    int n, room;
+    bool lost; /* a message was lost for want of memory: others may wait for an answer to it */
+};
+
+static void message_release(struct tt_agree_message *l);
+static struct tt_agree_message *message_new(struct tt_agree *agree,
+                                            const struct tt_agree_message_head *head, int words);
+static tutti_status message_send(const struct tt_team *t, struct tt_agree_message *l, int r);
+
+/* ---- Messages ---- */
+
+/* The messages of agreements: making, sending, receiving and keeping them. To distinguish a message
+ * that comes early from one of an agreement that has ended, the number of agreements on each team
+ * stays known even when the team is gone. */
+
+static void enlist(struct tt_agree_message **list, struct tt_agree_message *l)
+{
+    l->link = list;
+    l->next = *list;
+    if (l->next) l->next->link = &l->next;
+    *list = l;
+}
+
+static void unlist(struct tt_agree_message *l)
+{
+    *l->link = l->next;
+    if (l->next) l->next->link = l->link;
+}
+
+static void keep(struct tt_agree *agree, struct tt_agree_message *l)
+{
+    l->next = NULL;
+    l->link = agree->in_end;
+    *agree->in_end = l;
+    agree->in_end = &l->next;
+}
+
+/* Frees a message that has come. */
+static void message_drop(struct tt_agree_message *l)
+{
+    if (!l->next) l->agree->in_end = l->link;
+    unlist(l);
+    tt_free(l);
+}
+
+static struct tt_agree_message *make(struct tt_agree *agree,
+                                     const struct tt_agree_message_head *head, int from, int words)
+{
+    struct tt_agree_message *l = tt_calloc(1, sizeof *l + (size_t)words * sizeof *l->word);
+    if (!l) return NULL;
+    l->agree = agree;
+    l->head = *head;
+    l->from = from;
+    l->words = words;
+    return l;
+}
+
+/* ---- Agreements by number ---- */
+
+static struct tt_agree_count *find_count(const struct tt_agree *agree, uint64_t team)
+{
+    for (int i = 0; i < agree->n; i++)
+        if (agree->counts[i].team == team) return &agree->counts[i];
+    return NULL;
+}
+
+/* Finds the count of a team's agreements, or makes one that is 0. *count is valid until the next
+ * call. Errors: MEMORY. */
+static tutti_status agree_count_of(struct tt_agree *agree, uint64_t team,
+                                   struct tt_agree_count **count)
+{
+    *count = find_count(agree, team);
+    if (*count) return TUTTI_OK;
+    if (agree->n == agree->room) {
+        int room = 2 * agree->room + 8;
+        struct tt_agree_count *all = tt_realloc(agree->counts, (size_t)room * sizeof *all);
+        if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+        agree->counts = all;
+        agree->room = room;
+    }
+    *count = &agree->counts[agree->n++];
+    **count = (struct tt_agree_count){.team = team};
+    return TUTTI_OK;
+}
+
+static bool is_over(const struct tt_agree *agree, const struct tt_agree_message_head *head)
+{
+    const struct tt_agree_count *c = find_count(agree, head->team);
+    return c && head->kind != TT_AGREE_MESSAGE_REVOKE &&
+           (head->number < c->number || (head->number == c->number && !c->under_way));
+}
+
+/* ---- Revoking ---- */
+
+static void revoked(struct tt_team *t, const struct tt_agree_message_head *head, int from)
+{
+    if (head->rank < t->map.p && t->job_rank[head->rank] == from) tt_team_revoke(t, from);
+}
+
+static struct tt_team *find_team(const struct tt_agree *agree, uint64_t id)
+{
+    struct tt_team *t = agree->any;
+    do
+        if (t->id == id) return t;
+    while ((t = t->ring) != agree->any);
+    return NULL;
+}
+
+void tt_agree_know(struct tt_agree *agree, struct tt_team *team)
+{
+    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team != team->id || l->head.kind != TT_AGREE_MESSAGE_REVOKE) continue;
+        revoked(team, &l->head, l->from);
+        message_drop(l);
+    }
+}
+
+tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
+{
+    tutti_status status = TUTTI_OK;
+    struct tt_agree_message_head head = {
+        .team = t->id, .kind = TT_AGREE_MESSAGE_REVOKE, .rank = (uint16_t)t->me};
+    tt_team_revoke(t, t->job_rank[t->me]);
+    struct tt_agree_message *l = message_new(agree, &head, 0);
+    if (!l) return TUTTI_ERR_MEMORY;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
+        if (r != t->me) status = message_send(t, l, r);
+    message_release(l);
+    return status;
+}
+
+/* ---- Receiving ---- */
+
+/* The length of an accord depends on the size of the team. The team may not be known here yet, so
+ * the limit is that of the largest team. */
+static bool is_sound(const tutti_message *m, struct tt_agree_message_head *head)
+{
+    int64_t most = tt_accord_words(UINT16_MAX, TT_AGREE_OWN) * (int64_t)sizeof(uint64_t);
+    if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
+        return false;
+    memcpy(head, m->header, sizeof *head);
+    return head->kind <= TT_AGREE_MESSAGE_REVOKE &&
+           (m->bytes > 0) == tt_accord_carries((enum tt_accord_kind)head->kind);
+}
+
+static void has_come(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    struct tt_agree_message *l = arg;
+    unlist(l);
+    if (status == TUTTI_OK) {
+        keep(l->agree, l);
+        return;
+    }
+    if (status != TUTTI_ERR_PEER) l->agree->lost = true;
+    tt_free(l);
+}
+
+static void take(struct tt_agree_message *l, const tutti_message *m, tutti_receive *receive)
+{
+    if (m->bytes > 0 && !m->data) {
+        enlist(&l->agree->coming, l);
+        *receive = (tutti_receive){
+            .to = l->word, .count = l->words, .type = TUTTI_U64, .done = has_come, .arg = l};
+        return;
+    }
+    if (m->bytes > 0) memcpy(l->word, m->data, (size_t)m->bytes);
+    keep(l->agree, l);
+}
+
+static void handle_packet(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                          void *arg)
+{
+    (void)context;
+    struct tt_agree_message_head head;
+    struct tt_agree *agree = arg;
+    if (!is_sound(m, &head) || is_over(agree, &head)) return;
+    struct tt_team *t = head.kind == TT_AGREE_MESSAGE_REVOKE ? find_team(agree, head.team) : NULL;
+    if (t) {
+        revoked(t, &head, m->rank);
+        return;
+    }
+    struct tt_agree_message *l =
+        make(agree, &head, m->rank, (int)(m->bytes / (int64_t)sizeof(uint64_t)));
+    if (l)
+        take(l, m, receive);
+    else
+        agree->lost = true;
+}
+
+/* ---- Sending ---- */
+
+/* Called once by the maker of the message, after its last send. */
+static void message_release(struct tt_agree_message *l)
+{
+    if (--l->uses > 0) return;
+    unlist(l);
+    tt_free(l);
+}
+
+static void has_gone(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    (void)status;
+    message_release(arg);
+}
+
+/* Makes a message. It is freed when all its sends have completed and message_release was called.
+ * Returns NULL if there is no memory. */
+static struct tt_agree_message *message_new(struct tt_agree *agree,
+                                            const struct tt_agree_message_head *head, int words)
+{
+    struct tt_agree_message *l = make(agree, head, 0, words);
+    if (!l) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message of an agreement");
+        return NULL;
+    }
+    enlist(&agree->out, l);
+    l->uses = 1;
+    return l;
+}
+
+/* Sends the message to member r. A member that is gone gets none, which is no error. Errors: those
+ * of msg, but for PEER. */
+static tutti_status message_send(const struct tt_team *t, struct tt_agree_message *l, int r)
+{
+    struct tt_msg *msg = l->agree->msg;
+    tutti_send send = {.dispatch = TT_DISPATCH_AGREE,
+                       .header = &l->head,
+                       .header_bytes = sizeof l->head,
+                       .data = l->word,
+                       .count = l->words,
+                       .type = TUTTI_U64,
+                       .sent = has_gone,
+                       .arg = l};
+    TT_TRY(tt_msg_endpoint(msg, t->job_rank[r], 0, &send.to));
+    l->uses++;
+    tutti_status status = tt_msg_send(tt_msg_context(msg, 0), &send);
+    if (status != TUTTI_OK) l->uses--;
+    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+}
+
+/* ---- State of a client ---- */
+
+tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree)
+{
+    struct tt_agree *a = tt_calloc(1, sizeof *a);
+    if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for agreements");
+    a->msg = msg;
+    a->any = any;
+    a->in_end = &a->in;
+    tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_AGREE, handle_packet, a);
+    if (status == TUTTI_OK)
+        *agree = a;
+    else
+        tt_free(a);
+    return status;
+}
+
+static void drop_all(struct tt_agree_message *l)
+{
+    for (struct tt_agree_message *next; l; l = next) {
+        next = l->next;
+        tt_free(l);
+    }
+}
+
+void tt_agree_close(struct tt_agree *agree)
+{
+    if (!agree) return;
+    drop_all(agree->in);
+    drop_all(agree->coming);
+    drop_all(agree->out);
+    tt_free(agree->counts);
+    tt_free(agree);
+}
+
+/* ---- One member's part ---- */
+
+/* Agreements: sends the messages that the state machine asks for, and notifies it of members that
+ * are gone. */
+
+#define APART_NS INT64_C(2000000000)
+
+/* One agreement under way. */
+struct meeting {
+    struct tt_agree *agree;
+    struct tt_team *team;
+    struct tt_accord *accord;
+    tutti_context *context;
+    struct tt_agree_message_head head; /* of the messages that this rank sends */
+    uint64_t *word;                    /* the accord in a message that came, while it is handled */
+    uint32_t failures;
+    bool probed;      /* the leader has sent a probe to members that have not come */
+    bool reported;    /* the error of the team was reported before this agreement */
+    int64_t apart_ns; /* since when a message waits whose sender made other calls; 0: none */
+    int events;
+    tutti_status status;
+};
+
+static bool is_meant(const struct meeting *m, struct tt_say say, int r)
+{
+    if (say.to != TT_SAY_ALL) return say.to == r;
+    return r != m->accord->me && !tt_accord_gone(m->accord)[r];
+}
+
+static tutti_status send_out(struct meeting *m, struct tt_say say)
+{
+    struct tt_accord *a = m->accord;
+    tutti_status status = TUTTI_OK;
+    m->head.kind = (uint16_t)say.kind;
+    struct tt_agree_message *l =
+        message_new(m->agree, &m->head, tt_accord_carries(say.kind) ? a->words : 0);
+    if (!l) return TUTTI_ERR_MEMORY;
+    memcpy(l->word, a->word, (size_t)l->words * sizeof *l->word);
+    for (int r = 0; r < a->p && status == TUTTI_OK; r++)
+        if (is_meant(m, say, r)) status = message_send(m->team, l, r);
+    message_release(l);
+    return status;
+}
+
+/* ---- The agreement ---- */
+
+static bool is_broken(const struct tt_accord *a)
+{
+    if (a->word[1] & TT_AGREE_BROKEN) return true;
+    for (int i = 0; i < tt_accord_sets(a->p); i++)
+        if (a->word[2 + i]) return true;
+    return false;
+}
+
+/* A member that knows the decision stops touching the blocks of a broken team, and only then sends
+ * that it knows. */
+static void carry_out(struct meeting *m, struct tt_say say)
+{
+    struct tt_accord *a = m->accord;
+    bool knows = a->level >= TT_ACCORD_KNOWS && !a->excluded;
+    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team);
+    if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
+}
+
+/* An accord of another length belongs to another call. The part that all accords have in common is
+ * enough to show that. */
+static void read_message(struct meeting *m, const struct tt_agree_message *l)
+{
+    struct tt_accord *a = m->accord;
+    enum tt_accord_kind kind = (enum tt_accord_kind)l->head.kind;
+    int r = l->head.rank, least = tt_accord_words(a->p, 0);
+    if (r >= a->p || r == a->me || m->team->job_rank[r] != l->from) return;
+    if (l->words > 0 && l->words < least) return;
+    memset(m->word, 0, (size_t)a->words * sizeof *m->word);
+    memcpy(m->word, l->word, (size_t)tt_min(a->words, l->words) * sizeof *m->word);
+    carry_out(m, tt_accord_receive(a, r, kind, m->word));
+}
+
+/* Whether the sender and this rank made different calls before this agreement. In a broken team
+ * different calls are no mismatch, because a failure ends the members' calls at different
+ * places. */
+static bool is_apart(const struct meeting *m, const struct tt_agree_message_head *head)
+{
+    return head->print && m->head.print && head->print != m->head.print &&
+           m->team->broken == TUTTI_OK;
+}
+
+static void read_messages(struct meeting *m)
+{
+    for (struct tt_agree_message *l = m->agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team != m->head.team || l->head.number > m->head.number) continue;
+        if (l->head.number == m->head.number && is_apart(m, &l->head)) {
+            if (m->apart_ns == 0) m->apart_ns = tt_clock_ns();
+            continue;
+        }
+        if (l->head.number == m->head.number) read_message(m, l);
+        message_drop(l);
+    }
+}
+
+static enum tt_rank_state state_of(const struct meeting *m, int r)
+{
+    const struct tt_fabric *f = m->team->fabric;
+    return tt_common_state(f->job, f->common, m->team->job_rank[r]);
+}
+
+static bool is_gone(const struct meeting *m, int r)
+{
+    return r != m->accord->me && state_of(m, r) >= TT_RANK_LEFT;
+}
+
+/* Called after the messages were handled, because a member that left may have sent all of its
+ * messages before. */
+static void look_for_gone(struct meeting *m)
+{
+    uint32_t failures = atomic_load(&m->team->fabric->job->failures);
+    if (failures == m->failures) return;
+    m->failures = failures;
+    for (int r = 0; r < m->accord->p; r++)
+        if (is_gone(m, r)) carry_out(m, tt_accord_lose(m->accord, r));
+}
+
+/* The state machine sends nothing before tt_accord_start, so what tt_accord_lose returns is
+ * ignored. */
+static void start(struct meeting *m)
+{
+    m->failures = atomic_load(&m->team->fabric->job->failures);
+    for (int r = 0; r < m->accord->p; r++)
+        if (is_gone(m, r)) (void)tt_accord_lose(m->accord, r);
+    carry_out(m, tt_accord_start(m->accord));
+}
+
+static bool is_failed(const struct meeting *m)
+{
+    return state_of(m, m->accord->me) == TT_RANK_FAILED;
+}
+
+static tutti_status counts_as_failed(const struct tt_fabric *f)
+{
+    char text[160];
+    tt_common_cause_text(f->job, f->common, f->me, text, sizeof text);
+    return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: %s", text);
+}
+
+/* Whether the team is broken by a mismatch that no call has returned yet; then this call returns
+ * it. */
+static bool is_mismatch(const struct meeting *m)
+{
+    return m->team->broken == TUTTI_ERR_MISMATCH && !m->reported;
+}
+
+static void go_on(struct meeting *m)
+{
+    if (is_failed(m)) {
+        m->status = is_mismatch(m) ? tt_team_error(m->team) : counts_as_failed(m->team->fabric);
+        return;
+    }
+    if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+    /* The calls that these messages belong to return their errors. */
+    (void)tt_msg_advance(m->context, &m->events);
+    read_messages(m);
+    look_for_gone(m);
+}
+
+/* This rank stays until all its messages have been sent: afterwards nobody can ask it again. */
+static bool is_done(const struct meeting *m)
+{
+    return m->status != TUTTI_OK || (m->accord->level == TT_ACCORD_ENDED && !m->agree->out);
+}
+
+/* If a rank on another node has left or died, the leader may notice it only by sending a message to
+ * it. All other members have sent a message to the member that they wait for. */
+static void probe(struct meeting *m)
+{
+    struct tt_accord *a = m->accord;
+    const struct tt_team *t = m->team;
+    struct tt_agree_message_head head = m->head;
+    if (m->probed || a->leader != a->me || a->level != TT_ACCORD_CALLED) return;
+    m->probed = true;
+    head.kind = TT_AGREE_MESSAGE_PROBE;
+    struct tt_agree_message *l = message_new(m->agree, &head, 0);
+    for (int r = 0; l && r < a->p && m->status == TUTTI_OK; r++)
+        if (r != a->me && !tt_accord_received(a)[r] && !tt_fabric_shares(t->fabric, t->job_rank[r]))
+            m->status = message_send(t, l, r);
+    if (l) message_release(l);
+}
+
+/* Lists the ranks that this rank waits for: the leader waits for the members that have not joined
+ * the agreement, and every other member waits for the leader. */
+static void fill_waiting(const void *arg, struct tt_activity *is)
+{
+    const struct meeting *m = arg;
+    struct tt_accord *a = m->accord;
+    const int *job_rank = m->team->job_rank;
+    is->team = m->team->id;
+    if (a->leader != a->me && a->leader >= 0 && a->leader < a->p)
+        tt_waiting_name(is, job_rank[a->leader]);
+    for (int r = 0; a->leader == a->me && r < a->p; r++)
+        if (r != a->me && !tt_accord_received(a)[r] && !tt_accord_gone(a)[r])
+            tt_waiting_name(is, job_rank[r]);
+}
+
+/* Compares the calls of the members; if some differ, the error names them. If the agreement shows a
+ * mismatch, but the comparison does not find it in time, the error says only that the calls did not
+ * match. */
+static void look_for_others(struct meeting *m)
+{
+    tutti_status status = tt_team_compare(m->team);
+    bool late = m->apart_ns && tt_clock_ns() > m->apart_ns + APART_NS;
+    if (status == TUTTI_OK && late && m->team->broken == TUTTI_OK) {
+        status = tt_fail(TUTTI_ERR_MISMATCH, "the members came to team_agree() or team_shrink() "
+                                             "after calls that did not match");
+        tt_team_break(m->team, status);
+    }
+}
+
+static void meet(struct meeting *m)
+{
+    struct tt_wait wait;
+    struct tt_team *t = m->team;
+    struct tt_waiting waiting = {
+        .fabric = t->fabric, .doing = TT_DOING_AGREE, .fill = fill_waiting, .arg = m};
+    start(m);
+    tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
+    while (go_on(m), !is_done(m)) {
+        tt_team_advance_all(t);
+        tt_wait_more(&wait);
+        if (!tt_team_check(t, tt_wait_is_long(&wait))) continue;
+        probe(m);
+        look_for_others(m);
+        tt_waiting_look(&waiting, false);
+    }
+    tt_wait_done(&wait);
+    tt_waiting_end(&waiting);
+}
+
+/* Marks the members that left without taking part as failed, for all members. */
+static void miss_gone(const struct meeting *m)
+{
+    const struct tt_fabric *f = m->team->fabric;
+    for (int r = 0; r < m->accord->p; r++)
+        if (tt_accord_has_gone(m->accord->word, r) && state_of(m, r) == TT_RANK_LEFT)
+            tt_common_miss(f->job, f->common, m->team->job_rank[r]);
+}
+
+static tutti_status outcome(const struct meeting *m)
+{
+    struct tt_accord *a = m->accord;
+    if (m->status != TUTTI_OK) return m->status;
+    if (a->excluded)
+        return tt_fail(TUTTI_ERR_PEER,
+                       "the other members excluded this rank, since they got no answer from it");
+    /* If a member is gone, the reason may be that its calls did not match. */
+    (void)tt_team_check(m->team, false);
+    if (is_mismatch(m)) return tt_team_error(m->team);
+    miss_gone(m);
+    uint64_t what = a->word[1] & ~(uint64_t)TT_AGREE_BROKEN;
+    if (what == TT_AGREE_VALUE || what == TT_AGREE_SHRINK) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_MISMATCH,
+                   "some members called tutti_team_agree and others tutti_team_shrink");
+}
+
+/* ---- Entry points ---- */
+
+static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t value,
+                            const uint64_t *own)
+{
+    struct tt_agree_count *count;
+    int p = m->team->map.p, words = tt_accord_words(p, own ? TT_AGREE_OWN : 0);
+    if (p > UINT16_MAX) return tt_fail(TUTTI_ERR_LIMIT, "a team of %d members cannot agree", p);
+    TT_TRY(agree_count_of(m->agree, m->team->id, &count));
+    m->accord = tt_alloc(tt_accord_bytes(p, words));
+    m->word = tt_alloc((size_t)words * sizeof *m->word);
+    if (!m->accord || !m->word) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+    bool broken = m->team->broken != TUTTI_OK;
+    tt_accord_init(m->accord, p, m->team->me, words, value,
+                   (uint64_t)what | (broken ? TT_AGREE_BROKEN : 0));
+    if (own)
+        memcpy(tt_accord_own(m->accord) + TT_AGREE_OWN * m->team->me, own,
+               TT_AGREE_OWN * sizeof *own);
+    count->number++;
+    count->under_way = true;
+    m->head = (struct tt_agree_message_head){.team = m->team->id,
+                                             .number = count->number,
+                                             .rank = (uint16_t)m->team->me,
+                                             .print = broken ? 0 : m->team->history | 1};
+    return TUTTI_OK;
+}
+
+static void end_count(const struct meeting *m)
+{
+    struct tt_agree_count *count;
+    if (agree_count_of(m->agree, m->team->id, &count) == TUTTI_OK) count->under_way = false;
+}
+
+/* Starts an execution without steps for this agreement, so that the agreement has its place in the
+ * order of calls. In a broken team there is no such order. */
+static tutti_status note(struct tt_team *t, enum tt_agree_what what)
+{
+    tt_team_check(t, false);
+    if (t->broken != TUTTI_OK) return TUTTI_OK;
+    tutti_status status =
+        tt_exec_note(t, what == TT_AGREE_SHRINK ? TT_SIGNATURE_SHRINK : TT_SIGNATURE_AGREE);
+    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+}
+
+tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
+                      uint64_t value, const uint64_t *own, struct tt_accord **accord)
+{
+    struct meeting m = {.agree = agree,
+                        .team = team,
+                        .context = tt_msg_context(agree->msg, 0),
+                        .reported = team->broken != TUTTI_OK && team->reported};
+    m.status = note(team, what);
+    if (m.status == TUTTI_OK) m.status = prepare(&m, what, value, own);
+    if (m.status == TUTTI_OK) {
+        meet(&m);
+        end_count(&m);
+    }
+    tutti_status status = m.status == TUTTI_OK ? outcome(&m) : m.status;
+    if (m.status != TUTTI_OK && m.status != TUTTI_ERR_PEER) tt_team_break(team, m.status);
+    tt_free(m.word);
+    if (status == TUTTI_OK)
+        *accord = m.accord;
+    else
+        tt_free(m.accord);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages from one rank to another in order: a byte ring in shared memory with one writer and one
+ * reader.
+ *
+ * There is one channel for each (sender, receiver, slot, lane). All messages in it therefore belong
+ * to one lane of one execution at a time, and both sides know from their plans which messages come,
+ * how long they are and in which order. So there is no matching and there are no unexpected
+ * messages. The length travels before each message all the same: if the calls of the two ranks do
+ * not match, the receiver must return an error and not deliver the bytes of another message.
+ *
+ *   eager        The bytes go through the ring, in several parts if they do not fit at once. The
+ *                send is complete when the last part is in the ring.
+ *   rendezvous   The address goes through the ring and the receiver reads the data from there. The
+ *                send is complete when the receiver has read past the address.
+ *
+ * The length and the fabric alone decide which of the two is used, so both sides know it. If the
+ * system turns out to forbid the receiver to read, the plan stays the same: the receiver asks the
+ * sender to send the bytes (run/served.c).
+ *
+ * Why it is right: only the sender writes `head` and only the receiver writes `tail`, each with a
+ * release store after it wrote or read the bytes that the new value covers. The other side loads
+ * the value with acquire. The sender writes only to [head, tail + bytes); the receiver reads only
+ * [tail, head).
+ */
+#ifndef TT_CHANNEL_H
+#define TT_CHANNEL_H
+
+#include "fabric/fabric.h"
+
+/* A message as one of the two sides sees it. */
+struct tt_message {
+    struct tt_message *next;
+    char *at; /* the next byte to move */
+    int64_t left;
+    uint64_t end; /* sender: the message is complete when the receiver's position reaches this */
+    bool rendezvous;
+    bool headed; /* the length was sent or received */
+    bool complete;
+    /* Receiver, if the system forbids reading (asked_for): the owner of the end asks the sender for
+     * the data at `from` and sets `from` to 0; `lacking` becomes 0 when the data have arrived. */
+    bool asked_for;
+    int lacking;
+    tt_address from;
+};
+
+struct tt_byte_ring {
+    _Alignas(TT_LINE) _Atomic uint64_t head;
+    _Alignas(TT_LINE) _Atomic uint64_t tail;
+    _Alignas(TT_LINE) char data[];
+};
+
+/* One side of a channel. It is all zero at first; its owner sets `place`, `peer` and `sending`
+ * before it advances the end. Invariants (tt_end_valid, between calls that succeed): `position`
+ * equals head (sender) or tail (receiver); messages complete in order, so no message in the list
+ * is complete. */
+struct tt_end {
+    struct tt_byte_ring *ring; /* NULL: not made yet (sender) or not found yet (receiver) */
+    /* holds the ring's offset in the segment; 0: the ring is not made yet */
+    _Atomic uint64_t *place;
+    uint64_t position;
+    int peer; /* rank in the job */
+    bool sending;
+    bool listed; /* in a list of ends that have messages */
+    /* receiver: where the peer publishes which call it runs; NULL: no check */
+    const _Atomic uint64_t *shape;
+    uint64_t mark; /* receiver: the value that `shape` must have */
+    struct tt_message *first, *last;
+    struct tt_message *unsent; /* sender: the first message that is not wholly in the ring */
+    struct tt_end *next;
+};
+
+bool tt_end_valid(const struct tt_end *end);
+
+/* Appends a message of len > 0 bytes to the queue of this end. Moves no bytes; tt_end_advance
+ * does. */
+void tt_end_post(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, void *memory,
+                 int64_t len);
+/* Moves all bytes that can be moved without waiting. Errors: those of the fabric's read; MEMORY and
+ * LIMIT when a ring is made; MISMATCH if the other side runs another call, before any byte of the
+ * message is moved. */
+tutti_status tt_end_advance(struct tt_fabric *f, struct tt_end *end);
+
+#endif

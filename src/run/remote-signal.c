@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What this rank keeps about members on other nodes and what it sends them besides data.
+ */
+#include "run/remote-inside.h"
+
+#include <string.h>
+
+#include "boot/watch.h"
+#include "run/remote.h"
+
+static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status);
+static void name(struct tt_exec *exec, struct tt_mirror *m);
+
+/* ---- What mirrors hold ---- */
+
+/* Mirrors and the messages and transfers kept with them. A mirror is made when the first message
+ * comes from a member or goes to it, so a rank has as many mirrors as it has neighbours. They are
+ * freed with the team. */
+
+/* ---- Arrivals ---- */
+
+void tt_arrivals_append(struct tt_arrivals *list, struct tt_arrival *a)
+{
+    a->next = NULL;
+    if (!list->first) list->end = &list->first;
+    *list->end = a;
+    list->end = &a->next;
+}
+
+void tt_arrival_free(struct tt_remote_teams *remote_teams, struct tt_arrival *a)
+{
+    tutti_receive nowhere = {.to = NULL};
+    if (a->pending) (void)tt_msg_receive(remote_teams->context, a->pending, &nowhere);
+    tt_free(a->opening);
+    tt_free(a);
+}
+
+void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *list)
+{
+    struct tt_arrival *a = list->first;
+    for (struct tt_arrival *next; a; a = next) {
+        next = a->next;
+        a->team = NULL;
+        a->dropped = true;
+        if (a->ready) tt_arrival_free(remote_teams, a);
+    }
+    *list = (struct tt_arrivals){NULL, NULL};
+}
+
+/* ---- Transfers ---- */
+
+struct tt_operation *tt_operation_new(struct tt_remote_teams *remote_teams)
+{
+    struct tt_operation *x = remote_teams->spare, *all = x ? x->all : remote_teams->operations;
+    if (x)
+        remote_teams->spare = x->next;
+    else if (!(x = tt_alloc(sizeof *x)))
+        return NULL;
+    else
+        remote_teams->operations = x;
+    *x = (struct tt_operation){.remote_teams = remote_teams, .all = all};
+    return x;
+}
+
+void tt_operation_list(struct tt_operation *x, struct tt_exec *exec)
+{
+    x->exec = exec;
+    x->before = NULL;
+    x->after = exec->remote->moving;
+    if (x->after) x->after->before = x;
+    exec->remote->moving = x;
+}
+
+void tt_operation_unlist(struct tt_operation *x)
+{
+    if (!x->exec) return;
+    if (x->after) x->after->before = x->before;
+    if (x->before)
+        x->before->after = x->after;
+    else
+        x->exec->remote->moving = x->after;
+    x->exec = NULL;
+}
+
+void tt_operation_free(struct tt_operation *x)
+{
+    tt_operation_unlist(x);
+    if (x->payload) tt_free(x->payload);
+    x->payload = NULL;
+    x->next = x->remote_teams->spare;
+    x->remote_teams->spare = x;
+}
+
+/* ---- Mirrors ---- */
+
+struct tt_view tt_remote_unknown(const struct tt_team *t)
+{
+    return (struct tt_view){t->remote->blank, &t->remote->layout};
+}
+
+tutti_status tt_remote_new(struct tt_team *t, const struct tt_block *layout)
+{
+    struct tt_remote *remote = tt_calloc(1, sizeof *remote);
+    if (!remote) return TUTTI_ERR_MEMORY;
+    t->remote = remote;
+    remote->layout = *layout;
+    remote->blank = tt_alloc_lines((size_t)layout->bytes);
+    remote->mirror = tt_calloc((size_t)t->map.p, sizeof(struct tt_mirror *));
+    return remote->blank && remote->mirror ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+/* Discards all messages that wait in the team's mirrors. */
+static void remote_drop(struct tt_team *t)
+{
+    for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next) {
+        tt_arrivals_drop(t->remote_teams, &m->early);
+        tt_arrivals_drop(t->remote_teams, &m->arrived);
+    }
+    t->remote->early = 0;
+}
+
+static void free_mirror(struct tt_mirror *m)
+{
+    for (int s = 0; s < TT_SLOTS; s++) tt_free(m->opening[s]);
+    tt_free(m->block);
+    tt_free(m);
+}
+
+void tt_remote_free(struct tt_team *t)
+{
+    struct tt_remote *remote = t->remote;
+    if (!remote) return;
+    struct tt_team **link = t->remote_teams ? &t->remote_teams->teams : NULL;
+    while (link && *link && *link != t) link = &(*link)->remote->next;
+    if (link && *link) *link = remote->next;
+    remote_drop(t);
+    for (struct tt_mirror *m = remote->mirrors, *next; m; m = next) {
+        next = m->next;
+        free_mirror(m);
+    }
+    tt_free(remote->mirror);
+    tt_free(remote->blank);
+    tt_free(remote);
+}
+
+static tutti_status fill_mirror(struct tt_team *t, int rank, struct tt_mirror *m)
+{
+    m->rank = rank;
+    m->posted_end = &m->posted;
+    m->block = tt_alloc_lines((size_t)t->remote->layout.bytes);
+    if (!m->block) return TUTTI_ERR_MEMORY;
+    return tt_msg_endpoint(t->remote_teams->msg, t->job_rank[rank], 0, &m->to);
+}
+
+struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank)
+{
+    struct tt_remote *remote = t->remote;
+    struct tt_mirror *m = remote->mirror[rank];
+    if (tt_likely(m != NULL)) return m;
+    if (!(m = tt_calloc(1, sizeof *m))) return NULL;
+    if (fill_mirror(t, rank, m) != TUTTI_OK) {
+        tt_free(m->block);
+        tt_free(m);
+        return NULL;
+    }
+    m->next = remote->mirrors;
+    remote->mirrors = remote->mirror[rank] = m;
+    t->view[rank].at = m->block;
+    return m;
+}
+
+/* ---- What is known of a member ---- */
+
+/* The messages of members on other nodes say what they have called, opened, signalled and ended.
+ * This is stored in their mirrors in the same way as a member of this node stores it in its block,
+ * so that whoever waits looks in the same places for both. */
+
+/* ---- Executions ---- */
+
+bool tt_remote_has_left(const struct tt_team *t, int rank)
+{
+    const struct tt_mirror *m = t->remote->mirror[rank];
+    return m && m->done == TT_REMOTE_LEFT;
+}
+
+bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number)
+{
+    const struct tt_mirror *m = t->remote->mirror[rank];
+    return m && m->opens[tt_team_slot(t, number)] == number + 1;
+}
+
+void tt_remote_ended(struct tt_mirror *m, uint64_t done)
+{
+    if (done > m->done) m->done = done;
+}
+
+/* The first message of an execution came: clears what an older execution opened in this slot. */
+static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
+{
+    memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
+    memset(tt_team_segment(t, m->rank, slot, t->me), 0, sizeof(struct tt_segment_opening));
+    tt_free(m->opening[slot]);
+    m->opening[slot] = NULL;
+}
+
+/* Returns NULL if the execution has not begun here, or has ended. */
+static struct tt_exec *execution_of(const struct tt_team *t, uint64_t number)
+{
+    struct tt_exec *exec = t->running[tt_team_slot(t, number)];
+    return exec && exec->number == number ? exec : NULL;
+}
+
+static uint64_t base_of(const struct tt_team *t, uint64_t number)
+{
+    return ((number >> t->slots_log2) + 1) << 32;
+}
+
+/* Records what the member calls in an execution that has begun here. Returns false if the slot
+ * already belongs to a newer execution. */
+static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
+{
+    const struct tt_remote_head *head = &packet->head;
+    int slot = tt_team_slot(t, head->number);
+    struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
+    uint64_t mark = base_of(t, head->number) | head->history;
+    uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    const struct tt_exec *exec = t->running[slot];
+    if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
+    if (head->flags & TT_REMOTE_SIGNATURE)
+        memcpy(tt_team_signature(t, m->rank, slot), packet->signature, sizeof packet->signature);
+    if (known == mark) return true;
+    if (m->opening[slot]) close_slot(t, m, slot);
+    atomic_store_explicit(&line->shape, mark, memory_order_release);
+    return true;
+}
+
+bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
+{
+    const struct tt_signal_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    return mark >> 32 == base_of(t, number) >> 32;
+}
+
+/* Whether the member and this rank call the same; if not, breaks the team. This rank's own line
+ * still has the fingerprint of an execution that has ended here. */
+static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+{
+    int slot = tt_team_slot(t, number);
+    uint64_t mine =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    uint64_t theirs =
+        atomic_load_explicit(&tt_team_line(t, m->rank, slot)->shape, memory_order_relaxed);
+    if (mine == theirs || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
+    struct tt_exec *exec = execution_of(t, number);
+    if (exec) name(exec, m);
+    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
+    return false;
+}
+
+bool tt_remote_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
+{
+    return note(t, m, packet) && agrees(t, m, packet->head.number);
+}
+
+/* ---- Openings ---- */
+
+bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes)
+{
+    if (bytes < (int64_t)sizeof *o || o->keyed > 7 ||
+        o->keys != (uint32_t)__builtin_popcount(o->keyed))
+        return false;
+    for (int b = TT_IN; b <= TT_TMP; b++)
+        if (o->offset[b] < 0 || o->bytes[b] < 0 || o->offset[b] > INT64_MAX / 4 ||
+            o->bytes[b] > INT64_MAX / 4)
+            return false;
+    return bytes == (int64_t)(sizeof *o + o->keys * sizeof(tutti_key));
+}
+
+static tt_address address_of(const struct tt_remote_opening *o, int b)
+{
+    return o->keyed & 1u << b ? TT_REMOTE_ADDRESS + (uint64_t)o->offset[b] : 0;
+}
+
+/* Stores the opening in the mirror, which takes it over. */
+static void open_there(struct tt_team *t, struct tt_mirror *m, uint64_t number,
+                       struct tt_remote_opening *o)
+{
+    int slot = tt_team_slot(t, number);
+    struct tt_opening *opening = tt_team_opening(t, m->rank, slot);
+    struct tt_segment_opening *segment = tt_team_segment(t, m->rank, slot, t->me);
+    for (int b = TT_IN; b <= TT_TMP; b++) {
+        opening->at[b] = address_of(o, b);
+        opening->bytes[b] = o->bytes[b];
+        if (b == TT_TMP) continue;
+        segment->at[b] = opening->at[b];
+        segment->bytes[b] = o->bytes[b];
+    }
+    tt_free(m->opening[slot]);
+    m->opening[slot] = o;
+    m->opens[slot] = number + 1;
+}
+
+/* ---- Signals that came ---- */
+
+static void raise_there(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_head *head)
+{
+    int slot = tt_team_slot(t, head->number);
+    _Atomic uint64_t *word = tt_team_signal(t, m->rank, slot, head->lane);
+    uint64_t value = base_of(t, head->number) + head->value;
+    if (value > atomic_load_explicit(word, memory_order_relaxed))
+        atomic_store_explicit(word, value, memory_order_release);
+}
+
+void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
+{
+    const struct tt_remote_head *head = &a->packet.head;
+    if (a->opening) open_there(t, m, head->number, a->opening);
+    a->opening = NULL;
+    if (head->lane != TT_NO_LANE) raise_there(t, m, head);
+    if (!tt_remote_is_last(t, head->number) || t->broken != TUTTI_OK) return;
+    tutti_status status = tt_step_pair(t, head->number, m->rank);
+    if (status != TUTTI_OK) tt_team_break(t, status);
+}
+
+/* ---- Sending ---- */
+
+/* Besides data, this rank sends to members on other nodes signals, its calls, the buffers that it
+ * opens, how many executions it has ended, and that a team is broken. */
+
+/* ---- Posting ---- */
+
+static void count_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct tt_remote_teams *remote_teams = arg;
+    (void)context;
+    (void)status;
+    remote_teams->under_way--;
+}
+
+tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
+                            size_t bytes)
+{
+    struct tt_remote_teams *remote_teams = t->remote_teams;
+    remote_teams->under_way++;
+    tutti_send send = {.to = m->to,
+                       .dispatch = dispatch,
+                       .header = head,
+                       .header_bytes = bytes,
+                       .type = TUTTI_U8,
+                       .sent = count_sent,
+                       .arg = remote_teams};
+    tutti_status status = tt_msg_send(remote_teams->context, &send);
+    if (tt_unlikely(status != TUTTI_OK)) remote_teams->under_way--;
+    return remote_sent(t, m->rank, status);
+}
+
+/* A message that no step of this rank waits for could not be sent, although a member may wait for
+ * it. So the team breaks. */
+static void break_unless_sent(struct tt_team *t, tutti_status status)
+{
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
+}
+
+void tt_remote_lost(struct tt_team *t, int rank)
+{
+    struct tt_fabric *f = t->fabric;
+    if (tt_watch_lost(f, t->job_rank[rank])) return;
+    tt_common_fail(f->job, f->common, t->job_rank[rank], TT_CAUSE_LOST, 0);
+}
+
+/* Handles the status of sending to a member: PEER marks the member as failed, unless it has left,
+ * and becomes OK. */
+static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status)
+{
+    if (tt_likely(status != TUTTI_ERR_PEER)) return status;
+    if (!tt_remote_has_left(t, rank)) tt_remote_lost(t, rank);
+    return TUTTI_OK; /* the caller finds the failure in the job's page, like any other */
+}
+
+/* ---- Leave to send ---- */
+
+/* Asks a member to send its `done` when it has ended all executions that must end before this
+ * one. */
+static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+{
+    struct tt_remote_head head = {.team = t->remote->id,
+                                  .from = (uint32_t)t->me,
+                                  .number = number,
+                                  .behind =
+                                      number > t->my_done ? (uint32_t)(number - t->my_done) : 0,
+                                  .flags = TT_REMOTE_ASKS};
+    m->asked = number + 1;
+    return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
+}
+
+/* The member has left the team without making this call. */
+static bool lacks_call(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    return m->done == TT_REMOTE_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
+}
+
+/* A member that has also left the client is waited for in vain. A member that has only left a
+ * broken team is not: its notice, or that of a failure, ends the wait. */
+bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    const struct tt_team *t = exec->team;
+    const struct tt_fabric *f = t->fabric;
+    return lacks_call(exec, m) &&
+           tt_common_state(f->job, f->common, t->job_rank[m->rank]) >= TT_RANK_LEFT;
+}
+
+tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **found)
+{
+    struct tt_team *t = exec->team;
+    struct tt_mirror *m = *found = tt_mirror_of(t, rank);
+    if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
+    if (tt_unlikely(m->done == TT_REMOTE_LEFT)) return lacks_call(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
+    if (tt_likely(exec->number < m->done + t->slots)) return TUTTI_OK;
+    if (m->asked <= exec->number) TT_TRY(ask(t, m, exec->number));
+    return TUTTI_AGAIN;
+}
+
+void tt_remote_credit(struct tt_team *t, struct tt_mirror *m)
+{
+    struct tt_remote_head head = {
+        .team = t->remote->id, .from = (uint32_t)t->me, .number = t->my_done};
+    m->fresh = false;
+    if (m->wanted && t->my_done + t->slots >= m->wanted) {
+        if (m->settles) head.flags |= TT_REMOTE_SETTLES;
+        m->wanted = 0;
+        t->remote->wanting--;
+    }
+    break_unless_sent(t, tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head));
+}
+
+void tt_remote_end(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    struct tt_remote *remote = t->remote;
+    tt_remote_release(exec);
+    tt_remote_leftover(exec);
+    remote->pairs |= exec->pairs;
+    bool sweep = t->my_done - remote->swept >= t->slots / 2;
+    if (tt_likely(!sweep && remote->wanting == 0)) return;
+    for (struct tt_mirror *m = remote->mirrors; m; m = m->next)
+        if (m->wanted || (sweep && m->fresh)) tt_remote_credit(t, m);
+    if (sweep) remote->swept = t->my_done;
+}
+
+/* ---- The header of every message of an execution ---- */
+
+size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
+{
+    struct tt_team *t = exec->team;
+    bool signature = m->sent_shape[exec->slot] != exec->shape;
+    packet->head = (struct tt_remote_head){.team = t->remote->id,
+                                           .from = (uint32_t)t->me,
+                                           .number = exec->number,
+                                           .behind = (uint32_t)(exec->number - t->my_done),
+                                           .history = (uint32_t)exec->mark,
+                                           .flags = signature ? TT_REMOTE_SIGNATURE : 0};
+    m->fresh = false;
+    m->named[exec->slot] = exec->number + 1;
+    if (tt_likely(!signature)) return sizeof packet->head;
+    m->sent_shape[exec->slot] = exec->shape;
+    memcpy(packet->signature, exec->signature, sizeof packet->signature);
+    return sizeof *packet;
+}
+
+/* ---- The last comparison ---- */
+
+/* Sends the team's last call, which has ended here. This rank does not wait for the message to
+ * arrive. */
+static void name_last(struct tt_team *t, struct tt_mirror *m)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    uint64_t mark =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    struct tt_remote_packet packet = {.head = {.team = t->remote->id,
+                                               .from = (uint32_t)t->me,
+                                               .number = t->next - 1,
+                                               .history = (uint32_t)mark,
+                                               .lane = TT_NO_LANE,
+                                               .flags = TT_REMOTE_SIGNATURE}};
+    memcpy(packet.signature, tt_team_signature(t, t->me, slot), sizeof packet.signature);
+    break_unless_sent(t, tt_remote_post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet));
+}
+
+/* In small teams each member is compared with all others, in large teams with those at distances 1,
+ * 2, 4 ...: these connect all members. After an alltoallv all members are compared, because a rank
+ * may have sent any of them something that it does not expect. */
+static bool is_partner(const struct tt_team *t, int rank)
+{
+    enum { FEW = 8 };
+    int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
+    bool connects = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
+    return connects || t->map.p <= FEW || t->remote->pairs;
+}
+
+void tt_remote_compare(struct tt_team *t, int rank)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    struct tt_mirror *m = is_partner(t, rank) ? tt_mirror_of(t, rank) : NULL;
+    if (!m || m->done == TT_REMOTE_LEFT || m->named[slot] == t->next) return;
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) break_unless_sent(t, ask(t, m, t->next - 1));
+        return;
+    }
+    m->named[slot] = t->next;
+    name_last(t, m);
+}
+
+/* Asks the receiver to answer when it has ended all calls that this rank has made. An ASKS message
+ * asks leave to begin an execution, for which the receiver must have ended the execution S before,
+ * so S is added. */
+static void ask_last(struct tt_team *t, struct tt_mirror *m)
+{
+    struct tt_remote_head head = {.team = t->remote->id,
+                                  .from = (uint32_t)t->me,
+                                  .number = t->next - 1 + t->slots,
+                                  .behind = (uint32_t)t->slots - 1,
+                                  .flags = TT_REMOTE_ASKS | TT_REMOTE_SETTLES};
+    m->named_last = true;
+    break_unless_sent(t, tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head));
+}
+
+/* Returns the state of the rank. If it has left, the messages that it sent before are handled
+ * first. */
+static enum tt_rank_state state_of(struct tt_team *t, int rank)
+{
+    const struct tt_fabric *f = t->fabric;
+    enum tt_rank_state state = tt_common_state(f->job, f->common, t->job_rank[rank]);
+    if (state == TT_RANK_LEFT) tt_team_advance(t);
+    return state;
+}
+
+bool tt_remote_has_pairs(const struct tt_team *t)
+{
+    return t->remote && t->remote->pairs;
+}
+
+tutti_status tt_remote_settle(struct tt_team *t, int rank)
+{
+    if (!is_partner(t, rank)) return TUTTI_OK;
+    struct tt_mirror *m = tt_mirror_of(t, rank);
+    if (!m || m->settled) return TUTTI_OK;
+    enum tt_rank_state state = state_of(t, rank);
+    if (m->done == TT_REMOTE_LEFT)
+        return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
+    if (state == TT_RANK_LEFT) return TUTTI_OK;
+    if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
+    /* As in any execution, the member must have ended the execution that used the same slot
+     * before. */
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) break_unless_sent(t, ask(t, m, t->next - 1));
+        return TUTTI_AGAIN;
+    }
+    name_last(t, m);
+    ask_last(t, m);
+    return TUTTI_AGAIN;
+}
+
+/* ---- Opening ---- */
+
+/* The part of buffer b that the rank may access. In a v-collective its size is sent even if the
+ * buffer is not opened, so that the receiver can compare it. */
+static struct tt_opened piece_for(const struct tt_exec *exec, int rank, int b)
+{
+    const struct tt_call *c = exec->call;
+    bool opened = exec->plan->opens & 1u << b;
+    if (!exec->plan->segments || b == TT_TMP)
+        return (struct tt_opened){0, opened ? exec->bytes[b] : 0};
+    const int64_t *counts = b == TT_IN ? c->in_counts : c->out_counts;
+    const int64_t *displs = b == TT_IN ? c->in_displs : c->out_displs;
+    int64_t begin = displs ? displs[rank] * c->sz : 0;
+    return (struct tt_opened){begin, begin + (counts ? counts[rank] * c->sz : exec->bytes[b])};
+}
+
+struct tt_opened tt_remote_opened(const struct tt_exec *exec, int b)
+{
+    struct tt_opened all = {0, 0};
+    for (int r = 0; r < exec->team->map.p; r++) {
+        struct tt_opened piece = piece_for(exec, r, b);
+        if (piece.begin == piece.end) continue;
+        bool first = all.begin == all.end;
+        all.begin = first ? piece.begin : tt_min(all.begin, piece.begin);
+        all.end = first ? piece.end : tt_max(all.end, piece.end);
+        if (!exec->plan->segments || b == TT_TMP) break;
+    }
+    return all;
+}
+
+/* Returns the key of an opened buffer, which is registered until the execution ends. */
+static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
+{
+    tutti_region **region = &exec->remote->region[b];
+    if (!*region) {
+        struct tt_opened all = tt_remote_opened(exec, b);
+        exec->remote->region_at[b] = all.begin;
+        TT_TRY(tt_msg_region(exec->team->remote_teams->msg, exec->buffer[b] + all.begin,
+                             (size_t)(all.end - all.begin), region));
+    }
+    return tt_msg_region_key(*region, key);
+}
+
+static tutti_status open_buffer(struct tt_exec *exec, int rank, int b, struct tt_remote_opening *o)
+{
+    struct tt_opened piece = piece_for(exec, rank, b);
+    o->offset[b] = 0;
+    o->bytes[b] = piece.end - piece.begin;
+    if (!(exec->plan->opens & 1u << b) || o->bytes[b] == 0) return TUTTI_OK;
+    TT_TRY(key_of(exec, b, &o->key[o->keys]));
+    o->offset[b] = piece.begin - exec->remote->region_at[b];
+    o->keyed |= 1u << b;
+    o->keys++;
+    return TUTTI_OK;
+}
+
+static size_t opening_bytes(uint32_t keys)
+{
+    return sizeof(struct tt_remote_opening) + keys * sizeof(tutti_key);
+}
+
+static tutti_status make_opening(struct tt_exec *exec, int rank, struct tt_remote_opening **made)
+{
+    struct tt_remote_opening *o = tt_alloc(opening_bytes(3));
+    tutti_status status = o ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory to open buffers");
+    if (o) o->keyed = o->keys = 0;
+    for (int b = TT_IN; b <= TT_TMP && status == TUTTI_OK; b++)
+        status = open_buffer(exec, rank, b, o);
+    *made = o;
+    if (status != TUTTI_OK) tt_free(o);
+    return status;
+}
+
+/* ---- Signals to give ---- */
+
+static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    return (exec->plan->opens || exec->plan->segments) && m->opened[exec->slot] != exec->number + 1;
+}
+
+static void signal_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct tt_operation *x = arg;
+    (void)context;
+    (void)status;
+    x->remote_teams->under_way--;
+    tt_operation_free(x);
+}
+
+/* The execution does not complete before the signal has been sent: afterwards its caller may not
+ * advance anything for a long time, while the receiver waits for the signal. Takes over
+ * `payload`. */
+static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send,
+                                void *payload)
+{
+    struct tt_team *t = exec->team;
+    struct tt_operation *x = tt_operation_new(t->remote_teams);
+    if (!x) {
+        tt_free(payload);
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a signal");
+    }
+    x->peer = m->rank;
+    x->payload = payload;
+    tt_operation_list(x, exec);
+    send->sent = signal_sent;
+    send->arg = x;
+    t->remote_teams->under_way++;
+    tutti_status status = tt_msg_send(t->remote_teams->context, send);
+    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    t->remote_teams->under_way--;
+    tt_operation_free(x);
+    return remote_sent(t, m->rank, status);
+}
+
+/* Sends a signal with the opening. The opening is a copy, because the message may be sent later. */
+static tutti_status post_opening(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send)
+{
+    struct tt_remote_opening *o;
+    TT_TRY(make_opening(exec, m->rank, &o));
+    m->opened[exec->slot] = exec->number + 1;
+    send->data = o;
+    send->count = (int64_t)opening_bytes(o->keys);
+    return post_signal(exec, m, send, o);
+}
+
+static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane,
+                               uint32_t value)
+{
+    struct tt_remote_packet packet;
+    size_t bytes = tt_remote_head(exec, m, &packet);
+    packet.head.lane = (uint8_t)lane;
+    packet.head.value = value;
+    tutti_send send = {.to = m->to,
+                       .dispatch = TT_DISPATCH_RUN,
+                       .header = &packet,
+                       .header_bytes = bytes,
+                       .type = TUTTI_U8};
+    return tt_unlikely(has_opening(exec, m)) ? post_opening(exec, m, &send)
+                                             : post_signal(exec, m, &send, NULL);
+}
+
+/* Returns the i-th rank that the signal is for; -1: that rank is not remote. */
+static int audience(const struct tt_exec *exec, const struct tt_plain *s, int i)
+{
+    const struct tt_team *t = exec->team;
+    int r = s->peer == TT_ALL ? i : s->peer == TT_SET ? s->set[i] : s->peer;
+    return tt_team_is_remote(t, r) ? r : -1;
+}
+
+static int audience_size(const struct tt_exec *exec, const struct tt_plain *s)
+{
+    return s->peer == TT_ALL ? exec->team->map.p : s->peer == TT_SET ? (int)s->nops : 1;
+}
+
+tutti_status tt_remote_may_signal(struct tt_exec *exec, const struct tt_plain *s)
+{
+    struct tt_mirror *m;
+    tutti_status all = TUTTI_OK;
+    for (int i = 0, n = audience_size(exec, s); i < n; i++) {
+        int r = audience(exec, s, i);
+        tutti_status status = r < 0 ? TUTTI_OK : tt_remote_may_send(exec, r, &m);
+        if (status > TUTTI_AGAIN) return status;
+        if (status != TUTTI_OK) all = status;
+    }
+    return all;
+}
+
+tutti_status tt_remote_signal(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    for (int i = 0, n = audience_size(exec, s); i < n; i++) {
+        int r = audience(exec, s, i);
+        if (r >= 0) TT_TRY(signal_one(exec, exec->team->remote->mirror[r], lane, s->value));
+    }
+    return TUTTI_OK;
+}
+
+/* ---- Long waits and failures ---- */
+
+void tt_remote_send_call(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    for (int r = 0; r < t->map.p && exec->state == TT_EXEC_RUNNING; r++) {
+        if (!tt_team_is_remote(t, r) || !tt_exec_waits_for(exec, r)) continue;
+        struct tt_mirror *m = tt_mirror_of(t, r);
+        if (m) name(exec, m);
+    }
+}
+
+/* Sends the member the call of an execution under way, unless it has been sent already or the
+ * member cannot take it now. */
+static void name(struct tt_exec *exec, struct tt_mirror *m)
+{
+    bool sent = m->named[exec->slot] == exec->number + 1 && !has_opening(exec, m);
+    if (sent || m->done == TT_REMOTE_LEFT || tt_remote_may_send(exec, m->rank, &m) != TUTTI_OK)
+        return;
+    break_unless_sent(exec->team, signal_one(exec, m, TT_NO_LANE, 0));
+}
+
+/* The text of an error that is being sent; it may live longer than the team. */
+struct remote_signal_finding {
+    struct tt_remote_teams *remote_teams;
+    char text[];
+};
+
+static void finding_sent(tutti_context *context, void *arg, tutti_status status)
+{
+    struct remote_signal_finding *finding = arg;
+    (void)context;
+    (void)status;
+    finding->remote_teams->under_way--;
+    tt_free(finding);
+}
+
+/* Notifies the member that the team is broken by a mismatch, with the text of the error. */
+static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m,
+                                 const struct tt_remote_broken *broken)
+{
+    size_t bytes = strlen(t->broken_text) + 1;
+    struct remote_signal_finding *finding = tt_alloc(sizeof *finding + bytes);
+    if (!finding) return TUTTI_ERR_MEMORY;
+    finding->remote_teams = t->remote_teams;
+    memcpy(finding->text, t->broken_text, bytes);
+    tutti_send send = {.to = m->to,
+                       .dispatch = TT_DISPATCH_BROKEN,
+                       .header = broken,
+                       .header_bytes = sizeof *broken,
+                       .data = finding->text,
+                       .count = (int64_t)bytes,
+                       .type = TUTTI_U8,
+                       .sent = finding_sent,
+                       .arg = finding};
+    t->remote_teams->under_way++;
+    tutti_status status = tt_msg_send(t->remote_teams->context, &send);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    t->remote_teams->under_way--;
+    tt_free(finding);
+    return remote_sent(t, m->rank, status);
+}
+
+static void send_broken(struct tt_team *t, struct tt_mirror *m)
+{
+    const struct tt_fabric *f = t->fabric;
+    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, t->culprit);
+    struct tt_remote_broken broken = {.team = t->id,
+                                      .rank = t->culprit,
+                                      .cause = (int32_t)atomic_load(&rank_status->cause),
+                                      .code = atomic_load(&rank_status->code)};
+    if (m->sent_broken || broken.cause == TT_CAUSE_NONE) return;
+    m->sent_broken = true;
+    if (t->broken != TUTTI_ERR_MISMATCH || post_finding(t, m, &broken) != TUTTI_OK)
+        (void)tt_remote_post(t, m, TT_DISPATCH_BROKEN, &broken, sizeof broken);
+}
+
+void tt_remote_broke(struct tt_team *t)
+{
+    remote_drop(t);
+    for (struct tt_mirror *m = t->remote->mirrors; m && t->culprit >= 0; m = m->next)
+        if (m->done != TT_REMOTE_LEFT && t->job_rank[m->rank] != t->culprit) send_broken(t, m);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The text of a call as its user wrote it: names and numbers of the public interface, elements and
+ * not bytes.
+ */
+#include "run/signature.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "type/layout.h"
+#include "type/type.h"
+
+/* ---- From the call ---- */
+
+static uint16_t flags_of(const struct tt_call *c)
+{
+    bool counts = c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter;
+    return (uint16_t)((tt_coll_has_op(c->coll) && !c->commutes ? TT_SIGNATURE_IN_ORDER : 0) |
+                      (c->in_place ? TT_SIGNATURE_IN_PLACE : 0) |
+                      (c->shared ? TT_SIGNATURE_SHARED : 0) | (counts ? TT_SIGNATURE_COUNTS : 0));
+}
+
+struct tt_call_signature tt_signature_of(const struct tt_call *c, int p, uint32_t print)
+{
+    if (c->as) return (struct tt_call_signature){.coll = c->as, .print = print};
+    struct tt_call_signature w = {.coll = (int16_t)c->coll,
+                                  .flags = flags_of(c),
+                                  .type = (int32_t)tt_type_shape(c->type),
+                                  .op = (int32_t)c->op,
+                                  .root = c->root,
+                                  .n = c->n,
+                                  .print = print};
+    if (!(w.flags & TT_SIGNATURE_COUNTS)) return w;
+    w.n = 0;
+    for (int r = 0; r < p; r++) w.n += c->out_counts[r];
+    for (int r = 0; r < p && r < TT_SIGNATURE_FIRST; r++) w.counts[r] = c->out_counts[r];
+    for (int r = p; r < TT_SIGNATURE_FIRST; r++) w.counts[r] = -1; /* there is no such rank */
+    return w;
+}
+
+/* ---- To a text ---- */
+
+static const char *const other_names[] = {
+    [TT_SIGNATURE_SPLIT - TT_COLLS] = "team_split",
+    [TT_SIGNATURE_AGREE - TT_COLLS] = "team_agree",
+    [TT_SIGNATURE_SHRINK - TT_COLLS] = "team_shrink",
+    [TT_SIGNATURE_FREE - TT_COLLS] = "team_free",
+};
+
+const char *tt_signature_name(const struct tt_call_signature *signature)
+{
+    int coll = signature->coll;
+    if (coll < 0 || coll >= TT_SIGNATURE_KINDS) return "something else";
+    return coll < TT_COLLS ? tt_coll_name((enum tt_coll)coll) : other_names[coll - TT_COLLS];
+}
+
+/* A text that grows as far as there is room. */
+struct signature_text {
+    char *at;
+    size_t room;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct signature_text *to, const char *format,
+                                                      ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(to->at, to->room, format, args);
+    va_end(args);
+    size_t used = n < 0 ? 0 : tt_min((size_t)n, to->room - 1);
+    to->at += used;
+    to->room -= used;
+}
+
+/* A derived type has no name. The text says what the type consists of, because that has to match: a
+ * number of one basic type, or a hash of the layout if there are several. */
+static void add_type(struct signature_text *to, const struct tt_call_signature *w)
+{
+    bool basic = w->type >= 0 && w->type < TUTTI_TYPES;
+    if (basic && w->element == 0)
+        add(to, "%s", tt_type_name((tutti_type)w->type));
+    else if (basic)
+        add(to, "a derived type of %d %s", w->element / (int)tutti_type_size((tutti_type)w->type),
+            tt_type_name((tutti_type)w->type));
+    else
+        add(to, "a derived type of %d bytes (layout %07x)", w->element,
+            (unsigned)w->type - (unsigned)TUTTI_TYPE_USER_END);
+}
+
+static void add_counts(struct signature_text *to, const struct tt_call_signature *w)
+{
+    add(to, "counts=");
+    for (int i = 0; i < TT_SIGNATURE_FIRST && w->counts[i] >= 0; i++)
+        add(to, "%s%lld", i ? "," : "", (long long)w->counts[i]);
+    uint64_t more = (uint64_t)w->n; /* the data may be corrupt, so this must not overflow */
+    for (int i = 0; i < TT_SIGNATURE_FIRST && w->counts[i] >= 0; i++)
+        more -= (uint64_t)w->counts[i];
+    if (w->counts[TT_SIGNATURE_FIRST - 1] >= 0 && more != 0)
+        add(to, ",... (%lld in all)", (long long)w->n);
+    add(to, " of ");
+}
+
+/* The counts of an alltoallv are compared pair by pair, and tt_step_uneven names them. */
+static void add_arguments(struct signature_text *to, const struct tt_call_signature *w)
+{
+    enum tt_coll coll = (enum tt_coll)w->coll;
+    if (coll == TT_COLL_barrier || w->coll >= TT_COLLS) return;
+    if (w->flags & TT_SIGNATURE_COUNTS)
+        add_counts(to, w);
+    else if (coll != TT_COLL_alltoallv)
+        add(to, "n=%lld of ", (long long)w->n);
+    add_type(to, w);
+    if (tt_coll_has_op(coll)) add(to, ", %s", tt_op_name((tutti_op)w->op));
+    if (tt_coll_has_root(coll)) add(to, ", root %d", w->root);
+    if (w->flags & TT_SIGNATURE_IN_ORDER) add(to, ", in rank order");
+    if (w->flags & TT_SIGNATURE_IN_PLACE) add(to, ", in place");
+    if (w->flags & TT_SIGNATURE_SHARED) add(to, ", shared");
+}
+
+/* The fingerprint of a call depends on its plan file. So if two calls differ only in the file,
+ * their texts differ too. */
+static void add_file(struct signature_text *to, const struct tt_call_signature *w)
+{
+    if (w->flags & TT_SIGNATURE_PLAN_FILE) add(to, " by a plan file (fingerprint %08x)", w->print);
+}
+
+char *tt_signature_type(const struct tt_call_signature *signature, char *buffer, size_t n)
+{
+    struct signature_text to = {buffer, n};
+    struct tt_call_signature w = *signature;
+    add_type(&to, &w);
+    return buffer;
+}
+
+char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n)
+{
+    struct signature_text to = {buffer, n};
+    struct tt_call_signature w = *signature; /* its owner may write to it meanwhile */
+    add(&to, "%s", tt_signature_name(&w));
+    if (w.coll < 0 || w.coll >= TT_SIGNATURE_KINDS) return buffer;
+    add(&to, "(");
+    add_arguments(&to, &w);
+    add(&to, ")");
+    add_file(&to, &w);
+    return buffer;
+}

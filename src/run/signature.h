@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The call signature in the terms of the user. It is used for the error message when the calls of
+ * the ranks do not match, and for the roll call.
+ */
+#ifndef TT_SIGNATURE_H
+#define TT_SIGNATURE_H
+
+#include "plan/call.h"
+
+/* Flags of a call. TT_SIGNATURE_IN_ORDER: operands are combined in rank order. TT_SIGNATURE_COUNTS:
+ * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
+ * plan file gives the schedule, and `print` depends on the file. */
+enum tt_signature_flag {
+    TT_SIGNATURE_IN_ORDER = 1,
+    TT_SIGNATURE_IN_PLACE = 2,
+    TT_SIGNATURE_SHARED = 4,
+    TT_SIGNATURE_COUNTS = 8,
+    TT_SIGNATURE_PLAN_FILE = 16
+};
+
+/* Calls on a team that are no collectives with buffers. In tt_call_signature.coll they follow the
+ * collectives. */
+enum tt_signature_other {
+    TT_SIGNATURE_SPLIT = TT_COLLS,
+    TT_SIGNATURE_AGREE,
+    TT_SIGNATURE_SHRINK,
+    TT_SIGNATURE_FREE,
+    TT_SIGNATURE_KINDS
+};
+
+enum { TT_SIGNATURE_FIRST = 4 };
+
+/* A call signature: plain data of one cache line that other ranks read in shared memory and in
+ * messages. `coll` is an enum tt_coll, or an enum tt_signature_other, which has no arguments. `n`
+ * is the user's argument n, or the sum of the counts if there are counts. `element` is the packed
+ * size in bytes of an element of a derived type, or 0 for a basic type; `type` is then the basic
+ * type that all of it consists of, or a hash of the layout if there are several. `print` is the
+ * fingerprint that is equal on all ranks whose calls match. */
+struct tt_call_signature {
+    int16_t coll;
+    uint16_t flags;
+    int32_t type, op, root;
+    int64_t n;
+    uint32_t print;
+    int32_t element;
+    int64_t counts[TT_SIGNATURE_FIRST];
+};
+_Static_assert(sizeof(struct tt_call_signature) == TT_LINE, "layout() counts on it");
+
+/* Returns the signature of a call on a team of p ranks. */
+struct tt_call_signature tt_signature_of(const struct tt_call *call, int p, uint32_t print);
+
+/* Returns the name of the call: "reduce", "team_split". */
+const char *tt_signature_name(const struct tt_call_signature *signature);
+
+enum { TT_SIGNATURE_TEXT = 192 };
+/* Writes "reduce(n=5 of f64, sum, root 2)" into a buffer of n bytes and returns it. Safe whatever
+ * *signature holds. */
+char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n);
+
+/* Writes the element type: "f64", or a description of a derived type. Returns the buffer. */
+char *tt_signature_type(const struct tt_call_signature *signature, char *buffer, size_t n);
+
+#endif

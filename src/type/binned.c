@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums whose bits do not depend on the order of what was added; see binned.h.
+ */
+#include "type/binned.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "type/type.h"
+
+enum {
+    MANTISSA = 52,    /* bits of a double's mantissa that are stored */
+    EXPONENTS = 2047, /* the exponent of infinities and NaN */
+    LOWEST = -1074,   /* bit 0 of the scale stands for 2^LOWEST */
+    MOST = 31         /* a mantissa that begins at this bit of a window still ends in the window */
+};
+#define BIN ((UINT64_C(1) << TT_BINNED_BITS) - 1) /* the bits of one bin */
+
+_Static_assert(sizeof(tutti_binned) == TT_BINNED_WORDS * sizeof(int64_t), "a word for each bin");
+
+/* ---- Merging ---- */
+
+/* Moves a sum to a higher window, and drops what lies below. */
+static void raise_window(struct tt_bins *sum, int window)
+{
+    int by = window - sum->window;
+    for (int k = 0; k < TT_BINNED_WORDS; k++)
+        sum->bin[k] = by < TT_BINNED_WORDS - k ? sum->bin[k + by] : 0;
+    sum->window = window;
+}
+
+static void make_special(struct tt_bins *sum, int window)
+{
+    *sum = (struct tt_bins){.window = window};
+}
+
+/* At least one of the sums is infinite or a NaN. */
+static void merge_special(struct tt_bins *to, int window)
+{
+    bool both = to->window >= TT_BINNED_SPECIAL && window >= TT_BINNED_SPECIAL;
+    if (both && to->window != window)
+        make_special(to, TT_BINNED_NAN);
+    else
+        make_special(to, (int)tt_max(to->window, window));
+}
+
+/* Makes a sum a NaN if a bin does not fit into a word. */
+static void check_bins(struct tt_bins *sum)
+{
+    bool all_fit = true;
+    for (int k = 0; k < TT_BINNED_WORDS; k++)
+        all_fit &=
+            sum->bin[k] >= INT64_MIN >> TT_BINNED_TAG && sum->bin[k] <= INT64_MAX >> TT_BINNED_TAG;
+    if (!all_fit) make_special(sum, TT_BINNED_NAN);
+}
+
+/* The sums have the same window. No bin overflows, since each has three bits to spare. */
+static void add_bins(struct tt_bins *to, const struct tt_bins *from)
+{
+    for (int k = 0; k < TT_BINNED_WORDS; k++) to->bin[k] += from->bin[k];
+    check_bins(to);
+}
+
+void tt_binned_merge(int64_t *to, const int64_t *from)
+{
+    struct tt_bins a, b;
+    tt_binned_unpack(&a, to);
+    tt_binned_unpack(&b, from);
+    if (a.window >= TT_BINNED_SPECIAL || b.window >= TT_BINNED_SPECIAL) {
+        merge_special(&a, b.window);
+    } else {
+        if (a.window < b.window) raise_window(&a, b.window);
+        if (b.window < a.window) raise_window(&b, a.window);
+        add_bins(&a, &b);
+    }
+    tt_binned_pack(to, &a);
+}
+
+/* ---- Adding values ---- */
+
+/* The parts of a double that is not 0: it is (-1)^negative * mantissa * 2^(lowest + LOWEST). */
+struct parts {
+    uint64_t mantissa;
+    int lowest;
+    int exponent;
+    bool negative;
+};
+
+static inline struct parts take_apart(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> MANTISSA) & EXPONENTS;
+    bool normal = exponent > 0;
+    return (struct parts){.mantissa = (bits & ((UINT64_C(1) << MANTISSA) - 1)) | (uint64_t)normal
+                                                                                     << MANTISSA,
+                          .lowest = exponent - normal,
+                          .exponent = exponent,
+                          .negative = bits >> 63};
+}
+
+/* Returns the lowest window that ends at or above the first bit of a mantissa. */
+static int window_for(int lowest)
+{
+    int highest = (lowest + MANTISSA) / TT_BINNED_BITS;
+    return highest > 2 ? highest - 2 : 0;
+}
+
+static void add_rare(struct tt_bins *sum, double value, int lowest);
+
+/* Adds the bits of a mantissa that begins at bit `at` of the window, which it does not exceed. It
+ * may begin below the window. */
+static inline void add_bits(struct tt_bins *sum, uint64_t mantissa, int at, bool negative)
+{
+    if (at < -MANTISSA) return;
+    uint64_t low = at >= 0 ? mantissa << at : mantissa >> -at;
+    /* The bits from bin 1 on: the mantissa has 53 bits, so that shifting it by 3 loses none. */
+    uint64_t high = MOST - at < 64 ? mantissa << (MOST - TT_BINNED_BITS) >> (MOST - at) : 0;
+    int64_t sign = -(int64_t)negative;
+    sum->bin[0] += ((int64_t)(low & BIN) ^ sign) - sign;
+    sum->bin[1] += ((int64_t)(high & BIN) ^ sign) - sign;
+    sum->bin[2] += ((int64_t)(high >> TT_BINNED_BITS) ^ sign) - sign;
+}
+
+/* Values add nothing to an infinity or a NaN, whose windows lie above all values. */
+static inline void add_value(struct tt_bins *sum, double value)
+{
+    struct parts parts = take_apart(value);
+    int at = parts.lowest - sum->window * TT_BINNED_BITS;
+    if (tt_unlikely(at > MOST || parts.exponent == EXPONENTS))
+        add_rare(sum, value, parts.lowest);
+    else
+        add_bits(sum, parts.mantissa, at, parts.negative);
+}
+
+/* Adds an infinity, a NaN, or a value that reaches beyond the window. */
+static void add_rare(struct tt_bins *sum, double value, int lowest)
+{
+    if (isnan(value)) {
+        make_special(sum, TT_BINNED_NAN);
+    } else if (isinf(value)) {
+        merge_special(sum, value > 0 ? TT_BINNED_SPECIAL : TT_BINNED_MINUS);
+    } else {
+        raise_window(sum, window_for(lowest));
+        add_value(sum, value);
+    }
+}
+
+/* ---- Adding many values ---- */
+
+enum {
+    BLOCK = 64,    /* sums that are taken apart at a time */
+    ROWS = 1 << 30 /* rows that are added before the bins are checked: 2^58 in a bin at most */
+};
+
+static void add_row(struct tt_bins *sums, int64_t n, tutti_type type, const void *values)
+{
+    const double *f64 = values;
+    const float *f32 = values;
+    if (type == TUTTI_F64) {
+        for (int64_t i = 0; i < n; i++) add_value(&sums[i], f64[i]);
+    } else {
+        for (int64_t i = 0; i < n; i++) add_value(&sums[i], (double)f32[i]);
+    }
+}
+
+/* Adds rows of values to a block of sums; a row begins `stride` values after the row before it. */
+static void add_rows(tutti_binned *sums, int64_t n, tutti_type type, const char *values,
+                     int64_t rows, int64_t stride)
+{
+    struct tt_bins bins[BLOCK];
+    int64_t row_bytes = stride * (int64_t)tutti_type_size(type);
+    for (int64_t i = 0; i < n; i++) tt_binned_unpack(&bins[i], sums[i].word);
+    for (int64_t j = 0; j < rows; j++) {
+        add_row(bins, n, type, values + j * row_bytes);
+        if (j % ROWS == ROWS - 1) {
+            for (int64_t i = 0; i < n; i++) check_bins(&bins[i]);
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        check_bins(&bins[i]);
+        tt_binned_pack(sums[i].word, &bins[i]);
+    }
+}
+
+tutti_status tutti_sum_local(tutti_binned *sums, int64_t n, tutti_type type, const void *values,
+                             int64_t rows)
+{
+    if (n < 0 || rows < 0)
+        return tt_fail(TUTTI_ERR_ARG, "sum_local: %lld sums of %lld rows: neither may be negative",
+                       (long long)n, (long long)rows);
+    if (type != TUTTI_F32 && type != TUTTI_F64)
+        return tt_fail(TUTTI_ERR_ARG, "sum_local: values of type %s: only f32 and f64 can be added",
+                       tt_type_name(type));
+    if (n == 0 || rows == 0) return TUTTI_OK;
+    if (!sums || !values)
+        return tt_fail(TUTTI_ERR_ARG, "sum_local: %s is NULL", sums ? "values" : "sums");
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        add_rows(sums + i, tt_min(n - i, BLOCK), type,
+                 (const char *)values + i * (int64_t)tutti_type_size(type), rows, n);
+    }
+    return TUTTI_OK;
+}
+
+/* ---- The result ---- */
+
+/* The exact sum of the bins is a whole number of at most 61 + 56 bits. It is rounded once, when it
+ * becomes a double: a number of more than 53 bits is never so small that the multiplication by a
+ * power of two would round again. */
+double tutti_sum_value(const tutti_binned *sum)
+{
+    struct tt_bins bins;
+    tt_binned_unpack(&bins, sum->word);
+    switch (bins.window) {
+    case TT_BINNED_SPECIAL: return HUGE_VAL;
+    case TT_BINNED_MINUS: return -HUGE_VAL;
+    case TT_BINNED_NAN: return NAN;
+    default: break;
+    }
+    __int128 exact = 0;
+    for (int k = TT_BINNED_WORDS; k-- > 0;)
+        exact = exact * ((__int128)1 << TT_BINNED_BITS) + bins.bin[k];
+    return ldexp((double)exact, bins.window * TT_BINNED_BITS + LOWEST);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The arena of a job's shared memory: no two ranks get the same bytes, an allocation fails only if
+ * there is no memory left, and the file behind it is only as long as the part that is backed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job/arena.h"
+
+enum { MIB = 1 << 20, RANKS = 4 };
+
+struct arena_job {
+    struct tt_segment segment;
+    struct tt_seat seat[RANKS];
+    struct tt_arena arena[RANKS];
+};
+
+static void open_job(struct arena_job *j, bool threads)
+{
+    assert_int_equal(tt_segment_create(&j->segment, RANKS, threads), TUTTI_OK);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(tt_seat_take(&j->seat[r], &j->segment, r, 0), TUTTI_OK);
+        assert_int_equal(tt_arena_init(&j->arena[r], &j->seat[r]), TUTTI_OK);
+    }
+}
+
+static void close_job(struct arena_job *j)
+{
+    for (int r = 0; r < RANKS; r++) tt_arena_release(&j->arena[r]);
+    tt_segment_close(&j->segment);
+}
+
+static int64_t file_bytes(const struct arena_job *j)
+{
+    struct stat st;
+    assert_int_equal(fstat(j->segment.fd, &st), 0);
+    return st.st_size;
+}
+
+/* ---- The length of the file ---- */
+
+static void test_file(void **state)
+{
+    struct arena_job j;
+    int64_t first, second;
+    (void)state;
+    open_job(&j, false);
+    assert_true(j.segment.bytes <=
+                tt_max(tt_memory_ever(), RANKS * (INT64_C(64) << 20)) + 2 * TT_GRAIN);
+    assert_true(file_bytes(&j) < TT_GRAIN);
+    assert_int_equal(tt_arena_alloc(&j.arena[1], 3 * MIB, &first), TUTTI_OK);
+    assert_int_equal(file_bytes(&j), first + 3 * MIB);
+    assert_int_equal(tt_arena_alloc(&j.arena[2], 1, &second), TUTTI_OK);
+    assert_int_equal(file_bytes(&j), second + 4096);
+    assert_true(tt_segment_holds(&j.segment, second, 4096));
+    assert_false(tt_segment_holds(&j.segment, second, 4097));
+    assert_false(tt_segment_holds(&j.segment, -1, 1));
+    assert_false(tt_segment_holds(&j.segment, 0, INT64_MAX));
+    close_job(&j);
+}
+
+/* A process with a limit on its file size gets an error and is not ended by a signal. */
+static void test_file_limit(void **state)
+{
+    struct arena_job j;
+    int64_t offset;
+    int how;
+    (void)state;
+    open_job(&j, false);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit limit = {8 * MIB, 8 * MIB};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        bool fits = tt_arena_alloc(&j.arena[0], MIB, &offset) == TUTTI_OK;
+        bool refused = tt_arena_alloc(&j.arena[0], 16 * MIB, &offset) == TUTTI_ERR_MEMORY;
+        _exit(fits && refused && strstr(tutti_error(), "File too large") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    close_job(&j);
+}
+
+/* ---- Allocations ---- */
+
+/* Each rank repeatedly makes its buffer larger, alternating with the others. */
+static void test_growing(void **state)
+{
+    struct arena_job j;
+    int64_t at[RANKS] = {0}, largest;
+    (void)state;
+    open_job(&j, true);
+    largest = j.segment.bytes / 6 / RANKS;
+    for (int64_t n = MIB; n < largest; n += largest / 40)
+        for (int r = 0; r < RANKS; r++) {
+            if (at[r]) assert_true(tt_arena_free(&j.arena[r], at[r]));
+            assert_int_equal(tt_arena_alloc(&j.arena[r], n, &at[r]), TUTTI_OK);
+            j.segment.base[at[r]] = (char)(1 + r);
+            j.segment.base[at[r] + n - 1] = (char)(1 + r);
+        }
+    for (int r = 0; r < RANKS; r++) assert_int_equal(j.segment.base[at[r]], 1 + r);
+    close_job(&j);
+}
+
+/* One rank may allocate nearly everything. Then the next allocation fails, and after the first one
+ * is freed it succeeds again. */
+static void test_all(void **state)
+{
+    struct arena_job j;
+    int64_t most, first, second;
+    (void)state;
+    open_job(&j, true);
+    most = j.segment.bytes - tt_segment_end(&j.segment) - TT_GRAIN;
+    assert_int_equal(tt_arena_alloc(&j.arena[0], most, &first), TUTTI_OK);
+    assert_int_equal(tt_arena_alloc(&j.arena[1], 2 * TT_GRAIN, &second), TUTTI_ERR_LIMIT);
+    assert_int_equal(tt_arena_alloc(&j.arena[1], TT_GRAIN, &second), TUTTI_OK);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], 1, &second), TUTTI_ERR_LIMIT);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], INT64_MAX, &second), TUTTI_ERR_LIMIT);
+    assert_true(tt_arena_free(&j.arena[0], first));
+    assert_int_equal(tt_arena_alloc(&j.arena[0], most, &second), TUTTI_OK);
+    assert_int_equal(first, second);
+    close_job(&j);
+}
+
+struct arena_taker {
+    struct arena_job *job;
+    int rank;
+    int64_t at[64];
+};
+
+static void *take(void *arg)
+{
+    struct arena_taker *t = arg;
+    for (int i = 0; i < 64; i++) {
+        if (tt_arena_alloc(&t->job->arena[t->rank], (1 + i) << 15, &t->at[i]) != TUTTI_OK) abort();
+        memset(t->job->segment.base + t->at[i], 1 + t->rank, (size_t)(1 + i) << 15);
+    }
+    return NULL;
+}
+
+/* Ranks that allocate at the same time never get the same bytes. */
+static void test_at_once(void **state)
+{
+    struct arena_job j;
+    pthread_t thread[RANKS];
+    struct arena_taker taker[RANKS];
+    (void)state;
+    open_job(&j, true);
+    for (int r = 0; r < RANKS; r++) {
+        taker[r] = (struct arena_taker){.job = &j, .rank = r};
+        assert_int_equal(pthread_create(&thread[r], NULL, take, &taker[r]), 0);
+    }
+    for (int r = 0; r < RANKS; r++) pthread_join(thread[r], NULL);
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < 64; i++)
+            for (int at = 0; at < (1 + i) << 15; at += 4096)
+                assert_int_equal(j.segment.base[taker[r].at[i] + at], 1 + r);
+    close_job(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file),    cmocka_unit_test(test_file_limit),
+        cmocka_unit_test(test_growing), cmocka_unit_test(test_all),
+        cmocka_unit_test(test_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

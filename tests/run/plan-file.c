@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A program for plan-file.sh that sees the public header only: each rank makes the calls that the
+ * arguments name, says whether the results are right, and then calls a barrier.
+ *
+ *     plan-file N [init] [place] [again] [reduce]
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tutti/tutti.h>
+
+struct plan_file_test {
+    tutti_team *world;
+    int p, me;
+    size_t n;
+    bool init, place, reduce;
+    double *in, *out;
+};
+
+static void fill(struct plan_file_test *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        t->in[i] = t->me + (double)i;
+        t->out[i] = t->place ? t->in[i] : -1;
+    }
+}
+
+static bool is_right(const struct plan_file_test *t)
+{
+    for (size_t i = 0; i < t->n && (!t->reduce || t->me == 0); i++)
+        if (t->out[i] != t->p * (t->p - 1) / 2.0 + t->p * (double)i) return false;
+    return true;
+}
+
+static tutti_status call(struct plan_file_test *t)
+{
+    const void *in = t->place && (!t->reduce || t->me == 0) ? TUTTI_IN_PLACE : t->in;
+    tutti_request *request;
+    tutti_status status;
+    if (t->reduce) return tutti_reduce(t->world, in, t->out, t->n, TUTTI_F64, TUTTI_SUM, 0);
+    if (!t->init) return tutti_allreduce(t->world, in, t->out, t->n, TUTTI_F64, TUTTI_SUM);
+    status = tutti_allreduce_init(t->world, in, t->out, t->n, TUTTI_F64, TUTTI_SUM, 0, &request);
+    if (status != TUTTI_OK) return status;
+    status = tutti_start(request);
+    if (status == TUTTI_OK) status = tutti_wait(request);
+    tutti_status freed = tutti_request_free(request);
+    return status == TUTTI_OK ? freed : status;
+}
+
+static void say(const struct plan_file_test *t, const char *what, tutti_status status)
+{
+    const char *text = status != TUTTI_OK ? tutti_error() : is_right(t) ? "right" : "WRONG";
+    printf("rank %d: %s: %s\n", t->me, what, text);
+    fflush(stdout);
+}
+
+static bool has(char **argv, const char *word)
+{
+    while (*argv && strcmp(*argv, word) != 0) argv++;
+    return *argv;
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    if (argc < 2 || tutti_init(&client) != TUTTI_OK) return 1;
+    struct plan_file_test t = {.world = tutti_world(client), .n = (size_t)atoi(argv[1])};
+    t.p = tutti_size(t.world);
+    t.me = tutti_rank(t.world);
+    t.init = has(argv, "init");
+    t.place = has(argv, "place");
+    t.reduce = has(argv, "reduce");
+    t.in = malloc(t.n * sizeof *t.in);
+    t.out = malloc(t.n * sizeof *t.out);
+    if (!t.in || !t.out) return 1;
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < (has(argv, "again") ? 100 : 1) && status == TUTTI_OK; i++) {
+        fill(&t);
+        status = call(&t);
+        if (status == TUTTI_OK && !is_right(&t)) break;
+    }
+    say(&t, "the call", status);
+    say(&t, "the barrier", tutti_barrier(t.world));
+    (void)tutti_finalize(client);
+    free(t.in);
+    free(t.out);
+    return 0;
+}

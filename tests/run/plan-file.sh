@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# TUTTI_ALGORITHM=COLLECTIVE=@FILE in a program: a proven schedule runs, and gives the right
+# results. A file that is refuted, unfit, unreadable, or not the same on all ranks ends in an error
+# on every rank. Without libtutti-lab.so the error says so.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+source "$(dirname "$0")/../tools/plans.sh"
+
+program=$TUTTI_BUILD/tests/run-plan-file
+
+write_plans ''
+sed 's/len bytes/len 8/' flat.plan >eight.plan
+{ cat flat.plan && echo '# another file'; } >other.plan
+
+# go N ARGUMENT...: runs the program with the file in $plan on 3 ranks; %d in it is the rank.
+go() {
+    # shellcheck disable=SC2016
+    expect 0 tutti run -n 3 --timeout 300 --on-failure continue \
+        bash -c 'export TUTTI_ALGORITHM=${0//%d/$TUTTI_RANK}; exec "$@"' "allreduce=@$plan" "$program" "$@"
+}
+# every PATTERN: each of the ranks says it.
+every() { [ "$(lines out "$1")" -eq 3 ] || fail "not every rank says: $1"; }
+
+plan=flat.plan
+for words in '' again init 'init again' place 'place again'; do
+    # shellcheck disable=SC2086
+    go 5 $words
+    every '^rank [0-2]: the call: right$'
+    every '^rank [0-2]: the barrier: right$'
+done
+TUTTI_LOG=choice go 5
+says err 'choice: mine for allreduce.* by a plan file .* \(forced by TUTTI_ALGORITHM\)'
+TUTTI_NODES=2,1 go 5
+every '^rank [0-2]: the call: .*the schedule of the plan file flat.plan is refuted: memory out of reach'
+
+# A schedule that `tutti plan` has printed, of messages and on two nodes.
+tutti plan allreduce/f64/sum/40/p3 --algorithm ring >ring.plan
+plan=ring.plan
+go 5 again
+every '^rank [0-2]: the call: right$'
+TUTTI_NODES=2,1 go 5 again
+every '^rank [0-2]: the call: right$'
+# A reduce in which only the root may be in place.
+tutti plan reduce/f64/sum/40/p3 --algorithm binomial >reduce.plan
+export TUTTI_ALGORITHM=reduce=@reduce.plan
+expect 0 tutti run -n 3 "$program" 5 reduce
+every '^rank [0-2]: the call: right$'
+expect 0 tutti run -n 3 "$program" 5 reduce place
+every '^rank [0-2]: the call: right$'
+unset TUTTI_ALGORITHM
+
+# The same error on all ranks.
+error() {
+    local words
+    plan=$1
+    for words in '' init; do
+        # shellcheck disable=SC2086
+        go 5 $words
+        every "^rank [0-2]: the call: $2"
+        [ "$(lines out 'right$')" -eq 0 ] || fail 'a call after the error is right'
+    done
+}
+prefix='.*TUTTI_ALGORITHM=allreduce=@'
+error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0"
+error eight.plan "${prefix}eight.plan: the schedule of the plan file eight.plan is refuted: uninitialised data"
+error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a number or one of r p sz bytes;"
+error nowhere.plan "${prefix}nowhere.plan: the plan file nowhere.plan cannot be read: No such file"
+error ring-of-4.plan "${prefix}ring-of-4.plan: "
+
+# Files that differ, or are wrong on one rank only: an error on all ranks, and none hangs.
+for words in '' init; do
+    for r in 0 1 2; do
+        cp flat.plan "each$r.plan"
+    done
+    cp other.plan each1.plan
+    plan=each%d.plan
+    # shellcheck disable=SC2086
+    go 5 $words
+    every '^rank [0-2]: the barrier: rank [0-2] called .* by a plan file \(fingerprint [0-9a-f]{8}\) where rank [0-2] called .* by a plan file'
+    for wrong in never typing eight; do
+        cp $wrong.plan each1.plan
+        # shellcheck disable=SC2086
+        go 5 $words
+        says out "^rank 1: the call: .*TUTTI_ALGORITHM=allreduce=@each1.plan: "
+        [ "$(lines out '^rank [02]: the (call|barrier): .*TUTTI_ALGORITHM=allreduce=@each1.plan: ')" -ge 2 ] ||
+            fail 'the other ranks do not learn of it'
+    done
+    rm each2.plan
+    cp flat.plan each1.plan
+    # shellcheck disable=SC2086
+    go 5 $words
+    [ "$(lines out '^rank [0-2]: the (call|barrier): .*plan file each2.plan cannot be read')" -ge 3 ] ||
+        fail 'the other ranks do not learn of the missing file'
+done
+# A file on one rank, and the planner's choice on the others.
+# shellcheck disable=SC2016
+expect 0 tutti run -n 3 --timeout 300 --on-failure continue bash -c \
+    'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_ALGORITHM=allreduce=@flat.plan; fi; exec "$@"' - "$program" 5
+every '^rank [0-2]: the barrier: rank [0-2] called allreduce.* where rank [0-2] called allreduce'
+
+# Wrong settings.
+export TUTTI_ALGORITHM=@flat.plan
+expect 0 tutti run -n 3 "$program" 5
+every 'the call: .*TUTTI_ALGORITHM: @flat.plan needs the name of its collective, as in allreduce=@flat.plan'
+expect 2 tutti plan allreduce/f64/sum/8/p3
+says err 'is for programs; tutti check, sim, draw and bench read a plan file by --plan'
+unset TUTTI_ALGORITHM
+TUTTI_ALGORITHM=alltoallv=@flat.plan expect 1 tutti bench alltoallv/u8/8/p2
+says err 'alltoallv cannot run a plan file, because each rank knows only its own counts'
+
+# libtutti.so without the laboratory beside it. With a sanitizer, dlopen also searches the program's
+# own folders, where the laboratory is.
+mkdir alone
+cp "$TUTTI_BUILD"/lib/libtutti.so.0 alone/
+plan=flat.plan
+if [ -z "$TUTTI_SANITIZE" ]; then
+    LD_LIBRARY_PATH=$work/alone go 5
+    every 'the call: .*the laboratory, which proves plan files, cannot be loaded \(libtutti-lab.so.0: .*\): install libtutti-lab.so.0 beside libtutti.so$'
+fi
+# libtutti.so holds neither the parser, nor the prover, nor the simulator.
+nm "$TUTTI_BUILD"/lib/libtutti.so >symbols
+! grep -E ' [Tt] tt_(prove|prover_new|sim|simulate|plans?_parse|plan_file_open|lex_take)$' symbols || fail 'they are there'

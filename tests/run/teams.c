@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Many teams: what shared memory they take, that it comes back, and that ranks free them in any
+ * order. The ranks are threads, or processes of `tutti run`.
+ *
+ *     test-run-teams threads|processes CASE
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/api.h"
+
+enum { THOUSAND = 1000, CHURN = 10000, WARM = 100, RANKS = 16, FEW = 3, HELD = 40 };
+
+static void check(int good, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "%s: %s\n", what, tutti_error());
+    abort();
+}
+
+static void must(tutti_status status, const char *what)
+{
+    if (status == TUTTI_OK) return;
+    fprintf(stderr, "%s: %s: %s\n", what, tutti_status_text(status), tutti_error());
+    abort();
+}
+
+/* The bytes of shared memory that this rank has been handed out: those are backed. */
+static int64_t held(const tutti_client *client)
+{
+    int64_t bytes = 0;
+    const struct tt_extents *pieces = &client->fabric.arena.store->pieces;
+    for (int i = 0; i < pieces->n; i++) bytes += pieces->all[i].end - pieces->all[i].begin;
+    return bytes;
+}
+
+/* The bytes of memory behind the segment. Threads have no file: -1. */
+static int64_t backed(const tutti_client *client)
+{
+    struct stat st;
+    const struct tt_segment *s = client->fabric.segment;
+    return s->fd >= 0 && fstat(s->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 : -1;
+}
+
+static int64_t sum_of(tutti_team *team, int64_t mine)
+{
+    int64_t sum = 0;
+    must(tutti_allreduce(team, &mine, &sum, 1, TUTTI_I64, TUTTI_SUM), "allreduce");
+    return sum;
+}
+
+/* Calls after which every rank has given back what it can. */
+static void give_back(tutti_client *client)
+{
+    for (int i = 0; i < 2; i++) {
+        must(tutti_barrier(tutti_world(client)), "barrier");
+        must(tutti_advance(tutti_context_at(client, 0), NULL), "advance");
+    }
+    must(tutti_barrier(tutti_world(client)), "barrier");
+}
+
+static tutti_team *new_team(tutti_team *world)
+{
+    tutti_team *team;
+    must(tutti_team_split(world, 0, 0, &team), "split");
+    return team;
+}
+
+/* ---- A thousand teams ---- */
+
+/* A thousand teams of sixteen ranks, each of which has made a short call, take less than 2 GiB, and
+ * nothing once they are freed. */
+static void thousand(tutti_client *client, void *arg)
+{
+    static _Thread_local tutti_team *team[THOUSAND];
+    tutti_team *world = tutti_world(client);
+    (void)arg;
+    check(tutti_size(world) == RANKS, "not sixteen ranks");
+    int64_t before = held(client), file = backed(client);
+    for (int i = 0; i < THOUSAND; i++) {
+        team[i] = new_team(world);
+        check(held(client) - before <= (i + 1) * (INT64_C(64) << 10), "more than 64 KiB a rank");
+    }
+    for (int i = 0; i < THOUSAND; i += 97) check(sum_of(team[i], i) == RANKS * i, "another sum");
+    check(held(client) - before <= THOUSAND * (INT64_C(64) << 10), "a short call takes memory");
+    check(sum_of(world, held(client) - before) < INT64_C(2) << 30, "2 GiB and more");
+    must(tutti_barrier(world), "barrier");
+    check(file < 0 || backed(client) - file < INT64_C(2) << 30, "2 GiB and more are backed");
+    for (int i = 0; i < THOUSAND; i++) must(tutti_team_free(team[i]), "free");
+    give_back(client);
+    check(held(client) == before, "teams leave memory behind");
+    check(file < 0 || backed(client) <= file, "teams leave pages behind");
+}
+
+/* ---- Ten thousand teams ---- */
+
+/* After 10,000 teams that were made and freed, a rank holds as much as after 100. Some have made a
+ * long call, which takes long windows. */
+static void churn(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client);
+    int64_t before = 0, file = 0, value[100] = {0}, out[100];
+    (void)arg;
+    for (int i = 0; i < CHURN; i++) {
+        tutti_team *team = new_team(world);
+        if (i % 50 == 0) {
+            must(tutti_allreduce(team, value, out, 100, TUTTI_I64, TUTTI_SUM), "allreduce");
+            must(tutti_allreduce(team, value, out, 100, TUTTI_I64, TUTTI_SUM), "allreduce");
+        }
+        must(tutti_team_free(team), "free");
+        if (i != WARM) continue;
+        give_back(client);
+        before = held(client);
+        file = backed(client);
+        must(tutti_barrier(world), "barrier");
+    }
+    give_back(client);
+    check(held(client) == before, "teams leave memory behind");
+    check(backed(client) <= file, "teams leave pages behind");
+    check(client->freed == 0 && client->teams == world, "teams are left");
+    must(tutti_barrier(world), "barrier");
+}
+
+/* ---- Any order ---- */
+
+/* Each rank frees the same teams in an order of its own, and calls nothing in between. A rank that
+ * waited for another one would wait for ever: rank 0 frees all of its teams before any other rank
+ * frees one. */
+static void orders(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client), *team[HELD];
+    int me = tutti_rank(world);
+    int64_t before = held(client), value[200] = {0};
+    struct tt_random random;
+    (void)arg;
+    for (int i = 0; i < HELD; i++) team[i] = new_team(world);
+    for (int i = 0; i < HELD; i += 3)
+        must(tutti_bcast(team[i], value, i % 2 ? 200 : 1, TUTTI_I64, 0), "bcast");
+    if (me != 0) must(tutti_barrier(world), "barrier");
+    tt_random_seed(&random, (uint64_t)me);
+    for (int left = HELD; left > 0; left--) {
+        int i = (int)tt_random_below(&random, (uint64_t)left);
+        must(tutti_team_free(team[i]), "free");
+        team[i] = team[left - 1];
+    }
+    if (me == 0) must(tutti_barrier(world), "barrier");
+    check(tutti_team_free(team[0]) == TUTTI_ERR_ARG, "a team that is freed twice");
+    give_back(client);
+    check(held(client) == before, "teams leave memory behind");
+}
+
+/* A rank finalizes right after it has freed its teams, while others still use theirs. */
+static void ends(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client), *a = new_team(world), *b = new_team(world);
+    int64_t value[200] = {0};
+    (void)arg;
+    must(tutti_bcast(a, value, 200, TUTTI_I64, 0), "bcast");
+    must(tutti_team_free(tutti_rank(world) % 2 ? a : b), "free");
+    must(tutti_team_free(tutti_rank(world) % 2 ? b : a), "free");
+}
+
+/* ---- ---- */
+
+static const struct {
+    const char *name;
+    tutti_thread_fn *fn;
+    int ranks;
+} cases[] = {{"thousand", thousand, RANKS},
+             {"churn", churn, FEW},
+             {"orders", orders, FEW},
+             {"ends", ends, FEW}};
+
+static int run(tutti_thread_fn *fn, int threads)
+{
+    tutti_client *client;
+    if (threads) {
+        must(tutti_threads(threads, fn, NULL), "threads");
+        return 0;
+    }
+    must(tutti_init(&client), "init");
+    fn(client, NULL);
+    must(tutti_finalize(client), "finalize");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(cases[i].name, argv[2]) == 0)
+            return run(cases[i].fn, strcmp(argv[1], "threads") == 0 ? cases[i].ranks : 0);
+    return 2;
+}

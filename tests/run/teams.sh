@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Runs teams.c, which makes and frees many teams, with threads or processes.
+set -eu
+program=$TUTTI_BUILD/tests/test-run-teams
+
+run() { # case, ranks of processes
+    if [ "$how" = threads ]; then
+        "$program" threads "$1"
+    else
+        tutti run -n "$2" --bind none "$program" processes "$1"
+    fi
+}
+
+how=$1
+run orders 3
+run ends 3
+run thousand 16
+run churn 3

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Simulated problems, each rank on a node of its own.
+ */
+#ifndef TESTS_SIM_SIMULATED_H
+#define TESTS_SIM_SIMULATED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/simulate.h"
+
+struct outcome {
+    int64_t time_ps, formula_ps, messages, steps, bytes, max_link_bytes;
+};
+/* The models of the tests: t_s is 1 us, t_w is 1 ns, and all other costs are 0. */
+extern const struct tt_model model_simple, model_links;
+
+/* Whether the algorithm applies to the problem. */
+bool applies(const char *problem, const struct tt_algorithm *algorithm);
+/* Fails the test where it cannot be run. */
+struct outcome simulated(const char *problem, const char *algorithm, const struct tt_model *model);
+
+#endif

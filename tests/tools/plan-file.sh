@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The option --plan: the other commands read what `tutti plan` prints, with the same proof and the
+# same times as for the algorithm. Plans with the rank as a variable, wrong plans, and wrong
+# arguments.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/plans.sh"
+
+# What is printed is proven as the algorithm is, and takes the same simulated time.
+for case in 'allreduce/f64/sum/4K/p7 ring' 'alltoall/u8/100/p8 bruck' 'bcast/f64/64K/p9/root=3 binomial' \
+    'reduce/i64/user/64/p5 binomial' 'alltoallv/u8/1K/p4/skew=zipf exchange' 'barrier/p6 dissemination' \
+    'allreduce/f64/sum/512/p8@nodes:4,4 composed' 'allgather/u8/64/p8@torus:3x3-hole(1,1) forward'; do
+    read -r problem algorithm <<<"$case"
+    expect 0 tutti plan "$problem" --algorithm "$algorithm"
+    cp out plans
+    expect 0 tutti check --plan plans
+    cp out from-file
+    expect 0 tutti check "$problem" --algorithm "$algorithm"
+    cmp out from-file || fail "$case: another proof"
+    expect 0 tutti sim "$problem" --algorithm "$algorithm" --gamma 1ns --json -
+    cp out rows
+    expect 0 tutti sim --plan - --gamma 1ns --json - <plans
+    python3 - "$case" <<'PYTHON'
+import json, sys
+mine, theirs = json.load(open("out"))[0], json.load(open("rows"))[0]
+for key in ("time_ps", "messages", "steps", "ranks", "algorithm"):
+    assert mine[key] == theirs[key], (sys.argv[1], key, mine, theirs)
+PYTHON
+done
+
+# A plan with the rank as a variable, for any number of ranks and bytes.
+write_plans allreduce/f64/sum/8/p3
+expect 0 tutti check --plan flat.plan
+says out '^mine +proven: twice in flight'
+for p in 2 9 17; do
+    expect 0 tutti check --plan flat.plan allreduce/f64/sum/1K/p$p
+    says out '^mine +proven'
+done
+expect 1 tutti check --plan flat.plan allreduce/f64/sum/64/p4@nodes:2,2
+says out '^mine +refuted: memory out of reach'
+expect 1 tutti check --plan flat.plan --window 64 allreduce/f64/sum/1K/p4
+says out '^mine +refuted: access outside a buffer'
+expect 0 tutti sim --plan flat.plan allreduce/f64/sum/8/p5 --trace trace.json
+says out '^mine +[0-9.]+ +- '
+expect 0 tutti draw --plan flat.plan -o flat.svg
+says flat.svg 'allreduce/f64/sum/8/p3 by mine'
+expect 0 tutti draw --plan flat.plan allreduce/f64/sum/8/p4 -o flat.goal
+says flat.goal 'num_ranks 4'
+
+# What is wrong with a plan.
+expect 1 tutti check --plan never.plan
+says out '^mine +refuted: deadlock'
+expect 1 tutti sim --plan never.plan
+expect 1 tutti draw --plan never.plan -o never.svg
+for command in check sim draw; do
+    expect 2 tutti "$command" --plan typing.plan
+    says err "^tutti $command: typing.plan:5:28: expected a length, a number or one of r p sz bytes; there is no 'byte'"
+    expect 2 tutti "$command" --plan flat.plan bcast/u8/8/p3
+    says err 'flat.plan:3:6: the plan is for the collective allreduce, and the problem has bcast'
+    expect 2 tutti "$command" --plan /no/such/file
+    says err 'the plan file /no/such/file cannot be read: No such file'
+    expect 2 tutti "$command" --plan - <<<'plan allreduce'
+    says err "standard input:1:1: expected 'tutti plan 1', the version of the format"
+    sed /problem/d flat.plan >nameless.plan
+    expect 2 tutti "$command" --plan nameless.plan
+    says err 'which problem\? nameless.plan has no line .problem \.\.\..'
+    expect 2 tutti "$command" --plan flat.plan --algorithm ring allreduce/f64/sum/8/p3
+    says err '--plan and --algorithm cannot both be given'
+done
+expect 2 tutti check --plan flat.plan all
+says err '--plan is for one problem'
+expect 2 tutti draw --plan flat.plan machine
+says err '--plan is for a problem'
+expect 0 tutti plan allreduce/f64/sum/8/p3 --rank 1
+cp out one
+expect 2 tutti check --plan one
+says err 'one:[0-9]+:[0-9]+: expected a plan for rank 0 of 3, or one for any rank \(rank r\)'
+
+# `tutti bench` proves the plans, runs and verifies them, from a file and from standard input, as
+# processes and as threads.
+for how in '' --threads; do
+    # shellcheck disable=SC2086
+    expect 0 tutti bench --plan flat.plan --iterations 20 $how
+    says out '^allreduce/f64/sum/8/p3 +mine +[0-9.]+ '
+    # shellcheck disable=SC2086
+    expect 0 tutti bench --plan - --iterations 20 --sizes 8:32 $how allreduce/f64/sum/8/p2 <flat.plan
+    [ "$(lines out '^allreduce/f64/sum/(8|16|32)/p2 +mine ')" -eq 3 ] || fail 'not three rows'
+    # shellcheck disable=SC2086
+    expect 1 tutti bench --plan never.plan $how
+    says err '^tutti bench: allreduce/f64/sum/8/p3: the schedule of the plan file never.plan is refuted: deadlock'
+done
+cp flat.plan 'with,comma.plan'
+expect 0 tutti bench --plan with,comma.plan --iterations 20 --json -
+python3 -c 'import json; assert json.load(open("out"))[0]["algorithm"] == "mine"'
+tutti plan allgather/u8/1K/p4 --algorithm ring >ring.plan
+expect 0 tutti bench --plan ring.plan --iterations 20
+says out '^allgather/u8/1K/p4 +ring '
+expect 1 tutti bench --plan flat.plan allreduce/f64/sum/1M/p2
+says err 'refuted: access outside a buffer'
+expect 2 tutti bench --plan typing.plan
+says err '^tutti bench: typing.plan:5:28: expected a length'
+expect 2 tutti bench --plan flat.plan --algorithm ring
+says err '--plan and --algorithm cannot both be given'
+expect 2 tutti bench --plan flat.plan bcast/u8/8/p2
+says err 'the plan is for the collective allreduce, and the problem has bcast'

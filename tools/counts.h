@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The costs of a problem, counted in the plans of its ranks, and a table of them.
+ */
+#ifndef TT_TOOLS_COUNTS_H
+#define TT_TOOLS_COUNTS_H
+
+#include "plan/count.h"
+#include "problem.h"
+
+/* Returns what the algorithm costs each rank, counted in the plan of one rank after the other. The
+ * caller frees the array with tt_free. NULL: an error, which has been printed. */
+struct tt_count *tt_case_count(const struct tt_case *c, const char *command,
+                               const struct tt_algorithm *algorithm);
+
+/* Print the head of the table, and a row of it; the first cell is `wide` columns wide. */
+void tt_counts_head(const char *cell, int wide);
+void tt_counts_row(const char *cell, int wide, const struct tt_count *count);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the ranks of a job are bound: a pure function of the host's topology, of the processors
+ * that are allowed and taken there, of the number of ranks, and of what the user asks for.
+ *
+ *     package 0          package 1
+ *     c0 c1 c2 c3        c4 c5 c6 c7          a core has one or more processors (hardware threads)
+ *     0  1  2  3         4  5  6  7           --map-by core: ranks in the order of the topology
+ *     0  2  4  6         1  3  5  7           --map-by package: ranks in turn to the packages
+ *     t  0  1  2         3  4  5  6           c0 is taken by another job of this user
+ *
+ * By default a rank gets one core, not a share of the host, because collectives were measured to be
+ * faster between ranks bound so than between unbound ranks, and because the remaining cores stay
+ * free for other jobs. If there are more ranks than cores, ranks are bound to single processors,
+ * first one of each core. If there are more ranks than processors, processors are shared in turn:
+ * on an idle host two ranks on one processor take turns by yielding, and under load neither waits
+ * for one that the scheduler has moved. If another job of the user has taken so many processors
+ * that the ranks do not fit beside it, they are not bound, since two bound ranks on a processor
+ * cannot get out of each other's way.
+ */
+#ifndef TT_LAUNCH_PLACES_H
+#define TT_LAUNCH_PLACES_H
+
+#include <hwloc.h>
+
+#include "launch.h"
+
+/* The result: the sets of processors that ranks are bound to. */
+struct tt_places {
+    int n;               /* 0: ranks are not bound */
+    hwloc_bitmap_t *set; /* rank i is bound to set[i % n] */
+    char unbound[120];   /* why ranks are not bound, if n is 0 */
+};
+
+/* The request. `taken` may be NULL; binding.cores of 0 means 1. */
+struct tt_places_wish {
+    hwloc_const_bitmap_t allowed, taken;
+    struct tt_binding binding;
+    int ranks;
+};
+
+/* Returns false if there is no memory. The caller owns the cpusets and frees them with
+ * tt_places_free. Uses only the given topology, not this host. */
+bool tt_places_make(struct tt_places *places, hwloc_topology_t topology,
+                    const struct tt_places_wish *wish);
+void tt_places_free(struct tt_places *places);
+
+/* Writes "processors 1,5 (core 1, package 0)". Names the NUMA node or package if the topology has
+ * several. */
+void tt_places_print(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *text, size_t n);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The lines that the launcher prints about ranks. The first failure is the cause and gets a line of
+ * its own. Ranks that fail because of it share one line for each way in which they ended.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch-guard.h"
+
+enum { LINE_SIZE = 1024, NAMES_SIZE = 400, HOW_SIZE = 160 };
+
+void tt_launch_say(const char *format, ...)
+{
+    char line[LINE_SIZE] = "tutti: ";
+    const size_t begin = strlen(line);
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line + begin, sizeof line - begin - 1, format, args);
+    va_end(args);
+    size_t used = begin + (size_t)tt_min(tt_max(length, 0), (int64_t)(sizeof line - begin - 2));
+    line[used++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, used);
+    (void)written; /* there is nowhere left to report an error */
+}
+
+static const char *how(int status, char text[HOW_SIZE])
+{
+    if (WIFSIGNALED(status)) {
+        int signal = WTERMSIG(status);
+        snprintf(text, HOW_SIZE, "killed by signal %d (%s)", signal, strsignal(signal));
+    } else {
+        snprintf(text, HOW_SIZE, "exited with code %d", WEXITSTATUS(status));
+    }
+    return text;
+}
+
+/* The version that the rank's library recorded in the job's page, if it differs from this one. */
+static const char *other_version(const struct tt_guard *g, int rank)
+{
+    const struct tt_job_page *job = tt_segment_page(&g->segment);
+    const char *version = job->rank[rank].version;
+    return *version && strncmp(version, job->version, sizeof job->version) != 0 ? version : NULL;
+}
+
+void tt_launch_say_end(const struct tt_guard *g, int rank)
+{
+    char text[HOW_SIZE];
+    const struct tt_launch_rank *r = &g->rank[rank];
+    const char *version = other_version(g, rank);
+    if (version)
+        tt_launch_say(
+            "rank %d (pid %d) %s: it is linked to version %.23s of the library, this is %s", rank,
+            (int)r->pid, how(r->status, text), version, tutti_version());
+    else
+        tt_launch_say("rank %d (pid %d) %s", rank, (int)r->pid, how(r->status, text));
+}
+
+/* Appends "FIRST-LAST" to text, or "..." when it would become too long. */
+static void append_range(char *text, size_t n, int first, int last, bool begins)
+{
+    size_t used = strlen(text);
+    const char *comma = begins ? "" : ",";
+    if (used + 32 > n)
+        snprintf(text + used, n - used, "%s", text[used - 1] == '.' ? "" : ",...");
+    else if (first == last)
+        snprintf(text + used, n - used, "%s%d", comma, first);
+    else
+        snprintf(text + used, n - used, "%s%d-%d", comma, first, last);
+}
+
+bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
+                     size_t n)
+{
+    int found = 0;
+    for (int i = 0; i < g->ranks; i++) found += member(&g->rank[i], like);
+    snprintf(text, n, "%s ", found == 1 ? "rank" : "ranks");
+    bool begins = true;
+    for (int i = 0; i < g->ranks; i++) {
+        int first = i;
+        while (i < g->ranks && member(&g->rank[i], like)) i++;
+        if (i == first) continue;
+        append_range(text, n, first, i - 1, begins);
+        begins = false;
+    }
+    return found > 0;
+}
+
+static bool is_unsaid(const struct tt_launch_rank *rank, int status)
+{
+    return rank->unsaid && rank->status == status;
+}
+
+static bool is_deserted(const struct tt_launch_rank *rank, int like)
+{
+    (void)like;
+    return rank->deserted;
+}
+
+static bool is_lost(const struct tt_launch_rank *rank, int like)
+{
+    (void)like;
+    return rank->lost;
+}
+
+static void say_all_like(struct tt_guard *g, int status)
+{
+    char names[NAMES_SIZE], text[HOW_SIZE];
+    tt_launch_names(g, is_unsaid, status, names, sizeof names);
+    tt_launch_say("then %s %s", names, how(status, text));
+    for (int i = 0; i < g->ranks; i++) {
+        if (is_unsaid(&g->rank[i], status)) g->rank[i].unsaid = false;
+    }
+}
+
+/* A rank that is linked to another version is the cause, whichever rank ended first, so each such
+ * rank gets a line of its own. */
+static void say_other_versions(struct tt_guard *g)
+{
+    for (int i = 0; i < g->ranks; i++) {
+        if (!g->rank[i].unsaid || !other_version(g, i)) continue;
+        tt_launch_say_end(g, i);
+        g->rank[i].unsaid = false;
+    }
+}
+
+void tt_launch_say_places(const struct tt_guard *g)
+{
+    char where[LINE_SIZE / 2];
+    const struct tt_launch_options *o = g->options;
+    if (!o->report_bindings && !o->display_map) return;
+    for (int i = 0; i < g->ranks; i++) {
+        tt_cores_print(g->cores, i, where, sizeof where);
+        if (o->display_map)
+            tt_launch_say("rank %d: %s: %s", i, tt_launch_program_of(o, i)->argv[0], where);
+        else
+            tt_launch_say("rank %d: %s", i, where);
+    }
+}
+
+void tt_launch_say_rest(struct tt_guard *g)
+{
+    char names[NAMES_SIZE];
+    say_other_versions(g);
+    for (int i = 0; i < g->ranks; i++) {
+        if (g->rank[i].unsaid) say_all_like(g, g->rank[i].status);
+    }
+    if (tt_launch_names(g, is_deserted, 0, names, sizeof names))
+        tt_launch_say("%s exited without tutti_finalize", names);
+    if (g->code == 0 && tt_launch_names(g, is_lost, 0, names, sizeof names))
+        tt_launch_say("%s %s lost; the others ended with code 0, and so does the job", names,
+                      strncmp(names, "rank ", 5) == 0 ? "was" : "were");
+}
