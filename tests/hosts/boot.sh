@@ -71,8 +71,7 @@ reported() {
     end_mpirun
 }
 watched() {
-    TUTTI_PEER_TIMEOUT=$1 on_hosts -x TUTTI_PEER_TIMEOUT "$boot" watch "$2" >out 2>err &
-    mpirun=$!
+    TUTTI_PEER_TIMEOUT=$1 begin_on_hosts -x TUTTI_PEER_TIMEOUT "$boot" watch "$2"
     wait_lines 1 "^rank $2: pid [0-9]+ sleeps\$" $((SECONDS + 300))
     pid=$(sed -nE "s/^rank $2: pid ([0-9]+) sleeps\$/\1/p" out)
 }

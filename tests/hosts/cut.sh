@@ -35,9 +35,8 @@ wait_files() {
 begin() {
     coll=$1 bytes=$2
     rm -f "$work"/results.*
-    TUTTI_PEER_TIMEOUT=$timeout_s on_hosts -x TUTTI_PEER_TIMEOUT "$TUTTI_BUILD/tests/hosts-loop" "$coll" "$bytes" \
-        "$work/results" >out 2>err &
-    mpirun=$!
+    TUTTI_PEER_TIMEOUT=$timeout_s begin_on_hosts -x TUTTI_PEER_TIMEOUT "$TUTTI_BUILD/tests/hosts-loop" "$coll" "$bytes" \
+        "$work/results"
     wait_files 8 '^runs$' 300
 }
 

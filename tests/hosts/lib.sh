@@ -136,14 +136,22 @@ on_hosts() {
         --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
 }
 
+# Starts the ranks in the background. The background process itself empties `out` and `err`, perhaps
+# only after the caller has read them, so what another job wrote there is removed first.
+begin_on_hosts() {
+    : >out
+    : >err
+    on_hosts "$@" >out 2>err &
+    mpirun=$!
+}
+
 # until_lines N PATTERN SECONDS COMMAND...: the same for ranks of which some fail or die. It waits
 # until N lines of `out` match, at most so many seconds, and then ends mpirun, which does not itself
 # notice that all ranks have ended.
 until_lines() {
     local n=$1 pattern=$2 deadline=$((SECONDS + $3))
     shift 3
-    on_hosts "$@" >out 2>err &
-    mpirun=$!
+    begin_on_hosts "$@"
     wait_lines "$n" "$pattern" "$deadline"
     end_mpirun
 }

@@ -14,8 +14,7 @@ missing=$TUTTI_BUILD/tests/test-run-missing handles=$TUTTI_BUILD/tests/test-api-
 # Rank 2, on the first host, is missing. The rank on the second host cannot see what the ranks of
 # the first host do.
 rm -f go
-on_hosts -x TUTTI_WATCHDOG=3 "$missing" outside >out 2>err &
-mpirun=$!
+begin_on_hosts -x TUTTI_WATCHDOG=3 "$missing" outside
 deadline=$((SECONDS + 60))
 until [ "$(grep -c 'roll call$' err)" -ge 2 ]; do
     [ "$SECONDS" -lt "$deadline" ] || fail 'the roll was not called on each host'

@@ -12,10 +12,9 @@ hosts 2,1,1
 
 # shellcheck disable=SC2016
 begin() {
-    TUTTI_PEER_TIMEOUT=3 on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
+    TUTTI_PEER_TIMEOUT=3 begin_on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
         'export TUTTI_TRACE="traces.$(hostname)"; "$@" >"said.$PMIX_RANK" 2>&1; echo $? >"code.$PMIX_RANK"' \
-        sh "$@" >out 2>err &
-    mpirun=$!
+        sh "$@"
 }
 ended() {
     local deadline=$((SECONDS + 100)) rank

@@ -39,10 +39,9 @@ same_model() {
 # off cannot send it to mpirun.
 begin() {
     # shellcheck disable=SC2016
-    TUTTI_PEER_TIMEOUT=3 on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
+    TUTTI_PEER_TIMEOUT=3 begin_on_hosts -x TUTTI_PEER_TIMEOUT sh -c \
         'echo $$ >"pid.$PMIX_RANK"; exec "$@" -o "model.$(hostname)" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' \
-        sh "$train" --resilient "${size[@]}" >out 2>err &
-    mpirun=$!
+        sh "$train" --resilient "${size[@]}"
     said 0 '^step .* 8 ranks$'
 }
 
