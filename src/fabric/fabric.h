@@ -54,10 +54,10 @@ struct tt_traced_call {
 
 /* `rank` is a rank of the job, not this one. [from, from + len) or [to, to + len) is a buffer that
  * its owner has opened and keeps open during the call; len > 0. The functions return when the bytes
- * are in place. Errors: PEER (the rank's memory is gone), SYSTEM (also if the other rank's buffer
- * is no valid memory), ARG (this rank's buffer is no valid memory), UNSUPPORTED (the system forbids
- * the access from now on; the owner has to be asked to send the bytes). `self` is the table itself;
- * the table of a wrapper is the first member of the wrapper. */
+ * are in place. Errors: PEER (the rank's memory is gone), ARG (this rank's or the other rank's
+ * buffer is no valid memory; tt_fabric_is_memory tells which), SYSTEM, UNSUPPORTED (the system
+ * forbids the access from now on; the owner has to be asked to send the bytes). `self` is the table
+ * itself; the table of a wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
@@ -195,6 +195,10 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
 {
     return f->ops->write(f->ops, f, rank, to, from, len);
 }
+
+/* Whether the kernel can read this rank's memory at `here` and, if `written`, write it. Slow: for
+ * the text of an error only. */
+bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Put a wrapper in front of f->ops if TUTTI_FAULT or TUTTI_TRACE ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);

@@ -25,9 +25,8 @@
 typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                        unsigned long, unsigned long);
 
-/* Whether the kernel can read this rank's memory here and, if it is to be written, write it: one
- * byte of each page goes through a pipe and back. Called only if something is wrong already. */
-static bool is_memory(char *here, int64_t len, bool written)
+/* One byte of each page goes through a pipe and back. */
+bool tt_fabric_is_memory(char *here, int64_t len, bool written)
 {
     int ends[2];
     bool good = true;
@@ -44,10 +43,10 @@ static bool is_memory(char *here, int64_t len, bool written)
 /* Finds out which address is bad, since the kernel does not say on which side it is. */
 static tutti_status bad_address(int rank, char *here, bool written, uint64_t there, int64_t len)
 {
-    if (!is_memory(here, len, written))
+    if (!tt_fabric_is_memory(here, len, written))
         return tt_fail(TUTTI_ERR_ARG, "%lld bytes at %p are no memory that can be %s",
                        (long long)len, (void *)here, written ? "written" : "read");
-    return tt_fail(TUTTI_ERR_SYSTEM,
+    return tt_fail(TUTTI_ERR_ARG,
                    "rank %d gave %lld bytes at %#llx that are no memory that can be %s", rank,
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }

@@ -21,7 +21,6 @@
 #ifndef TT_MSG_INSIDE_H
 #define TT_MSG_INSIDE_H
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "base/handle.h"
@@ -309,13 +308,6 @@ void tt_leave(tutti_context *context);
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_cost > 1;
-}
-
-/* Whether the kernel found memory unmapped during a read or write by the fabric, before which errno
- * was set to 0. In that case an argument was wrong, on one side or the other. */
-static inline bool tt_is_unmapped(tutti_status status)
-{
-    return status == TUTTI_ERR_SYSTEM && errno == EFAULT;
 }
 
 /* Records that the context has something to advance (tt_msg_is_idle). Any thread. */

@@ -3,7 +3,6 @@
  * Get and put, by the shortest path that is open: plain loads and stores, the kernel, the network,
  * or messages to the thread that advances the owner's context. And fences.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "msg/region.h"
@@ -22,15 +21,8 @@ struct onesided_access {
 static tutti_status by_kernel(const struct onesided_access *t, tt_address there)
 {
     struct tt_fabric *f = t->context->f;
-    errno = 0;
-    tutti_status status = t->put ? tt_fabric_write(f, t->peer->rank, there, t->here, t->bytes)
-                                 : tt_fabric_read(f, t->peer->rank, t->here, there, t->bytes);
-    if (!tt_is_unmapped(status)) return status;
-    return tt_fail(
-        TUTTI_ERR_ARG,
-        "the kernel cannot %s %lld bytes %s rank %d: the region's memory was unmapped while it "
-        "was registered, or the buffer here is none",
-        t->put ? "put" : "get", (long long)t->bytes, t->put ? "to" : "from", t->peer->rank);
+    return t->put ? tt_fabric_write(f, t->peer->rank, there, t->here, t->bytes)
+                  : tt_fabric_read(f, t->peer->rank, t->here, there, t->bytes);
 }
 
 static tutti_status by_fabric(const struct onesided_access *t)

@@ -617,19 +617,6 @@ static bool asks(const tutti_context *c, const struct tutti_pending *r)
     return c == r->context && r->take <= c->msg->rings_most;
 }
 
-static tutti_status by_kernel(tutti_context *c, struct tutti_pending *r, int64_t begin,
-                              int64_t bytes)
-{
-    errno = 0;
-    tutti_status status =
-        tt_fabric_read(c->f, r->peer->rank, r->to + begin, r->address + (uint64_t)begin, bytes);
-    if (!tt_is_unmapped(status)) return status;
-    return tt_fail(TUTTI_ERR_ARG,
-                   "the kernel cannot read %lld bytes of a message from rank %d: what it was sent "
-                   "from, or where it is received, is no memory",
-                   (long long)bytes, r->peer->rank);
-}
-
 /* Gets a piece within the node: by a plain copy, by the kernel, or by messages. */
 static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_t begin,
                                int64_t bytes)
@@ -644,7 +631,8 @@ static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_
         tt_memcpy(r->to + begin, loadable, (size_t)bytes);
         return TUTTI_OK;
     }
-    tutti_status status = asks(c, r) ? TUTTI_ERR_UNSUPPORTED : by_kernel(c, r, begin, bytes);
+    tutti_status status = asks(c, r) ? TUTTI_ERR_UNSUPPORTED
+                                     : tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
     bool asked = status == TUTTI_ERR_UNSUPPORTED && c == r->context;
     return asked ? ask_for(c, r, begin, bytes) : status;
 }

@@ -3,6 +3,7 @@
  * How a step accesses its ranges: own buffers and windows by address; opened buffers of other ranks
  * by loads if they are loadable, else through the fabric in pieces that stay in the cache.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "run/exec.h"
@@ -159,12 +160,29 @@ static const char *argument_at(const struct tt_exec *exec, const char *memory)
     return in <= at && (out > at || in > out) ? "in" : "out";
 }
 
-tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status)
+/* The other ranks need the reason when they see that the rank failed, so it is published first. */
+static tutti_status blame_owner(const struct tt_exec *exec, int owner, const char *call)
+{
+    char text[512];
+    const struct tt_fabric *f = exec->team->fabric;
+    snprintf(text, sizeof text, "%s: %s", call, tutti_error());
+    tt_common_give_reason(f->common, exec->team->id, text);
+    tt_common_fail(f->job, f->common, owner, TT_CAUSE_STATUS, TUTTI_ERR_ARG);
+    return tt_fail(TUTTI_ERR_PEER, "%s",
+                   tt_common_cause_text(f->job, f->common, owner, text, sizeof text));
+}
+
+tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
+                             bool written, tutti_status status)
 {
     char call[TT_SIGNATURE_TEXT];
     if (status != TUTTI_ERR_ARG) return status;
-    return tt_fail(status, "%s of %s: %s", argument_at(exec, memory),
-                   tt_signature_text(exec->signature, call, sizeof call), tutti_error());
+    tt_signature_text(exec->signature, call, sizeof call);
+    if (!tt_fabric_is_memory(memory, len, written))
+        return tt_fail(status, "%s of %s: %lld bytes at %p are no memory that can be %s",
+                       argument_at(exec, memory), call, (long long)len, (void *)memory,
+                       written ? "written" : "read");
+    return blame_owner(exec, owner, call);
 }
 
 /* Copies one contiguous piece, which begins `to_at` and `from_at` bytes after the two places. */
@@ -181,7 +199,9 @@ static tutti_status move(struct tt_exec *exec, const struct access_place *to, in
         to->loadable
             ? tt_fabric_read(f, from->job_rank, own, from->address + (uint64_t)from_at, len)
             : tt_fabric_write(f, to->job_rank, to->address + (uint64_t)to_at, own, len);
-    return tt_likely(status == TUTTI_OK) ? TUTTI_OK : tt_access_blame(exec, own, status);
+    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    return tt_access_blame(exec, to->loadable ? from->job_rank : to->job_rank, own, len,
+                           to->loadable != NULL, status);
 }
 
 int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
@@ -268,8 +288,10 @@ static tutti_status reduce_bounced(struct tt_exec *exec, char *to, const struct 
             at[i] = from[i].loadable ? from[i].loadable + done : bounce;
             if (from[i].loadable) continue;
             exec->resume = done;
-            TT_TRY(tt_fabric_read(t->fabric, from[i].job_rank, bounce,
-                                  from[i].address + (uint64_t)done, n));
+            tutti_status status = tt_fabric_read(t->fabric, from[i].job_rank, bounce,
+                                                 from[i].address + (uint64_t)done, n);
+            if (tt_unlikely(status != TUTTI_OK))
+                return tt_access_blame(exec, from[i].job_rank, bounce, n, true, status);
             bounce += tt_round_up(n, TT_LINE);
         }
         reduce_here(exec, to + done, at, k, n);

@@ -150,8 +150,12 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
                               int64_t len);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
-/* If `status` is ARG, names the argument of the call in which `memory` lies. Returns the status. */
-tutti_status tt_access_blame(const struct tt_exec *exec, const char *memory, tutti_status status);
+/* Takes the error of moving bytes between `memory` here (written: to be written) and a buffer of
+ * rank `owner` of the job. If it is ARG, one of the two is no memory. If that is `memory`, names
+ * the argument of the call in which it lies; otherwise the owner fails in this client for the
+ * reason in tutti_error(), and the error becomes PEER. Returns the status. */
+tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
+                             bool written, tutti_status status);
 /* Finds the address of a range in a buffer that another rank has opened, and checks the range
  * against the size that was opened. MISMATCH: the range exceeds it. */
 tutti_status tt_access_find(const struct tt_exec *exec, const struct tt_range *r, int64_t len,

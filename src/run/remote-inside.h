@@ -45,8 +45,8 @@ struct tt_remote_opening {
     tutti_key key[];
 };
 
-/* Notifies a member that the team is broken because of rank `rank` of the job. If calls on the team
- * did not match, the payload is the text of the error. */
+/* Notifies a member that the team is broken because of rank `rank` of the job. If a rank found
+ * out what is wrong with the calls, the payload is its text. */
 struct tt_remote_broken {
     uint64_t team;
     int32_t rank, cause, code;

@@ -774,15 +774,23 @@ static void finding_sent(tutti_context *context, void *arg, tutti_status status)
     tt_free(finding);
 }
 
-/* Notifies the member that the team is broken by a mismatch, with the text of the error. */
-static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m,
+/* What a rank found that is wrong with the calls on the team, for the members on other nodes; NULL:
+ * the team broke for another reason. */
+static const char *finding_of(const struct tt_team *t)
+{
+    const char *published = tt_common_reason(t->fabric->common, t->id);
+    return published || t->broken != TUTTI_ERR_MISMATCH ? published : t->broken_text;
+}
+
+/* Notifies the member that the team is broken, with the text of what a rank found. */
+static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const char *text,
                                  const struct tt_remote_broken *broken)
 {
-    size_t bytes = strlen(t->broken_text) + 1;
+    size_t bytes = strlen(text) + 1;
     struct remote_signal_finding *finding = tt_alloc(sizeof *finding + bytes);
     if (!finding) return TUTTI_ERR_MEMORY;
     finding->remote_teams = t->remote_teams;
-    memcpy(finding->text, t->broken_text, bytes);
+    memcpy(finding->text, text, bytes);
     tutti_send send = {.to = m->to,
                        .dispatch = TT_DISPATCH_BROKEN,
                        .header = broken,
@@ -810,7 +818,8 @@ static void send_broken(struct tt_team *t, struct tt_mirror *m)
                                       .code = atomic_load(&rank_status->code)};
     if (m->sent_broken || broken.cause == TT_CAUSE_NONE) return;
     m->sent_broken = true;
-    if (t->broken != TUTTI_ERR_MISMATCH || post_finding(t, m, &broken) != TUTTI_OK)
+    const char *found = finding_of(t);
+    if (!found || post_finding(t, m, found, &broken) != TUTTI_OK)
         (void)tt_remote_post(t, m, TT_DISPATCH_BROKEN, &broken, sizeof broken);
 }
 

@@ -274,12 +274,7 @@ static void take_message(tutti_context *context, const tutti_message *message,
         keep_for_team(remote_teams, &a, message, receive);
 }
 
-static bool is_failed(const struct tt_fabric *f, int rank)
-{
-    return tt_common_state(f->job, f->common, rank) == TT_RANK_FAILED;
-}
-
-/* Records the text of a mismatch. So short a text always comes in one piece. */
+/* Records what another rank found. So short a text always comes in one piece. */
 static void take_finding(const struct tt_fabric *f, const tutti_message *message, uint64_t team)
 {
     char text[TT_FINDING_TEXT];
@@ -303,7 +298,7 @@ static void take_broken(tutti_context *context, const tutti_message *message,
         broken.cause > TT_CAUSE_SILENT)
         return;
     take_finding(f, message, broken.team);
-    if (is_failed(f, message->rank)) return;
+    if (tt_common_state(f->job, f->common, message->rank) == TT_RANK_FAILED) return;
     tt_common_believe(f->job, f->common, broken.rank, (enum tt_cause)broken.cause, broken.code);
 }
 
@@ -438,11 +433,13 @@ static void failed(struct tt_operation *x, tutti_status status)
     struct tt_team *t = x->exec->team;
     int who = t->job_rank[x->peer];
     if (t->broken != TUTTI_OK) return;
-    if (status != TUTTI_ERR_PEER)
-        tt_team_break(t, tt_fail(status, "%lld bytes to or from rank %d could not be moved",
-                                 (long long)x->len, who));
-    else if ((tt_team_is_remote(t, x->peer) && tt_remote_has_left(t, x->peer)) ||
-             tt_common_state(t->fabric->job, t->fabric->common, who) == TT_RANK_LEFT)
+    if (status != TUTTI_ERR_PEER) {
+        /* ARG: the memory at one end is none, and both ends get this status */
+        (void)tt_fail(status, "%lld bytes could not be moved to or from the memory of rank %d",
+                      (long long)x->len, who);
+        tt_team_break(t, tt_access_blame(x->exec, who, x->at, x->len, x->takes, status));
+    } else if ((tt_team_is_remote(t, x->peer) && tt_remote_has_left(t, x->peer)) ||
+               tt_common_state(t->fabric->job, t->fabric->common, who) == TT_RANK_LEFT)
         tt_common_miss(t->fabric->job, t->fabric->common, who);
     else
         tt_remote_lost(t, x->peer);

@@ -50,7 +50,8 @@ static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
         for (int r = 0; r < exec->team->map.p; r++)
             if (exec->team->job_rank[r] == end->peer) TT_TRY(tt_step_compare(exec, r));
     if (tt_unlikely(status == TUTTI_ERR_ARG && end->first))
-        return tt_access_blame(exec, end->first->at, status);
+        return tt_access_blame(exec, end->peer, end->first->at, end->first->left, !end->sending,
+                               status);
     bool lacks = status == TUTTI_OK && end->first && end->first->from;
     return tt_unlikely(lacks) ? tt_served_receive(exec, end) : status;
 }

@@ -317,18 +317,20 @@ static bool has_reason(tutti_status status)
            status == TUTTI_ERR_UNSUPPORTED;
 }
 
-/* If another member has found that the calls on this team do not match, returns true and breaks the
- * team with the same error: this rank cannot go on either. */
-static bool hear_mismatch(struct tt_team *t, int culprit)
+/* If another member has found an error that is this rank's too, returns true and breaks the team
+ * with the same error: the calls on this team do not match, or an argument of this rank is wrong
+ * (tt_access_blame). */
+static bool hear_error(struct tt_team *t, int culprit)
 {
     const struct tt_fabric *f = t->fabric;
     const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, culprit);
     const char *text = tt_common_reason(f->common, t->id);
-    if (!text || t->broken != TUTTI_OK || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS ||
-        atomic_load(&rank_status->code) != TUTTI_ERR_MISMATCH)
+    int me = t->job_rank[t->me], code = atomic_load(&rank_status->code);
+    if (!text || t->broken != TUTTI_OK || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS)
         return false;
-    set_broken(t, TUTTI_ERR_MISMATCH, culprit, text);
-    tt_common_fail(f->job, f->common, t->job_rank[t->me], TT_CAUSE_STATUS, TUTTI_ERR_MISMATCH);
+    if (code != TUTTI_ERR_MISMATCH && !(code == TUTTI_ERR_ARG && culprit == me)) return false;
+    set_broken(t, (tutti_status)code, culprit, text);
+    tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, code);
     return true;
 }
 
@@ -351,7 +353,7 @@ static void add_reason(const struct tt_team *t, int culprit, char *text, size_t 
 static void break_for(struct tt_team *t, int culprit)
 {
     char text[sizeof t->broken_text];
-    if (culprit >= 0 && hear_mismatch(t, culprit)) return;
+    if (culprit >= 0 && hear_error(t, culprit)) return;
     snprintf(text, sizeof text, "%s", tutti_error());
     if (culprit >= 0) add_reason(t, culprit, text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, culprit, text);
@@ -380,7 +382,7 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    if (state != TT_RANK_FAILED || hear_mismatch(t, t->job_rank[r])) return;
+    if (state != TT_RANK_FAILED || hear_error(t, t->job_rank[r])) return;
     const char *mine = r == t->me ? "this rank counts as failed: " : "";
     int n = snprintf(text, sizeof text, "%s", mine);
     tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text + n,

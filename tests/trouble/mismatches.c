@@ -85,18 +85,20 @@ static int uneven(int argc, char **argv)
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* pointer RANK: this rank passes an invalid address to a bcast from rank 0. Each rank prints its
- * error. */
+/* pointer RANK [bcast | allreduce]: this rank passes an invalid address to a bcast from rank 0,
+ * or as the input of an allreduce. Each rank prints its error. */
 static int pointer(int argc, char **argv)
 {
-    static double good[20000];
+    static double good[100000], out[100000];
     if (argc < 1) return 7;
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
     bool bad = tutti_rank(world) == atoi(argv[0]);
+    void *buffer = bad ? (void *)(uintptr_t)4096 : good;
     int64_t begin = tt_clock_ns();
-    tutti_status status =
-        tutti_bcast(world, bad ? (void *)(uintptr_t)4096 : good, 20000, TUTTI_F64, 0);
+    tutti_status status = argc > 1 && !strcmp(argv[1], "allreduce")
+                              ? tutti_allreduce(world, buffer, out, 100000, TUTTI_F64, TUTTI_SUM)
+                              : tutti_bcast(world, buffer, 20000, TUTTI_F64, 0);
     if (status == TUTTI_OK) status = tutti_barrier(world);
     print_status(status, begin);
     tutti_finalize(client);
