@@ -161,7 +161,15 @@ static void deadline_passed(struct tt_guard *g)
     begin_ending(g);
 }
 
-/* Passes signals on. Returns whether one of them asks the job to end. */
+/* Passes a signal on, unless the ranks have heard it. Returns whether it asks the job to end. */
+static bool pass_on(const struct tt_guard *g, int number, bool heard)
+{
+    /* The kernel drops a SIGTSTP for a process group without a parent in its session. */
+    if (!heard) signal_ranks(g, number == SIGTSTP ? SIGSTOP : number);
+    if (number == SIGQUIT) call_roll(g, "SIGQUIT: roll call");
+    return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
 static bool hear_launcher(struct tt_guard *g)
 {
     unsigned char byte[16];
@@ -169,13 +177,20 @@ static bool hear_launcher(struct tt_guard *g)
     ssize_t n = recv(g->launcher, byte, sizeof byte, MSG_DONTWAIT);
     for (ssize_t i = 0; i < n; i++) {
         int number = byte[i] & ~TT_LAUNCH_HEARD;
-        /* The kernel drops a SIGTSTP for a process group without a parent in its session. */
-        if (number == byte[i]) signal_ranks(g, number == SIGTSTP ? SIGSTOP : number);
-        if (number == SIGQUIT) call_roll(g, "SIGQUIT: roll call");
-        end = end || number == SIGINT || number == SIGTERM || number == SIGHUP;
+        end = pass_on(g, number, number != byte[i]) || end;
     }
     g->orphaned = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
     return end || g->orphaned;
+}
+
+/* A user who looks for the process of `tutti run` may find the guard and signal it instead. */
+static bool hear_user(const struct tt_guard *g)
+{
+    struct signalfd_siginfo info;
+    bool end = false;
+    while (read(g->signals, &info, sizeof info) == sizeof info)
+        end = pass_on(g, (int)info.ssi_signo, false) || end;
+    return end;
 }
 
 static int wait_ms(const struct tt_guard *g)
@@ -191,8 +206,9 @@ static void watch(struct tt_guard *g)
     while (g->running > 0 && !g->orphaned) {
         struct pollfd what[] = {{.fd = g->launcher, .events = POLLIN},
                                 {.fd = g->children, .events = POLLIN},
-                                {.fd = g->unstarted, .events = POLLIN}};
-        int ready = poll(what, 3, wait_ms(g));
+                                {.fd = g->unstarted, .events = POLLIN},
+                                {.fd = g->signals, .events = POLLIN}};
+        int ready = poll(what, 4, wait_ms(g));
         int unstarted = ready > 0 ? tt_launch_unstarted(g) : 0;
         if (unstarted != 0) {
             g->code = unstarted;
@@ -200,6 +216,7 @@ static void watch(struct tt_guard *g)
         }
         if (ready > 0 && what[0].revents) g->asked = hear_launcher(g) || g->asked;
         if (ready > 0 && what[1].revents) collect(g);
+        if (ready > 0 && what[3].revents) g->asked = hear_user(g) || g->asked;
         if (g->running == 0 || tt_clock_ns() < g->deadline_ns) continue;
         if (g->phase == TT_GUARD_ENDING) return;
         deadline_passed(g);
@@ -253,10 +270,24 @@ static bool make_job(struct tt_guard *g)
     return !o->tag || (g->output = tt_output_new(g->ranks, &g->inherited->files)) != NULL;
 }
 
+/* Signals that are pending went to the launcher's whole process group, and the launcher passes them
+ * on. From now on the guard is in no process group but its own. */
+static void listen_to_user(struct tt_guard *g)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    const struct timespec now = {0};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&set, numbers[i]);
+    while (sigtimedwait(&set, NULL, &now) > 0) continue;
+    g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 /* Lets go of the terminal, and of pipes whose end other processes wait for. */
-static void step_back(const struct tt_guard *g)
+static void step_back(struct tt_guard *g)
 {
     setsid();
+    listen_to_user(g);
     prctl(PR_SET_NAME, "tutti-guard");
     dup2(g->null, STDIN_FILENO);
     if (!g->output) dup2(g->null, STDOUT_FILENO);
@@ -296,6 +327,7 @@ int tt_guard_main(const struct tt_launch_options *options,
                          .ranks = tt_launch_ranks(options),
                          .launcher = launcher,
                          .folder = -1,
+                         .signals = -1,
                          .deadline_ns = INT64_MAX};
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* not inherited from the launcher */
     if (options->timeout_ns > 0) g.deadline_ns = tt_clock_ns() + options->timeout_ns;

@@ -54,6 +54,7 @@ struct tt_guard {
     struct tt_output *output; /* for tagged lines, or NULL */
     int launcher;             /* the socket to the launcher; it ends when the launcher does */
     int children;             /* signalfd of SIGCHLD */
+    int signals;              /* signalfd of signals to the guard itself; -1: not yet */
     /* pipe through which a rank reports why it could not execute its program */
     int unstarted;
     int unstarted_in; /* the other end, while ranks are being started */

@@ -34,6 +34,26 @@ code=0
 wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code, though the ranks took the signal well"
 
+# A signal to the guard, which has the same command line as the launcher, does the same.
+: >out
+tutti run -n 2 --tag "$rank" signals >out 2>err &
+launcher=$!
+started+=("$launcher")
+wait_for has_lines out 2
+guard=$(cat "/proc/$launcher/task/$launcher/children")
+guard=${guard%% *}
+for signal in QUIT USR1; do
+    before=$(lines out)
+    kill -s "$signal" "$guard"
+    wait_for has_lines out $((before + 2))
+    got "$signal" || fail "$signal to the guard did not reach both ranks"
+done
+says err 'SIGQUIT: roll call$'
+kill -TERM "$guard"
+code=0
+wait "$launcher" || code=$?
+[ "$code" -eq 0 ] || fail "exited with $code after SIGTERM to the guard"
+
 # A rank that does not handle the signal ends by it.
 : >out
 tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
