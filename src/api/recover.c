@@ -57,6 +57,8 @@ tutti_status tutti_team_revoke(tutti_team *team)
 static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {
+    char error[TT_ERROR_TEXT];
+    tt_error_keep(error);
     if (make_room(team) != TUTTI_OK) {
         tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
         tt_team_break(&team->run, status);
@@ -66,6 +68,7 @@ static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t va
     const struct tt_accord *a = *accord;
     memcpy(team->gone, a->word + 2, (size_t)tt_accord_sets(a->p) * sizeof *team->gone);
     if (team->run.given_up && a->settled) team->run.deserted = true;
+    tt_error_restore(error);
     return TUTTI_OK;
 }
 

@@ -58,6 +58,12 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status st
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 
+/* Keep the text of tutti_error() over calls whose failures are none of the caller's: such as that a
+ * message came too late for a rank that had left. */
+enum { TT_ERROR_TEXT = 512 };
+void tt_error_keep(char kept[TT_ERROR_TEXT]);
+void tt_error_restore(const char kept[TT_ERROR_TEXT]);
+
 #define TT_TRY(call)                                                                               \
     do {                                                                                           \
         tutti_status tt_try_status = (call);                                                       \

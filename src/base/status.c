@@ -11,17 +11,15 @@
 
 #include "base/base.h"
 
-enum { ERROR_SIZE = 512 };
-
-static _Thread_local char last_error[ERROR_SIZE];
+static _Thread_local char last_error[TT_ERROR_TEXT];
 
 /* Formats into a second buffer, because an argument may be the last error itself: tt_fail(status,
  * "while ...: %s", tutti_error()) adds a context to a cause. */
 static void note(const char *format, va_list args, int error)
 {
-    char text[ERROR_SIZE];
+    char text[TT_ERROR_TEXT];
     int length = vsnprintf(text, sizeof text, format, args);
-    size_t used = length < 0 ? 0 : (size_t)tt_min(length, ERROR_SIZE - 1);
+    size_t used = length < 0 ? 0 : (size_t)tt_min(length, TT_ERROR_TEXT - 1);
     if (error) {
         errno = error;
         snprintf(text + used, sizeof text - used, ": %m");
@@ -46,6 +44,16 @@ tutti_status tt_fail_errno(tutti_status status, const char *format, ...)
     note(format, args, error);
     va_end(args);
     return status;
+}
+
+void tt_error_keep(char kept[TT_ERROR_TEXT])
+{
+    memcpy(kept, last_error, TT_ERROR_TEXT);
+}
+
+void tt_error_restore(const char kept[TT_ERROR_TEXT])
+{
+    memcpy(last_error, kept, TT_ERROR_TEXT);
 }
 
 const char *tutti_error(void)

@@ -105,6 +105,8 @@ for n in $(seq 0 15); do
 done
 if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
 
+expect 0 tutti run -n 4 --timeout 3000 "$trouble" texts 100
+
 # A rank that makes no call does not delay calls that have failed already, and takes part in the
 # agreement when it calls it.
 expect 0 tutti run -n 4 --timeout 3000 --on-failure=continue "$trouble" idle

@@ -104,5 +104,25 @@ static int idle(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
+/* texts TIMES: each rank leaves as soon as it has agreed, while others may still send it messages of
+ * the agreement. An agreement that succeeds leaves the text of the error before it. */
+static int texts(int argc, char **argv)
+{
+    int64_t value;
+    char before[LINE];
+    for (int i = argc > 0 ? atoi(argv[0]) : 100; i > 0; i--) {
+        tutti_client *client = join();
+        tutti_team *world = tutti_world(client);
+        if (tutti_bcast(world, &value, -1, TUTTI_I64, 0) != TUTTI_ERR_ARG) return 8;
+        snprintf(before, sizeof before, "%s", tutti_error());
+        if (tutti_team_agree(world, &value, NULL) != TUTTI_OK || strcmp(before, tutti_error())) {
+            fprintf(stderr, "rank %d: %s\n", rank_number(), tutti_error());
+            return 8;
+        }
+        tutti_finalize(client);
+    }
+    return 0;
+}
+
 const struct scenario recoveries[] = {
-    {"survive", survive}, {"no-memory", no_memory}, {"idle", idle}, {NULL, NULL}};
+    {"survive", survive}, {"no-memory", no_memory}, {"idle", idle}, {"texts", texts}, {NULL, NULL}};
