@@ -104,7 +104,7 @@ static int idle(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* texts TIMES: each rank leaves as soon as it has agreed, while others may still send it messages of
+/* texts TIMES: each rank leaves as soon as it has agreed, when others may still send it messages of
  * the agreement. An agreement that succeeds leaves the text of the error before it. */
 static int texts(int argc, char **argv)
 {
