@@ -277,6 +277,8 @@ static struct segment out_segment(const struct tt_bench *b, int r)
         return (struct segment){c->in_place && b->me == c->root ? b->me * bytes : 0,
                                 r == c->root ? bytes : 0, c->root, b->me};
     case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv:
         return (struct segment){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz, r, b->me};
     default: return (struct segment){0};
     }
@@ -298,9 +300,18 @@ static struct segment in_segment(const struct tt_bench *b, int r)
         return b->me == c->root ? (struct segment){r * bytes, bytes, b->me, r}
                                 : (struct segment){0};
     case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv:
         return (struct segment){c->in_displs[r] * c->sz, c->in_counts[r] * c->sz, b->me, r};
     default: return (struct segment){0};
     }
+}
+
+/* Whether OUT of the root holds all pieces if the call is in place. */
+static bool keeps_pieces(const struct tt_bench *b)
+{
+    bool scatters = b->call.coll == TT_COLL_scatter || b->call.coll == TT_COLL_scatterv;
+    return scatters && b->call.in_place && b->me == b->call.root;
 }
 
 void tt_bench_sizes(struct tt_bench *b)
@@ -314,6 +325,7 @@ void tt_bench_sizes(struct tt_bench *b)
         in = tt_max(in, i.at + i.bytes);
         out = tt_max(out, o.at + o.bytes);
     }
+    if (keeps_pieces(b)) out = tt_max(out, in);
     b->in_bytes = in;
     b->out_bytes = out;
 }
@@ -338,11 +350,11 @@ static bool verify_canaries(const struct tt_bench *b, const char *in, const char
 static void fill_in_place(const struct tt_bench *b, const char *in, char *out)
 {
     struct segment own = out_segment(b, b->me);
-    bool bcast = b->call.coll == TT_COLL_bcast, whole = b->call.coll == TT_COLL_scatter;
-    if (bcast ? b->me == b->call.root : b->call.in_place && !reduces(b) && !whole)
-        fill_bits(out + own.at, b->me, 0, own.bytes);
-    else if (b->call.in_place)
+    bool bcast = b->call.coll == TT_COLL_bcast;
+    if (keeps_pieces(b) || (b->call.in_place && reduces(b)))
         memcpy(out, in, (size_t)b->in_bytes);
+    else if (bcast ? b->me == b->call.root : b->call.in_place)
+        fill_bits(out + own.at, b->me, 0, own.bytes);
 }
 
 void tt_bench_fill(const struct tt_bench *b, char *in, char *out)

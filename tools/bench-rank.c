@@ -23,6 +23,12 @@ static tutti_status call_v(const struct tt_bench *b, const void *in, void *out)
     const struct tt_call *c = &b->call;
     if (c->coll == TT_COLL_allgatherv)
         return tutti_allgatherv(b->team, in, out, c->out_counts, c->out_displs, c->type);
+    if (c->coll == TT_COLL_gatherv)
+        return tutti_gatherv(b->team, in, c->in_counts[c->root], out, c->out_counts, c->out_displs,
+                             c->type, c->root);
+    if (c->coll == TT_COLL_scatterv)
+        return tutti_scatterv(b->team, in, c->in_counts, c->in_displs, out, c->out_counts[c->root],
+                              c->type, c->root);
     return tutti_alltoallv(b->team, in, c->in_counts, c->in_displs, out, c->out_counts,
                            c->out_displs, c->type);
 }
@@ -72,6 +78,23 @@ static tutti_status plan_reduction(const struct tt_bench *b, const void *in, cha
     }
 }
 
+static tutti_status plan_v(const struct tt_bench *b, const void *in, char *out,
+                           tutti_request **request)
+{
+    const struct tt_call *c = &b->call;
+    if (c->coll == TT_COLL_allgatherv)
+        return tutti_allgatherv_init(b->team, in, out, c->out_counts, c->out_displs, c->type, 0,
+                                     request);
+    if (c->coll == TT_COLL_gatherv)
+        return tutti_gatherv_init(b->team, in, c->in_counts[c->root], out, c->out_counts,
+                                  c->out_displs, c->type, c->root, 0, request);
+    if (c->coll == TT_COLL_scatterv)
+        return tutti_scatterv_init(b->team, in, c->in_counts, c->in_displs, out,
+                                   c->out_counts[c->root], c->type, c->root, 0, request);
+    return tutti_alltoallv_init(b->team, in, c->in_counts, c->in_displs, out, c->out_counts,
+                                c->out_displs, c->type, 0, request);
+}
+
 static tutti_status plan_once(const struct tt_bench *b, const void *in, char *out,
                               tutti_request **request)
 {
@@ -82,14 +105,11 @@ static tutti_status plan_once(const struct tt_bench *b, const void *in, char *ou
     case TT_COLL_bcast: return tutti_bcast_init(t, out, c->n, c->type, c->root, 0, request);
     case TT_COLL_gather: return tutti_gather_init(t, in, out, c->n, c->type, c->root, 0, request);
     case TT_COLL_allgather: return tutti_allgather_init(t, in, out, c->n, c->type, 0, request);
-    case TT_COLL_allgatherv:
-        return tutti_allgatherv_init(t, in, out, c->out_counts, c->out_displs, c->type, 0, request);
     case TT_COLL_alltoall: return tutti_alltoall_init(t, in, out, c->n, c->type, 0, request);
     case TT_COLL_scatter: return tutti_scatter_init(t, in, out, c->n, c->type, c->root, 0, request);
-    case TT_COLL_alltoallv:
-        return tutti_alltoallv_init(t, in, c->in_counts, c->in_displs, out, c->out_counts,
-                                    c->out_displs, c->type, 0, request);
-    default: return plan_reduction(b, in, out, request);
+    default:
+        return tt_call_segments(c) ? plan_v(b, in, out, request)
+                                   : plan_reduction(b, in, out, request);
     }
 }
 

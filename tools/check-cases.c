@@ -159,9 +159,8 @@ static int64_t count_at(enum tt_coll coll, int p, int which)
 {
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
     const int64_t per_pair[] = {0, 1, 2, 3, 5, 7};
-    bool pairs = coll == TT_COLL_alltoall || coll == TT_COLL_alltoallv ||
-                 coll == TT_COLL_allgather || coll == TT_COLL_allgatherv ||
-                 coll == TT_COLL_gather || coll == TT_COLL_scatter ||
+    bool pairs = coll == TT_COLL_alltoall || tt_coll_pairs(coll) || coll == TT_COLL_allgather ||
+                 coll == TT_COLL_allgatherv || coll == TT_COLL_gather || coll == TT_COLL_scatter ||
                  coll == TT_COLL_reduce_scatter_block || coll == TT_COLL_reduce_scatter;
     return pairs ? per_pair[which] : per_rank[which];
 }
@@ -186,7 +185,7 @@ enum digit { MAP, MACHINE, COUNT, SLICE, TYPE, PLACE, ORDER, ROOT, SKEW, GAPS, R
 static void sizes_of(const struct tt_algorithm *algorithm, int p, uint64_t size[DIGITS])
 {
     enum tt_coll coll = algorithm->coll;
-    bool v = coll == TT_COLL_allgatherv || coll == TT_COLL_alltoallv;
+    bool v = coll == TT_COLL_allgatherv || tt_coll_pairs(coll);
     bool data = coll != TT_COLL_barrier;
     size[MAP] = needs_network(algorithm) ? NETWORKS : p < 3 ? 1 : NODE_MAPS;
     size[MACHINE] = MACHINES;

@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
     {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
     {"unmapped", OPTION_UNMAPPED, NULL, 0, "ranks cannot read each other's buffers by plain loads",
      1},
-    {"gaps", OPTION_GAPS, NULL, 0, "an allgatherv or alltoallv has gaps between its pieces", 1},
+    {"gaps", OPTION_GAPS, NULL, 0, "a v-form has gaps between its pieces", 1},
     {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N", 1},
     {0},
 };

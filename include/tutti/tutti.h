@@ -88,11 +88,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
  * messages that this rank sent to them (tutti/message.h, Leaving).
  *
  * At the latest, this function reports calls that do not match. If the last call on a team did not
- * make this rank wait for all members (a bcast, reduce, gather, scatter, scan or alltoallv, or a
- * call with n = 0), the function waits until the members have made as many calls as this rank, have
- * failed or left, or none of them has made progress for five seconds. It does not wait for them to
- * finalize, and after a barrier or an allreduce it does not wait at all. If this rank leaves before
- * another rank makes one call too many, only that other rank gets an error. Errors:
+ * make this rank wait for all members (a bcast, reduce, gather(v), scatter(v), scan or alltoallv,
+ * or a call with n = 0), the function waits until the members have made as many calls as this rank,
+ * have failed or left, or none of them has made progress for five seconds. It does not wait for
+ * them to finalize, and after a barrier or an allreduce it does not wait at all. If this rank
+ * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
  *
  *     MISMATCH  no call has returned it before; the library also prints it to stderr
  *     PEER      a member has left without making the calls that this rank has made
@@ -232,11 +232,11 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 /* ---- Collectives --------------------------------------------------------------------------- */
 
 /* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces it.
- * Either all ranks of the team pass it or none; in reduce, gather and scatter only the root may.
- * In gather and allgather(v) the input lies at the rank's own place in `out`. In scatter the root's
- * `out` holds all pieces. In reduce_scatter(_block) `out` has room for the whole input; the library
- * stores the rank's block of the result at its beginning and leaves the rest undefined. bcast,
- * barrier and alltoall(v) do not take it. */
+ * Either all ranks of the team pass it or none; in reduce, gather(v) and scatter(v) only the root
+ * may. In gather(v) and allgather(v) the input lies at the rank's own place in `out`. In scatter(v)
+ * the root's `out` holds all pieces. In reduce_scatter(_block) `out` has room for the whole input;
+ * the library stores the rank's block of the result at its beginning and leaves the rest undefined.
+ * bcast, barrier and alltoall(v) do not take it. */
 #define TUTTI_IN_PLACE ((const void *)1)
 
 /* Flags of tutti_X_init. All ranks must pass the same flags. */
@@ -259,17 +259,17 @@ enum {
  *                                             tutti_start as often as it wants
  *
  * Collective: every rank of the team calls the same collectives (or starts the same requests) in
- * the same order, with the same root, type, operation, flags and, except in alltoallv, the same
- * counts. Preparing a request is local. A team may have any number of collectives in flight,
- * completed in any order: thirty-two advance at the same time, and later ones wait inside the
- * library. When a collective has completed, this rank's output is valid and the buffers belong to
- * the caller again. Only the completion of a barrier says something about the other ranks. From
- * start to completion the library borrows all buffers: the caller may read inputs but not write
- * them, and must not touch outputs. A request keeps the addresses of its buffers, and copies of
- * counts and displacements. After PEER or MISMATCH other members may still read inputs and write
- * outputs of collectives that were in flight, until they see the error too (within a second). A
- * buffer may be NULL if nothing is read from it or written to it. `in` and `out` must not overlap.
- * Results have the same bits on every rank and in every run.
+ * the same order, with the same root, type, operation, flags and, except in alltoallv, gatherv and
+ * scatterv, the same counts. Preparing a request is local. A team may have any number of
+ * collectives in flight, completed in any order: thirty-two advance at the same time, and later
+ * ones wait inside the library. When a collective has completed, this rank's output is valid and
+ * the buffers belong to the caller again. Only the completion of a barrier says something about the
+ * other ranks. From start to completion the library borrows all buffers: the caller may read inputs
+ * but not write them, and must not touch outputs. A request keeps the addresses of its buffers, and
+ * copies of counts and displacements. After PEER or MISMATCH other members may still read inputs
+ * and write outputs of collectives that were in flight, until they see the error too (within a
+ * second). A buffer may be NULL if nothing is read from it or written to it. `in` and `out` must
+ * not overlap. Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients.
@@ -285,8 +285,8 @@ enum {
  *
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
- * later call on the team, or from tutti_finalize. If a rank sends more or less in an alltoallv than
- * the receiver expects, these two ranks get MISMATCH.
+ * later call on the team, or from tutti_finalize. If a rank sends more or less in an alltoallv,
+ * gatherv or scatterv than the receiver expects, these two ranks get MISMATCH.
  */
 
 /* Returns only after every rank of the team has called it. */
@@ -329,6 +329,22 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const
  * is. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter(tutti_team *team, const void *in, void *out,
                                                       int64_t n, tutti_type type, int root);
+/* Stores the n elements of each rank r's `in` in out[displs[r] .. +counts[r]-1] at the root. n of
+ * rank r equals counts[r] of the root. The other ranks' `out`, counts and displs are ignored and
+ * may be NULL. The pieces must not overlap. If the root passes TUTTI_IN_PLACE, its own piece lies
+ * at its place in `out`, and its n is not used. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gatherv(tutti_team *team, const void *in, int64_t n,
+                                                      void *out, const int64_t *counts,
+                                                      const int64_t *displs, tutti_type type,
+                                                      int root);
+/* Stores in[displs[r] .. +counts[r]-1] of the root in out[0..n-1] at each rank r. n of rank r
+ * equals counts[r] of the root. The other ranks' `in`, counts and displs are ignored and may be
+ * NULL. The pieces may overlap. If the root passes TUTTI_IN_PLACE, its `out` holds all pieces and
+ * stays as it is, and its n is not used. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatterv(tutti_team *team, const void *in,
+                                                       const int64_t *counts, const int64_t *displs,
+                                                       void *out, int64_t n, tutti_type type,
+                                                       int root);
 /* Stores in out[i] at each rank r: in[i] of rank 0 op ... op in[i] of rank r. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scan(tutti_team *team, const void *in, void *out,
                                                    int64_t n, tutti_type type, tutti_op op);
@@ -382,6 +398,15 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iallgatherv(tutti_team *team, cons
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iscatter(tutti_team *team, const void *in, void *out,
                                                        int64_t n, tutti_type type, int root,
                                                        tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_igatherv(tutti_team *team, const void *in, int64_t n,
+                                                       void *out, const int64_t *counts,
+                                                       const int64_t *displs, tutti_type type,
+                                                       int root, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iscatterv(tutti_team *team, const void *in,
+                                                        const int64_t *counts,
+                                                        const int64_t *displs, void *out, int64_t n,
+                                                        tutti_type type, int root,
+                                                        tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_iscan(tutti_team *team, const void *in, void *out,
                                                     int64_t n, tutti_type type, tutti_op op,
                                                     tutti_request **request);
@@ -437,6 +462,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter_init(tutti_team *team, con
                                                            void *out, int64_t n, tutti_type type,
                                                            int root, unsigned flags,
                                                            tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gatherv_init(
+    tutti_team *team, const void *in, int64_t n, void *out, const int64_t *counts,
+    const int64_t *displs, tutti_type type, int root, unsigned flags, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatterv_init(
+    tutti_team *team, const void *in, const int64_t *counts, const int64_t *displs, void *out,
+    int64_t n, tutti_type type, int root, unsigned flags, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scan_init(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type, tutti_op op,
                                                         unsigned flags, tutti_request **request);

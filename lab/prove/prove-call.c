@@ -20,7 +20,7 @@ static int64_t pieces_end(const int64_t *counts, const int64_t *displs, int p)
 static int64_t in_bytes(const struct tt_call *call, int p, int rank)
 {
     if (call->coll == TT_COLL_allgatherv) return call->out_counts[rank] * call->sz;
-    if (call->coll == TT_COLL_alltoallv)
+    if (tt_coll_pairs(call->coll))
         return pieces_end(call->in_counts, call->in_displs, p) * call->sz;
     return tt_call_in_bytes(call, p, rank);
 }
@@ -37,6 +37,7 @@ static int64_t input_in_out(const struct tt_call *call, int rank)
     if (call->coll == TT_COLL_bcast) return rank == call->root ? 0 : -1;
     if (!call->in_place || !tt_coll_has_place(call->coll)) return -1;
     if (tt_coll_is_roots(call->coll) && rank != call->root) return -1;
+    if (tt_coll_pairs(call->coll)) return -1;
     if (tt_call_segments(call)) return call->out_displs[rank] * call->sz;
     return tt_call_place(call, rank);
 }
@@ -130,7 +131,7 @@ static struct window callers(struct tt_prover *p, struct tt_part *owner, int buf
     struct tt_memory *m = &owner->memory[buf];
     if (owner->rank != me && tt_call_segments(c)) {
         if (buf == TT_OUT) return segment(m, c->out_counts, c->out_displs, me, c->sz);
-        if (c->coll == TT_COLL_alltoallv) return segment(m, c->in_counts, c->in_displs, me, c->sz);
+        if (tt_coll_pairs(c->coll)) return segment(m, c->in_counts, c->in_displs, me, c->sz);
     }
     if (buf == TT_IN && owner->in_at >= 0)
         return (struct window){&owner->memory[TT_OUT], owner->in_at,
@@ -409,7 +410,7 @@ static bool exchanged(struct tt_prover *p, struct tt_part *part)
     for (int r = 0; r < p->p; r++) {
         const struct tt_call *from = tt_prove_part(p, part->execution, r)->call;
         struct expected e = {r * n, n, part->rank * n, r};
-        if (c->coll == TT_COLL_alltoallv)
+        if (tt_coll_pairs(c->coll))
             e = (struct expected){c->out_displs[r] * c->sz, c->out_counts[r] * c->sz,
                                   from->in_displs[part->rank] * c->sz, r};
         if (!piece(p, part, e)) return false;
@@ -464,7 +465,9 @@ bool tt_prove_result(struct tt_prover *p, struct tt_part *part)
     case TT_COLL_allgather:
     case TT_COLL_allgatherv: return gathered(p, part);
     case TT_COLL_alltoall:
-    case TT_COLL_alltoallv: return exchanged(p, part);
+    case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv: return exchanged(p, part);
     case TT_COLL_scatter: return scattered_pieces(p, part);
     case TT_COLLS: break;
     }

@@ -12,7 +12,7 @@
  * scatters and reduce_scatter(_block)). It is a multiple of the type's size; K, M and G are powers
  * of 1024. OP `user` is a user-defined operation that does not commute. The keys are:
  *
- *     root=R        root of a bcast, reduce, gather or scatter; without the key 0
+ *     root=R        root of a bcast, reduce, gather(v) or scatter(v); without the key 0
  *     slice=BYTES   slice of a pipeline; without the key the algorithm decides
  *     radix=K       branching of trees, simultaneous partners of exchanges; without the key the
  *                   algorithm decides

@@ -49,13 +49,24 @@ static double harmonic_sum(const struct tt_problem *problem)
     return sum;
 }
 
+/* Whether nothing goes from one rank to another: in a gatherv or scatterv one of the two is the
+ * root; in place, the root's own piece does not move. */
+static bool is_apart(const struct tt_call *call, int from, int to)
+{
+    bool gathers = call->coll == TT_COLL_gatherv, scatters = call->coll == TT_COLL_scatterv;
+    if (!gathers && !scatters) return false;
+    return (gathers ? to : from) != call->root || (call->in_place && from == to);
+}
+
 /* Returns how many elements go from one rank to another. In an allgatherv a rank contributes the
  * same to all ranks, and in a reduce_scatter the blocks do not depend on who contributes, so `to`
- * is taken as 0 in both. With skew=zipf the share depends on the receiver in an alltoallv, and on
- * the contributor (or the block) in the others. */
+ * is taken as 0 in both. With skew=zipf the share depends on the receiver in an alltoallv or
+ * scatterv, and on the contributor (or the block) in the others. */
 static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
 {
-    bool gather = problem->call.coll != TT_COLL_alltoallv;
+    enum tt_coll coll = problem->call.coll;
+    bool gather = coll != TT_COLL_alltoallv && coll != TT_COLL_scatterv;
+    if (is_apart(&problem->call, from, to)) return 0;
     if (gather) to = 0;
     switch (problem->skew) {
     case TT_SKEW_uniform: return drawn(problem, from, to, 2 * problem->n + 1);
@@ -69,9 +80,7 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
 
 size_t tt_problem_room(const struct tt_problem *problem)
 {
-    size_t arrays = problem->call.coll == TT_COLL_alltoallv ? 4
-                    : tt_call_counts(&problem->call)        ? 2
-                                                            : 0;
+    size_t arrays = tt_coll_pairs(problem->call.coll) ? 4 : tt_call_counts(&problem->call) ? 2 : 0;
     return arrays * (size_t)problem->p;
 }
 

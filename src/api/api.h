@@ -82,6 +82,14 @@ struct tt_args {
     struct tt_call call;
     const void *in;
     void *out;
+    /* gatherv and scatterv, as the user gave them: this rank's count; at the root, the counts and
+     * displacements of all ranks */
+    int64_t n;
+    const int64_t *counts, *displs;
+    /* the memory of the arrays in `call` that tt_args_check makes from these; NULL: none. The
+     * caller of tt_args_check frees it with tt_free when no call uses it any more, also if the
+     * check failed. */
+    int64_t *lists;
 };
 
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */

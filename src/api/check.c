@@ -3,6 +3,7 @@
  * The checks of users' arguments: every error that one rank alone can find is returned by the call.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "type/type.h"
@@ -67,23 +68,29 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static tutti_status check_list(const char *which, const int64_t *counts, const int64_t *displs,
-                               const void *buffer, int p, int64_t sz, bool *ascend)
+/* The names of the arguments, for messages: PREFIXcounts, PREFIXdispls and the buffer. */
+struct check_names {
+    const char *prefix, *buffer;
+};
+
+static tutti_status check_list(struct check_names name, const int64_t *counts,
+                               const int64_t *displs, const void *buffer, int p, int64_t sz,
+                               bool *ascend)
 {
     int64_t end, bytes, behind = 0;
+    const char *prefix = name.prefix;
     *ascend = true;
     if (!counts || !displs)
-        return tt_fail(TUTTI_ERR_ARG, "%s counts or displacements are NULL", which);
+        return tt_fail(TUTTI_ERR_ARG, "%scounts or %sdispls is NULL", prefix, prefix);
     for (int r = 0; r < p; r++) {
         if (counts[r] < 0 || displs[r] < 0)
-            return tt_fail(TUTTI_ERR_ARG,
-                           "%s count or displacement for rank %d is negative: %lld, %lld", which, r,
-                           (long long)counts[r], (long long)displs[r]);
+            return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] or %sdispls[%d] is negative: %lld, %lld",
+                           prefix, r, prefix, r, (long long)counts[r], (long long)displs[r]);
         if (__builtin_add_overflow(counts[r], displs[r], &end) ||
             __builtin_mul_overflow(end, sz, &bytes))
-            return tt_fail(TUTTI_ERR_ARG, "%s count and displacement for rank %d overflow", which,
-                           r);
-        if (counts[r] > 0 && !buffer) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", which);
+            return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r,
+                           prefix, r);
+        if (counts[r] > 0 && !buffer) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", name.buffer);
         if (counts[r] == 0) continue;
         if (displs[r] < behind) *ascend = false;
         behind = end;
@@ -167,11 +174,12 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
     struct tt_call *c = &args->call;
     int p = team->run.map.p;
     bool ascend;
-    if (c->coll == TT_COLL_alltoallv)
-        TT_TRY(check_list("in", c->in_counts, c->in_displs, args->in, p, c->sz, &ascend));
-    TT_TRY(check_list("out", c->out_counts, c->out_displs, args->out, p, c->sz, &ascend));
+    bool pairs = c->coll == TT_COLL_alltoallv;
+    struct check_names in = {"in_", "in"}, out = {pairs ? "out_" : "", "out"};
+    if (pairs) TT_TRY(check_list(in, c->in_counts, c->in_displs, args->in, p, c->sz, &ascend));
+    TT_TRY(check_list(out, c->out_counts, c->out_displs, args->out, p, c->sz, &ascend));
     int me = team->run.me;
-    if (c->coll == TT_COLL_alltoallv && c->in_counts[me] != c->out_counts[me])
+    if (pairs && c->in_counts[me] != c->out_counts[me])
         return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld elements and expects %lld",
                        (long long)c->in_counts[me], (long long)c->out_counts[me]);
     if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !args->in)
@@ -179,6 +187,77 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
     if (!ascend) TT_TRY(check_apart(c->out_counts, c->out_displs, p));
     return check_in_out(team, args);
 }
+
+/* ---- gatherv and scatterv ---- */
+
+/* Checks the count of this rank, and its buffer unless this rank is the root. */
+static tutti_status check_own(const tutti_team *team, const struct tt_args *args)
+{
+    const struct tt_call *c = &args->call;
+    bool gathers = c->coll == TT_COLL_gatherv;
+    int64_t bytes;
+    if (args->n < 0) return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)args->n);
+    if (__builtin_mul_overflow(args->n, c->sz, &bytes))
+        return tt_fail(TUTTI_ERR_ARG, "n is too large: %lld elements of %lld bytes",
+                       (long long)args->n, (long long)c->sz);
+    if (team->run.me != c->root && args->n > 0 && !(gathers ? args->in : args->out))
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", gathers ? "in" : "out");
+    return TUTTI_OK;
+}
+
+/* Checks the counts and displacements of the root. */
+static tutti_status check_root(const tutti_team *team, const struct tt_args *args)
+{
+    const struct tt_call *c = &args->call;
+    bool gathers = c->coll == TT_COLL_gatherv, whole_is_out = gathers || c->in_place, ascend;
+    struct check_names name = {"", whole_is_out ? "out" : "in"};
+    int p = team->run.map.p, me = team->run.me;
+    TT_TRY(check_list(name, args->counts, args->displs, whole_is_out ? args->out : args->in, p,
+                      c->sz, &ascend));
+    if (gathers && !ascend) TT_TRY(check_apart(args->counts, args->displs, p));
+    if (c->in_place) return TUTTI_OK;
+    if (args->counts[me] != args->n)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "counts[%d] is %lld and n is %lld: they must be equal at the root, rank %d",
+                       me, (long long)args->counts[me], (long long)args->n, me);
+    if (args->n > 0 && !(gathers ? args->in : args->out))
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", gathers ? "in" : "out");
+    return TUTTI_OK;
+}
+
+/* Makes the four arrays of the call (plan/call.h). In place, the root has nothing for itself, and
+ * the input of a scatterv is what lies in `out`. */
+static tutti_status make_lists(const tutti_team *team, struct tt_args *args)
+{
+    struct tt_call *c = &args->call;
+    bool gathers = c->coll == TT_COLL_gatherv, is_root = team->run.me == c->root;
+    size_t p = (size_t)team->run.map.p;
+    int64_t *at = args->lists = tt_calloc(4 * p, sizeof *at);
+    if (!at) return tt_fail(TUTTI_ERR_MEMORY, "no memory for counts and displacements");
+    int64_t *all = gathers ? at + 2 * p : at, *own = gathers ? at : at + 2 * p;
+    own[c->root] = args->n;
+    if (is_root) {
+        memcpy(all, args->counts, p * sizeof *all);
+        memcpy(all + p, args->displs, p * sizeof *all);
+    }
+    if (c->in_place) own[c->root] = all[c->root] = 0;
+    if (c->in_place && !gathers) args->in = args->out;
+    c->in_counts = at;
+    c->in_displs = at + p;
+    c->out_counts = at + 2 * p;
+    c->out_displs = at + 3 * p;
+    return TUTTI_OK;
+}
+
+static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
+{
+    TT_TRY(check_own(team, args));
+    if (team->run.me == args->call.root) TT_TRY(check_root(team, args));
+    TT_TRY(make_lists(team, args));
+    return check_in_out(team, args);
+}
+
+/* ---- The whole call ---- */
 
 /* Checks the blocks of a reduce_scatter, which lie one after the other, and sets n to their sum. */
 static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
@@ -204,6 +283,8 @@ tutti_status tt_args_check(const tutti_team *team, struct tt_args *args)
     TT_TRY(check_op(&args->call));
     TT_TRY(check_place(team, args));
     if (args->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &args->call);
+    if (args->call.coll == TT_COLL_gatherv || args->call.coll == TT_COLL_scatterv)
+        return check_rooted(team, args);
     return tt_call_segments(&args->call) ? check_lists(team, args) : TUTTI_OK;
 }
 

@@ -442,3 +442,74 @@ tutti_status tutti_exscan_init(tutti_team *team, const void *in, void *out, int6
     struct tt_args args = exscan_of(in, out, n, type, op);
     return tt_collective_init(team, &args, flags, request);
 }
+
+static inline struct tt_args gatherv_of(const void *in, int64_t n, void *out, const int64_t *counts,
+                                        const int64_t *displs, tutti_type type, int root)
+{
+    return (struct tt_args){
+        .call = {.commutes = true, .coll = TT_COLL_gatherv, .type = type, .root = root},
+        .in = in,
+        .out = out,
+        .n = n,
+        .counts = counts,
+        .displs = displs};
+}
+
+tutti_status tutti_gatherv(tutti_team *team, const void *in, int64_t n, void *out,
+                           const int64_t *counts, const int64_t *displs, tutti_type type, int root)
+{
+    struct tt_args args = gatherv_of(in, n, out, counts, displs, type, root);
+    return tt_collective_run(team, &args);
+}
+
+tutti_status tutti_igatherv(tutti_team *team, const void *in, int64_t n, void *out,
+                            const int64_t *counts, const int64_t *displs, tutti_type type, int root,
+                            tutti_request **request)
+{
+    struct tt_args args = gatherv_of(in, n, out, counts, displs, type, root);
+    return tt_collective_start(team, &args, request);
+}
+
+tutti_status tutti_gatherv_init(tutti_team *team, const void *in, int64_t n, void *out,
+                                const int64_t *counts, const int64_t *displs, tutti_type type,
+                                int root, unsigned flags, tutti_request **request)
+{
+    struct tt_args args = gatherv_of(in, n, out, counts, displs, type, root);
+    return tt_collective_init(team, &args, flags, request);
+}
+
+static inline struct tt_args scatterv_of(const void *in, const int64_t *counts,
+                                         const int64_t *displs, void *out, int64_t n,
+                                         tutti_type type, int root)
+{
+    return (struct tt_args){
+        .call = {.commutes = true, .coll = TT_COLL_scatterv, .type = type, .root = root},
+        .in = in,
+        .out = out,
+        .n = n,
+        .counts = counts,
+        .displs = displs};
+}
+
+tutti_status tutti_scatterv(tutti_team *team, const void *in, const int64_t *counts,
+                            const int64_t *displs, void *out, int64_t n, tutti_type type, int root)
+{
+    struct tt_args args = scatterv_of(in, counts, displs, out, n, type, root);
+    return tt_collective_run(team, &args);
+}
+
+tutti_status tutti_iscatterv(tutti_team *team, const void *in, const int64_t *counts,
+                             const int64_t *displs, void *out, int64_t n, tutti_type type, int root,
+                             tutti_request **request)
+{
+    struct tt_args args = scatterv_of(in, counts, displs, out, n, type, root);
+    return tt_collective_start(team, &args, request);
+}
+
+tutti_status tutti_scatterv_init(tutti_team *team, const void *in, const int64_t *counts,
+                                 const int64_t *displs, void *out, int64_t n, tutti_type type,
+                                 int root, unsigned flags, tutti_request **request)
+{
+    struct tt_args args = scatterv_of(in, counts, displs, out, n, type, root);
+    return tt_collective_init(team, &args, flags, request);
+}

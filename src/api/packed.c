@@ -26,11 +26,11 @@ static int64_t sum(const int64_t *counts, int p)
     return all;
 }
 
-/* Returns the number of elements in the pieces of all ranks. An alltoallv returns 0, because its
- * counts are not known to the other ranks. */
+/* Returns the number of elements in the pieces of all ranks; 0 if each rank knows only its own
+ * counts. */
 static int64_t elements_known(const struct tt_call *c, int p)
 {
-    if (c->coll == TT_COLL_alltoallv) return 0;
+    if (tt_coll_pairs(c->coll)) return 0;
     return c->coll == TT_COLL_allgatherv ? sum(c->out_counts, p) : c->n;
 }
 
@@ -73,7 +73,7 @@ static int64_t in_elements(const struct tt_call *c, int p, int me)
 {
     if (c->in_place) return 0;
     if (c->coll == TT_COLL_allgatherv) return c->out_counts[me];
-    if (c->coll == TT_COLL_alltoallv) return sum(c->in_counts, p);
+    if (tt_coll_pairs(c->coll)) return sum(c->in_counts, p);
     return tt_call_in_bytes(c, p, me) / c->sz;
 }
 
@@ -164,7 +164,7 @@ static tutti_status add_packs(struct tt_packed *k, const struct packed_side *in,
 {
     if (c->in_place || (c->coll == TT_COLL_bcast && c->root == me))
         return add_input_in_out(k, out, c, p, me);
-    if (c->coll == TT_COLL_alltoallv) return add_list(k, in, c->in_counts, c->in_displs, p);
+    if (tt_coll_pairs(c->coll)) return add_list(k, in, c->in_counts, c->in_displs, p);
     return add(k, in, 0, in_elements(c, p, me), 0);
 }
 
@@ -218,10 +218,13 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
     if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");
     k->pieces = (struct tt_packed_piece *)(k->counts + counts);
-    k->args = *args;
+    struct tt_args plain = *args;
+    plain.lists = NULL;                                              /* they belong to `args` */
+    if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false; /* call.h */
+    k->args = plain;
     k->layout = tt_layout_hold(args->call.type);
     tutti_status status = k->layout
-                              ? set_up(k, team, args)
+                              ? set_up(k, team, &plain)
                               : tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)args->call.type);
     tt_assert(status != TUTTI_OK || (tt_packed_valid(k) && !k->pending));
     if (status == TUTTI_OK)

@@ -147,9 +147,13 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
     tt_msg_outside(team->client->msg, "a collective that blocks");
     if (!is_basic(args)) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
-    if (tt_unlikely(status != TUTTI_OK)) return cannot_start(team, status);
-    status = run_spare(team, prepared, args);
-    if (tt_unlikely(tt_call_counts(&args->call))) tt_prepared_drop(prepared);
+    if (tt_likely(status == TUTTI_OK)) {
+        status = run_spare(team, prepared, args);
+        if (tt_unlikely(tt_call_counts(&args->call))) tt_prepared_drop(prepared);
+    } else {
+        status = cannot_start(team, status);
+    }
+    if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
     return status;
 }
 
@@ -264,15 +268,22 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     return status;
 }
 
-static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
+static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_prepared *prepared;
-    TT_TRY_HANDLE(team);
-    if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
-    if (!is_basic(args)) return make_packed(team, args, request);
     if (args->call.shared) TT_TRY(tt_args_shared(team, args));
     TT_TRY(find_shape(team, args, &prepared));
     return request_of(team, args, prepared, request);
+}
+
+static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
+{
+    TT_TRY_HANDLE(team);
+    if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
+    tutti_status status =
+        is_basic(args) ? make_plain(team, args, request) : make_packed(team, args, request);
+    if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
+    return status;
 }
 
 tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned flags,

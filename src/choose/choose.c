@@ -69,6 +69,8 @@ static const struct row table[] = {
     {&tt_exscan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_exscan_flat, ANY, 4, ANY_COST},
     {&tt_exscan_chain, ANY, ANY_RANKS, ANY_COST},
+    {&tt_gatherv_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_scatterv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
 /* Whether the ranks of each node are adjacent: there are as few runs of ranks as there are
@@ -151,6 +153,10 @@ static const struct spread_row spread[] = {
     {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
 };
 
 static const char *override;

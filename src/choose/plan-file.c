@@ -61,7 +61,7 @@ static void load(void)
  * all ranks. */
 static bool takes_files(enum tt_coll coll)
 {
-    return coll != TT_COLL_allgatherv && coll != TT_COLL_alltoallv;
+    return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);
 }
 
 tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call *call,

@@ -142,7 +142,13 @@ struct tt_algorithm {
     X(scan_chain)                                                                                  \
     X(exscan_flat)                                                                                 \
     X(exscan_doubling)                                                                             \
-    X(exscan_chain)
+    X(exscan_chain)                                                                                \
+    X(gatherv_flat)                                                                                \
+    X(gatherv_direct)                                                                              \
+    X(gatherv_linear)                                                                              \
+    X(scatterv_flat)                                                                               \
+    X(scatterv_direct)                                                                             \
+    X(scatterv_linear)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -114,7 +114,7 @@ static bool all_fit(const int64_t *counts, const int64_t *displs, int p, int64_t
 
 bool tt_call_valid(const struct tt_call *call, int p)
 {
-    bool in = call->coll == TT_COLL_alltoallv;
+    bool in = tt_coll_pairs(call->coll);
     return !call->in_counts == !in && !call->in_displs == !in &&
            !call->out_counts == !tt_call_counts(call) &&
            !call->out_displs == !tt_call_segments(call) && fits(0, call->n, call->sz) &&

@@ -3,9 +3,12 @@
  * A collective as it was called, and what its result must be.
  *
  * All ranks pass the same arguments, except for the four count and displacement arrays (which are
- * equal on all ranks only in a reduce_scatter) and in_place of a reduce, gather or scatter. An
- * algorithm may use all arguments to build a plan. Whether it applies, and which one is chosen, may
- * depend only on the arguments that are equal on all ranks.
+ * equal on all ranks only in a reduce_scatter) and in_place of a reduce, gather(v) or scatter(v).
+ * An algorithm may use all arguments to build a plan. Whether it applies, and which one is chosen,
+ * may depend only on the arguments that are equal on all ranks.
+ *
+ * A gatherv or scatterv is an alltoallv in which only the pieces to or from the root are not empty:
+ * all ranks have all four arrays, and each rank knows its own counts only.
  *
  * Buffers: IN and OUT are the caller's. A bcast has one buffer, which is OUT on every rank; at the
  * root it holds the input. In place, IN *is* OUT (for gather and allgather(v), the rank's own piece
@@ -13,7 +16,8 @@
  * right both ways or refuse in_place calls. A reduce_scatter(_block) in place has its whole input
  * in OUT; the rank's own block of the result replaces the beginning of it, and what lies behind
  * that block is then undefined. The root of a scatter in place has all pieces in OUT, and its own
- * piece stays where it is.
+ * piece stays where it is. The root of a gatherv or scatterv in place has a count of 0 for itself,
+ * so its own piece stays where it is too; IN and OUT are then separate, as in any other call.
  */
 #ifndef TT_PLAN_CALL_H
 #define TT_PLAN_CALL_H
@@ -59,7 +63,9 @@ enum tt_may_place { TT_IN_PLACE_NOBODY, TT_IN_PLACE_ALL, TT_IN_PLACE_ROOT };
     X(alltoallv, 0, 0, NOBODY, LIST, LIST)                                                         \
     X(scatter, 0, 1, ROOT, ROOT_ALL, ONE)                                                          \
     X(scan, 1, 0, ALL, ONE, ONE)                                                                   \
-    X(exscan, 1, 0, ALL, ONE, NOT_FIRST)
+    X(exscan, 1, 0, ALL, ONE, NOT_FIRST)                                                           \
+    X(gatherv, 0, 1, ROOT, LIST, LIST)                                                             \
+    X(scatterv, 0, 1, ROOT, LIST, LIST)
 
 enum tt_coll {
 #define TT_COLL_ENUM(name, ...) TT_COLL_##name,
@@ -70,7 +76,7 @@ enum tt_coll {
 
 /* Invariants (tt_call_valid): n * sz and all byte offsets fit in 63 bits. The arrays have p
  * entries in the collectives that use them, and are NULL in all others: allgatherv (out_*),
- * alltoallv (all four), reduce_scatter (out_counts). */
+ * alltoallv, gatherv and scatterv (all four), reduce_scatter (out_counts). */
 struct tt_call {
     enum tt_coll coll;
     tutti_type type;
@@ -98,10 +104,17 @@ static inline int64_t tt_call_bytes(const struct tt_call *call)
     return call->n * call->sz;
 }
 
+/* Whether each rank knows only its own counts, and each two ranks compare the counts that they have
+ * for each other. */
+static inline bool tt_coll_pairs(enum tt_coll coll)
+{
+    return coll == TT_COLL_alltoallv || coll == TT_COLL_gatherv || coll == TT_COLL_scatterv;
+}
+
 /* Whether OUT@r and IN@r mean "the segment at r that is meant for this rank". */
 static inline bool tt_call_segments(const struct tt_call *call)
 {
-    return call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_alltoallv;
+    return call->coll == TT_COLL_allgatherv || tt_coll_pairs(call->coll);
 }
 
 /* Whether the call has a count for each rank. */

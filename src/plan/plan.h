@@ -71,8 +71,8 @@ enum {
 /* A range: `len` bytes (of the step) from offset `off` in buffer `buf` of `rank` (TT_SELF: this
  * rank). A step may touch IN@r, OUT@r and TMP@r of another rank r only after an await of a signal
  * of r, and only if r's plan opens that buffer. In a v-collective (tt_call_segments) an offset in
- * OUT@r counts from the start of the segment at r that is meant for this rank; in alltoallv an
- * offset in IN@r does so too. */
+ * OUT@r counts from the start of the segment at r that is meant for this rank; if each rank knows
+ * only its own counts (tt_coll_pairs), an offset in IN@r does so too. */
 struct tt_range {
     int64_t off;
     int32_t rank;

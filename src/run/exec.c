@@ -187,7 +187,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     exec->plan = plan;
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
-    exec->pairs = plan->coll == TT_COLL_alltoallv;
+    exec->pairs = tt_coll_pairs(plan->coll);
     exec->plain = !exec->traced && !team->remote && !exec->pairs;
     if (team->remote) exec->remote = (struct tt_exec_remote *)((char *)exec + exec_bytes(plan));
     exec->looks = team->fabric->policy.spins > 0 ? 16 : 1;

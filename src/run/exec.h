@@ -65,7 +65,7 @@ struct tt_exec {
     bool traced, plain;
     bool finds_windows; /* before it reads another member's window, it has to find it */
     bool blocks;        /* the caller waits from the start on; used by traces only */
-    bool pairs;         /* an alltoallv: each two members compare their counts for each other */
+    bool pairs;         /* each two members compare their counts for each other */
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
     struct tt_signal_line *line;
@@ -121,11 +121,11 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 /* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
  * this rank and member `rank` differ. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* Returns MISMATCH for an alltoallv in which member `from` sends `sent` bytes to member `to`, which
- * expects `expected` bytes. */
+/* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
+ * to member `to`, which expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected);
-/* Compares the counts that this rank and member `rank` have for each other in an alltoallv that is
+/* Compares the counts that this rank and member `rank` have for each other in such a call that is
  * under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
  * yet. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);

@@ -137,7 +137,8 @@ struct tt_mirror {
 struct tt_remote {
     struct tt_team *next; /* the next of the client's teams with remote members */
     uint32_t id;
-    /* an alltoallv has ended; some member may know of a mismatch that this rank does not know of */
+    /* a call of pairs (tt_coll_pairs) has ended; some member may know of a mismatch that this rank
+     * does not know of */
     bool pairs;
     struct tt_block layout;
     char *blank;               /* the mirror, all zero, for members from which nothing has come */

@@ -488,8 +488,8 @@ static void name_last(struct tt_team *t, struct tt_mirror *m)
 }
 
 /* In small teams each member is compared with all others, in large teams with those at distances 1,
- * 2, 4 ...: these connect all members. After an alltoallv all members are compared, because a rank
- * may have sent any of them something that it does not expect. */
+ * 2, 4 ...: these connect all members. After a call of pairs all members are compared, because a
+ * rank may have sent any of them something that it does not expect. */
 static bool is_partner(const struct tt_team *t, int rank)
 {
     enum { FEW = 8 };

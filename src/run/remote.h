@@ -103,8 +103,9 @@ bool tt_remote_waits_for(const struct tt_exec *exec, int rank);
 /* After a long wait: sends the call of this rank to the remote members that the execution waits
  * for. */
 void tt_remote_send_call(struct tt_exec *exec);
-/* Whether an alltoallv has ended whose counts may not have matched, so that only remote members
- * know: a member that expects nothing from this rank finds later what this rank sent it. */
+/* Whether a call of pairs (tt_coll_pairs) has ended whose counts may not have matched, so that only
+ * remote members know: a member that expects nothing from this rank finds later what this rank sent
+ * it. */
 bool tt_remote_has_pairs(const struct tt_team *t);
 /* The last comparison (settle.h), after the team's last call: sends that call to this remote rank,
  * which compares it once it has made as many calls, and answers. AGAIN: the rank has not answered

@@ -102,14 +102,15 @@ static void add_counts(struct signature_text *to, const struct tt_call_signature
     add(to, " of ");
 }
 
-/* The counts of an alltoallv are compared pair by pair, and tt_step_uneven names them. */
+/* Counts that only their own rank knows are compared pair by pair, and tt_step_uneven names
+ * them. */
 static void add_arguments(struct signature_text *to, const struct tt_call_signature *w)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;
     if (coll == TT_COLL_barrier || w->coll >= TT_COLLS) return;
     if (w->flags & TT_SIGNATURE_COUNTS)
         add_counts(to, w);
-    else if (coll != TT_COLL_alltoallv)
+    else if (!tt_coll_pairs(coll))
         add(to, "n=%lld of ", (long long)w->n);
     add_type(to, w);
     if (tt_coll_has_op(coll)) add(to, ", %s", tt_op_name((tutti_op)w->op));

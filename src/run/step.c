@@ -226,18 +226,32 @@ static long long elements(const struct tt_call_signature *w, int64_t bytes)
     return sz > 0 ? bytes / sz : bytes;
 }
 
+/* Writes the name of the argument that holds a count, in brackets. The counts that ranks other than
+ * the root give to a gatherv or scatterv are their n, which the text names already. */
+static const char *argument_of(enum tt_coll coll, bool sends, int index, char *text, size_t n)
+{
+    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv);
+    const char *prefix = coll == TT_COLL_gatherv || coll == TT_COLL_scatterv ? ""
+                         : sends                                             ? "in_"
+                                                                             : "out_";
+    text[0] = '\0';
+    if (lists) snprintf(text, n, " (%scounts[%d])", prefix, index);
+    return text;
+}
+
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected)
 {
     const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
-    char type[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
+    enum tt_coll coll = (enum tt_coll)w->coll;
+    char type[TT_SIGNATURE_TEXT], team[WHICH_TEXT], out[32], in[32];
     int giver = t->job_rank[from], taker = t->job_rank[to];
     return tt_fail(TUTTI_ERR_MISMATCH,
-                   "%s: rank %d sends rank %d n=%lld of %s (in_counts[%d]) where rank %d expects "
-                   "n=%lld (out_counts[%d])%s",
-                   w->coll == TT_COLL_alltoallv ? "alltoallv" : "an exchange", giver, taker,
-                   elements(w, sent), tt_signature_type(w, type, sizeof type), to, taker,
-                   elements(w, expected), from, which_team(t, team, sizeof team));
+                   "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
+                   tt_coll_pairs(coll) ? tt_coll_name(coll) : "an exchange", giver, taker,
+                   elements(w, sent), tt_signature_type(w, type, sizeof type),
+                   argument_of(coll, true, to, out, sizeof out), taker, elements(w, expected),
+                   argument_of(coll, false, from, in, sizeof in), which_team(t, team, sizeof team));
 }
 
 /* Both ranks have published their counts for each other when they began. The execution may have
@@ -245,7 +259,8 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
-    if (tt_team_signature(t, t->me, slot)->coll != TT_COLL_alltoallv || r == t->me) return TUTTI_OK;
+    if (!tt_coll_pairs((enum tt_coll)tt_team_signature(t, t->me, slot)->coll) || r == t->me)
+        return TUTTI_OK;
     if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
     const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
@@ -285,8 +300,8 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     return tt_step_mismatch(t, exec->number, peer);
 }
 
-/* Awaits a flag. In an alltoallv it then compares the counts of the two ranks, so that nobody reads
- * or writes a piece before both are known to agree on its size. */
+/* Awaits a flag. If ranks know only their own counts, it then compares the counts of the two ranks,
+ * so that nobody reads or writes a piece before both are known to agree on its size. */
 static tutti_status await_pair(struct tt_exec *exec, const struct tt_plain *s)
 {
     TT_TRY(await_flag(exec, s->peer, s->lane, s->value));

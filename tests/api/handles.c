@@ -105,6 +105,11 @@ static void blocking(tutti_team *team)
     REFUSED(tutti_allgatherv(team, in, out, n, n, TUTTI_F64));
     REFUSED(tutti_alltoall(team, in, out, 1, TUTTI_F64));
     REFUSED(tutti_alltoallv(team, in, n, n, out, n, n, TUTTI_F64));
+    REFUSED(tutti_scatter(team, in, out, 1, TUTTI_F64, 0));
+    REFUSED(tutti_gatherv(team, in, 1, out, n, n, TUTTI_F64, 0));
+    REFUSED(tutti_scatterv(team, in, n, n, out, 1, TUTTI_F64, 0));
+    REFUSED(tutti_scan(team, in, out, 1, TUTTI_F64, TUTTI_SUM));
+    REFUSED(tutti_exscan(team, in, out, 1, TUTTI_F64, TUTTI_SUM));
 }
 
 static void nonblocking(tutti_team *team)

@@ -55,7 +55,7 @@ static void small_ones_mind_nodes(void **state)
     map.nodes = 4;
     map.node = node;
     for (int coll = 0; coll < TT_COLLS; coll++) {
-        bool counts = coll == TT_COLL_alltoallv || coll == TT_COLL_allgatherv;
+        bool counts = coll == TT_COLL_allgatherv || tt_coll_pairs(coll);
         const struct tt_algorithm *a = chosen((enum tt_coll)coll, 1, &map);
         if (!counts && minds_nodes((enum tt_coll)coll) && !plans_span_nodes(a))
             fail_msg("%s %s", tt_coll_name((enum tt_coll)coll), a->name);

@@ -49,6 +49,8 @@ static struct tt_count least(const struct tt_call *c, int p, int me)
     case TT_COLL_allgatherv: in = others(c->out_counts, 0, p, me), out = c->out_counts[me]; break;
     case TT_COLL_alltoall:
     case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv:
         in = others(c->out_counts, c->n, p, me), out = others(c->in_counts, c->n, p, me);
         break;
     case TT_COLL_barrier:
@@ -327,6 +329,10 @@ static const struct count_statement {
     {&tt_scatter_binomial, any, false, rounds, each_other, NULL},
     {&tt_scatter_linear, any, false, each_other, each_other, NULL},
     {&tt_scan_doubling, any, false, rounds, rounds, rounds},
+    {&tt_gatherv_linear, any, false, NULL, one, NULL},
+    {&tt_gatherv_direct, any, false, NULL, one, NULL},
+    {&tt_scatterv_linear, any, false, each_other, each_other, NULL},
+    {&tt_scatterv_direct, any, false, NULL, each_other, NULL},
 };
 
 static void stated(const struct count_statement *s, const char *what, int p,

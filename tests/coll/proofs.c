@@ -72,7 +72,10 @@ static void variants(const struct tt_algorithm *a, struct tt_problem problem, st
     }
     for (int skew = 1; tt_call_counts(&problem.call) && skew < TT_SKEWS; skew++) {
         problem.skew = (enum tt_skew)skew;
+        problem.call.in_place = false;
         one(a, &problem, map);
+        problem.call.in_place = tt_coll_has_place(a->coll) && !tt_coll_has_op(a->coll);
+        if (problem.call.in_place) one(a, &problem, map);
         if (a->coll == TT_COLL_reduce_scatter) unequal_blocks(a, problem, map);
     }
 }
@@ -256,12 +259,42 @@ static void neighbours_exchange_in_even_numbers(void **state)
     tt_prover_free(prover);
 }
 
+/* All skews, roots at the beginning, in the middle and at the end, in place or not, with windows
+ * for all pieces and for none, with and without direct access. */
+static void rooted_lists(const struct tt_algorithm *a, int p)
+{
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        struct tt_problem problem = plans_problem(a->coll, p, 5);
+        struct tt_map map = plans_map(p);
+        problem.call.root = i % 3 * (p - 1) / 2;
+        if (i / 3 % 2) map.win_bytes = 64;
+        if (i / 6) map.direct = map.mapped = false;
+        variants(a, problem, &map);
+    }
+}
+
+static void only_the_root_knows_the_counts_of_others(void **state)
+{
+    (void)state;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if ((*a)->coll != TT_COLL_gatherv && (*a)->coll != TT_COLL_scatterv) continue;
+        proven = 0;
+        for (int p = 1; p <= brief(33, 17); p++) rooted_lists(*a, p);
+        print_message("%s %s: %d proofs\n", tt_coll_name((*a)->coll), (*a)->name, proven);
+        assert_true(proven >= 100 * brief(33, 17) / 4);
+    }
+    tt_prover_free(prover);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_logical_tree_keeps_any_order),
         cmocka_unit_test(every_algorithm_is_proven),
         cmocka_unit_test(neighbours_exchange_in_even_numbers),
+        cmocka_unit_test(only_the_root_knows_the_counts_of_others),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,14 @@ static tutti_status scatter(tutti_team *t)
 {
     return tutti_scatter(t, in, out, N, TUTTI_F64, 1);
 }
+static tutti_status gatherv(tutti_team *t)
+{
+    return tutti_gatherv(t, in, N, out, counts, displs, TUTTI_F64, 1);
+}
+static tutti_status scatterv(tutti_team *t)
+{
+    return tutti_scatterv(t, in, counts, displs, out, N, TUTTI_F64, 1);
+}
 static tutti_status scan(tutti_team *t)
 {
     return tutti_scan(t, in, out, N, TUTTI_F64, TUTTI_SUM);
@@ -129,7 +137,8 @@ static const struct {
     }
     ROW(barrier),    ROW(bcast),     ROW(reduce),   ROW(allreduce), ROW(reduce_scatter_block),
     ROW(gather),     ROW(allgather), ROW(alltoall), ROW(alltoallv), ROW(reduce_scatter),
-    ROW(allgatherv), ROW(scatter),   ROW(scan),     ROW(exscan)
+    ROW(allgatherv), ROW(scatter),   ROW(scan),     ROW(exscan),    ROW(gatherv),
+    ROW(scatterv)
 #undef ROW
 };
 

@@ -61,6 +61,11 @@ says "linear             proven"
 run 0 gather/i32/8/p5/root=3 --indirect
 says "binomial           proven"
 
+run 0 gatherv/i32/8/p5/root=3/skew=zipf --gaps
+says "flat               proven"
+run 0 scatterv/i32/8/p5/root=3/skew=zipf/inplace=1 --indirect
+says "linear             proven"
+
 run 2 allreduce/i32/sum/52
 run 2 nothing
 run 2 all -a nothing

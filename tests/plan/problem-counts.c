@@ -78,6 +78,28 @@ static void both_sides_agree(void **state)
     }
 }
 
+/* Only the pieces to the root of a gatherv, and from the root of a scatterv, are not empty; in
+ * place, the root has none for itself. */
+static void others_exchange_nothing_with_each_other(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * 2 * 9; i++) {
+        char text[TT_PROBLEM_TEXT];
+        int p = 1 + i / 4, root = p / 2;
+        bool gathers = i % 2, in_place = i / 2 % 2;
+        snprintf(text, sizeof text, "%s/f32/4000/p%d/root=%d/inplace=%d",
+                 gathers ? "gatherv" : "scatterv", p, root, in_place);
+        struct team team = team_of(text);
+        for (int r = 0; r < p; r++)
+            for (int s = 0; s < p; s++) {
+                bool moves = (gathers ? s : r) == root && !(in_place && r == s);
+                assert_int_equal(team.call[r].in_counts[s], moves ? 1000 : 0);
+                assert_int_equal(team.call[s].out_counts[r], moves ? 1000 : 0);
+            }
+        team_free(&team);
+    }
+}
+
 static void all_gather_alike(void **state)
 {
     (void)state;
@@ -170,9 +192,13 @@ static void others_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_sides_agree), cmocka_unit_test(all_gather_alike),
-        cmocka_unit_test(averages),         cmocka_unit_test(zipf_has_its_shape),
-        cmocka_unit_test(the_seed_decides), cmocka_unit_test(others_have_none),
+        cmocka_unit_test(both_sides_agree),
+        cmocka_unit_test(all_gather_alike),
+        cmocka_unit_test(averages),
+        cmocka_unit_test(zipf_has_its_shape),
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(others_have_none),
+        cmocka_unit_test(others_exchange_nothing_with_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ static const struct {
     {"alltoallv/u8/64K/p64/skew=zero/seed=3@nodes:32,8*3,4*2",
      "alltoallv/u8/64K/p64/seed=3/skew=zero@nodes:32,8*3,4*2"},
     {"alltoallv/u8/64K/p64/skew=equal", "alltoallv/u8/64K/p64"},
+    {"gatherv/u8/64K/p64/root=7/skew=zipf", NULL},
+    {"scatterv/f32/64K/p64/inplace=1/skew=zero", NULL},
     {"alltoall/i8/4398046511103/p1048576", NULL},
 };
 

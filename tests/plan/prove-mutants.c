@@ -26,7 +26,8 @@ struct prove_mutants_team {
 
 static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
 {
-    static const int64_t counts[P] = {4, 4, 4}, displs[P] = {0, 4, 8};
+    static const int64_t counts[P] = {4, 4, 4}, displs[P] = {0, 4, 8}, only_root[P] = {4},
+                         nothing[P] = {0};
     t->map = (struct tt_map){
         .p = P, .cores = P, .win_bytes = 4096, .direct = true, .mapped = true, .nodes = 1};
     t->call = (struct tt_call){.coll = a->coll,
@@ -41,7 +42,7 @@ static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
         t->call.out_counts = counts;
         t->call.out_displs = displs;
     }
-    if (a->coll == TT_COLL_alltoallv) {
+    if (tt_coll_pairs(a->coll)) {
         t->call.in_counts = counts;
         t->call.in_displs = displs;
     }
@@ -52,7 +53,11 @@ static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
     if (a->refuse(&t->call, &t->map)) return false;
     for (int r = 0; r < P; r++) {
         t->calls[r] = t->call;
-        t->plan[r] = tt_algorithm_plan(a, &t->call, &t->map, r);
+        if (a->coll == TT_COLL_gatherv) t->calls[r].in_counts = only_root;
+        if (a->coll == TT_COLL_gatherv && r > 0) t->calls[r].out_counts = nothing;
+        if (a->coll == TT_COLL_scatterv) t->calls[r].out_counts = only_root;
+        if (a->coll == TT_COLL_scatterv && r > 0) t->calls[r].in_counts = nothing;
+        t->plan[r] = tt_algorithm_plan(a, &t->calls[r], &t->map, r);
         assert_non_null(t->plan[r]);
         assert_null(tt_plan_invalid(t->plan[r]));
     }

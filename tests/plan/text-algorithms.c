@@ -41,6 +41,10 @@ static const char *const problems[] = {
     "alltoall/f64/64K/p%d",
     "alltoallv/i16/4000/p%d/skew=uniform/seed=1",
     "alltoallv/i16/4000/p%d/skew=zero/seed=1",
+    "gatherv/i16/4000/p%d/root=%d/skew=uniform/seed=1",
+    "gatherv/f64/64K/p%d/root=%d/inplace=1/skew=zero/seed=1",
+    "scatterv/i16/4000/p%d/root=%d/skew=uniform/seed=1",
+    "scatterv/f64/64K/p%d/root=%d/inplace=1/skew=zero/seed=1",
 };
 
 /* Problems with a network, for algorithms that need one. */

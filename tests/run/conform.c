@@ -349,6 +349,60 @@ static void try_scatter(struct conform_state *s, const struct conform_shape *h)
     drop(out, s);
 }
 
+/* Uneven counts, some of them zero, with gaps between the segments and with the segments in reverse
+ * order of ranks. Ranks that are not the root pass no lists. */
+static void try_gatherv(struct conform_state *s, const struct conform_shape *h)
+{
+    int64_t counts[64], displs[64], at = 0, mine = h->n * ((s->me + h->root) % 3);
+    bool root = s->me == h->root, place = h->in_place && root;
+    for (int r = s->p - 1; r >= 0; r--) {
+        counts[r] = h->n * ((r + h->root) % 3);
+        displs[r] = at;
+        at += counts[r] + 1;
+    }
+    struct buffer in = make(mine), out = make(root ? at : 0);
+    if (place)
+        fill(out, s->me, displs[s->me], mine, 0);
+    else
+        fill(in, s->me, 0, mine, 0);
+    must(tutti_gatherv(s->team, place ? TUTTI_IN_PLACE : in.at, place ? 0 : mine,
+                       root ? out.at : NULL, root ? counts : NULL, root ? displs : NULL,
+                       TUTTI_I64_I64, h->root),
+         s, "gatherv");
+    for (int r = 0; r < s->p && root; r++) {
+        expect(out, displs[r], r, 0, counts[r], s, "gatherv gave something else");
+        check(out.at[displs[r] + counts[r]].a == CANARY, s, "gatherv wrote between pieces");
+    }
+    if (!place) expect(in, 0, s->me, 0, mine, s, "gatherv changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
+static void try_scatterv(struct conform_state *s, const struct conform_shape *h)
+{
+    int64_t counts[64], displs[64], at = 0, mine = h->n * ((s->me + h->root) % 3);
+    bool root = s->me == h->root, place = h->in_place && root;
+    for (int r = s->p - 1; r >= 0; r--) {
+        counts[r] = h->n * ((r + h->root) % 3);
+        displs[r] = at;
+        at += counts[r] + 1;
+    }
+    int64_t all = root ? at : 0, first = place ? displs[s->me] : 0;
+    struct buffer in = make(place ? 0 : all), out = make(place ? all : mine);
+    fill(place ? out : in, h->root, 0, all, 0);
+    must(tutti_scatterv(s->team,
+                        place  ? TUTTI_IN_PLACE
+                        : root ? in.at
+                               : NULL,
+                        root ? counts : NULL, root ? displs : NULL, out.at, place ? 0 : mine,
+                        TUTTI_I64_I64, h->root),
+         s, "scatterv");
+    expect(out, first, h->root, displs[s->me], mine, s, "scatterv gave something else");
+    expect(place ? out : in, 0, h->root, 0, all, s, "scatterv changed its input");
+    drop(in, s);
+    drop(out, s);
+}
+
 static void try_scan(struct conform_state *s, const struct conform_shape *h)
 {
     struct buffer in = make(h->n), out = make(h->n);

@@ -32,7 +32,9 @@ static int64_t in_bytes(const struct tt_call *c, int p, int me)
     case TT_COLL_alltoall: return c->n * c->sz * p;
     case TT_COLL_scatter: return me == c->root ? c->n * c->sz * p : 0;
     case TT_COLL_allgatherv: return c->out_counts[me] * c->sz;
-    case TT_COLL_alltoallv: return v_total(c->in_counts, c->in_displs, p) * c->sz;
+    case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv: return v_total(c->in_counts, c->in_displs, p) * c->sz;
     default: return c->n * c->sz;
     }
 }
@@ -51,7 +53,9 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
     case TT_COLL_allgather:
     case TT_COLL_alltoall: return c->n * c->sz * p;
     case TT_COLL_allgatherv:
-    case TT_COLL_alltoallv: return v_total(c->out_counts, c->out_displs, p) * c->sz;
+    case TT_COLL_alltoallv:
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv: return v_total(c->out_counts, c->out_displs, p) * c->sz;
     default: return c->n * c->sz;
     }
 }
@@ -120,9 +124,16 @@ void props_free(struct props *x)
     free(x->input);
 }
 
+/* Whether the input lies in OUT. In a gatherv or scatterv in place the buffers are separate for a
+ * plan (plan/call.h). */
+static bool lies_in_out(const struct tt_call *c)
+{
+    return c->in_place && !tt_coll_pairs(c->coll);
+}
+
 unsigned char *props_in(const struct props *x)
 {
-    return x->call->in_place ? x->out.at + place_of(x->call, x->me) : x->in.at;
+    return lies_in_out(x->call) ? x->out.at + place_of(x->call, x->me) : x->in.at;
 }
 
 void props_fill(struct props *x)
@@ -201,7 +212,7 @@ static void expect(const struct props *x, const struct props *const *all, unsign
 
 bool props_right(const struct props *x, const struct props *const *all)
 {
-    if (!x->call->in_place && memcmp(x->in.at, x->input, (size_t)x->in.bytes) != 0) return false;
+    if (!lies_in_out(x->call) && memcmp(x->in.at, x->input, (size_t)x->in.bytes) != 0) return false;
     if (x->out.bytes == 0) return true;
     unsigned char *to = malloc((size_t)x->out.bytes);
     if (!to) abort();

@@ -41,7 +41,9 @@ static void plain_calls(void **state)
         [TT_COLL_alltoallv] = "alltoallv(f64)",
         [TT_COLL_scatter] = "scatter(n=5 of f64, root 2)",
         [TT_COLL_scan] = "scan(n=5 of f64, sum)",
-        [TT_COLL_exscan] = "exscan(n=5 of f64, sum)"};
+        [TT_COLL_exscan] = "exscan(n=5 of f64, sum)",
+        [TT_COLL_gatherv] = "gatherv(f64, root 2)",
+        [TT_COLL_scatterv] = "scatterv(f64, root 2)"};
     for (int i = 0; i < TT_COLLS; i++) {
         c.coll = (enum tt_coll)i;
         if (texts[i]) expect(c, texts[i]);

@@ -171,8 +171,16 @@ static void put_all(const struct one *one, char *buffer, int64_t at, int64_t n, 
 
 /* ---- Cases ---- */
 
+/* Whether only the root exchanges pieces with the others, with uneven counts. */
+static bool is_rooted_list(const struct one *one)
+{
+    return one->shape.coll == TT_COLL_gatherv || one->shape.coll == TT_COLL_scatterv;
+}
+
 static int64_t exchanged(const struct one *one, int from, int to)
 {
+    bool gathers = one->shape.coll == TT_COLL_gatherv;
+    if (is_rooted_list(one) && (gathers ? to : from) != one->shape.root) return 0;
     return one->shape.n * ((from + 2 * to) % 4);
 }
 
@@ -246,6 +254,12 @@ static bool in_place(const struct one *one)
     return s->in_place && s->coll != TT_COLL_alltoall && s->coll != TT_COLL_alltoallv;
 }
 
+/* Whether each two ranks know the counts that they have for each other. */
+static bool pairs(const struct one *one)
+{
+    return tt_coll_pairs(one->shape.coll);
+}
+
 static bool scatters(const struct one *one)
 {
     return one->shape.coll == TT_COLL_reduce_scatter ||
@@ -266,7 +280,7 @@ static void put_input(const struct one *one, char *in, int round)
 {
     int p = one->rank->p, me = one->rank->me;
     enum tt_coll coll = one->shape.coll;
-    if (coll == TT_COLL_alltoallv) {
+    if (pairs(one)) {
         for (int r = 0; r < p; r++)
             put_all(one, in, one->in_displs[r], one->in_counts[r], round, me, 1000 * r);
         return;
@@ -291,7 +305,10 @@ void one_fill(struct one *one, int round)
     bool bcasts = one->shape.coll == TT_COLL_bcast && one->shape.root == one->rank->me;
     memset(one->in, CANARY, (size_t)one->bytes);
     memset(one->out, CANARY, (size_t)one->bytes);
-    if (in_place(one) || bcasts)
+    if (one->shape.coll == TT_COLL_gatherv && in_place(one))
+        put_all(one, one->out, one->out_displs[one->rank->me], one->out_counts[one->rank->me],
+                round, one->rank->me, 1000 * one->rank->me);
+    else if (in_place(one) || bcasts)
         put_input(one, one->out + place(one) * one->extent, round);
     else
         put_input(one, one->in, round);
@@ -310,9 +327,11 @@ static void put_output(const struct one *one, char *out, int round)
 {
     const struct shape *s = &one->shape;
     int p = one->rank->p, me = one->rank->me;
-    bool lists = s->coll == TT_COLL_allgatherv || s->coll == TT_COLL_alltoallv;
+    bool lists = s->coll == TT_COLL_allgatherv || pairs(one);
     if (s->coll == TT_COLL_bcast) {
         put_all(one, out, 0, s->n, round, s->root, 0);
+    } else if (s->coll == TT_COLL_scatterv && in_place(one)) {
+        put_input(one, out, round);
     } else if (scatters(one)) {
         put_block(one, out, round);
     } else if (s->coll == TT_COLL_scatter) {
@@ -328,9 +347,7 @@ static void put_output(const struct one *one, char *out, int round)
         for (int64_t i = 0; i < s->n && (s->coll != TT_COLL_reduce || s->root == me); i++)
             put(one, out, i, reduced(one, round, i));
     } else {
-        int64_t first = s->coll == TT_COLL_alltoall    ? s->n * me
-                        : s->coll == TT_COLL_alltoallv ? 1000 * me
-                                                       : 0;
+        int64_t first = s->coll == TT_COLL_alltoall ? s->n * me : pairs(one) ? 1000 * me : 0;
         for (int r = 0; r < p; r++)
             put_all(one, out, lists ? one->out_displs[r] : r * s->n,
                     lists ? one->out_counts[r] : s->n, round, r, first);
@@ -371,6 +388,20 @@ static tutti_status call_reduction(struct one *one, enum mode mode, const void *
                 s->root);
 }
 
+/* A rank has its own piece at the place in the buffer that its lists name. */
+static tutti_status call_rooted_list(struct one *one, enum mode mode, const void *in)
+{
+    const struct shape *s = &one->shape;
+    tutti_team *team = one->rank->team;
+    const int64_t *to = one->in_displs, *from = one->out_displs;
+    int64_t sent = to[s->root] * one->extent, taken = from[s->root] * one->extent;
+    if (s->coll == TT_COLL_gatherv)
+        return CALL(gatherv, in_place(one) ? in : one->in + sent, one->in_counts[s->root], one->out,
+                    one->out_counts, from, one->type, s->root);
+    return CALL(scatterv, in, one->in_counts, to, in_place(one) ? one->out : one->out + taken,
+                one->out_counts[s->root], one->type, s->root);
+}
+
 static tutti_status call(struct one *one, enum mode mode)
 {
     const struct shape *s = &one->shape;
@@ -384,6 +415,8 @@ static tutti_status call(struct one *one, enum mode mode)
     case TT_COLL_alltoall: return CALL(alltoall, in, one->out, s->n, one->type);
     case TT_COLL_allgatherv:
         return CALL(allgatherv, in, one->out, one->out_counts, one->out_displs, one->type);
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv: return call_rooted_list(one, mode, in);
     case TT_COLL_alltoallv:
         return CALL(alltoallv, in, one->in_counts, one->in_displs, one->out, one->out_counts,
                     one->out_displs, one->type);

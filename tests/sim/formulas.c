@@ -280,7 +280,7 @@ static void who_has_one(void **state)
 {
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
-        bool unequal = (*a)->coll == TT_COLL_allgatherv || (*a)->coll == TT_COLL_alltoallv ||
+        bool unequal = (*a)->coll == TT_COLL_allgatherv || tt_coll_pairs((*a)->coll) ||
                        (*a)->coll == TT_COLL_reduce_scatter;
         bool none = is_none_of_the_textbook(*a) || unequal || has_none_yet((*a)->coll);
         if (((*a)->time != NULL) == none)

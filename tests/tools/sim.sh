@@ -26,7 +26,7 @@ PYTHON
 # All algorithms that apply, for every collective and model, also around missing nodes.
 for problem in barrier/p9 bcast/u8/1K/p9 reduce/f64/sum/1K/p9/root=4 allreduce/f64/sum/1K/p9 \
     reduce_scatter_block/i32/sum/1K/p9 reduce_scatter/i32/sum/1K/p9/skew=zipf gather/u8/1K/p9 scatter/u8/1K/p9/root=2 scan/f64/sum/1K/p9 exscan/f64/sum/1K/p9 allgather/u8/1K/p9 \
-    allgatherv/u8/1K/p9/skew=zipf alltoall/u8/1K/p9 alltoallv/u8/1K/p9/skew=uniform; do
+    allgatherv/u8/1K/p9/skew=zipf alltoall/u8/1K/p9 alltoallv/u8/1K/p9/skew=uniform gatherv/u8/1K/p9/root=2/skew=zipf scatterv/u8/1K/p9/root=2/skew=zipf; do
     expect 0 tutti sim "$problem" --model loggp --json -
     python3 -c 'import json, sys; rows = json.load(open("out")); assert rows and all(r["time_ps"] > 0 for r in rows)'
     expect 0 tutti sim "$problem@torus:4x3-wall(x=2)" --gamma 0.5ns --tr 20ps --hop 3ns --ports all

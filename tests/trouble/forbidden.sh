@@ -79,4 +79,8 @@ for algorithm in alltoall=exchange alltoallv=exchange allgather=exchange allgath
     TUTTI_ALGORITHM=$algorithm expect 0 go "$trouble" visit "$problem"
     TUTTI_ALGORITHM=$algorithm TUTTI_NODES=2,1 expect 0 go "$trouble" visit "$problem"
 done
+# Puts into and gets from the root, of pieces that are longer than a window.
+for coll in gatherv scatterv; do
+    TUTTI_ALGORITHM=$coll=flat expect 0 go "$trouble" visit "$coll/u8/8M/p3"
+done
 nothing_left "$TUTTI_TEST"

@@ -17,7 +17,7 @@ problem() {
     case $1 in
     barrier) echo "barrier/p$ranks" ;;
     allreduce | reduce | scan | exscan | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p$ranks" ;;
-    bcast | scatter) echo "$1/f64/$2/p$ranks/root=1" ;; # others may have nothing to do but read
+    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # others may have nothing to do but read
     *) echo "$1/f64/$2/p$ranks" ;;
     esac
 }

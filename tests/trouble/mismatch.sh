@@ -36,6 +36,10 @@ matrix() {
     differ 'exscan\(n=131072 of f64, sum\)' 'exscan\(n=131072 of f64, max\)' exscan/f64/sum/1M/p3 exscan/f64/max/1M/p3
     differ 'scatter\(n=1024 of u8, root 1\)' 'scatter\(n=1024 of u8, root 2\)' scatter/u8/1K/p3/root=1 scatter/u8/1K/p3/root=2
     differ 'scatter\(n=102400 of u8, root 0\)' 'scatter\(n=204800 of u8, root 0\)' scatter/u8/100K/p3 scatter/u8/200K/p3
+    differ 'gatherv\(u8, root 1\)' 'gatherv\(u8, root 2\)' gatherv/u8/1K/p3/root=1 gatherv/u8/1K/p3/root=2
+    differ 'gatherv\(f64, root 0\)' 'gatherv\(i64, root 0\)' gatherv/f64/200K/p3 gatherv/i64/200K/p3
+    differ 'scatterv\(u8, root 1\)' 'scatterv\(u8, root 2\)' scatterv/u8/1K/p3/root=1 scatterv/u8/1K/p3/root=2
+    differ 'scatterv\(u8, root 0\)' 'scatter\(n=204800 of u8, root 0\)' scatterv/u8/200K/p3 scatter/u8/200K/p3
     differ 'allgather\(n=1024 of u8\)' 'allgather\(n=2048 of u8\)' allgather/u8/1K/p3 allgather/u8/2K/p3
     differ 'allgather\(n=102400 of u8\)' 'allgather\(n=204800 of u8\)' allgather/u8/100K/p3 allgather/u8/200K/p3
     differ 'alltoall\(n=1024 of u8\)' 'alltoall\(n=2048 of u8\)' alltoall/u8/1K/p3 alltoall/u8/2K/p3
@@ -53,7 +57,7 @@ matrix() {
 matrix
 TUTTI_CMA=0 matrix
 # Algorithms that use messages, short and long.
-export TUTTI_ALGORITHM=doubling,ring,binomial,pairwise,bruck,dissemination
+export TUTTI_ALGORITHM=doubling,ring,binomial,pairwise,bruck,dissemination,linear
 matrix
 unset TUTTI_ALGORITHM
 
@@ -70,7 +74,7 @@ done
 # Counts of which each rank knows only its own. The mismatch is reported where a rank would
 # otherwise read or write too far.
 uneven() {
-    [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # for one node
+    [ -z "$apart" ] || [[ $1 != *v=flat || $1 == alltoallv=* ]] || return 0 # for one node
     TUTTI_ALGORITHM=$1 expect 0 go uneven "$2" "$3"
     says out '^rank [0-9]: the calls of the ranks do not match .*: rank .*'
     [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
@@ -82,6 +86,19 @@ for more in 3000 -3000 -4999; do
     TUTTI_CMA=0 uneven alltoallv=pairwise alltoallv $more
     for algorithm in flat direct ring bruck exchange; do
         uneven allgatherv=$algorithm allgatherv $more
+    done
+done
+
+# The last rank passes another count to a gatherv than the root expects, or to a scatterv than the
+# root sends: a little more or less, nothing, or a multiple.
+for algorithm in flat direct linear; do
+    for coll in gatherv scatterv; do
+        for more in 1 -1 -5000 20000; do
+            uneven $coll=$algorithm $coll $more
+            [ $coll = gatherv ] || pair="rank 0 sends rank 2 n=5000 of i64 \(counts\[2\]\) where rank 2 expects n=$((5000 + more))"
+            [ $coll = scatterv ] || pair="rank 2 sends rank 0 n=$((5000 + more)) of i64 where rank 0 expects n=5000 \(counts\[2\]\)"
+            for rank in 0 2; do says out "^rank $rank: .*: $coll: $pair\$"; done
+        done
     done
 done
 

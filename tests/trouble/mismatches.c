@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Rank r calls the r-th problem; ranks beyond the last problem call the last one. If the call
  * succeeds, a barrier follows. At the latest in this barrier every rank must get an error. */
@@ -61,24 +62,28 @@ static int each_thread(int argc, char **argv)
 }
 
 /* uneven COLLECTIVE MORE: in an alltoallv the last rank sends rank 0 MORE elements (if negative:
- * fewer) than rank 0 expects. In an allgatherv the last rank changes its own count by MORE. */
+ * fewer) than rank 0 expects. In an allgatherv, gatherv or scatterv the last rank changes its own
+ * count by MORE. */
 static int uneven(int argc, char **argv)
 {
     enum { MOST = 16, N = 5000 };
-    static int64_t n[MOST], m[MOST], d[MOST], in[2 * MOST * N], out[2 * MOST * N];
+    static int64_t n[MOST], m[MOST], d[MOST], in[8 * MOST * N], out[8 * MOST * N];
     if (argc < 2) return 7;
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
     int p = tutti_size(world), me = tutti_rank(world), v = atoi(argv[1]);
     for (int r = 0; r < p; r++) {
         n[r] = m[r] = N;
-        d[r] = 2 * r * N;
+        d[r] = 8 * r * N;
     }
+    const char *coll = argv[0];
     int64_t begin = tt_clock_ns();
-    if (me == p - 1) m[argv[0][3] == 'g' ? me : 0] += v;
-    tutti_status status = argv[0][3] == 'g'
-                              ? tutti_allgatherv(world, in, out, m, d, TUTTI_I64)
-                              : tutti_alltoallv(world, in, m, d, out, n, d, TUTTI_I64);
+    if (me == p - 1) m[strcmp(coll, "alltoallv") == 0 ? 0 : me] += v;
+    tutti_status status =
+        strcmp(coll, "allgatherv") == 0 ? tutti_allgatherv(world, in, out, m, d, TUTTI_I64)
+        : strcmp(coll, "gatherv") == 0  ? tutti_gatherv(world, in, m[me], out, n, d, TUTTI_I64, 0)
+        : strcmp(coll, "scatterv") == 0 ? tutti_scatterv(world, in, n, d, out, m[me], TUTTI_I64, 0)
+                                        : tutti_alltoallv(world, in, m, d, out, n, d, TUTTI_I64);
     if (status == TUTTI_OK) status = tutti_barrier(world);
     print_status(status, begin);
     tutti_finalize(client);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "args.h"
 #include "run/settle.h"
 #include "type/type.h"
 
@@ -22,8 +23,8 @@ enum { MOST_RANKS = 4, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE 
 /* ---- Cases ---- */
 
 /* How the call of the odd rank differs. From AGREE to FREE it is a call without buffers. The kinds
- * from GIVES_MORE on are for alltoallv: the odd rank sends to one rank, or expects from it, more,
- * less, nothing, or something where nothing is expected or sent. */
+ * from GIVES_MORE on are for alltoallv, gatherv and scatterv: the odd rank sends to one rank, or
+ * expects from it, more, less, nothing, or something where nothing is expected or sent. */
 enum odds_kind {
     OTHER_COLL,
     BARRIER,
@@ -83,7 +84,7 @@ struct lists {
     int64_t in_counts[MOST_RANKS], out_counts[MOST_RANKS], displs[MOST_RANKS];
 };
 
-/* Returns how many elements go from one rank to another. In an alltoallv of the kinds ..._ANY
+/* Returns how many elements go from one rank to another. In a call of the kinds ..._ANY
  * different ranks send each other nothing. */
 static int64_t count_of(const struct a_case *k, int from, int to)
 {
@@ -94,7 +95,7 @@ static int64_t count_of(const struct a_case *k, int from, int to)
 static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l)
 {
     struct tt_call c = {.commutes = true, .coll = k->coll, .n = k->n, .type = TUTTI_F64};
-    bool pairs = c.coll == TT_COLL_alltoallv;
+    bool pairs = tt_coll_pairs(c.coll);
     for (int r = 0; r < k->p; r++) {
         l->displs[r] = r * (LARGE + 2 * MOST_RANKS);
         l->in_counts[r] = count_of(k, me, r);
@@ -126,6 +127,16 @@ static void make_uneven(const struct a_case *k, struct lists *l)
     }
 }
 
+/* Whether the odd rank passes a count for what it gives to (or else expects from) the other rank.
+ * In a gatherv or scatterv only the root and one other rank exchange data. */
+static bool has_count(const struct a_case *k, bool gives)
+{
+    const int root = 0;
+    int giver = gives ? k->odd : other_of(k), taker = gives ? other_of(k) : k->odd;
+    if (k->coll == TT_COLL_gatherv) return taker == root;
+    return k->coll == TT_COLL_scatterv ? giver == root : k->coll == TT_COLL_alltoallv;
+}
+
 /* Returns false if the collective has no such argument. */
 static bool alter(const struct a_case *k, struct tt_call *c, struct lists *l)
 {
@@ -139,7 +150,7 @@ static bool alter(const struct a_case *k, struct tt_call *c, struct lists *l)
     case ORDER: c->commutes = false; return tt_coll_has_op(c->coll);
     case LISTS: l->out_counts[0]++; break;
     case SWAPPED: l->out_counts[0]++, l->out_counts[k->p - 1]--; break;
-    default: make_uneven(k, l); return c->coll == TT_COLL_alltoallv;
+    default: make_uneven(k, l); return has_count(k, k->kind <= GIVES_ANY);
     }
     return c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter;
 }
@@ -281,8 +292,9 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
     }
     double *mine = buffers[me][0], one = 1;
     struct lists lists;
-    struct tt_args args = {.call = plain_call(k, me, &lists)};
-    if (me == k->odd) (void)odd_call(k, me, &lists, &args.call);
+    struct tt_call call = plain_call(k, me, &lists);
+    if (me == k->odd) (void)odd_call(k, me, &lists, &call);
+    struct tt_args args = args_of(&call);
     args.in = args.call.coll == TT_COLL_bcast ? NULL : mine;
     args.out = buffers[me][1];
     hear(h, run(world, &args, k->form));

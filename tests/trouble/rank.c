@@ -4,6 +4,8 @@
  */
 #include "rank.h"
 
+#include "args.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +86,9 @@ struct call *call_open(tutti_team *team, const char *problem)
 
 tutti_status call_run(tutti_team *team, struct call *c)
 {
-    struct tt_args rq = {
-        .call = c->call, .in = c->call.coll == TT_COLL_bcast ? NULL : c->in, .out = c->out};
+    struct tt_args rq = args_of(&c->call);
+    rq.in = c->call.coll == TT_COLL_bcast ? NULL : c->in;
+    rq.out = c->out;
     return tt_collective_run(team, &rq);
 }
 

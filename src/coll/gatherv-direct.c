@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gatherv `direct`: all other ranks put their pieces into the root's own buffer at the same time.
+ *
+ *     IN of 1 ====> OUT[1] root
+ *     IN of 2 ====> OUT[2]          one copy, and an answer
+ *
+ * The root's signal says that its buffer is open. Each answer says that a piece is in place; a rank
+ * whose piece is empty answers too, so that the root compares the counts with all ranks.
+ * Source: single-copy gather by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int root = call->root;
+    struct tt_span mine = tt_block_to(call, root);
+    if (me == root) {
+        tt_open(b, 1 << TT_OUT);
+        tt_signal(b, TT_ALL, 1);
+        tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
+        tt_await_all(b, map->p, me, 1);
+    } else {
+        tt_await(b, root, 1);
+        /* OUT@root is the segment at the root that is meant for this rank. */
+        tt_wait(b, tt_put(b, tt_at(TT_OUT, root, 0), tt_own(TT_IN, mine.off), mine.len));
+        tt_signal(b, root, 1);
+    }
+}
+
+const struct tt_algorithm tt_gatherv_direct = {
+    .coll = TT_COLL_gatherv,
+    .name = "direct",
+    .applies = "one node, direct access; or RDMA",
+    .cost = "2 t_s + t_w max(L_0 ... L_(p-1))",
+    .source = "single copy by cross-memory attach",
+    .refuse = tt_refuse_direct,
+    .build = build,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gatherv `flat`: every rank copies its piece into its window, and the root copies it out. A rank
+ * whose piece is longer than the window puts it into the root's buffer itself.
+ *
+ *     1  IN -> WIN ==\
+ *     2  IN -> WIN ===> root: OUT[1] OUT[2] OUT[3]
+ *     3  IN ================================/   the window is too short
+ *
+ * No rank but the root knows the counts of the others, so the slices of different pieces could not
+ * share one loop as in gather `flat`. The root's first signal says that its buffer is open, and
+ * each other rank signals when its piece is in place. The root awaits also the ranks whose pieces
+ * are empty, because it compares the counts with each of them before it reads anything.
+ * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+static void collect(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me)
+{
+    struct tt_span mine = tt_block_from(call, me);
+    tt_open(b, 1 << TT_OUT);
+    tt_signal(b, TT_ALL, 1);
+    tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
+    for (int k = 1; k < map->p; k++) {
+        int r = tt_after(map->p, me, k);
+        struct tt_span piece = tt_block_from(call, r);
+        tt_await(b, r, 1);
+        if (piece.len <= map->win_bytes)
+            tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, 0), piece.len);
+    }
+}
+
+static void give(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map)
+{
+    int root = call->root;
+    struct tt_span mine = tt_block_to(call, root);
+    if (mine.len <= map->win_bytes) {
+        tt_copy(b, tt_own(TT_WIN, 0), tt_own(TT_IN, mine.off), mine.len);
+    } else {
+        tt_await(b, root, 1);
+        /* OUT@root is the segment at the root that is meant for this rank. */
+        tt_wait(b, tt_put(b, tt_at(TT_OUT, root, 0), tt_own(TT_IN, mine.off), mine.len));
+    }
+    tt_signal(b, root, 1);
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, call->sz);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    if (me == call->root)
+        collect(b, call, map, me);
+    else
+        give(b, call, map);
+}
+
+const struct tt_algorithm tt_gatherv_flat = {
+    .coll = TT_COLL_gatherv,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "t_s + t_w (L_0 + ... + L_(p-1))",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .build = build,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scatterv `direct`: all other ranks copy their pieces out of the root's own buffer at the same
+ * time.
+ *
+ *     root  IN [to 0][to 1][to 2] ====> OUT of 1
+ *                                 ====> OUT of 2 ...    one copy, and an answer
+ *
+ * The answers tell the root that it may change its buffer again.
+ * Source: single-copy scatter by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    int root = call->root;
+    struct tt_span mine = tt_block_from(call, root);
+    if (me == root) {
+        tt_open(b, 1 << TT_IN);
+        tt_signal(b, TT_ALL, 1);
+        tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
+        tt_await_all(b, map->p, me, 1);
+    } else {
+        tt_await(b, root, 1);
+        /* IN@root is the segment at the root that is meant for this rank. */
+        tt_wait(b, tt_get(b, tt_own(TT_OUT, mine.off), tt_at(TT_IN, root, 0), mine.len));
+        tt_signal(b, root, 1);
+    }
+}
+
+const struct tt_algorithm tt_scatterv_direct = {
+    .coll = TT_COLL_scatterv,
+    .name = "direct",
+    .applies = "one node, direct access; or RDMA",
+    .cost = "2 t_s + t_w max(L_0 ... L_(p-1))",
+    .source = "single copy by cross-memory attach",
+    .refuse = tt_refuse_direct,
+    .build = build,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scatterv `flat`: the root copies the pieces of the others into its window, and each of them
+ * copies its own piece out. A rank gets a piece that is longer than its part of the window out of
+ * the root's own buffer.
+ *
+ *     root   IN -> WIN [to 1][to 2][    ] ====> OUT of 1
+ *                                         ====> OUT of 2
+ *            IN [     to 3     ] =============> OUT of 3
+ *
+ * No rank but the root knows the counts of the others, so each rank has an equal part of the
+ * window. A rank that got a piece from the root's buffer answers, so that the root may change it
+ * again. All ranks await the root's signal, also those whose pieces are empty, because each of them
+ * compares its count with the root's. Source: the shared buffer of shared-memory collectives;
+ * single copy by cross-memory attach.
+ */
+#include "coll/coll-util.h"
+
+/* The bytes of each rank's part of the window; parts begin with a cache line. */
+static int64_t part(const struct tt_map *map)
+{
+    return map->win_bytes / map->p / TT_LINE * TT_LINE;
+}
+
+static void hand_out(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                     int me)
+{
+    int64_t room = part(map);
+    struct tt_span mine = tt_block_to(call, me);
+    tt_open(b, 1 << TT_IN);
+    for (int k = 1; k < map->p; k++) {
+        int r = tt_after(map->p, me, k);
+        struct tt_span piece = tt_block_to(call, r);
+        if (piece.len <= room)
+            tt_copy(b, tt_own(TT_WIN, r * room), tt_own(TT_IN, piece.off), piece.len);
+    }
+    tt_signal(b, TT_ALL, 1);
+    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
+    for (int k = 1; k < map->p; k++) {
+        int r = tt_after(map->p, me, k);
+        if (tt_block_to(call, r).len > room) tt_await(b, r, 1);
+    }
+}
+
+static void take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me)
+{
+    int64_t room = part(map);
+    int root = call->root;
+    struct tt_span mine = tt_block_from(call, root);
+    struct tt_range to = tt_own(TT_OUT, mine.off);
+    tt_await(b, root, 1);
+    if (mine.len <= room) {
+        tt_copy(b, to, tt_at(TT_WIN, root, me * room), mine.len);
+    } else {
+        /* IN@root is the segment at the root that is meant for this rank. */
+        tt_wait(b, tt_get(b, to, tt_at(TT_IN, root, 0), mine.len));
+        tt_signal(b, root, 1);
+    }
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_refuse_window(map, call->sz);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    if (me == call->root)
+        hand_out(b, call, map, me);
+    else
+        take(b, call, map, me);
+}
+
+const struct tt_algorithm tt_scatterv_flat = {
+    .coll = TT_COLL_scatterv,
+    .name = "flat",
+    .applies = "one node",
+    .cost = "t_s + t_w (L_0 + ... + L_(p-1))",
+    .source = "a buffer shared by all ranks of a node",
+    .refuse = refuse,
+    .build = build,
+};

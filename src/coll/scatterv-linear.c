@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scatterv `linear`: the root sends each rank its piece, and has at most four messages under way.
+ *
+ *     0 -> 1
+ *     0 -> 2        p-1 messages; message k waits until message k-4 has gone
+ *     0 -> 3 ...
+ *
+ * No rank passes data on, because no rank but the root knows how much another one gets. Before it
+ * posts its receive, each rank awaits the root's signal, and so compares its count with the
+ * root's.
+ * Source: linear scatter of message-passing libraries, with a bound on outstanding messages.
+ */
+#include "coll/coll-util.h"
+
+enum { OUTSTANDING = 4 };
+
+static void send_all(struct tt_builder *b, const struct tt_call *call, int p)
+{
+    tt_started sent[OUTSTANDING];
+    int root = call->root;
+    struct tt_span mine = tt_block_to(call, root);
+    tt_signal(b, TT_ALL, 1);
+    for (int k = 1; k < p; k++) {
+        int r = tt_after(p, root, k);
+        struct tt_span piece = tt_block_to(call, r);
+        if (k > OUTSTANDING) tt_wait(b, sent[k % OUTSTANDING]);
+        sent[k % OUTSTANDING] = tt_send(b, r, tt_own(TT_IN, piece.off), piece.len);
+    }
+    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, root).off), tt_own(TT_IN, mine.off), mine.len);
+    for (int k = (int)tt_max(1, p - OUTSTANDING); k < p; k++) tt_wait(b, sent[k % OUTSTANDING]);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
+    struct tt_span mine = tt_block_from(call, call->root);
+    if (me == call->root) {
+        send_all(b, call, map->p);
+    } else {
+        tt_await(b, call->root, 1);
+        tt_wait(b, tt_recv(b, call->root, tt_own(TT_OUT, mine.off), mine.len));
+    }
+}
+
+const struct tt_algorithm tt_scatterv_linear = {
+    .coll = TT_COLL_scatterv,
+    .name = "linear",
+    .applies = "always",
+    .cost = "(p-1) t_s + t_w (L_0 + ... + L_(p-1))",
+    .source = "linear scatter with a bound on outstanding messages",
+    .refuse = tt_refuse_never,
+    .build = build,
+};
