@@ -68,7 +68,12 @@ static void put_pair(char *at, tutti_type type, double value, uint64_t second)
     double d[2] = {value, 0};
     int32_t i = (int32_t)value, index = (int32_t)second;
     int64_t l = (int64_t)value, long_index = (int64_t)second;
+    int16_t s = (int16_t)value;
+    memset(at, 0, tutti_type_size(type)); /* also the padding */
     switch (type) {
+    case TUTTI_I16_I32: memcpy(at, &s, 2), memcpy(at + 4, &index, 4); break;
+    case TUTTI_I64_I32: memcpy(at, &l, 8), memcpy(at + 8, &index, 4); break;
+    case TUTTI_F64_I32: memcpy(at, d, 8), memcpy(at + 8, &index, 4); break;
     case TUTTI_I32_I32: memcpy(at, &i, 4), memcpy(at + 4, &index, 4); break;
     case TUTTI_F32_I32: memcpy(at, f, 4), memcpy(at + 4, &index, 4); break;
     case TUTTI_I64_I64: memcpy(at, &l, 8), memcpy(at + 8, &long_index, 8); break;
@@ -101,6 +106,9 @@ static void put_number(char *at, const struct tt_call *call, int rank, uint64_t 
     case TUTTI_I32_I32:
     case TUTTI_I64_I64:
     case TUTTI_F32_I32:
+    case TUTTI_I16_I32:
+    case TUTTI_I64_I32:
+    case TUTTI_F64_I32:
     case TUTTI_F64_I64: put_pair(at, call->type, value, random >> 32 & 0xffff); break;
     default: /* integers wrap around, so any value will do; but logical operations should see
               * zeros */

@@ -17,7 +17,8 @@ extern "C" {
 #endif
 
 /* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
- * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. */
+ * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. Its size includes the
+ * padding of that struct, whose contents do not matter. */
 #define TUTTI_TYPE_LIST(X)                                                                         \
     X(I8, i8, 1)                                                                                   \
     X(I16, i16, 2)                                                                                 \
@@ -38,7 +39,10 @@ extern "C" {
     X(I64_I64, i64_i64, 16)                                                                        \
     X(F32_I32, f32_i32, 8)                                                                         \
     X(F64_I64, f64_i64, 16)                                                                        \
-    X(BINNED, binned, 24) /* a reproducible sum: tutti_binned */
+    X(I16_I32, i16_i32, 8)  /* 2 bytes of padding after the value */                               \
+    X(I64_I32, i64_i32, 16) /* 4 bytes of padding after the index */                               \
+    X(F64_I32, f64_i32, 16) /* 4 bytes of padding after the index */                               \
+    X(BINNED, binned, 24)   /* a reproducible sum: tutti_binned */
 
 /* The integer type that has the size of a C type on this platform. */
 #define TUTTI_TYPE_SIGNED(type)                                                                    \
@@ -87,7 +91,13 @@ typedef enum tutti_type {
     TUTTI_FLOAT = TUTTI_F32,
     TUTTI_DOUBLE = TUTTI_F64,
     TUTTI_FLOAT_COMPLEX = TUTTI_C64,
-    TUTTI_DOUBLE_COMPLEX = TUTTI_C128
+    TUTTI_DOUBLE_COMPLEX = TUTTI_C128,
+    /* Pairs { value, int }: TUTTI_DOUBLE_INT is struct { double value; int index; }. */
+    TUTTI_SHORT_INT = TUTTI_I16_I32,
+    TUTTI_2INT = TUTTI_I32_I32,
+    TUTTI_LONG_INT = (sizeof(long) == 8 ? TUTTI_I64_I32 : TUTTI_I32_I32),
+    TUTTI_FLOAT_INT = TUTTI_F32_I32,
+    TUTTI_DOUBLE_INT = TUTTI_F64_I32
 } tutti_type;
 #undef TUTTI_TYPE_SIGNED
 #undef TUTTI_TYPE_UNSIGNED
@@ -100,15 +110,21 @@ TUTTI_API size_t tutti_type_size(tutti_type type);
  * basic; 0 if the number is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_extent(tutti_type type);
 
+/* Returns the lower bound of a type in bytes, as MPI defines it: what tutti_type_resized set, the
+ * least lower bound of a block in tutti_type_indexed and tutti_type_hindexed, that of the base in
+ * tutti_type_vector; 0 for all other types, and if the number is no type. Local, any thread. */
+TUTTI_API int64_t tutti_type_lower(tutti_type type);
+
 /* ---- Derived types ----
  *
  * A derived type describes where the basic elements of one element lie in the user's memory. Every
  * collective accepts a derived type where it accepts a basic type: counts and displacements are in
  * elements of the derived type, and element i of a buffer begins i * extent bytes into the buffer.
- * The library packs inputs before the start: basic elements follow each other without gaps, in the
- * order of the fields. The call that finds the collective complete (the blocking call, tutti_wait
- * or tutti_test) unpacks the result. The library neither reads nor writes the gaps between the
- * fields.
+ * Fields at negative offsets lie before that place, so all data of a call may lie before the
+ * address that it gets. The library packs inputs before the start: basic elements follow each other
+ * without gaps, in the order of the fields. The call that finds the collective complete (the
+ * blocking call, tutti_wait or tutti_test) unpacks the result. The library neither reads nor writes
+ * the gaps between the fields.
  *
  * Ranks may pass different types in one call if these pack to the same sequence of basic types;
  * with a user-defined operation, this must hold for each element. If the packed sequences differ,
@@ -121,12 +137,16 @@ TUTTI_API int64_t tutti_type_extent(tutti_type type);
  * memcpy). With a user-defined operation, an element may have at most 64 KiB; else the call returns
  * ARG.
  *
+ * A type is ready for use when it is made; there is no commit. The function that makes it joins
+ * fields that follow each other in memory, so a type is as fast as the simplest one that describes
+ * the same memory. Derived types may be made of derived types in any order.
+ *
  * A call allocates memory to pack and unpack. `in` and `out` of a derived type may interleave.
  * TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
 
 /* `count` consecutive elements of `type`, which begin `offset` bytes into the element. */
 typedef struct tutti_field {
-    int64_t offset;  /* bytes from the beginning of the element */
+    int64_t offset;  /* bytes from the beginning of the element; may be negative */
     int64_t count;   /* elements of type */
     tutti_type type; /* basic, or derived */
 } tutti_field;
@@ -135,20 +155,60 @@ typedef struct tutti_field {
  * may lie in any order and with gaps, but must not overlap. Elements interleave if the extent is
  * smaller than the space that an element spans: the columns of a row-major matrix are elements {
  * rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. If elements of
- * an output share bytes, the bytes of the later element remain. The function copies the fields; the
- * caller may free their types afterwards. Errors: ARG (null, n < 1, no elements, negative,
- * overlapping, more than 2^40 bytes, an unknown type), LIMIT (4096 types exist, or 32 are nested),
- * MEMORY. Local, any thread. */
+ * an output share bytes, the bytes of the later element remain. The lower bound is 0. The function
+ * copies the fields; the caller may free their types afterwards. Errors: ARG (null, n < 1, no
+ * elements, a negative count, overlapping, an unknown type, an extent < 1, or bytes more than 2^40
+ * from the beginning of the element), LIMIT (4096 types exist, or 32 are nested), MEMORY. Local,
+ * any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
                                                           int64_t extent, tutti_type *type);
 
 /* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
- * after the block before it. The extent is that of (count - 1) * stride + block elements. Errors:
- * as for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any
- * thread. */
+ * after the block before it. The extent is that of (count - 1) * stride + block elements, and the
+ * lower bound that of `base`. Errors: as for tutti_type_struct; ARG also if count or block < 1, or
+ * stride < block. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
+
+/* Makes a type of n blocks of `base`. Block i has blocks[i] elements, and begins displs[i] elements
+ * (tutti_type_indexed) or bytes (tutti_type_hindexed) into the element; a displacement may be
+ * negative. The blocks may lie in any order and with gaps, but must not overlap; blocks without
+ * elements are left out. The bounds are MPI's: the element reaches from the least lower bound of an
+ * element of `base` to the greatest upper bound (lower bound + extent). The function copies both
+ * arrays. Errors: as for tutti_type_struct; ARG also if a blocks[i] < 0. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_indexed(int n, const int64_t *blocks,
+                                                           const int64_t *displs, tutti_type base,
+                                                           tutti_type *type);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_hindexed(int n, const int64_t *blocks,
+                                                            const int64_t *displs, tutti_type base,
+                                                            tutti_type *type);
+
+/* Which index of an array changes fastest in memory. */
+typedef enum tutti_order {
+    TUTTI_ORDER_C,      /* the last one: rows of a matrix are contiguous */
+    TUTTI_ORDER_FORTRAN /* the first one: columns of a matrix are contiguous */
+} tutti_order;
+
+/* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` each: the
+ * elements whose index i in dimension d is starts[d] <= i < starts[d] + parts[d]. The packed form
+ * has them in the order of memory. The element begins where the array begins; its extent is that of
+ * the whole array, and its lower bound 0. The function copies the arrays. Errors: as for
+ * tutti_type_struct; ARG also if a size or part < 1, a start < 0, the part is not inside the array,
+ * or the order is unknown. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_subarray(int n, const int64_t *sizes,
+                                                            const int64_t *parts,
+                                                            const int64_t *starts,
+                                                            tutti_order order, tutti_type base,
+                                                            tutti_type *type);
+
+/* Makes a type that has the data of `base`, but another lower bound and extent, in bytes. The lower
+ * bound does not move data: the data lie where those of `base` lie, and element i of a buffer
+ * begins i * extent bytes into the buffer. The bound enters into the bounds of types that are made
+ * of this one. Errors: as for tutti_type_struct; ARG also if the lower bound is not within 2^40
+ * bytes. Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_resized(tutti_type base, int64_t lower,
+                                                           int64_t extent, tutti_type *type);
 
 /* Frees a derived type, which no call in flight and no live request may use. Errors: ARG (the
  * number is no live derived type). Local, any thread. */

@@ -131,7 +131,7 @@ static tutti_status add(struct tt_packed *k, const struct packed_side *side, int
     if (n == 0) return TUTTI_OK;
     if (!side->user) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", side->name);
     if (__builtin_add_overflow(first, n, &last) || __builtin_mul_overflow(last, l->extent, &last) ||
-        last > INT64_MAX - l->end)
+        last > INT64_MAX - tt_max(l->end, 0))
         return tt_fail(TUTTI_ERR_ARG, "%s is too large: %lld elements, %lld bytes apart",
                        side->name, (long long)n, (long long)l->extent);
     k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){

@@ -311,8 +311,9 @@ COMPLEX_KERNELS(c128, f64)
     }                                                                                              \
     static inline T prefer_max_##T(T value)                                                        \
     {                                                                                              \
-        return ~value;                                                                             \
+        return (T)~value;                                                                          \
     }
+INTEGER_PREFERENCE(i16)
 INTEGER_PREFERENCE(i32)
 INTEGER_PREFERENCE(i64)
 
@@ -334,25 +335,30 @@ INTEGER_PREFERENCE(i64)
 FLOAT_PREFERENCE(f32, i32, INT32_MIN, 0x7f800000)
 FLOAT_PREFERENCE(f64, i64, INT64_MIN, 0x7ff0000000000000)
 
-#define PAIR_KERNEL(WHICH, P, V, I)                                                                \
+/* ORDER is the integer type of the preference for values of type V. */
+#define PAIR_KERNEL(WHICH, P, V, ORDER)                                                            \
     static inline P pick_##WHICH##_##P(P a, P b)                                                   \
     {                                                                                              \
-        I x = prefer_##WHICH##_##V(a.value), y = prefer_##WHICH##_##V(b.value);                    \
+        ORDER x = prefer_##WHICH##_##V(a.value), y = prefer_##WHICH##_##V(b.value);                \
         return (y < x) | ((y == x) & (b.index < a.index)) ? b : a;                                 \
     }                                                                                              \
     KERNEL(WHICH##loc_##P, P, pick_##WHICH##_##P(a, b))
 
-#define PAIR_KERNELS(P, V, I)                                                                      \
+/* The members have no alignment, so MEMBERS names the padding of the struct of C. An operand is
+ * picked whole, with its padding. */
+#define PAIR_KERNELS(P, V, ORDER, MEMBERS)                                                         \
     typedef struct ANYWHERE {                                                                      \
-        V value;                                                                                   \
-        I index;                                                                                   \
+        MEMBERS                                                                                    \
     } P;                                                                                           \
-    PAIR_KERNEL(min, P, V, I)                                                                      \
-    PAIR_KERNEL(max, P, V, I)
-PAIR_KERNELS(i32_i32, i32, i32)
-PAIR_KERNELS(i64_i64, i64, i64)
-PAIR_KERNELS(f32_i32, f32, i32)
-PAIR_KERNELS(f64_i64, f64, i64)
+    PAIR_KERNEL(min, P, V, ORDER)                                                                  \
+    PAIR_KERNEL(max, P, V, ORDER)
+PAIR_KERNELS(i32_i32, i32, i32, i32 value; i32 index;)
+PAIR_KERNELS(i64_i64, i64, i64, i64 value; i64 index;)
+PAIR_KERNELS(f32_i32, f32, i32, f32 value; i32 index;)
+PAIR_KERNELS(f64_i64, f64, i64, f64 value; i64 index;)
+PAIR_KERNELS(i16_i32, i16, i16, i16 value; i16 padding; i32 index;)
+PAIR_KERNELS(i64_i32, i64, i64, i64 value; i32 index; i32 padding;)
+PAIR_KERNELS(f64_i32, f64, i64, f64 value; i32 index; i32 padding;)
 
 /* ---- Reproducible sums ---- */
 
@@ -378,14 +384,27 @@ PAIR_KERNELS(f64_i64, f64, i64)
     }
 
 const struct tt_kernels KERNELS = {{
-    [TUTTI_I8] = INTEGER(i8, u8),    [TUTTI_I16] = INTEGER(i16, u16),
-    [TUTTI_I32] = INTEGER(i32, u32), [TUTTI_I64] = INTEGER(i64, u64),
-    [TUTTI_U8] = INTEGER(u8, u8),    [TUTTI_U16] = INTEGER(u16, u16),
-    [TUTTI_U32] = INTEGER(u32, u32), [TUTTI_U64] = INTEGER(u64, u64),
-    [TUTTI_F16] = REAL(f16),         [TUTTI_BF16] = REAL(bf16),
-    [TUTTI_F32] = REAL(f32),         [TUTTI_F64] = REAL(f64),
-    [TUTTI_C64] = {ARITHMETIC(c64)}, [TUTTI_C128] = {ARITHMETIC(c128)},
-    [TUTTI_BOOL] = {LOGIC(u8)},      [TUTTI_I32_I32] = PAIR(i32_i32),
-    [TUTTI_I64_I64] = PAIR(i64_i64), [TUTTI_F32_I32] = PAIR(f32_i32),
-    [TUTTI_F64_I64] = PAIR(f64_i64), [TUTTI_BINNED] = {[TUTTI_SUM] = sum_binned},
+    [TUTTI_I8] = INTEGER(i8, u8),
+    [TUTTI_I16] = INTEGER(i16, u16),
+    [TUTTI_I32] = INTEGER(i32, u32),
+    [TUTTI_I64] = INTEGER(i64, u64),
+    [TUTTI_U8] = INTEGER(u8, u8),
+    [TUTTI_U16] = INTEGER(u16, u16),
+    [TUTTI_U32] = INTEGER(u32, u32),
+    [TUTTI_U64] = INTEGER(u64, u64),
+    [TUTTI_F16] = REAL(f16),
+    [TUTTI_BF16] = REAL(bf16),
+    [TUTTI_F32] = REAL(f32),
+    [TUTTI_F64] = REAL(f64),
+    [TUTTI_C64] = {ARITHMETIC(c64)},
+    [TUTTI_C128] = {ARITHMETIC(c128)},
+    [TUTTI_BOOL] = {LOGIC(u8)},
+    [TUTTI_I32_I32] = PAIR(i32_i32),
+    [TUTTI_I64_I64] = PAIR(i64_i64),
+    [TUTTI_F32_I32] = PAIR(f32_i32),
+    [TUTTI_F64_I64] = PAIR(f64_i64),
+    [TUTTI_I16_I32] = PAIR(i16_i32),
+    [TUTTI_I64_I32] = PAIR(i64_i32),
+    [TUTTI_F64_I32] = PAIR(f64_i32),
+    [TUTTI_BINNED] = {[TUTTI_SUM] = sum_binned},
 }};

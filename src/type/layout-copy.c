@@ -27,14 +27,29 @@ static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t fro
     }
 }
 
+/* Copies n elements that are one block each. */
 static char *walk_blocks(const struct tt_layout *l, char *packed, char *user, int64_t n,
                          bool unpack)
 {
+    user += l->field[0].offset;
     if (unpack)
         copy_blocks(user, l->extent, packed, l->packed, l->packed, n);
     else
         copy_blocks(packed, l->packed, user, l->extent, l->packed, n);
     return packed + n * l->packed;
+}
+
+/* Copies n elements that are several blocks each. */
+static char *walk_pieces(const struct tt_layout *l, char *packed, char *user, int64_t n,
+                         bool unpack)
+{
+    for (; n > 0; n--, user += l->extent)
+        for (const struct tt_field *f = l->field, *end = f + l->n; f < end; f++) {
+            char *piece = user + f->offset;
+            tt_memcpy(unpack ? piece : packed, unpack ? packed : piece, (size_t)f->count);
+            packed += f->count;
+        }
+    return packed;
 }
 
 /* Packs or unpacks n elements. Returns the end of their packed form. */
@@ -46,8 +61,7 @@ static char *walk(const struct tt_layout *l, char *packed, char *user, int64_t n
         tt_memcpy(unpack ? user : packed, unpack ? packed : user, (size_t)bytes);
         return packed + bytes;
     }
-    if (l->n == 1 && l->field[0].inner->solid)
-        return walk_blocks(l, packed, user + l->field[0].offset, n, unpack);
+    if (l->flat) return (l->n == 1 ? walk_blocks : walk_pieces)(l, packed, user, n, unpack);
     for (; n > 0; n--, user += l->extent)
         for (int k = 0; k < l->n; k++) {
             const struct tt_field *f = &l->field[k];

@@ -101,7 +101,6 @@ static bool has_interleaved(const struct tt_layout *l)
 static tutti_status check_apart(const struct tt_layout *l)
 {
     bool are_apart = false;
-    if (l->solid) return TUTTI_OK;
     if (!has_interleaved(l)) TT_TRY(look(l, false, &are_apart));
     if (!are_apart) TT_TRY(look(l, true, &are_apart));
     return are_apart ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "fields of the type overlap");
@@ -115,89 +114,170 @@ static bool fits(int64_t a, int64_t b, int64_t *product)
     return !__builtin_mul_overflow(a, b, product) && *product <= MOST;
 }
 
-/* Updates the layout for a field, which is its last one. Returns false if the layout gets too
- * large. */
-static bool grow(struct tt_layout *l, const struct tt_field *f)
+/* Updates the numbers of the layout, but for `blocks`, for a field that is added. Returns false if
+ * the layout gets too large. */
+static bool grow(struct tt_layout *l, int64_t offset, int64_t count, const struct tt_layout *inner)
 {
-    const struct tt_layout *inner = f->inner;
-    int64_t packed, steps, blocks = 1;
-    if (f->offset > MOST || !fits(f->count, inner->packed, &packed) ||
-        !fits(f->count - 1, inner->extent, &steps) ||
-        (!inner->solid && !fits(f->count, inner->blocks, &blocks)))
+    int64_t packed, steps;
+    if (offset < -MOST || offset > MOST || !fits(count, inner->packed, &packed) ||
+        !fits(count - 1, inner->extent, &steps))
         return false;
-    l->uniform = l->n == 1 || l->uniform == inner->uniform ? inner->uniform : TUTTI_TYPES;
-    l->solid = l->solid && inner->solid && f->offset == l->packed;
+    l->uniform = l->packed == 0 || l->uniform == inner->uniform ? inner->uniform : TUTTI_TYPES;
     l->packed += packed;
-    l->blocks += blocks;
-    l->begin = tt_min(l->begin, f->offset + inner->begin);
-    l->end = tt_max(l->end, f->offset + steps + inner->end);
+    l->begin = tt_min(l->begin, offset + inner->begin);
+    l->end = tt_max(l->end, offset + steps + inner->end);
     l->depth = (int)tt_max(l->depth, inner->depth + 1);
-    l->signature = joined(l->signature, repeated(inner->signature, f->count));
-    return l->packed <= MOST && l->end <= MOST && l->blocks <= MOST;
+    l->signature = joined(l->signature, repeated(inner->signature, count));
+    return l->packed <= MOST && l->begin >= -MOST && l->end <= MOST;
 }
 
-static tutti_status add(struct tt_layout *l, int i, const tutti_field *field)
+static bool is_bytes(const struct tt_field *f)
 {
-    if (field->offset < 0 || field->count < 0)
-        return tt_fail(TUTTI_ERR_ARG, "field %d: offset or count is negative: %lld, %lld", i,
-                       (long long)field->offset, (long long)field->count);
-    struct tt_layout *inner = tt_layout_hold(field->type);
-    if (!inner)
-        return tt_fail(TUTTI_ERR_ARG,
-                       "field %d: type %d is neither a basic type nor an existing derived type", i,
-                       (int)field->type);
-    if (field->count == 0) {
-        tt_layout_drop(inner);
-        return TUTTI_OK;
-    }
-    l->field[l->n++] = (struct tt_field){field->offset, field->count, inner};
-    if (grow(l, &l->field[l->n - 1])) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_ARG, "field %d: %lld elements at %lld make the type too large", i,
-                   (long long)field->count, (long long)field->offset);
+    return f->inner == tt_layout_find(TUTTI_U8);
 }
 
-static tutti_status complete(struct tt_layout *l)
+/* Appends the field, or joins it with the last one. */
+static bool append(struct tt_layout *l, struct tt_field f)
+{
+    struct tt_field *last = l->n > 0 ? &l->field[l->n - 1] : NULL;
+    int64_t blocks = 1;
+    if (last && last->inner == f.inner &&
+        last->offset + last->count * f.inner->extent == f.offset) {
+        last->count += f.count;
+        if (is_bytes(&f)) return true;
+    } else {
+        if (f.inner->field) atomic_fetch_add(&f.inner->refs, 1);
+        l->field[l->n++] = f;
+    }
+    if (!is_bytes(&f) && !fits(f.count, f.inner->blocks, &blocks)) return false;
+    l->blocks += blocks;
+    return l->blocks <= MOST;
+}
+
+struct tt_layout *tt_layout_begin(int n)
+{
+    struct tt_layout *l = tt_calloc(1, sizeof *l + (size_t)n * sizeof *l->field);
+    if (!l) {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a type of %d fields", n);
+        return NULL;
+    }
+    l->refs = 1;
+    l->room = n;
+    l->field = (struct tt_field *)(l + 1);
+    l->begin = INT64_MAX;
+    l->end = INT64_MIN;
+    l->signature.power = 1;
+    return l;
+}
+
+bool tt_layout_add(struct tt_layout *l, int64_t offset, int64_t count, struct tt_layout *inner)
+{
+    if (count == 0) return true;
+    tt_assert(count > 0 && l->n < l->room);
+    if (!grow(l, offset, count, inner)) return false;
+    if (!inner->solid) return append(l, (struct tt_field){offset, count, inner});
+    return append(l, (struct tt_field){offset, count * inner->packed, tt_layout_find(TUTTI_U8)});
+}
+
+static tutti_status check(const struct tt_layout *l)
 {
     if (l->extent <= 0 || l->extent > MOST)
         return tt_fail(TUTTI_ERR_ARG, "extent is not in 1..2^40: %lld", (long long)l->extent);
+    if (l->lower < -MOST || l->lower > MOST)
+        return tt_fail(TUTTI_ERR_ARG, "lower is not in -2^40..2^40: %lld", (long long)l->lower);
     if (l->packed == 0) return tt_fail(TUTTI_ERR_ARG, "the type has no elements");
     if (l->depth > DEEPEST)
         return tt_fail(TUTTI_ERR_LIMIT, "types are nested more than %d deep", DEEPEST);
-    TT_TRY(check_apart(l));
-    l->solid = l->solid && l->packed == l->extent;
+    return check_apart(l);
+}
+
+/* A layout of a single element of another layout takes over the fields of that layout, so that a
+ * new extent or offset costs nothing when elements are packed. Memory for fields that were joined
+ * is given back. */
+static tutti_status compact(struct tt_layout **layout)
+{
+    struct tt_layout *old = *layout, *l;
+    bool wraps = old->n == 1 && old->field[0].count == 1 && old->field[0].inner->n > 0;
+    const struct tt_layout *from = wraps ? old->field[0].inner : old;
+    int64_t shift = wraps ? old->field[0].offset : 0;
+    if (!wraps && old->n == old->room) return TUTTI_OK;
+    if (!(l = tt_layout_begin(from->n))) return TUTTI_ERR_MEMORY;
+    struct tt_field *field = l->field;
+    *l = *old;
+    l->field = field;
+    l->n = l->room = from->n;
+    l->depth = wraps ? from->depth : old->depth;
+    for (int k = 0; k < l->n; k++) {
+        struct tt_field f = from->field[k];
+        field[k] = (struct tt_field){f.offset + shift, f.count, f.inner};
+        if (f.inner->field) atomic_fetch_add(&f.inner->refs, 1);
+    }
+    tt_layout_drop(old);
+    *layout = l;
+    return TUTTI_OK;
+}
+
+tutti_status tt_layout_end(struct tt_layout **layout, int64_t lower, int64_t extent)
+{
+    (*layout)->lower = lower;
+    (*layout)->extent = extent;
+    tutti_status status = check(*layout);
+    if (status == TUTTI_OK) status = compact(layout);
+    struct tt_layout *l = *layout;
+    if (status != TUTTI_OK) {
+        tt_layout_drop(l);
+        *layout = NULL;
+        return status;
+    }
+    l->flat = true;
+    for (int k = 0; k < l->n; k++) l->flat = l->flat && is_bytes(&l->field[k]);
+    l->solid = l->flat && l->n == 1 && l->field[0].offset == 0 && l->packed == l->extent;
+    tt_assert(tt_layout_valid(l));
     return TUTTI_OK;
 }
 
 bool tt_layout_valid(const struct tt_layout *l)
 {
-    const int64_t numbers[] = {l->packed, l->extent, l->begin, l->end, l->blocks};
+    const int64_t numbers[] = {l->packed, l->lower, l->extent, l->begin, l->end, l->blocks};
     int64_t packed = 0;
-    bool valid = l->begin < l->end;
+    bool valid = l->begin < l->end && l->packed > 0 && l->extent > 0 && l->blocks > 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        valid = valid && numbers[i] >= 0 && numbers[i] < INT64_C(1) << 41;
+        valid = valid && numbers[i] > -(INT64_C(1) << 41) && numbers[i] < INT64_C(1) << 41;
     for (int k = 0; k < l->n; k++) packed += l->field[k].count * l->field[k].inner->packed;
     return valid && packed == l->packed;
+}
+
+/* ---- Structs ---- */
+
+static tutti_status add_field(struct tt_layout *l, int i, const tutti_field *field)
+{
+    if (field->count < 0)
+        return tt_fail(TUTTI_ERR_ARG, "field %d: count is negative: %lld", i,
+                       (long long)field->count);
+    struct tt_layout *inner = tt_layout_hold(field->type);
+    if (!inner)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "field %d: type %d is neither a basic type nor an existing derived type", i,
+                       (int)field->type);
+    bool added = tt_layout_add(l, field->offset, field->count, inner);
+    tt_layout_drop(inner);
+    if (added) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_ARG,
+                   "field %d: %lld elements at %lld make the type too large (at most 2^40 bytes)",
+                   i, (long long)field->count, (long long)field->offset);
 }
 
 tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
                            struct tt_layout **layout)
 {
-    struct tt_layout *l = tt_calloc(1, sizeof *l + (size_t)n * sizeof *l->field);
-    tutti_status status = TUTTI_OK;
-    if (!l) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a type of %d fields", n);
-    l->refs = 1;
-    l->field = (struct tt_field *)(l + 1);
-    l->extent = extent;
-    l->begin = INT64_MAX;
-    l->solid = true;
-    l->signature.power = 1;
-    for (int i = 0; i < n && status == TUTTI_OK; i++) status = add(l, i, &fields[i]);
-    if (status == TUTTI_OK) status = complete(l);
-    tt_assert(status != TUTTI_OK || tt_layout_valid(l));
+    struct tt_layout *l = tt_layout_begin(n);
+    tutti_status status = l ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (int i = 0; i < n && status == TUTTI_OK; i++) status = add_field(l, i, &fields[i]);
     if (status == TUTTI_OK)
-        *layout = l;
-    else
+        status = tt_layout_end(&l, 0, extent);
+    else if (l)
         tt_layout_drop(l);
+    if (status == TUTTI_OK) *layout = l;
     return status;
 }
 

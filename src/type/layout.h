@@ -23,27 +23,45 @@ struct tt_signature {
     uint64_t hash, power;
 };
 
-/* Invariants (tt_layout_valid): all numbers are below 2^41; 0 <= begin < end; packed is the sum
- * over the fields of count * inner->packed, or the size of a basic type; no byte belongs to two
- * fields (tt_layout_new refuses that). If the extent is smaller than end - begin, consecutive
- * elements interleave. */
+/* Invariants (tt_layout_valid): all numbers are within +-2^41, and the extent and the packed size
+ * are positive; begin < end; packed is the sum over the fields of count * inner->packed, or the
+ * size of a basic type; no byte belongs to two fields (tt_layout_end refuses that). If the extent
+ * is smaller than end - begin, consecutive elements interleave.
+ *
+ * The lower bound does not say where data lie; only bounds of other types are computed from it.
+ * Fields whose elements are solid are kept as fields of bytes (U8), and a field that begins where
+ * the field before it ends, with the same inner layout, is joined with it. */
 struct tt_layout {
     atomic_int refs;    /* unused in basic types */
     int64_t packed;     /* bytes of the basic elements, without gaps */
+    int64_t lower;      /* the lower bound */
     int64_t extent;     /* from one element to the next */
     int64_t begin, end; /* the first used byte of an element; one past the last used byte */
     int64_t blocks;     /* pieces of memory that an element consists of */
     bool solid;         /* elements in a row are one piece of memory, equal to their packed form */
+    bool flat;          /* all fields are fields of bytes */
     tutti_type uniform; /* the only basic type in it, or TUTTI_TYPES */
     struct tt_signature signature;
-    int depth, n;
+    int depth, n, room; /* levels; fields, and how many fit */
     struct tt_field *field;
 };
 
 bool tt_layout_valid(const struct tt_layout *layout);
 
-/* Makes a layout. Returns TUTTI_OK; ERR_ARG (the text names the field and the reason);
- * TUTTI_ERR_LIMIT (nested too deep); ERR_MEMORY. The caller drops the layout. */
+/* ---- Making a layout: begin, add each field in the order of the packed form, end ---- */
+
+/* Returns a layout with room for n fields; NULL: there is no memory. */
+struct tt_layout *tt_layout_begin(int n);
+/* Adds a field, which takes its own reference to `inner`. Nothing happens if the count is 0.
+ * Returns false if the layout gets too large; it can then be dropped only. */
+bool tt_layout_add(struct tt_layout *layout, int64_t offset, int64_t count,
+                   struct tt_layout *inner);
+/* Completes the layout, which may move. Errors: ARG (bounds, no elements, fields that overlap),
+ * LIMIT (nested too deep), MEMORY; *layout is then dropped and NULL. */
+tutti_status tt_layout_end(struct tt_layout **layout, int64_t lower, int64_t extent);
+
+/* Makes the layout of a struct. Returns TUTTI_OK; ERR_ARG (the text names the field and the
+ * reason); TUTTI_ERR_LIMIT; ERR_MEMORY. The caller drops the layout. */
 tutti_status tt_layout_new(int n, const tutti_field *fields, int64_t extent,
                            struct tt_layout **layout);
 /* Releases a layout that tt_layout_hold returned. */
@@ -61,6 +79,10 @@ void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *
 struct tt_layout *tt_layout_find(tutti_type type);
 /* Like tt_layout_find, but the layout lasts until the caller drops it. */
 struct tt_layout *tt_layout_hold(tutti_type type);
+
+/* Enters a layout in the table as a new type, which owns it; sets *type. If the table is full
+ * (LIMIT), drops the layout. */
+tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type);
 
 /* Returns the number that stands for the type in a call on packed bytes. It is no type, its
  * elements have one byte, and it is equal for layouts that pack n elements to the same sequence of

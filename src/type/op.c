@@ -58,21 +58,36 @@ tutti_op tt_op_parse(const char *text, size_t length)
     return TUTTI_OPS;
 }
 
+/* Appends to the text the operations that are defined for the type. */
+static void list_defined(tutti_type type, char *text, size_t n)
+{
+    size_t at = strlen(text);
+    at += (size_t)snprintf(text + at, n - at, " (defined for it:");
+    for (int op = 0; op < TUTTI_OPS; op++)
+        if (tt_reduce_lookup(type, (tutti_op)op))
+            at += (size_t)snprintf(text + at, n - at, " %s", op_names[op]);
+    snprintf(text + at, n - at, ", and user-defined operations)");
+}
+
 /* type == TUTTI_TYPES stands for a derived type with several basic types. */
 static const char *refuse_builtin(tutti_op op, tutti_type type, char *text, size_t n)
 {
     if (tt_reduce_lookup(type, op)) return NULL;
-    if (type == TUTTI_TYPES)
-        snprintf(text, n, "%s is not defined for a type whose basic elements differ",
+    if (type == TUTTI_TYPES) {
+        snprintf(text, n,
+                 "%s is not defined for a type whose basic elements differ (only user-defined "
+                 "operations are)",
                  tt_op_name(op));
-    else
-        snprintf(text, n, "%s is not defined for %s", tt_op_name(op), tt_type_name(type));
+        return text;
+    }
+    snprintf(text, n, "%s is not defined for %s", tt_op_name(op), tt_type_name(type));
+    list_defined(type, text, n);
     return text;
 }
 
 const char *tt_op_refuse(tutti_op op, tutti_type type)
 {
-    static _Thread_local char text[96];
+    static _Thread_local char text[192];
     const struct tt_layout *layout = tt_layout_find(type);
     if (!layout) {
         snprintf(text, sizeof text, "%d is not a type", (int)type);

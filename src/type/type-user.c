@@ -90,7 +90,7 @@ static int add_locked(struct tt_layout *layout)
     return 0;
 }
 
-static tutti_status enter(struct tt_layout *layout, tutti_type *type)
+tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type)
 {
     pthread_mutex_lock(&table.lock);
     int made = add_locked(layout);
@@ -101,47 +101,6 @@ static tutti_status enter(struct tt_layout *layout, tutti_type *type)
     }
     *type = (tutti_type)made;
     return TUTTI_OK;
-}
-
-tutti_status tutti_type_struct(int n, const tutti_field *fields, int64_t extent, tutti_type *type)
-{
-    struct tt_layout *layout;
-    if (!fields || !type) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", fields ? "type" : "fields");
-    if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
-    TT_TRY(tt_layout_new(n, fields, extent, &layout));
-    return enter(layout, type);
-}
-
-/* Makes a vector from an inner type that is one block, with the stride as its extent. */
-static tutti_status make_vector(int64_t count, int64_t block, int64_t step, tutti_type base,
-                                int64_t extent, tutti_type *type)
-{
-    tutti_type blocks;
-    TT_TRY(tutti_type_struct(1, &(tutti_field){0, block, base}, step, &blocks));
-    tutti_status status = tutti_type_struct(1, &(tutti_field){0, count, blocks}, extent, type);
-    tutti_type_free(blocks);
-    return status;
-}
-
-tutti_status tutti_type_vector(int64_t count, int64_t block, int64_t stride, tutti_type base,
-                               tutti_type *type)
-{
-    int64_t step, extent, each = tutti_type_extent(base);
-    if (!type) return tt_fail(TUTTI_ERR_ARG, "type is NULL");
-    if (each == 0)
-        return tt_fail(TUTTI_ERR_ARG,
-                       "base: type %d is neither a basic type nor an existing derived type",
-                       (int)base);
-    if (count < 1 || block < 1 || stride < block)
-        return tt_fail(TUTTI_ERR_ARG,
-                       "%lld blocks of %lld elements every %lld: none, or they overlap",
-                       (long long)count, (long long)block, (long long)stride);
-    if (__builtin_mul_overflow(stride, each, &step) ||
-        __builtin_mul_overflow(count - 1, step, &extent) ||
-        __builtin_add_overflow(extent, block * each, &extent))
-        return tt_fail(TUTTI_ERR_ARG, "%lld blocks every %lld elements make the type too large",
-                       (long long)count, (long long)stride);
-    return make_vector(count, block, step, base, extent, type);
 }
 
 tutti_status tutti_type_free(tutti_type type)
@@ -163,4 +122,10 @@ int64_t tutti_type_extent(tutti_type type)
 {
     const struct tt_layout *layout = tt_layout_find(type);
     return layout ? layout->extent : 0;
+}
+
+int64_t tutti_type_lower(tutti_type type)
+{
+    const struct tt_layout *layout = tt_layout_find(type);
+    return layout ? layout->lower : 0;
 }

@@ -6,6 +6,7 @@
 set -eu
 types=$TUTTI_BUILD/tests/test-run-types-threads
 tutti run --timeout 3000 -n 3 "$types"
+tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-run-types-layout"
 # On several nodes, also with a real network (UCX) between them where its library is installed.
 TUTTI_NODES=1,1 "$types" threads 2 2
 TUTTI_NODES=1,1,1 "$types" threads 3 3
@@ -16,3 +17,4 @@ fi
 TUTTI_NODES=2,1,1 tutti run --timeout 3000 -n 4 "$types"
 TUTTI_CMA=0 tutti run --timeout 3000 -n 4 "$types"
 TUTTI_WINDOW=1K tutti run --timeout 3000 -n 2 "$types"
+TUTTI_CMA=0 TUTTI_NODES=1,2 tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-run-types-layout"

@@ -48,7 +48,7 @@ says out '^allreduce/f64/sum/1M/p2 +direct '
 mapfile -t many < <(
     echo allreduce/{i8,u16,i32,u64,f16,bf16,f32,f64}/{sum,prod,min,max}/160/p5 \
         allreduce/{c64,c128}/{sum,prod}/160/p5 allreduce/{bool,i64}/{land,lor,lxor}/160/p5 \
-        reduce/{i32_i32,i64_i64,f32_i32,f64_i64}/{minloc,maxloc}/160/p5 \
+        reduce/{i32_i32,i64_i64,f32_i32,f64_i64,i16_i32,i64_i32,f64_i32}/{minloc,maxloc}/160/p5 \
         {allreduce,reduce,scan}/binned/sum/240/p5 reduce_scatter/binned/sum/240/p5 \
         allreduce/u8/{band,bor,bxor,user}/160/p5 allreduce/{u8,i64,f64_i64}/user/160/p5/order=any |
         tr ' ' '\n')

@@ -110,6 +110,21 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
         put_f64(to, random);
         put_integer(to + 8, random, 8);
         break;
+    case TUTTI_F64_I32:
+        put_f64(to, random);
+        put_integer(to + 8, random, 4);
+        put_integer(to + 12, random, 4); /* padding, of any value */
+        break;
+    case TUTTI_I16_I32:
+        put_integer(to, random, 2);
+        put_integer(to + 2, random, 2); /* padding */
+        put_integer(to + 4, random, 4);
+        break;
+    case TUTTI_I64_I32:
+        put_integer(to, random, 8);
+        put_integer(to + 8, random, 4);
+        put_integer(to + 12, random, 4); /* padding */
+        break;
     case TUTTI_I32_I32:
     case TUTTI_I64_I64:
         put_integer(to, random, sz / 2);

@@ -84,6 +84,29 @@ static void other_numbers_of_c_have_names(void **state)
     assert_int_equal(tutti_type_size(TUTTI_DOUBLE_COMPLEX), sizeof(double _Complex));
 }
 
+/* The alias of a pair of MPI is laid out as this C struct. */
+#define CHECK_PAIR(name, value_type)                                                               \
+    do {                                                                                           \
+        struct {                                                                                   \
+            value_type value;                                                                      \
+            int index;                                                                             \
+        } pair;                                                                                    \
+        assert_int_equal(tutti_type_size(TUTTI_##name), sizeof pair);                              \
+        assert_int_equal(tutti_type_extent(TUTTI_##name), sizeof pair);                            \
+    } while (0)
+
+static void pairs_of_c_have_names(void **state)
+{
+    (void)state;
+    CHECK_PAIR(SHORT_INT, short);
+    CHECK_PAIR(2INT, int);
+    CHECK_PAIR(LONG_INT, long);
+    CHECK_PAIR(FLOAT_INT, float);
+    CHECK_PAIR(DOUBLE_INT, double);
+    assert_string_equal(tt_type_name(TUTTI_SHORT_INT), "i16_i32");
+    assert_string_equal(tt_type_name(TUTTI_DOUBLE_INT), "f64_i32");
+}
+
 static void only_whole_names_are_types(void **state)
 {
     (void)state;
@@ -192,6 +215,18 @@ static const char *const defined[TUTTI_TYPES] = {
                       "..."
                       "..."
                       "++",
+    [TUTTI_I16_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_I64_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_F64_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
     [TUTTI_BINNED] = "+..."
                      "..."
                      "..."
@@ -213,10 +248,23 @@ static void pairings_are_as_listed(void **state)
 static void refusals_name_the_cause(void **state)
 {
     (void)state;
-    assert_string_equal(tt_op_refuse(TUTTI_BXOR, TUTTI_F64), "bxor is not defined for f64");
-    assert_string_equal(tt_op_refuse(TUTTI_MAX, TUTTI_BINNED), "max is not defined for binned");
-    assert_string_equal(tt_op_refuse(TUTTI_MIN, TUTTI_C64), "min is not defined for c64");
-    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "20 is not a type");
+    assert_string_equal(
+        tt_op_refuse(TUTTI_BXOR, TUTTI_F64),
+        "bxor is not defined for f64 (defined for it: sum prod min max, and user-defined "
+        "operations)");
+    assert_string_equal(
+        tt_op_refuse(TUTTI_MAX, TUTTI_BINNED),
+        "max is not defined for binned (defined for it: sum, and user-defined operations)");
+    assert_string_equal(
+        tt_op_refuse(TUTTI_MIN, TUTTI_C64),
+        "min is not defined for c64 (defined for it: sum prod, and user-defined operations)");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_F64_I32),
+                        "sum is not defined for f64_i32 (defined for it: minloc maxloc, and "
+                        "user-defined operations)");
+    assert_string_equal(tt_op_refuse(TUTTI_MINLOC, TUTTI_I8),
+                        "minloc is not defined for i8 (defined for it: sum prod min max land lor "
+                        "lxor band bor bxor, and user-defined operations)");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "23 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_SUM, (tutti_type)-1), "-1 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_OPS, TUTTI_F64), "12 is not an operation");
     assert_string_equal(tt_op_refuse((tutti_op)1000, TUTTI_F64), "1000 is not an operation");
@@ -233,13 +281,10 @@ static void built_in_operations_commute(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_have_names_and_sizes),
-        cmocka_unit_test(integers_of_c_have_names),
-        cmocka_unit_test(other_numbers_of_c_have_names),
-        cmocka_unit_test(only_whole_names_are_types),
-        cmocka_unit_test(operations_have_names),
-        cmocka_unit_test(pairings_are_as_listed),
-        cmocka_unit_test(refusals_name_the_cause),
+        cmocka_unit_test(types_have_names_and_sizes),    cmocka_unit_test(integers_of_c_have_names),
+        cmocka_unit_test(other_numbers_of_c_have_names), cmocka_unit_test(pairs_of_c_have_names),
+        cmocka_unit_test(only_whole_names_are_types),    cmocka_unit_test(operations_have_names),
+        cmocka_unit_test(pairings_are_as_listed),        cmocka_unit_test(refusals_name_the_cause),
         cmocka_unit_test(built_in_operations_commute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

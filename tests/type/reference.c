@@ -144,15 +144,34 @@ static void fold_c128(double *a, const double *b, tutti_op op)
 
 /* ---- Pairs of a value and an index: values are compared as numbers ---- */
 
-static int compare_values(const void *a, const void *b, tutti_type type)
+/* The parts of a pair: the types of the value and of the index, and the bytes before the index. */
+struct pair_parts {
+    tutti_type value, index;
+    size_t at;
+};
+
+static struct pair_parts parts_of(tutti_type type)
 {
-    if (type == TUTTI_I32_I32 || type == TUTTI_I64_I64) {
-        tutti_type integer = type == TUTTI_I32_I32 ? TUTTI_I32 : TUTTI_I64;
-        int64_t x = (int64_t)load_integer(a, integer), y = (int64_t)load_integer(b, integer);
+    switch (type) {
+    case TUTTI_I32_I32: return (struct pair_parts){TUTTI_I32, TUTTI_I32, 4};
+    case TUTTI_I64_I64: return (struct pair_parts){TUTTI_I64, TUTTI_I64, 8};
+    case TUTTI_F32_I32: return (struct pair_parts){TUTTI_F32, TUTTI_I32, 4};
+    case TUTTI_F64_I64: return (struct pair_parts){TUTTI_F64, TUTTI_I64, 8};
+    case TUTTI_I16_I32: return (struct pair_parts){TUTTI_I16, TUTTI_I32, 4};
+    case TUTTI_I64_I32: return (struct pair_parts){TUTTI_I64, TUTTI_I32, 8};
+    case TUTTI_F64_I32: return (struct pair_parts){TUTTI_F64, TUTTI_I32, 8};
+    default: return (struct pair_parts){TUTTI_TYPES, TUTTI_TYPES, 0};
+    }
+}
+
+static int compare_values(const void *a, const void *b, tutti_type value)
+{
+    if (is_signed(value)) {
+        int64_t x = (int64_t)load_integer(a, value), y = (int64_t)load_integer(b, value);
         return x < y ? -1 : x > y;
     }
     double x, y;
-    if (type == TUTTI_F32_I32) {
+    if (value == TUTTI_F32) {
         float values[2];
         memcpy(&values[0], a, sizeof(float));
         memcpy(&values[1], b, sizeof(float));
@@ -170,13 +189,12 @@ static int compare_values(const void *a, const void *b, tutti_type type)
 
 static bool second_pair_is_chosen(const void *a, const void *b, tutti_type type, tutti_op op)
 {
-    int order = compare_values(a, b, type);
+    struct pair_parts p = parts_of(type);
+    int order = compare_values(a, b, p.value);
     if (order == 2 || order == -2) return order == 2;
     if (order != 0) return op == TUTTI_MINLOC ? order > 0 : order < 0;
-    size_t half = tutti_type_size(type) / 2;
-    tutti_type index = half == 4 ? TUTTI_I32 : TUTTI_I64;
-    return (int64_t)load_integer((const char *)b + half, index) <
-           (int64_t)load_integer((const char *)a + half, index);
+    return (int64_t)load_integer((const char *)b + p.at, p.index) <
+           (int64_t)load_integer((const char *)a + p.at, p.index);
 }
 
 /* ---- One element, combined over all operands ---- */
@@ -266,6 +284,9 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
     case TUTTI_I64_I64:
     case TUTTI_F32_I32:
     case TUTTI_F64_I64:
+    case TUTTI_I16_I32:
+    case TUTTI_I64_I32:
+    case TUTTI_F64_I32:
         if (second_pair_is_chosen(acc, operand, type, op))
             memcpy(acc, operand, tutti_type_size(type));
         break;
@@ -337,6 +358,11 @@ bool reference_same(const void *a, const void *b, tutti_type type)
 {
     size_t sz = tutti_type_size(type);
     if (memcmp(a, b, sz) == 0) return true;
+    struct pair_parts p = parts_of(type);
+    if (p.at > 0) /* what is between and behind the parts is padding */
+        return memcmp(a, b, tutti_type_size(p.value)) == 0 &&
+               memcmp((const char *)a + p.at, (const char *)b + p.at, tutti_type_size(p.index)) ==
+                   0;
     if (type != TUTTI_C64 && type != TUTTI_C128) return both_nan(a, b, type);
     tutti_type part = type == TUTTI_C64 ? TUTTI_F32 : TUTTI_F64;
     return reference_same(a, b, part) &&

@@ -13,7 +13,8 @@
 void reference_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type,
                       tutti_op op);
 
-/* Whether two elements are equal bit by bit, except that all NaNs count as equal. */
+/* Whether two elements are equal bit by bit, except that all NaNs count as equal, and that the
+ * padding of pairs does not count. */
 bool reference_same(const void *a, const void *b, tutti_type type);
 
 /* Conversions by arithmetic in f64: to f64 exactly, from f64 rounded to nearest even. */

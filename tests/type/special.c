@@ -208,12 +208,45 @@ static void pairs(void **state)
     }
 }
 
+/* Equal pairs of a value and a short index with different padding: the padding decides nothing. */
+#define CHECK_PADDING(pair_type, value_type)                                                       \
+    do {                                                                                           \
+        struct {                                                                                   \
+            value_type value;                                                                      \
+            int32_t index;                                                                         \
+        } pair[3], out;                                                                            \
+        const void *in[] = {&pair[0], &pair[1], &pair[2]};                                         \
+        for (int i = 0; i < 3; i++) {                                                              \
+            memset(&pair[i], 0x55 + 0x40 * i, sizeof pair[i]);                                     \
+            pair[i].value = 7;                                                                     \
+            pair[i].index = i == 1 ? -3 : i;                                                       \
+        }                                                                                          \
+        tt_reduce(&out, in, 3, 1, pair_type, TUTTI_MINLOC);                                        \
+        assert_true(out.value == 7 && out.index == -3);                                            \
+        pair[2].value = 9;                                                                         \
+        tt_reduce(&out, in, 3, 1, pair_type, TUTTI_MAXLOC);                                        \
+        assert_true(out.value == 9 && out.index == 2);                                             \
+    } while (0)
+
+static void padding_does_not_matter(void **state)
+{
+    (void)state;
+    CHECK_PADDING(TUTTI_SHORT_INT, short);
+    CHECK_PADDING(TUTTI_LONG_INT, long);
+    CHECK_PADDING(TUTTI_I64_I32, int64_t);
+    CHECK_PADDING(TUTTI_DOUBLE_INT, double);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats),        cmocka_unit_test(from_the_left),
-        cmocka_unit_test(integers_wrap), cmocka_unit_test(halves_round_once),
-        cmocka_unit_test(pairs),         cmocka_unit_test(truth_is_0_or_1),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(from_the_left),
+        cmocka_unit_test(integers_wrap),
+        cmocka_unit_test(halves_round_once),
+        cmocka_unit_test(pairs),
+        cmocka_unit_test(truth_is_0_or_1),
+        cmocka_unit_test(padding_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
