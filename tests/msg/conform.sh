@@ -6,6 +6,8 @@
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 tutti run --timeout 3000 -n 4 "$conform"
+tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-msg-layouts"
+TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$TUTTI_BUILD/tests/test-msg-layouts"
 TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_RING=4K tutti run --timeout 3000 -n 2 "$conform"
