@@ -258,8 +258,9 @@ static void rows_are_added_element_by_element(void **state)
 
 static unsigned char operand[OPERANDS][SUMS * sizeof(tutti_binned) + 8];
 
-static void fill_operands(int spread)
+static void fill_operands(int turn)
 {
+    int spread = turn % 3 * 40;
     for (int j = 0; j < OPERANDS; j++) {
         for (int i = 0; i < SUMS; i++) {
             tutti_binned sum = {{0}};
@@ -271,7 +272,7 @@ static void fill_operands(int spread)
     }
 }
 
-/* The merges of one kernel of each instruction set agree with merges of single sums. */
+/* The merges of a kernel agree with merges of single sums. */
 static void check_kernel(tt_reduce_fn *kernel, int k, size_t n)
 {
     static unsigned char out[sizeof operand[0]];
@@ -289,18 +290,99 @@ static void check_kernel(tt_reduce_fn *kernel, int k, size_t n)
     }
 }
 
+static void check_kernels(int turns, void fill(int turn))
+{
+    static const char *const isas[] = {"base", "avx2", "avx512"};
+    static const size_t lengths[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 64, 65, SUMS};
+    for (int turn = 0; turn < turns; turn++) {
+        fill(turn);
+        int k = 1 + (int)below(OPERANDS);
+        for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+            const struct tt_kernels *kernels = tt_kernels_find(isas[i]);
+            if (kernels)
+                check_kernel(kernels->fn[TUTTI_BINNED][TUTTI_SUM], k,
+                             lengths[turn % (int)(sizeof lengths / sizeof *lengths)]);
+        }
+    }
+}
+
 static void kernels_merge_as_single_merges_do(void **state)
 {
     (void)state;
-    static const char *const isas[] = {"base", "avx2", "avx512"};
-    static const size_t lengths[] = {0, 1, 2, 31, 32, 33, 64, SUMS};
     tt_random_seed(&random_numbers, 5);
-    for (int turn = 0; turn < 24; turn++) {
-        fill_operands(turn % 3 * 40);
-        const struct tt_kernels *kernels = tt_kernels_find(isas[turn / 3 % 3]);
-        if (kernels)
-            check_kernel(kernels->fn[TUTTI_BINNED][TUTTI_SUM], 1 + (int)below(OPERANDS),
-                         lengths[turn / 3]);
+    check_kernels(36, fill_operands);
+}
+
+/* A double of any bits: mostly of any exponent, sometimes subnormal, zero, infinite or a NaN. */
+static double any_double(void)
+{
+    static const uint64_t ends[] = {0, 0x7fe, 0x7ff};
+    uint64_t bits = tt_random_next(&random_numbers);
+    double value;
+    if (below(4) == 0) bits = (bits & ~(UINT64_C(0x7ff) << 52)) | ends[below(3)] << 52;
+    if (below(8) == 0) bits &= ~UINT64_C(0) << 52;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A bin that is close to the ends of what fits into a word, so that sums of two overflow or carry
+ * from one end to the other. */
+static int64_t extreme_bin(void)
+{
+    int64_t near = (int64_t)below(4), end = below(2) ? INT64_MAX >> 3 : INT64_MIN >> 3;
+    return below(3) ? (end > 0 ? end - near : end + near) / (1 + (int64_t)below(3)) : -near;
+}
+
+/* Words with any bins, also where the window is that of an infinity or a NaN, and with windows that
+ * are close to each other, or far apart, or of no double. */
+static tutti_binned any_words(int turn)
+{
+    tutti_binned sum;
+    int windows[] = {40, (int)below(4), 40 + (int)below(5), 505 + (int)below(7), (int)below(512)};
+    int window = windows[below((uint64_t)turn % 5 + 1)];
+    for (int k = 0; k < 3; k++)
+        sum.word[k] = (int64_t)((uint64_t)extreme_bin() << 3 | (uint64_t)(window >> 3 * k & 7));
+    return sum;
+}
+
+static void fill_with_hostile_sums(int turn)
+{
+    for (int j = 0; j < OPERANDS; j++) {
+        for (int i = 0; i < SUMS; i++) {
+            tutti_binned sum = {{0}};
+            double value = any_double();
+            (void)tutti_sum_local(&sum, 1, TUTTI_F64, &value, 1);
+            if (turn % 2 == 0) sum = any_words(turn / 2);
+            memcpy(operand[j] + 1 + (size_t)i * sizeof sum, &sum, sizeof sum);
+        }
+    }
+}
+
+/* The bits of any two sums can be merged, also of such as no addition of values makes. */
+static void kernels_merge_hostile_sums(void **state)
+{
+    (void)state;
+    tt_random_seed(&random_numbers, 6);
+    check_kernels(240, fill_with_hostile_sums);
+}
+
+/* The result may take the place of any operand. */
+static void kernels_merge_in_place(void **state)
+{
+    (void)state;
+    static tutti_binned in_place[OPERANDS][SUMS], expected[SUMS];
+    const void *in[OPERANDS];
+    tt_random_seed(&random_numbers, 7);
+    for (int turn = 0; turn < 60; turn++) {
+        int k = 2 + (int)below(OPERANDS - 1), at = (int)below((uint64_t)k);
+        fill_with_hostile_sums(turn);
+        for (int j = 0; j < k; j++) {
+            memcpy(in_place[j], operand[j] + 1, sizeof in_place[j]);
+            in[j] = in_place[j];
+        }
+        tt_reduce(expected, in, k, SUMS, TUTTI_BINNED, TUTTI_SUM);
+        tt_reduce(in_place[at], in, k, SUMS, TUTTI_BINNED, TUTTI_SUM);
+        assert_memory_equal(in_place[at], expected, sizeof expected);
     }
 }
 
@@ -349,6 +431,8 @@ int main(void)
         cmocka_unit_test(floats_are_added_as_doubles),
         cmocka_unit_test(rows_are_added_element_by_element),
         cmocka_unit_test(kernels_merge_as_single_merges_do),
+        cmocka_unit_test(kernels_merge_hostile_sums),
+        cmocka_unit_test(kernels_merge_in_place),
         cmocka_unit_test(too_many_values_become_nan),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
