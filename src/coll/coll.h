@@ -148,7 +148,12 @@ struct tt_algorithm {
     X(gatherv_linear)                                                                              \
     X(scatterv_flat)                                                                               \
     X(scatterv_direct)                                                                             \
-    X(scatterv_linear)
+    X(scatterv_linear)                                                                             \
+    X(allgather_circulant)                                                                         \
+    X(allgatherv_circulant)                                                                        \
+    X(reduce_scatter_block_circulant)                                                              \
+    X(reduce_scatter_circulant)                                                                    \
+    X(allreduce_circulant)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -259,6 +259,11 @@ static int64_t each_other_twice(int64_t p)
     return 2 * (p - 1);
 }
 
+static int64_t rounds_twice(int64_t p)
+{
+    return 2 * rounds(p);
+}
+
 static int64_t rounds_and_each_other(int64_t p)
 {
     return rounds(p) + p - 1;
@@ -333,6 +338,9 @@ static const struct count_statement {
     {&tt_gatherv_direct, any, false, NULL, one, NULL},
     {&tt_scatterv_linear, any, false, each_other, each_other, NULL},
     {&tt_scatterv_direct, any, false, NULL, each_other, NULL},
+    {&tt_allgather_circulant, any, false, rounds, each_other, NULL},
+    {&tt_reduce_scatter_block_circulant, any, false, rounds, each_other, each_other},
+    {&tt_allreduce_circulant, any, true, rounds_twice, each_other_twice, each_other},
 };
 
 static void stated(const struct count_statement *s, const char *what, int p,

@@ -191,6 +191,10 @@ static void any_number_of_ranks(void **state)
         meets_it_for("allgather/u8/1001/p%d", "ring", p, SIMPLES);
         meets_it_for("allgather/u8/1001/p%d/inplace=1", "ring", p, SIMPLES);
         meets_it_for("allgather/u8/1001/p%d", "bruck", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d", "circulant", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d/inplace=1", "circulant", p, SIMPLES);
+        meets_it_for("reduce_scatter_block/f64/sum/1K/p%d", "circulant", p, SIMPLES);
+        meets_it_for("reduce_scatter_block/f64/sum/1K/p%d/inplace=1", "circulant", p, SIMPLES);
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
@@ -213,6 +217,9 @@ static void blocks_that_are_equal(void **state)
         char text[64];
         snprintf(text, sizeof text, "allreduce/f32/sum/%d/p%%d", 4 * 13 * p);
         meets_it_for(text, "ring", p, SIMPLES);
+        meets_it_for(text, "circulant", p, SIMPLES);
+        strcat(text, "/inplace=1");
+        meets_it_for(text, "circulant", p, SIMPLES);
     }
 }
 
@@ -305,12 +312,14 @@ static void what_has_none(void **state)
     has_none("allreduce/f64/sum/65544/p8", "halving", &simples[0]);
     has_none("allreduce/f64/sum/8000/p6", "doubling", &simples[4]);
     has_none("allreduce/f64/sum/8000/p7", "ring", &simples[0]);
+    has_none("allreduce/f64/sum/8000/p7", "circulant", &simples[0]);
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
 }
 
 /* Simulates link by link. On hypercubes, the messages of trees and halvings follow edges. If each
- * rank sends to the rank at a fixed distance (the ring of scatter-allgather, bruck, dissemination),
- * no two E-cube routes share a link. On a ring every message goes to the neighbour. */
+ * rank sends to the rank at a fixed distance (the ring of scatter-allgather, bruck, circulant,
+ * dissemination), no two E-cube routes share a link. On a ring every message goes to the
+ * neighbour. */
 static void on_networks(void **state)
 {
     (void)state;
@@ -325,6 +334,9 @@ static void on_networks(void **state)
         {"bcast/u8/6400", "scatter-allgather"},
         {"alltoall/u8/1000", "bruck"},
         {"barrier", "dissemination"},
+        {"allgather/u8/1000", "circulant"},
+        {"reduce_scatter_block/f64/sum/1K", "circulant"},
+        {"allreduce/f64/sum/48K", "circulant"},
     };
     struct tt_model model = model_links;
     model.gamma_ps = 700;
