@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messaging of a client, its contexts, and the work that is posted to a context.
+ * The messaging of a client and its contexts: opening, advancing and closing.
  */
 #include "msg/inside.h"
 
@@ -8,158 +8,13 @@
 
 #include "msg/pull.h"
 #include "msg/region.h"
+#include "msg/thread.h"
 #include "msg/wired.h"
 
-/* ---- Posted work ---- */
-
-/* Posted work: any thread hands a context something to do.
- *
- * A push onto the list is one compare-and-swap; the list is taken as a whole, by one exchange.
- *
- * Why no work is lost or done twice: the list consists of `posted` and the nodes behind it, linked
- * by `next`. A push that succeeds puts its node before what `posted` was at that moment. The
- * exchange empties the list at one moment, and only the exchange takes nodes. So each node is in
- * exactly one list that is taken. A push accesses no node but its own, so it does not matter
- * whether the node that it saw in `posted` was done, freed and allocated again meanwhile: if
- * `posted` holds the same address again, `next` is right again.
- *
- * Why the order is kept: a second push of a thread comes after its first, so its node is nearer to
- * the head of the same list, or in a list that is taken later. The lists are done one after the
- * other, each from its end to its head.
- *
- * Why the work sees what was written before the push: the push releases, the exchange acquires, and
- * the compare-and-swaps between them continue the release sequence. The push is lock-free: a
- * compare-and-swap fails only because another push or the exchange has succeeded. The nodes are
- * allocated from the heap. */
-
-/* The thread that advances the context may sleep, like any thread of this rank. */
-static void wake(tutti_context *context)
-{
-    tt_context_used(context);
-    tt_fabric_signalled_context(context->f, context->f->me, context->index);
-}
-
-void tt_work_post(tutti_context *context, struct tt_work *work)
-{
-    work->next = atomic_load_explicit(&context->posted, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&context->posted, &work->next, work,
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-    wake(context);
-}
-
-tutti_status tt_msg_post(tutti_context *context, tutti_work_fn *work, void *arg)
-{
-    struct tt_work *w = tt_alloc(sizeof *w);
-    if (!w) return tt_fail(TUTTI_ERR_MEMORY, "no memory for posted work");
-    *w = (struct tt_work){.work = work, .arg = arg};
-    tt_work_post(context, w);
-    return TUTTI_OK;
-}
-
-static struct tt_work *oldest_first(struct tt_work *w)
-{
-    struct tt_work *oldest = NULL;
-    for (struct tt_work *next; w; w = next) {
-        next = w->next;
-        w->next = oldest;
-        oldest = w;
-    }
-    return oldest;
-}
-
-/* Runs the work that was posted, in the order of posting; returns how much it was. */
-static int work_do(tutti_context *context)
-{
-    int n = 0;
-    struct tt_work *w = atomic_exchange_explicit(&context->posted, NULL, memory_order_acquire);
-    w = oldest_first(w);
-    for (struct tt_work *next; w; w = next, n++) {
-        next = w->next;
-        bool ours = !w->drop;
-        /* the work of the library may have freed its node */
-        if (!ours || !context->msg->leaving) w->work(context, w->arg);
-        if (ours) tt_free(w);
-    }
-    return n;
-}
-
-/* Drops the work that was posted and not run. */
-static void work_drop(tutti_context *context)
-{
-    struct tt_work *w = atomic_exchange_explicit(&context->posted, NULL, memory_order_acquire);
-    for (struct tt_work *next; w; w = next) {
-        next = w->next;
-        if (w->drop)
-            w->drop(w);
-        else
-            tt_free(w);
-    }
-}
-
-/* ---- Contexts ---- */
-
-/* Messaging of a client and its contexts: opening, advancing and closing. */
-
-/* ---- One thread at a time uses a context ---- */
-
 #ifndef NDEBUG
-static _Thread_local char thread_here; /* its address identifies the thread */
-
-void tt_enter(tutti_context *c)
-{
-    const void *nobody = NULL;
-    bool mine = atomic_load_explicit(&c->user, memory_order_relaxed) == &thread_here ||
-                atomic_compare_exchange_strong_explicit(&c->user, &nobody, &thread_here,
-                                                        memory_order_acquire, memory_order_relaxed);
-    if (!mine) {
-        tt_warn("context %d is used by two threads at once: one at a time may (tutti_post alone "
-                "takes it from any)",
-                c->index);
-        tt_assert_failed("a context is used by one thread at a time", __FILE__, __LINE__);
-    }
-    c->users++;
-}
-
-void tt_leave(tutti_context *c)
-{
-    if (--c->users == 0) atomic_store_explicit(&c->user, NULL, memory_order_release);
-}
-
-/* The contexts that this thread advances, the innermost first. */
-static _Thread_local const tutti_context *inside;
-
 void tt_msg_outside(const struct tt_msg *msg, const char *what)
 {
-    for (const tutti_context *c = inside; c; c = c->outer) {
-        if (c->msg != msg) continue;
-        tt_warn("%s inside a handler, completion function or posted work of context %d: these may "
-                "send, receive, post and the like, but not wait for anything (tutti/message.h)",
-                what, c->index);
-        tt_assert_failed("what a context calls neither advances nor waits", __FILE__, __LINE__);
-    }
-}
-
-static void go_inside(tutti_context *c)
-{
-    tt_msg_outside(c->msg, "tutti_advance, or a call that waits,");
-    c->outer = inside;
-    inside = c;
-}
-
-static void go_outside(const tutti_context *c)
-{
-    inside = c->outer;
-}
-#else
-static inline void go_inside(const tutti_context *c)
-{
-    (void)c;
-}
-
-static inline void go_outside(const tutti_context *c)
-{
-    (void)c;
+    tt_outside(msg, what);
 }
 #endif
 
@@ -171,7 +26,11 @@ static struct tt_handles endpoints_made = TT_HANDLES(tutti_endpoint, 8);
 static void free_peer(tutti_context *c, struct tt_peer *peer)
 {
     tt_receive_drop(peer);
-    tt_peer_close(c, peer);
+    tt_send_queue_drop(c, &peer->waiting);
+    tt_send_queue_drop(c, &peer->fences);
+    tt_send_queue_drop(c, &peer->address_requests);
+    tt_boot_address_end(&peer->address);
+    tt_free(peer);
 }
 
 static void free_context(tutti_context *c)
@@ -283,11 +142,17 @@ static void set_sizes(struct tt_msg *msg)
 
 /* If long messages are sent in packets in any case, it pays to send every message eagerly that one
  * packet holds. */
-void tt_msg_settle(struct tt_msg *msg)
+static void settle(struct tt_msg *msg)
 {
     size_t packet = tt_ring_data_most(msg->ring_bytes);
     msg->rings_most = rings_most(msg);
     msg->eager_most = whole(msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most, packet);
+}
+
+tutti_status tt_msg_met(struct tt_msg *msg)
+{
+    settle(msg);
+    return tt_wired_met(msg);
 }
 
 tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_msg **made)
@@ -297,13 +162,14 @@ tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_ms
     if (!msg) return tt_fail(TUTTI_ERR_MEMORY, "no memory for messages");
     msg->f = f;
     msg->client = client;
+    msg->ring = &tt_transport_ring;
     pthread_mutex_init(&msg->region_lock, NULL);
     pthread_mutex_init(&msg->pulls.lock, NULL);
     set_sizes(msg);
     msg->endpoints = tt_calloc((size_t)f->size, sizeof(struct tt_endpoints *));
     tutti_status status = msg->endpoints ? tt_mailbox_open(f, &msg->mailbox)
                                          : tt_fail(TUTTI_ERR_MEMORY, "no memory for endpoints");
-    if (status == TUTTI_OK) status = tt_wired_open(msg);
+    if (status == TUTTI_OK) status = tt_wired_open(msg, tt_take_from_wire);
     if (status == TUTTI_OK) status = tt_msg_add_contexts(msg, 1, &first);
     if (status != TUTTI_OK) {
         tt_msg_close(msg);
@@ -330,7 +196,7 @@ void tt_msg_close(struct tt_msg *msg)
     if (!msg) return;
     int n = atomic_load(&msg->contexts);
     for (int i = 0; i < n; i++) {
-        work_drop(msg->context[i]);
+        tt_work_drop(msg->context[i]);
         tt_pull_close(msg->context[i]);
     }
     tt_region_close(msg);
@@ -382,13 +248,36 @@ int tt_msg_context_of(const tutti_endpoint *endpoint)
     return endpoint->context;
 }
 
+/* ---- Ranks that are gone ---- */
+
+static void lose(tutti_context *c, struct tt_peer *peer)
+{
+    if (peer->gone || !peer->going) return;
+    if (!tt_wired_is_set_up(c, peer)) {
+        c->losing = true; /* then tried again at the next advance */
+        return;
+    }
+    peer->gone = c->lost_some = true;
+    tt_send_queue_drop(c, &peer->waiting);
+    tt_send_queue_drop(c, &peer->fences);
+    tt_pending_end_lost(c, peer);
+}
+
+/* Completes what is under way to the peers that are `going` with PEER. Called after everything that
+ * came from them was read, because that may contain acknowledgements of what they received. */
+static void lose_peers(tutti_context *c)
+{
+    c->losing = false;
+    tt_peer_each(c, lose);
+}
+
 /* ---- Advancing ---- */
 
 static tutti_status advance(tutti_context *c)
 {
     tutti_status status = TUTTI_OK;
     if (tt_unlikely(atomic_load_explicit(&c->posted, memory_order_relaxed) != NULL))
-        c->events += work_do(c);
+        c->events += tt_work_do(c);
     if (tt_unlikely(atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) !=
                     c->failures))
         tt_peer_look_for_lost(c);
@@ -397,7 +286,7 @@ static tutti_status advance(tutti_context *c)
         status = tt_inbox_adopt(c);
     if (tt_unlikely(c->losing && status == TUTTI_OK)) {
         status = tt_inbox_read_last(c);
-        tt_peer_lose(c);
+        lose_peers(c);
     }
     if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
@@ -413,14 +302,12 @@ static tutti_status advance(tutti_context *c)
 
 tutti_status tt_msg_advance(tutti_context *c, int *events)
 {
-    tt_enter(c);
-    go_inside(c);
+    tt_enter_advance(c);
     c->events = 0;
     tutti_status status = advance(c);
-    if (tt_unlikely(status != TUTTI_OK)) tt_take_fault(c, status);
+    if (tt_unlikely(status != TUTTI_OK)) tt_context_fault(c, status);
     *events = c->events;
-    go_outside(c);
-    tt_leave(c);
+    tt_leave_advance(c);
     return tt_likely(c->status == TUTTI_OK) ? TUTTI_OK : tt_fail(c->status, "%s", c->why);
 }
 

@@ -29,6 +29,7 @@
 #include "msg/ring.h"
 
 struct tt_layout;
+struct tt_pending;
 
 /* Posted work: a stack. Any thread pushes; the thread that advances takes all of it at once. */
 struct tt_work {
@@ -58,9 +59,18 @@ enum tt_pending_kind {
     TT_PENDING_PUT,
     TT_PENDING_FENCE
 };
+/* The functions of operations that end in their own way (pull.c). */
+struct tt_pending_handlers {
+    /* Handles an acknowledgement. False: nothing is to be acknowledged. */
+    bool (*answered)(tutti_context *context, struct tt_pending *pending, tutti_status status);
+    /* The peer is gone; the operation has to end. */
+    void (*lost)(tutti_context *context, struct tt_pending *pending);
+};
+
 struct tt_pending {
     enum tt_pending_kind kind;
     uint64_t id;
+    const struct tt_pending_handlers *handlers; /* NULL: tt_pending_end ends the operation */
     struct tt_peer *peer;
     tutti_done_fn *sent, *done;
     void *arg;
@@ -83,6 +93,15 @@ struct tt_pending {
     struct tt_pending *next;
     struct tt_wire_region *region; /* of a long message on a network */
     struct tt_wire_key *key;
+};
+
+/* A fence may consist of one fence to each peer, an operation whose `arg` is this; the last one to
+ * end calls `done`. `left` counts these operations and one more until all have been started. */
+struct tt_fence {
+    tutti_done_fn *done; /* NULL: nobody waits for the result */
+    void *arg;
+    int left;
+    tutti_status status;
 };
 
 /* Invariant (tt_send_entry_valid, while it waits): packet.header points to `header`; packet.data
@@ -213,7 +232,10 @@ struct tt_msg {
     uint64_t regions_made;
     struct tt_mark *free_marks; /* region.h */
     pthread_mutex_t region_lock;
+    /* how packets travel within the node and to other nodes; network: NULL if there is none */
+    const struct tt_transport *ring, *network;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this node */
+    tt_wire_arrive_fn *arrive;     /* handles the packets of the network */
     struct tt_wire *wire;
     bool forced;          /* the network is used within the node too: TUTTI_WIRE=1 */
     bool keys;            /* the network reads and writes registered memory by itself */
@@ -287,22 +309,6 @@ struct tutti_context {
     const tutti_context *outer;
 };
 
-/* ---- One thread at a time uses a context (context.c); checked in builds with assertions ---- */
-
-#ifdef NDEBUG
-static inline void tt_enter(tutti_context *context)
-{
-    (void)context;
-}
-static inline void tt_leave(tutti_context *context)
-{
-    (void)context;
-}
-#else
-void tt_enter(tutti_context *context);
-void tt_leave(tutti_context *context);
-#endif
-
 /* Whether the kernel takes at least twice as long for one copy between processes as two processors
  * take for two copies through a packet ring at the same time. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
@@ -317,20 +323,14 @@ static inline void tt_context_used(tutti_context *c)
         atomic_fetch_or_explicit(&c->mailbox->news, TT_MAILBOX_IN_USE, memory_order_relaxed);
 }
 
-/* Computes the sizes that depend on what the ranks agreed on when they met (context.c). */
-void tt_msg_settle(struct tt_msg *msg);
-
 /* ---- Peers (peer.c) ---- */
 
+/* Whether messages to the rank go over the network, if there is one. */
+bool tt_peer_is_remote(const struct tt_msg *msg, int rank);
 /* Returns the record of context `index` of a rank and makes it if necessary. NULL: no memory. */
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
 /* Marks the peers whose rank has failed or left as `going` and sets context->losing. */
 void tt_peer_look_for_lost(tutti_context *context);
-/* Completes what is under way to the peers that are `going` with PEER. Called after everything that
- * came from them was read, because that may contain acknowledgements of what they received. */
-void tt_peer_lose(tutti_context *context);
-/* Frees the record of a peer and what is queued for it. */
-void tt_peer_close(tutti_context *context, struct tt_peer *peer);
 /* Calls fn for each peer. */
 typedef void tt_peer_fn(tutti_context *context, struct tt_peer *peer);
 void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
@@ -390,14 +390,9 @@ void tt_pending_end(tutti_context *context, struct tt_pending *pending, tutti_st
 void tt_pending_call_ended(tutti_context *context);
 /* Ends all operations of a peer that is gone. */
 void tt_pending_end_lost(tutti_context *context, struct tt_peer *peer);
-/* Handles the acknowledgement of an operation. */
-void tt_pending_answer(tutti_context *context, struct tt_pending *pending, tutti_status status);
-/* Whether somebody waits for the result of this fence (onesided.c). */
-bool tt_fence_is_awaited(const struct tt_pending *pending);
-/* Ends a fence that the target has acknowledged. */
-void tt_fence_answered(tutti_context *context, struct tt_pending *pending, tutti_status status);
-/* Frees what belongs to a fence that will never end. */
-void tt_fence_drop(struct tt_pending *pending);
+/* Handles the acknowledgement of an operation. False: nothing is to be acknowledged, so the packet
+ * is wrong. */
+bool tt_pending_answer(tutti_context *context, struct tt_pending *pending, tutti_status status);
 /* Closes the network keys of all operations, before the links and ports are closed. */
 void tt_pending_close_keys(tutti_context *context);
 void tt_pending_close(tutti_context *context);
@@ -407,8 +402,12 @@ void tt_pending_close(tutti_context *context);
 /* Handles a packet from the peer. Errors: MEMORY (the packet was not handled; pass it again
  * later). */
 tutti_status tt_take(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-/* Records the error that tutti_advance is to return. */
-void tt_take_fault(tutti_context *context, tutti_status status);
+/* Handles a packet that has come over the network; `context` is the context. */
+void tt_take_from_wire(void *context, const void *head, size_t head_bytes, const void *data,
+                       size_t data_bytes);
+
+/* Drops the messages of a peer that will never be complete. */
+void tt_receive_drop(struct tt_peer *peer);
 
 /* ---- Packet rings that peers write (receive.c) ---- */
 
@@ -419,13 +418,6 @@ tutti_status tt_inbox_read(tutti_context *context);
 /* Handles all packets of the peers that are `going`. Errors: MEMORY. */
 tutti_status tt_inbox_read_last(tutti_context *context);
 
-/* ---- Messages received (receive.c) ---- */
-
-/* ---- Leaving (leave.c) ---- */
-
-/* Records that the rank receives no more messages. */
-void tt_leave_noticed(tutti_context *context, int rank);
-
 /* ---- Regions (region.c) ---- */
 
 /* Stands in packets in place of a region's id: the offset is an address in memory that a collective
@@ -434,10 +426,5 @@ void tt_leave_noticed(tutti_context *context, int rank);
 /* Returns bytes [offset, offset + bytes) of a region of this client; NULL: there is no such region,
  * or the bytes are not inside it. */
 char *tt_region_find(struct tt_msg *msg, uint64_t region, uint64_t offset, uint64_t bytes);
-
-/* ---- Posted work (context.c) ---- */
-
-/* Posts work that the caller has allocated. Any thread. */
-void tt_work_post(tutti_context *context, struct tt_work *work);
 
 #endif

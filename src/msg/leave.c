@@ -105,12 +105,6 @@ static void notify_all(struct tt_msg *msg)
     for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], notify);
 }
 
-void tt_leave_noticed(tutti_context *c, int rank)
-{
-    for (struct tt_peer *peer = c->peer[rank]; peer; peer = peer->next_of_rank)
-        peer->leaving = true;
-}
-
 /* From now on no message that arrives has a handler (receive_packet). */
 static void begin(struct tt_msg *msg)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "msg/region.h"
+#include "msg/thread.h"
 
 /* A get or a put. */
 struct onesided_access {
@@ -140,45 +141,16 @@ tutti_status tt_msg_put(tutti_context *c, tutti_endpoint *owner, const void *fro
 
 /* ---- Fences ---- */
 
-/* A fence may consist of one fence to each peer; the last one to end calls `done`. `left` counts
- * these fences and one more until all have been started. */
-struct fence {
-    tutti_done_fn *done;
-    void *arg;
-    int left;
-    tutti_status status;
-};
-
 static void passed(tutti_context *c, void *arg, tutti_status status)
 {
-    struct fence *fence = arg;
+    struct tt_fence *fence = arg;
     if (fence->status == TUTTI_OK) fence->status = status;
     if (--fence->left > 0) return;
     if (fence->done) fence->done(c, fence->arg, fence->status);
     tt_free(fence);
 }
 
-void tt_fence_drop(struct tt_pending *pending)
-{
-    struct fence *fence = pending->arg;
-    if (--fence->left == 0) tt_free(fence);
-}
-
-bool tt_fence_is_awaited(const struct tt_pending *pending)
-{
-    const struct fence *fence = pending->arg;
-    return fence->done != NULL;
-}
-
-void tt_fence_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
-{
-    struct tt_peer *peer = pending->peer;
-    bool settles = status == TUTTI_OK || tt_fence_is_awaited(pending);
-    if (settles && pending->upto > peer->settled) peer->settled = pending->upto;
-    tt_pending_end(c, pending, status);
-}
-
-static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct fence *fence)
+static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct tt_fence *fence)
 {
     struct tt_pending *pending = tt_pending_new(c, TT_PENDING_FENCE, peer);
     if (!pending) return TUTTI_ERR_MEMORY;
@@ -201,7 +173,7 @@ static bool was_used(const struct tt_peer *peer)
 }
 
 /* Reports messages that a rank may not have received before it failed or left. */
-static void report_missed(struct tt_peer *peer, struct fence *fence)
+static void report_missed(struct tt_peer *peer, struct tt_fence *fence)
 {
     if (!peer->gone || peer->risked == peer->settled) return;
     peer->settled = peer->risked;
@@ -209,7 +181,7 @@ static void report_missed(struct tt_peer *peer, struct fence *fence)
 }
 
 /* Does first what can fail. */
-static tutti_status fence_all(tutti_context *c, struct fence *fence)
+static tutti_status fence_all(tutti_context *c, struct tt_fence *fence)
 {
     for (int r = 0; r < c->f->size; r++)
         for (struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
@@ -221,7 +193,7 @@ static tutti_status fence_all(tutti_context *c, struct fence *fence)
 }
 
 /* If there is an error, the fences that were started before it end without calling `done`. */
-static tutti_status start(tutti_context *c, const tutti_endpoint *to, struct fence *fence)
+static tutti_status start(tutti_context *c, const tutti_endpoint *to, struct tt_fence *fence)
 {
     struct tt_peer *peer = NULL;
     tutti_status status = to ? tt_send_peer(c, to, &peer) : TUTTI_OK;
@@ -234,9 +206,9 @@ static tutti_status start(tutti_context *c, const tutti_endpoint *to, struct fen
 
 tutti_status tt_msg_fence(tutti_context *c, tutti_endpoint *to, tutti_done_fn *done, void *arg)
 {
-    struct fence *fence = tt_alloc(sizeof *fence);
+    struct tt_fence *fence = tt_alloc(sizeof *fence);
     if (!fence) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a fence");
-    *fence = (struct fence){.done = done, .arg = arg, .left = 1};
+    *fence = (struct tt_fence){.done = done, .arg = arg, .left = 1};
     tt_enter(c);
     tutti_status status = start(c, to, fence);
     tt_leave(c);

@@ -3,7 +3,7 @@
  * The contexts with which a context exchanges messages, and what happens to them when their rank
  * has failed or left.
  */
-#include "msg/wired.h"
+#include "msg/inside.h"
 
 /* Whether answers of this rank will never come. What it sent before in shared memory is still
  * handled. */
@@ -11,6 +11,11 @@ static bool is_gone(const tutti_context *c, int rank)
 {
     enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
     return state == TT_RANK_FAILED || (state == TT_RANK_LEFT && rank != c->f->me);
+}
+
+bool tt_peer_is_remote(const struct tt_msg *msg, int rank)
+{
+    return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
 }
 
 static struct tt_peer *make(tutti_context *c, int rank, int index)
@@ -24,8 +29,8 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->rank = rank;
     peer->context = index;
     peer->owner = c;
-    peer->shares = !tt_wired_is_remote(c, rank);
-    peer->transport = peer->shares ? &tt_transport_ring : &tt_transport_wire;
+    peer->shares = !c->msg->network || !tt_peer_is_remote(c->msg, rank);
+    peer->transport = peer->shares ? c->msg->ring : c->msg->network;
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
@@ -50,42 +55,14 @@ void tt_peer_each(tutti_context *c, tt_peer_fn *fn)
         }
 }
 
-static void lose(tutti_context *c, struct tt_peer *peer)
-{
-    if (peer->gone || !peer->going) return;
-    if (!tt_wired_is_set_up(c, peer)) {
-        c->losing = true; /* then tried again at the next advance */
-        return;
-    }
-    peer->gone = c->lost_some = true;
-    tt_send_queue_drop(c, &peer->waiting);
-    tt_send_queue_drop(c, &peer->fences);
-    tt_pending_end_lost(c, peer);
-}
-
 static void look_at(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !is_gone(c, peer->rank)) return;
     peer->going = c->losing = true;
 }
 
-void tt_peer_lose(tutti_context *c)
-{
-    c->losing = false;
-    tt_peer_each(c, lose);
-}
-
 void tt_peer_look_for_lost(tutti_context *c)
 {
     c->failures = atomic_load(&c->f->job->failures);
     tt_peer_each(c, look_at);
-}
-
-void tt_peer_close(tutti_context *c, struct tt_peer *peer)
-{
-    tt_send_queue_drop(c, &peer->waiting);
-    tt_send_queue_drop(c, &peer->fences);
-    tt_send_queue_drop(c, &peer->address_requests);
-    tt_boot_address_end(&peer->address);
-    tt_free(peer);
 }

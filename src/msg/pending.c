@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "msg/pull.h"
+#include "msg/inside.h"
 
 /* How many completion functions may run inside one another, each of which has sent a message that
  * completes at once. */
@@ -160,18 +160,41 @@ void tt_pending_gone(tutti_context *c, struct tt_pending *pending)
         part_gone(c, pending);
 }
 
-void tt_pending_answer(tutti_context *c, struct tt_pending *pending, tutti_status status)
+/* Whether somebody waits for the result of this fence. */
+static bool is_awaited(const struct tt_pending *pending)
 {
-    if (pending->kind == TT_PENDING_PULL)
-        tt_pull_answered(c, pending, status);
-    else if (pending->kind == TT_PENDING_FENCE)
-        tt_fence_answered(c, pending, status);
+    const struct tt_fence *fence = pending->arg;
+    return fence->done != NULL;
+}
+
+/* Ends a fence that the target has acknowledged. */
+static void fence_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    struct tt_peer *peer = pending->peer;
+    bool settles = status == TUTTI_OK || is_awaited(pending);
+    if (settles && pending->upto > peer->settled) peer->settled = pending->upto;
+    tt_pending_end(c, pending, status);
+}
+
+/* Frees what belongs to a fence that will never end. */
+static void fence_drop(struct tt_pending *pending)
+{
+    struct tt_fence *fence = pending->arg;
+    if (--fence->left == 0) tt_free(fence);
+}
+
+bool tt_pending_answer(tutti_context *c, struct tt_pending *pending, tutti_status status)
+{
+    if (pending->handlers) return pending->handlers->answered(c, pending, status);
+    if (pending->kind == TT_PENDING_FENCE)
+        fence_answered(c, pending, status);
     else if (pending->flows == 0)
         tt_pending_end(c, pending, status);
     else {
         pending->answered = true;
         pending->status = status;
     }
+    return true;
 }
 
 /* Records what fences must report. Called before any completion function, which may begin another
@@ -186,21 +209,19 @@ static void note_missed(tutti_context *c, struct tt_peer *peer)
     for (int i = 0; i < c->pendings; i++) {
         if (c->pending[i]->kind != TT_PENDING_FENCE || c->pending[i]->peer != peer) continue;
         c->pending[i]->missed = true;
-        awaited |= tt_fence_is_awaited(c->pending[i]);
+        awaited |= is_awaited(c->pending[i]);
     }
     if (awaited) peer->settled = peer->risked;
 }
 
 static void end_lost(tutti_context *c, struct tt_pending *pending)
 {
-    switch (pending->kind) {
-    case TT_PENDING_PULL: tt_pull_answered(c, pending, TUTTI_ERR_PEER); break;
-    case TT_PENDING_SPLIT: tt_split_copy_lost(c, pending); break;
-    case TT_PENDING_FENCE:
+    if (pending->handlers)
+        pending->handlers->lost(c, pending);
+    else if (pending->kind == TT_PENDING_FENCE)
         tt_pending_end(c, pending, pending->missed ? TUTTI_ERR_PEER : TUTTI_OK);
-        break;
-    default: tt_pending_end(c, pending, TUTTI_ERR_PEER);
-    }
+    else
+        tt_pending_end(c, pending, TUTTI_ERR_PEER);
 }
 
 void tt_pending_end_lost(tutti_context *c, struct tt_peer *peer)
@@ -226,7 +247,7 @@ void tt_pending_close_keys(tutti_context *c)
 void tt_pending_close(tutti_context *c)
 {
     for (int i = 0; i < c->pendings; i++) {
-        if (c->pending[i]->kind == TT_PENDING_FENCE) tt_fence_drop(c->pending[i]);
+        if (c->pending[i]->kind == TT_PENDING_FENCE) fence_drop(c->pending[i]);
         tt_pending_free(c, c->pending[i]);
         tt_free(c->pending[i]);
     }

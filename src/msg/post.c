@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "msg/thread.h"
+
 /* ---- The send queue ---- */
 
 /* The send-queue entries of a context: packets that wait. Some entries are kept in reserve. A
@@ -303,5 +305,5 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
     if (tt_post_now(c, peer, &p) == TUTTI_OK) return;
     /* cannot lack memory: an entry is in reserve */
     tutti_status status = send_or_queue(c, peer, &p, 0, NULL, false);
-    if (status != TUTTI_OK) tt_take_fault(c, status);
+    if (status != TUTTI_OK) tt_context_fault(c, status);
 }

@@ -7,11 +7,14 @@
 
 #include <string.h>
 
+#include "msg/thread.h"
 #include "msg/wired.h"
+#include "type/layout.h"
 
 static struct tt_pieces pieces_by(int64_t take, uint64_t to, int64_t bytes);
 static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status);
 static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece);
+static const struct tt_pending_handlers split_handlers, pull_handlers;
 
 /* ---- Split copies ---- */
 
@@ -150,6 +153,7 @@ static bool ask_split(tutti_context *c, struct tutti_pending *r)
         tt_pending_free(c, pending);
         return false;
     }
+    pending->handlers = &split_handlers;
     pending->receipt = r;
     r->split_copy = pending;
     atomic_fetch_add(&r->refs, 1);
@@ -198,7 +202,7 @@ static void split_end(tutti_context *c, struct tutti_pending *r)
     r->split_copy = NULL;
     stand_up(r);
     tt_pending_free(c, pending);
-    tt_receive_unref(r);
+    tt_receipt_unref(r);
 }
 
 /* Counts a piece that the origin had claimed and that has ended. If it was the last piece of the
@@ -220,8 +224,10 @@ static int unacknowledged(const struct tt_pending *pending)
     return (int)tt_min(left, origins_of(word_of(r))) - pending->flows;
 }
 
-/* A target that leaves does not read the piece itself, since the origin does not wait for that. */
-bool tt_split_copy_acknowledged(tutti_context *c, struct tt_pending *pending, tutti_status status)
+/* Handles an ACK for a split copy: the origin has written a piece, or could not, in which case the
+ * target reads the piece itself. False: no such piece was claimed, so the ACK is wrong. A target
+ * that leaves does not read the piece itself, since the origin does not wait for that. */
+static bool acknowledged(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
     if (unacknowledged(pending) <= 0) return false;
@@ -244,12 +250,16 @@ void tt_split_copy_stop(struct tt_pending *pending)
                                  memory_order_acq_rel);
 }
 
-/* If the last piece of the message ends here, the operation is gone afterwards. */
-void tt_split_copy_lost(tutti_context *c, struct tt_pending *pending)
+/* Ends the pieces that a lost origin had claimed. If the last piece of the message ends here, the
+ * operation is gone afterwards. */
+static void split_lost(tutti_context *c, struct tt_pending *pending)
 {
     tt_split_copy_stop(pending);
     for (int left = unacknowledged(pending); left > 0; left--) count(c, pending, TUTTI_ERR_PEER);
 }
+
+static const struct tt_pending_handlers split_handlers = {.answered = acknowledged,
+                                                          .lost = split_lost};
 
 /* ---- At the origin ---- */
 
@@ -428,6 +438,25 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
     r->ranges = (int)tt_min(portions, r->pieces.n);
 }
 
+/* ---- The record of a message ---- */
+
+void tt_receipt_release(struct tutti_pending *r)
+{
+    if (r->layout) tt_layout_drop(r->layout);
+    tt_free(r->packed);
+    tt_free(r->data);
+    r->layout = NULL;
+    r->packed = r->data = NULL;
+}
+
+void tt_receipt_unref(struct tutti_pending *r)
+{
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+    if (r->range != &r->one) tt_free(r->range);
+    tt_receipt_release(r);
+    tt_free(r);
+}
+
 /* ---- One portion ---- */
 
 static int claim(struct tt_pull_range *range)
@@ -455,12 +484,7 @@ static void take_range(tutti_context *c, void *arg)
 
 static void drop_range(struct tt_work *work)
 {
-    tt_receive_unref(tt_container_of(work, struct tt_pull_range, work)->receipt);
-}
-
-static void finish(tutti_context *c, void *arg)
-{
-    tt_receive_ready(c, arg);
+    tt_receipt_unref(tt_container_of(work, struct tt_pull_range, work)->receipt);
 }
 
 static void drop_finish(struct tt_work *work)
@@ -526,9 +550,9 @@ static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status 
     if (status != TUTTI_OK) atomic_compare_exchange_strong(&r->status, &ok, (int)status);
     if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) != 1) return;
     if (c == r->context)
-        tt_receive_ready(c, r);
+        r->ready(c, r);
     else {
-        r->finish = (struct tt_work){.work = finish, .arg = r, .drop = drop_finish};
+        r->finish = (struct tt_work){.work = r->ready, .arg = r, .drop = drop_finish};
         tt_work_post(r->context, &r->finish);
     }
 }
@@ -538,6 +562,7 @@ static struct tt_pending *new_pull(tutti_context *c, struct tutti_pending *r, st
 {
     struct tt_pending *pending = tt_pending_new(c, TT_PENDING_PULL, peer);
     if (!pending) return NULL;
+    pending->handlers = &pull_handlers;
     pending->to = r->to + begin;
     pending->bytes = pending->left = bytes;
     pending->receipt = r;
@@ -578,15 +603,25 @@ static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t b
     return TUTTI_AGAIN;
 }
 
-void tt_pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
+/* Ends a piece that was asked for: its data have arrived, or never will. */
+static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
     tt_pending_free(c, pending);
     c->pulling--;
     c->events++;
     piece_ended(c, r, status);
-    tt_receive_unref(r);
+    tt_receipt_unref(r);
+    return true;
 }
+
+static void pull_lost(tutti_context *c, struct tt_pending *pending)
+{
+    (void)pull_answered(c, pending, TUTTI_ERR_PEER);
+}
+
+static const struct tt_pending_handlers pull_handlers = {.answered = pull_answered,
+                                                         .lost = pull_lost};
 
 /* Whether this is an address in the segment, but not of memory that was handed out: then the rank
  * that sent it is broken. */
@@ -673,7 +708,7 @@ struct returned {
 
 static void forget(struct returned *back)
 {
-    tt_receive_unref(back->receipt);
+    tt_receipt_unref(back->receipt);
     tt_free(back);
 }
 
@@ -716,7 +751,7 @@ static struct tutti_pending *own(tutti_context *c, int *piece)
             return r;
         }
         c->ranges = range->next_of_context;
-        tt_receive_unref(r);
+        tt_receipt_unref(r);
     }
     return NULL;
 }
@@ -730,7 +765,7 @@ void tt_pull_advance(tutti_context *c)
     if (!r) r = help_others(&c->msg->pulls, &piece);
     if (!r) return;
     pull(c, r, piece);
-    tt_receive_unref(r);
+    tt_receipt_unref(r);
 }
 
 static bool make_ranges(struct tutti_pending *r)
@@ -809,9 +844,9 @@ void tt_pull_close(tutti_context *c)
 {
     for (struct tt_pull_range *range; (range = c->ranges) != NULL;) {
         c->ranges = range->next_of_context;
-        tt_receive_unref(range->receipt);
+        tt_receipt_unref(range->receipt);
     }
     for (int i = 0; i < c->pendings; i++)
         if (c->pending[i]->kind == TT_PENDING_PULL || c->pending[i]->kind == TT_PENDING_SPLIT)
-            tt_receive_unref(c->pending[i]->receipt);
+            tt_receipt_unref(c->pending[i]->receipt);
 }

@@ -98,14 +98,15 @@ struct tutti_pending {
     struct tt_pull_range *range; /* &one, or allocated */
     struct tt_pull_range one;
     struct tt_pending *split_copy; /* the operation of the split copy; NULL: there is none */
+    tutti_work_fn *ready;          /* completes the message in the owner's context */
     struct tt_work finish;
     struct tutti_pending *next_shared, **link; /* in the client's list */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces that have not ended */
     _Atomic int refs, status;
 };
 
-/* Pulls receipt->take bytes to receipt->to. Calls tt_receive_ready in the owner's context when they
- * have arrived, possibly before this function returns. */
+/* Pulls receipt->take bytes to receipt->to. When they have arrived or failed, receipt->ready is
+ * called in the owner's context, possibly before this function returns. */
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
@@ -115,12 +116,14 @@ static inline bool tt_pull_wanted(const tutti_context *context)
     return context->ranges ||
            tt_unlikely(atomic_load_explicit(&context->msg->pulls.n, memory_order_acquire) > 0);
 }
-/* Ends a piece that was asked for: its data have arrived, or never will. */
-void tt_pull_answered(tutti_context *context, struct tt_pending *pending, tutti_status status);
 /* Ends the pull when all pieces are done; no context looks for pieces of it any more. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
 /* Drops the context's references to messages, before it is freed. */
 void tt_pull_close(tutti_context *context);
+/* Frees what is needed to receive the payload. */
+void tt_receipt_release(struct tutti_pending *receipt);
+/* Drops a reference; the last one frees the struct. */
+void tt_receipt_unref(struct tutti_pending *receipt);
 
 /* ---- Split copies ---- */
 
@@ -163,12 +166,6 @@ void tt_pull_close(tutti_context *context);
  * message early, or never; it cannot make the target read a piece that does not exist.
  */
 
-/* Handles an ACK for this operation: the origin has written a piece, or could not, in which case
- * the target reads the piece itself. False: no such piece was claimed, so the ACK is wrong. */
-bool tt_split_copy_acknowledged(tutti_context *context, struct tt_pending *pending,
-                                tutti_status status);
-/* Ends the pieces that a lost origin had claimed. */
-void tt_split_copy_lost(tutti_context *context, struct tt_pending *pending);
 /* Prevents the origin from claiming more pieces. Does nothing for other kinds of operation. */
 void tt_split_copy_stop(struct tt_pending *pending);
 /* Whether the origin may be writing to memory for this operation. False for other kinds of
@@ -181,14 +178,5 @@ void tt_split_copy_asked(tutti_context *context, struct tt_peer *peer,
 /* Writes one piece, if there is one and its acknowledgement can be sent at once. */
 void tt_split_copy_advance(tutti_context *context);
 void tt_split_copy_close(tutti_context *context);
-
-/* ---- receive.c ---- */
-
-/* Completes the message when all pieces have arrived or failed. */
-void tt_receive_ready(tutti_context *context, struct tutti_pending *receipt);
-/* Drops a reference; the last one frees the struct. */
-void tt_receive_unref(struct tutti_pending *receipt);
-/* Drops the messages of a peer that will never be complete. */
-void tt_receive_drop(struct tt_peer *peer);
 
 #endif

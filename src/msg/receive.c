@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "msg/inside.h"
+#include "msg/thread.h"
 #include "msg/wired.h"
 #include "type/layout.h"
 
@@ -31,24 +32,6 @@ static bool reserve(tutti_context *c)
     if (c->spare && c->spare_data) return true;
     (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that may be put off");
     return false;
-}
-
-/* Frees what is needed to receive the payload. */
-static void release(struct tutti_pending *r)
-{
-    if (r->layout) tt_layout_drop(r->layout);
-    tt_free(r->packed);
-    tt_free(r->data);
-    r->layout = NULL;
-    r->packed = r->data = NULL;
-}
-
-void tt_receive_unref(struct tutti_pending *r)
-{
-    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
-    if (r->range != &r->one) tt_free(r->range);
-    release(r);
-    tt_free(r);
 }
 
 /* ---- Messages that are not done, and fences ---- */
@@ -111,7 +94,7 @@ void tt_receive_drop(struct tt_peer *peer)
     while (peer->oldest) {
         struct tutti_pending *r = tt_container_of(peer->oldest, struct tutti_pending, open);
         unlist(peer, &r->open);
-        tt_receive_unref(r);
+        tt_receipt_unref(r);
     }
 }
 
@@ -183,17 +166,19 @@ static void call_done(tutti_context *c, const tutti_receive *into, tutti_status 
 
 static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
-    release(r);
+    tt_receipt_release(r);
     if (c->msg->leaving && status == TUTTI_ERR_PEER) r->peer->dropped = true;
     call_done(c, &r->into, status);
     c->events++;
     if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);
     close_one(c, r->peer, &r->open);
-    tt_receive_unref(r);
+    tt_receipt_unref(r);
 }
 
-void tt_receive_ready(tutti_context *c, struct tutti_pending *r)
+/* Completes the message when all pieces have arrived or failed. */
+static void ready(tutti_context *c, void *arg)
 {
+    struct tutti_pending *r = arg;
     tutti_status status = (tutti_status)atomic_load(&r->status);
     tt_pull_end(c, r);
     if (status == TUTTI_OK && r->packed) status = unpack(r->layout, r->packed, r->into.to, r->take);
@@ -227,8 +212,9 @@ static tutti_status prepare(struct tutti_pending *r, const tutti_receive *into)
 static void start(tutti_context *c, struct tutti_pending *r)
 {
     r->state = TT_RECEIPT_PULLED;
+    r->ready = ready;
     if (r->take == 0)
-        tt_receive_ready(c, r);
+        ready(c, r);
     else
         tt_pull_start(c, r);
 }
@@ -287,7 +273,7 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     if (into.done) call_done(c, &into, status);
     if (p->kind == TT_PACKET_EAGER_TOLD)
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
-    if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_take_fault(c, status);
+    if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_context_fault(c, status);
 }
 
 /* A request to send carries the network's key, if there is one, as its data. */
@@ -317,8 +303,8 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
     struct tutti_pending *r = c->spare;
     tutti_receive into = {0};
     if (!note_long(c, peer, p)) {
-        tt_take_fault(c,
-                      tt_fail(TUTTI_ERR_ARG, "rank %d sent a broken request to send", peer->rank));
+        tt_context_fault(
+            c, tt_fail(TUTTI_ERR_ARG, "rank %d sent a broken request to send", peer->rank));
         return;
     }
     call(c, p, r, &into);
@@ -334,7 +320,7 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
         return;
     }
     r->into = into;
-    if (status != TUTTI_OK && !into.done) tt_take_fault(c, status);
+    if (status != TUTTI_OK && !into.done) tt_context_fault(c, status);
     end(c, r, status);
 }
 
@@ -345,10 +331,10 @@ static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct 
     tutti_status status = c->msg->leaving ? TUTTI_ERR_PEER : TUTTI_ERR_ARG;
     peer->dropped |= c->msg->leaving;
     if (status == TUTTI_ERR_ARG)
-        tt_take_fault(c, tt_fail(status,
-                                 "a message from context %d of rank %d has dispatch %d, which "
-                                 "nobody registered here",
-                                 peer->context, peer->rank, p->dispatch));
+        tt_context_fault(c, tt_fail(status,
+                                    "a message from context %d of rank %d has dispatch %d, which "
+                                    "nobody registered here",
+                                    peer->context, peer->rank, p->dispatch));
     if (p->kind != TT_PACKET_EAGER)
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
 }
@@ -415,20 +401,13 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
 /* Handles received packets by their kind. Every number in a packet is checked, here or where it is
  * used: ids against the table of operations, offsets and lengths against what was asked for. */
 
-void tt_take_fault(tutti_context *c, tutti_status status)
-{
-    if (c->status != TUTTI_OK) return;
-    c->status = status;
-    snprintf(c->why, sizeof c->why, "%s", tutti_error());
-}
-
 /* Reports a wrong packet. A rank that died may have sent an answer to an operation that has ended
  * since; that is no error. */
 static void broken(tutti_context *c, const struct tt_peer *peer, const char *what)
 {
     if (peer->gone) return;
-    tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "context %d of rank %d sent %s", peer->context,
-                             peer->rank, what));
+    tt_context_fault(c, tt_fail(TUTTI_ERR_ARG, "context %d of rank %d sent %s", peer->context,
+                                peer->rank, what));
 }
 
 /* Whether an operation can end with this status. */
@@ -440,13 +419,9 @@ static bool is_end(uint64_t status)
 static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
-    tutti_status status = (tutti_status)p->arg[1];
     bool asked = pending && is_end(p->arg[1]);
-    if (asked && pending->kind == TT_PENDING_SPLIT)
-        asked = tt_split_copy_acknowledged(c, pending, status);
-    else if (asked)
-        tt_pending_answer(c, pending, status);
-    if (!asked) broken(c, peer, "an acknowledgement of an unknown operation");
+    if (!asked || !tt_pending_answer(c, pending, (tutti_status)p->arg[1]))
+        broken(c, peer, "an acknowledgement of an unknown operation");
 }
 
 /* Sends `bytes` bytes as DATA to the operation `id` of the peer. */
@@ -487,7 +462,7 @@ static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_pa
     }
     if (p->bytes) tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
     pending->left -= (int64_t)p->bytes;
-    if (pending->left == 0) tt_pending_answer(c, pending, TUTTI_OK);
+    if (pending->left == 0) (void)tt_pending_answer(c, pending, TUTTI_OK);
 }
 
 static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
@@ -506,10 +481,12 @@ static void take_put(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     if (p->arg[2]) tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
 }
 
-static void take_leaving(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+/* The rank of the peer receives no more messages in any of its contexts. */
+static void take_leaving(tutti_context *c, struct tt_peer *sender, const struct tt_packet *p)
 {
     (void)p;
-    tt_leave_noticed(c, peer->rank);
+    for (struct tt_peer *peer = c->peer[sender->rank]; peer; peer = peer->next_of_rank)
+        peer->leaving = true;
 }
 
 /* The functions that handle packets, by the kind of the packet. */
@@ -536,6 +513,27 @@ tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     tt_assert(take[p->kind]);
     take[p->kind](c, peer, p);
     return TUTTI_OK;
+}
+
+/* ---- The network ---- */
+
+void tt_take_from_wire(void *arg, const void *head, size_t head_bytes, const void *data,
+                       size_t data_bytes)
+{
+    tutti_context *c = arg;
+    struct tt_packet p;
+    int rank, context;
+    if (data_bytes > TT_WIRE_DATA ||
+        !tt_packet_wire_read(head, head_bytes, data, data_bytes, c->f->size, &rank, &context, &p)) {
+        tt_context_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came over the network"));
+        return;
+    }
+    struct tt_peer *peer = tt_peer_of(c, rank, context);
+    tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) return;
+    /* The packet is lost; this rank fails, so that the sender does not believe it was received. */
+    tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
+    tt_context_fault(c, status);
 }
 
 /* ---- Rings that peers write ---- */
@@ -568,7 +566,7 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
     struct tt_in in;
     *next = 0;
     if (!tt_in_open(c->f, offset, &in) || in.bulk_bytes != c->msg->ring_bytes) {
-        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken ring was announced"));
+        tt_context_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken ring was announced"));
         return TUTTI_OK;
     }
     if (c->inlets == c->inlet_room && !grow(c)) return no_memory();
@@ -612,7 +610,8 @@ static tutti_status read_one(tutti_context *c, int i, uint64_t mark)
     if (tt_likely(sound))
         TT_TRY(tt_take(c, peer, &p));
     else
-        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came from rank %d", peer->rank));
+        tt_context_fault(c,
+                         tt_fail(TUTTI_ERR_ARG, "a broken packet came from rank %d", peer->rank));
     if (tt_unlikely(tt_in_next(&c->inlet[i].in, n))) wake_writer(c, peer);
     return TUTTI_OK;
 }

@@ -119,7 +119,7 @@ tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti
         tt_handle_free(&regions_made, region);
         return status;
     }
-    if (msg->ops) tt_wired_map(msg, region);
+    if (msg->ops) region->wire = tt_wired_map(msg, memory, bytes);
     *made = region;
     return TUTTI_OK;
 }

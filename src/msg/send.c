@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "msg/thread.h"
 #include "msg/wired.h"
 #include "type/layout.h"
 

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "boot/watch.h"
-#include "msg/region.h"
+#include "msg/thread.h"
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
 
@@ -30,11 +30,6 @@ enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, if no network car
 #define ASK_FIRST_NS INT64_C(50000000)
 
 /* ---- Clients ---- */
-
-static bool is_remote(const struct tt_msg *msg, int rank)
-{
-    return !tt_fabric_shares(msg->f, rank) || (msg->forced && rank != msg->f->me);
-}
 
 /* Whether keys are worth using: whether a key holds more than the frame (8 bytes), the library's
  * own part (9), and a byte for each of a few transports that need none. Otherwise UCX at the other
@@ -76,13 +71,15 @@ static tutti_status open_wire(struct tt_msg *msg)
     return msg->ops->open(false, &msg->wire);
 }
 
-tutti_status tt_wired_open(struct tt_msg *msg)
+tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive)
 {
     bool wanted = false;
     msg->forced = tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads;
-    for (int r = 0; r < msg->f->size && !wanted; r++) wanted = is_remote(msg, r);
+    for (int r = 0; r < msg->f->size && !wanted; r++) wanted = tt_peer_is_remote(msg, r);
     if (!wanted) return TUTTI_OK;
     msg->ops = &tt_wire_ucx;
+    msg->network = &tt_transport_wire;
+    msg->arrive = arrive;
     tutti_status status = open_wire(msg);
     if (status != TUTTI_OK) msg->ops = NULL;
     return status;
@@ -93,31 +90,7 @@ void tt_wired_close(struct tt_msg *msg)
     if (msg->wire) msg->ops->close(msg->wire);
 }
 
-bool tt_wired_is_remote(const tutti_context *c, int rank)
-{
-    return c->msg->ops && is_remote(c->msg, rank);
-}
-
 /* ---- Contexts ---- */
-
-static void arrive(void *arg, const void *head, size_t head_bytes, const void *data,
-                   size_t data_bytes)
-{
-    tutti_context *c = arg;
-    struct tt_packet p;
-    int rank, context;
-    if (data_bytes > TT_WIRE_DATA ||
-        !tt_packet_wire_read(head, head_bytes, data, data_bytes, c->f->size, &rank, &context, &p)) {
-        tt_take_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came over the network"));
-        return;
-    }
-    struct tt_peer *peer = tt_peer_of(c, rank, context);
-    tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK) return;
-    /* The packet is lost; this rank fails, so that the sender does not believe it was received. */
-    tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
-    tt_take_fault(c, status);
-}
 
 static bool arm(void *arg)
 {
@@ -135,7 +108,7 @@ tutti_status tt_wired_context(tutti_context *c)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
     if (!ops) return TUTTI_OK;
-    TT_TRY(ops->port_open(c->msg->wire, arrive, c, &c->port));
+    TT_TRY(ops->port_open(c->msg->wire, c->msg->arrive, c, &c->port));
     c->wake = (struct tt_wake_descriptor){
         .descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
@@ -179,10 +152,9 @@ static tutti_status show_none(struct tt_msg *msg, tutti_status status)
     return tt_fail(status, "%s", text);
 }
 
-tutti_status tt_msg_met(struct tt_msg *msg)
+tutti_status tt_wired_met(struct tt_msg *msg)
 {
     tutti_context *first = msg->context[0];
-    tt_msg_settle(msg);
     bool changed = msg->ops && msg->f->one_kernel && msg->ops->set_one_kernel(msg->wire);
     tutti_status status = changed ? open_again(first) : TUTTI_OK;
     if (status == TUTTI_OK) status = publish_here(first);
@@ -263,11 +235,11 @@ static bool is_address(const struct tt_packet *p)
 /* Answers an ADDRESS packet, if the context exists already. */
 static bool answer_address_request(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 {
-    const tutti_context *asked = tt_msg_context(c->msg, (int)wanted);
-    if (!asked) return false;
+    if (wanted >= (uint64_t)atomic_load(&c->msg->contexts)) return false;
+    const tutti_context *asked = c->msg->context[wanted];
     struct tt_packet p = {.kind = TT_PACKET_ADDRESS_IS, .arg = {wanted}, .data = asked->address};
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)asked->address_bytes, NULL, false);
-    if (status != TUTTI_OK) tt_take_fault(c, status);
+    if (status != TUTTI_OK) tt_context_fault(c, status);
     return true;
 }
 
@@ -275,14 +247,14 @@ void tt_wired_address(tutti_context *c, struct tt_peer *peer, const struct tt_pa
 {
     if (peer->gone) return;
     if (!c->port || !is_address(p)) {
-        tt_take_fault(c,
-                      tt_fail(TUTTI_ERR_ARG, "rank %d asked for the address of an invalid context",
-                              peer->rank));
+        tt_context_fault(c, tt_fail(TUTTI_ERR_ARG,
+                                    "rank %d asked for the address of an invalid context",
+                                    peer->rank));
         return;
     }
     tutti_status status = link_to(c, peer, p->data, p->bytes);
     if (status != TUTTI_OK) {
-        tt_take_fault(c, status);
+        tt_context_fault(c, status);
         return;
     }
     if (answer_address_request(c, peer, p->arg[0])) return;
@@ -300,7 +272,7 @@ void tt_wired_address_is(tutti_context *c, struct tt_peer *first, const struct t
         asked
             ? link_to(c, peer, p->data, p->bytes)
             : tt_fail(TUTTI_ERR_ARG, "rank %d sent an address that was not asked for", first->rank);
-    if (status != TUTTI_OK) tt_take_fault(c, status);
+    if (status != TUTTI_OK) tt_context_fault(c, status);
 }
 
 static void answer_address_requests(tutti_context *c, struct tt_peer *peer)
@@ -374,22 +346,19 @@ void tt_wired_advance(tutti_context *c)
 
 /* ---- Remote memory access ---- */
 
-static bool map(struct tt_msg *msg, const void *memory, size_t bytes,
-                struct tt_wire_region **region)
+struct tt_wire_region *tt_wired_map(struct tt_msg *msg, const void *memory, size_t bytes)
 {
-    return msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, region) == TUTTI_OK;
-}
-
-void tt_wired_map(struct tt_msg *msg, tutti_region *region)
-{
-    if (!map(msg, region->memory, region->bytes, &region->wire)) region->wire = NULL;
+    struct tt_wire_region *region;
+    bool mapped = msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, &region) == TUTTI_OK;
+    return mapped ? region : NULL;
 }
 
 /* The target pulls a long message with its key or, if it has none, by messages. */
 size_t tt_wired_offer(tutti_context *c, struct tt_pending *pending, void *key)
 {
     size_t bytes = TT_WIRE_KEY;
-    if (!map(c->msg, pending->data, (size_t)pending->bytes, &pending->region)) return 0;
+    pending->region = tt_wired_map(c->msg, pending->data, (size_t)pending->bytes);
+    if (!pending->region) return 0;
     if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
         return bytes;
     return 0;
@@ -409,7 +378,7 @@ static void moved(void *arg, tutti_status status)
     struct tt_peer *peer = pending->peer;
     pending->on_wire = false;
     peer->wire_puts -= pending->kind == TT_PENDING_PUT;
-    tt_pending_answer(peer->owner, pending, status);
+    (void)tt_pending_answer(peer->owner, pending, status);
 }
 
 tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const void *key,

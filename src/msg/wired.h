@@ -8,12 +8,13 @@
 
 #include "msg/inside.h"
 
-/* Opens the network, if some rank is on another node. Errors: those of the wire. */
-tutti_status tt_wired_open(struct tt_msg *msg);
+/* Opens the network, if some rank is on another node. `arrive` handles the packets that come to a
+ * context. Errors: those of the wire. */
+tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive);
+/* Publishes the address of context 0, when the ranks have met. Collective. Errors: those of the
+ * wire, BOOT. */
+tutti_status tt_wired_met(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
-
-/* Whether messages to the rank go over the network. */
-bool tt_wired_is_remote(const tutti_context *context, int rank);
 
 /* Opens the port of a context, if there is a network. Errors: those of the wire. */
 tutti_status tt_wired_context(tutti_context *context);
@@ -45,8 +46,8 @@ void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
 void tt_wired_bye(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 
-/* Makes the region accessible to the network, if that is possible. */
-void tt_wired_map(struct tt_msg *msg, tutti_region *region);
+/* Makes memory accessible to the network. NULL: not possible. */
+struct tt_wire_region *tt_wired_map(struct tt_msg *msg, const void *memory, size_t bytes);
 /* Makes the data of a long message accessible to the network and stores the key in
  * key[TT_WIRE_KEY]. Returns the bytes of the key; 0: not possible. */
 size_t tt_wired_offer(tutti_context *context, struct tt_pending *pending, void *key);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Threads and contexts: one thread at a time uses a context, any thread posts work to it, and the
+ * thread that advances it gets the errors that no completion function received.
+ */
+#ifndef TT_THREAD_H
+#define TT_THREAD_H
+
+#include "msg/inside.h"
+
+/* ---- One thread at a time uses a context; checked in builds with assertions ---- */
+
+#ifdef NDEBUG
+static inline void tt_enter(tutti_context *context)
+{
+    (void)context;
+}
+static inline void tt_leave(tutti_context *context)
+{
+    (void)context;
+}
+static inline void tt_enter_advance(tutti_context *context)
+{
+    (void)context;
+}
+static inline void tt_leave_advance(tutti_context *context)
+{
+    (void)context;
+}
+#else
+void tt_enter(tutti_context *context);
+void tt_leave(tutti_context *context);
+/* Surround the advancing of a context, in which no context of its client may be advanced. */
+void tt_enter_advance(tutti_context *context);
+void tt_leave_advance(tutti_context *context);
+/* Does the same as tt_msg_outside (msg.h). */
+void tt_outside(const struct tt_msg *msg, const char *what);
+#endif
+
+/* ---- Posted work and errors ---- */
+
+/* Posts work that the caller has allocated. Any thread. */
+void tt_work_post(tutti_context *context, struct tt_work *work);
+/* Runs the work that was posted, in the order of posting; returns how much it was. */
+int tt_work_do(tutti_context *context);
+/* Drops the work that was posted and not run. */
+void tt_work_drop(tutti_context *context);
+/* Records the error that tutti_advance is to return. */
+void tt_context_fault(tutti_context *context, tutti_status status);
+
+#endif
