@@ -169,48 +169,43 @@ static size_t fill_head(struct tt_ucx_op *op, const void *head, size_t head_byte
     return sizeof packet + head_bytes + gap;
 }
 
-static void packet_param(ucp_request_param_t *param, struct tt_ucx_op *op)
-{
-    request_param(param, op);
-    param->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param->flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer has its own rendezvous */
-}
-
 /* Sends everything in what UCX calls the header, which takes the shorter path through UCX. */
-static ucs_status_ptr_t send_short(struct tt_ucx_op *op, const void *head, size_t head_bytes,
-                                   const void *data, size_t data_bytes)
+static ucs_status_ptr_t send_short(struct tt_ucx_op *op, const ucp_request_param_t *param,
+                                   const void *head, size_t head_bytes, const void *data,
+                                   size_t data_bytes)
 {
-    ucp_request_param_t param;
     size_t bytes = fill_head(op, head, head_bytes, 0);
     if (data_bytes) memcpy(op->head + bytes, data, data_bytes);
-    packet_param(&param, op);
     return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, op->head, bytes + data_bytes, NULL, 0,
-                                  &param);
+                                  param);
 }
 
 /* Sends nothing in UCX's header, since UCX may put that behind the data. */
-static ucs_status_ptr_t send_long(struct tt_ucx_op *op, const void *head, size_t head_bytes,
-                                  const void *data, size_t data_bytes)
+static ucs_status_ptr_t send_long(struct tt_ucx_op *op, ucp_request_param_t *param,
+                                  const void *head, size_t head_bytes, const void *data,
+                                  size_t data_bytes)
 {
-    ucp_request_param_t param;
     size_t bytes = fill_head(op, head, head_bytes, gap_before(data, head_bytes));
     op->part[0] = (ucp_dt_iov_t){.buffer = op->head, .length = bytes};
     op->part[1] = (ucp_dt_iov_t){.buffer = (void *)(uintptr_t)data, .length = data_bytes};
-    packet_param(&param, op);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    param.datatype = ucp_dt_make_iov();
-    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, NULL, 0, op->part, 2, &param);
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param->datatype = ucp_dt_make_iov();
+    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, NULL, 0, op->part, 2, param);
 }
 
 tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_bytes,
                          const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg)
 {
     struct tt_ucx_op *op;
+    ucp_request_param_t param;
     tt_assert(head_bytes <= TT_WIRE_HEAD);
     TT_TRY(begin(link, done, arg, &op));
+    request_param(&param, op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer has its own rendezvous */
     ucs_status_ptr_t request = head_bytes + data_bytes <= TT_WIRE_HEAD
-                                   ? send_short(op, head, head_bytes, data, data_bytes)
-                                   : send_long(op, head, head_bytes, data, data_bytes);
+                                   ? send_short(op, &param, head, head_bytes, data, data_bytes)
+                                   : send_long(op, &param, head, head_bytes, data, data_bytes);
     tutti_status status = begun(link, op, request, "sending a packet");
     if (status == TUTTI_OK || status == TUTTI_AGAIN) link->number++;
     return status;

@@ -207,7 +207,7 @@ static int deliver_ready(struct tt_ucx_order *order)
 
 int tt_order_open(struct tt_ucx_order *order, bool open)
 {
-    int n = order->open && !open ? deliver_ready(order) : 0;
+    int n = order->ready && order->open && !open ? deliver_ready(order) : 0;
     order->open = open;
     return n;
 }
