@@ -459,29 +459,18 @@ static void fail(struct tt_exec *exec, tutti_status status)
 
 /* ---- Progress ---- */
 
-/* Whether data or signals to other nodes are still being sent. The execution must not complete
- * while that goes on: once the caller has the result, it may not call the library again for a long
- * time. */
-static inline bool is_moving(const struct tt_exec *exec)
-{
-    return tt_unlikely(exec->remote != NULL) && exec->remote->moving;
-}
-
-static inline void end(struct tt_exec *exec)
-{
-    tutti_status status = tt_unlikely(exec->pairs) ? compare_pairs(exec) : TUTTI_OK;
-    if (tt_likely(status == TUTTI_OK))
-        complete(exec);
-    else
-        fail(exec, status);
-}
-
+/* Ends the execution if it failed, or if nothing is left to do. The execution must not complete
+ * while data or signals to other nodes are still being sent: once the caller has the result, it may
+ * not call the library again for a long time. */
 static void settle(struct tt_exec *exec, tutti_status status)
 {
+    bool is_moving = tt_unlikely(exec->remote != NULL) && exec->remote->moving;
+    bool over = exec->lanes_left == 0 && !exec->ends && !is_moving;
+    if (tt_unlikely(exec->pairs) && over && status <= TUTTI_AGAIN) status = compare_pairs(exec);
     if (tt_unlikely(status > TUTTI_AGAIN))
         fail(exec, status);
-    else if (exec->lanes_left == 0 && !exec->ends && !is_moving(exec))
-        end(exec);
+    else if (over)
+        complete(exec);
 }
 
 /* Runs a queued execution if its slot is free. */

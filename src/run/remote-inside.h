@@ -178,12 +178,10 @@ void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *
 void tt_arrival_free(struct tt_remote_teams *remote_teams,
                      struct tt_arrival *a); /* discards its data */
 
-/* Returns an operation, all zero but for `remote_teams`; NULL: no memory. tt_operation_free gives
- * it back for reuse. */
-struct tt_operation *tt_operation_new(struct tt_remote_teams *remote_teams);
+/* Returns an operation in the list of an execution, all zero otherwise; NULL: no memory.
+ * tt_operation_free gives it back for reuse. */
+struct tt_operation *tt_operation_new(struct tt_exec *exec);
 void tt_operation_free(struct tt_operation *x);
-/* Adds it to the list of an execution. */
-void tt_operation_list(struct tt_operation *x, struct tt_exec *exec);
 /* Removes it from its execution's list: the execution does not need it any more. */
 void tt_operation_unlist(struct tt_operation *x);
 

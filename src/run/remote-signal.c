@@ -50,8 +50,9 @@ void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *
 
 /* ---- Transfers ---- */
 
-struct tt_operation *tt_operation_new(struct tt_remote_teams *remote_teams)
+struct tt_operation *tt_operation_new(struct tt_exec *exec)
 {
+    struct tt_remote_teams *remote_teams = exec->team->remote_teams;
     struct tt_operation *x = remote_teams->spare, *all = x ? x->all : remote_teams->operations;
     if (x)
         remote_teams->spare = x->next;
@@ -59,17 +60,11 @@ struct tt_operation *tt_operation_new(struct tt_remote_teams *remote_teams)
         return NULL;
     else
         remote_teams->operations = x;
-    *x = (struct tt_operation){.remote_teams = remote_teams, .all = all};
-    return x;
-}
-
-void tt_operation_list(struct tt_operation *x, struct tt_exec *exec)
-{
-    x->exec = exec;
-    x->before = NULL;
-    x->after = exec->remote->moving;
+    *x = (struct tt_operation){
+        .remote_teams = remote_teams, .all = all, .exec = exec, .after = exec->remote->moving};
     if (x->after) x->after->before = x;
     exec->remote->moving = x;
+    return x;
 }
 
 void tt_operation_unlist(struct tt_operation *x)
@@ -218,11 +213,10 @@ static uint64_t base_of(const struct tt_team *t, uint64_t number)
 
 /* Records what the member calls in an execution that has begun here. Returns false if the slot
  * already belongs to a newer execution. */
-static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
+static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
+                 int slot, struct tt_signal_line *line)
 {
     const struct tt_remote_head *head = &packet->head;
-    int slot = tt_team_slot(t, head->number);
-    struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
     uint64_t mark = base_of(t, head->number) | head->history;
     uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
     const struct tt_exec *exec = t->running[slot];
@@ -244,13 +238,11 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
 
 /* Whether the member and this rank call the same; if not, breaks the team. This rank's own line
  * still has the fingerprint of an execution that has ended here. */
-static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number,
+                   const struct tt_signal_line *my_line, const struct tt_signal_line *line)
 {
-    int slot = tt_team_slot(t, number);
-    uint64_t mine =
-        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
-    uint64_t theirs =
-        atomic_load_explicit(&tt_team_line(t, m->rank, slot)->shape, memory_order_relaxed);
+    uint64_t mine = atomic_load_explicit(&my_line->shape, memory_order_relaxed);
+    uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
     if (mine == theirs || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
     struct tt_exec *exec = execution_of(t, number);
     if (exec) name(exec, m);
@@ -260,7 +252,11 @@ static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 
 bool tt_remote_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
 {
-    return note(t, m, packet) && agrees(t, m, packet->head.number);
+    uint64_t number = packet->head.number;
+    int slot = tt_team_slot(t, number);
+    struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
+    return note(t, m, packet, slot, line) &&
+           agrees(t, m, number, tt_team_line(t, t->me, slot), line);
 }
 
 /* ---- Openings ---- */
@@ -657,14 +653,13 @@ static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m, tutti
                                 void *payload)
 {
     struct tt_team *t = exec->team;
-    struct tt_operation *x = tt_operation_new(t->remote_teams);
+    struct tt_operation *x = tt_operation_new(exec);
     if (!x) {
         tt_free(payload);
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for a signal");
     }
     x->peer = m->rank;
     x->payload = payload;
-    tt_operation_list(x, exec);
     send->sent = signal_sent;
     send->arg = x;
     t->remote_teams->under_way++;

@@ -145,23 +145,18 @@ static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_ar
     if (copy) append_early(t, m, copy);
 }
 
-/* Receives data of an execution that has begun directly into its recv, if that is posted
- * already. */
-static bool straight(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
-                     tutti_receive *receive)
-{
-    struct tt_operation *x = match(m, &a->packet.head);
-    if (!x) return false;
-    if (!fits(t, x, a->bytes)) return true;
-    *receive = (tutti_receive){
-        .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
-    return true;
-}
-
+/* Receives data of an execution that has begun directly into its recv, if that is posted already;
+ * otherwise keeps them. */
 static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
                       const tutti_message *message, tutti_receive *receive)
 {
-    if (straight(t, m, a, receive)) return;
+    struct tt_operation *x = match(m, &a->packet.head);
+    if (x) {
+        if (fits(t, x, a->bytes))
+            *receive = (tutti_receive){
+                .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
+        return;
+    }
     struct tt_arrival *copy = copy_of(t->remote_teams, a, message, receive);
     if (copy && !remote_data(t, m, copy)) tt_arrival_free(t->remote_teams, copy);
 }
@@ -177,8 +172,8 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
 }
 
 /* Handles a message in order: while an earlier message waits for its payload, later ones wait,
- * too. */
-static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
+ * too. `begun` is the number of the first execution that has not begun. */
+static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a, uint64_t begun,
                     const tutti_message *message, tutti_receive *receive)
 {
     const struct tt_remote_head *head = &a->packet.head;
@@ -186,7 +181,7 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
     bool whole = a->data || message->bytes == 0 || message->data;
     m->fresh = true;
     tt_remote_ended(m, head->number - head->behind);
-    if (blocked || !whole || head->number >= team_begun(t)) {
+    if (blocked || !whole || head->number >= begun) {
         hold_back(t, m, a, message, receive);
         return;
     }
@@ -238,6 +233,7 @@ static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_mes
                         tutti_receive *receive)
 {
     struct tt_mirror *m = sender(t, a->rank, a->packet.head.from);
+    uint64_t begun = team_begun(t);
     if (!m) return;
     a->team = t;
     if (t->broken != TUTTI_OK)
@@ -245,8 +241,8 @@ static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_mes
     else if (a->credit)
         credited(t, m, &a->packet.head);
     /* no sender may be further ahead */
-    else if (a->packet.head.number < team_begun(t) + t->slots)
-        arrived(t, m, a, message, receive);
+    else if (a->packet.head.number < begun + t->slots)
+        arrived(t, m, a, begun, message, receive);
 }
 
 /* Keeps a message for a team that this rank is about to make. */
@@ -584,7 +580,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, const struct tt_oper
 struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
                                         char *at, int64_t len)
 {
-    struct tt_operation *x = tt_operation_new(exec->team->remote_teams);
+    struct tt_operation *x = tt_operation_new(exec);
     if (!x) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
@@ -593,7 +589,6 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
     x->peer = peer;
     x->at = at;
     x->len = len;
-    tt_operation_list(x, exec);
     return x;
 }
 

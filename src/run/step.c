@@ -423,6 +423,9 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
         if (s->kind == TT_SIGNAL) return signal_local(exec, lane, s->peer, s->value);
         if (s->kind == TT_AWAIT) return await_flag(exec, s->peer, s->sub, s->value);
     }
+    /* a wait is looked at again and again */
+    if (s->kind == TT_WAIT && !exec->traced)
+        return exec->lane[lane].messages[s->value * TT_IN_FLIGHT].complete ? TUTTI_OK : TUTTI_AGAIN;
     tt_iter_plain(exec->plan, s, &plain);
     return tt_likely(!exec->traced) ? do_step(exec, lane, &plain)
                                     : do_step_traced(exec, lane, &plain);
