@@ -136,16 +136,18 @@ static void set_sizes(struct tt_msg *msg)
     while (msg->ring_bytes * 2 <= tt_setting_must_match(TT_MUST_MATCH_RING)) msg->ring_bytes *= 2;
     msg->fill = tt_fill_asked();
     msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
-    msg->may_split = (int)tt_setting_int("TUTTI_SPLIT_COPY", -1, 0, 1);
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
 /* If long messages are sent in packets in any case, it pays to send every message eagerly that one
- * packet holds. */
+ * packet holds. If there are more ranks than processors, the origin has no idle processor for a
+ * split copy. */
 static void settle(struct tt_msg *msg)
 {
     size_t packet = tt_ring_data_most(msg->ring_bytes);
+    int64_t splits = tt_setting_int("TUTTI_SPLIT_COPY", -1, 0, 1);
     msg->rings_most = rings_most(msg);
+    msg->splits = splits >= 0 ? splits != 0 : msg->f->job->arenas <= msg->f->cores;
     msg->eager_most = whole(msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most, packet);
 }
 

@@ -119,6 +119,7 @@ struct tt_send_entry {
     int on_wire;          /* pieces that the network still reads */
     bool sent;            /* no longer in a list; the entry is freed when `on_wire` becomes 0 */
     bool lent;            /* the data belong to the caller */
+    bool users;           /* the packet carries a user's message or put */
     char header[TUTTI_HEADER_BYTES];
 };
 
@@ -154,6 +155,7 @@ extern const struct tt_transport tt_transport_ring, tt_transport_wire;
 struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
     const struct tt_transport *transport;
+    int64_t packet_most; /* bytes of data of a packet to it, at most */
     struct tt_send_queue waiting;
     /* `risked` counts the messages sent to the peer whose loss no completion function reports, and
      * the operations that were lost with the peer. `settled` is how many of these were covered by a
@@ -239,7 +241,7 @@ struct tt_msg {
     struct tt_wire *wire;
     bool forced;          /* the network is used within the node too: TUTTI_WIRE=1 */
     bool keys;            /* the network reads and writes registered memory by itself */
-    int may_split;        /* TUTTI_SPLIT_COPY: 1: use split copies, 0: never, -1: where they pay */
+    bool splits;          /* long messages within the node may be moved by split copies: pull.h */
     tt_opened_fn *opened; /* decides whether peers may access memory that is in no region */
     void *opened_arg;
     bool leaving; /* messages that arrive are dropped and posted work is not done */

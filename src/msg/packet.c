@@ -39,30 +39,40 @@ int tt_packet_args(enum tt_packet_kind kind)
     return kinds[kind].args;
 }
 
-size_t tt_packet_length(uint64_t mark)
+/* The lowest bit of each field of a mark. The packet ring uses the 16 bits below them (its lap). */
+enum { KIND_BIT = 16, HEADER_BIT = 24, DISPATCH_BIT = 32, DATA_BIT = 44 };
+
+uint64_t tt_packet_mark(const struct tt_packet *p)
 {
-    unsigned kind = tt_mark_kind(mark);
-    int args = kind < TT_PACKET_KINDS && kinds[kind].args > 0 ? kinds[kind].args : 0;
-    return tt_packet_front(args, tt_mark_header(mark)) + tt_mark_bytes(mark);
+    return (uint64_t)p->kind << KIND_BIT | (uint64_t)p->header_bytes << HEADER_BIT |
+           (uint64_t)p->dispatch << DISPATCH_BIT | (uint64_t)p->bytes << DATA_BIT;
 }
 
-char *tt_packet_write(const struct tt_packet *p, char *to)
+/* The header is rounded up to a multiple of 8. */
+size_t tt_packet_length(uint64_t mark)
+{
+    unsigned kind = (unsigned)(mark >> KIND_BIT & 0xff);
+    size_t args = kind < TT_PACKET_KINDS && kinds[kind].args > 0 ? (size_t)kinds[kind].args : 0;
+    size_t header = ((size_t)(mark >> HEADER_BIT & 0xff) + 7) & ~(size_t)7;
+    return args * 8 + header + (size_t)(mark >> DATA_BIT);
+}
+
+void tt_packet_write(const struct tt_packet *p, char *to)
 {
     size_t args = (size_t)kinds[p->kind].args * 8;
     memcpy(to, p->arg, args);
     if (p->header_bytes) memcpy(to + args, p->header, p->header_bytes);
-    return to + tt_packet_front(kinds[p->kind].args, p->header_bytes);
 }
 
 /* Decodes a mark. Does not compare its lengths with what follows it. */
 static bool read_mark(uint64_t mark, struct tt_packet *p)
 {
-    unsigned kind = tt_mark_kind(mark);
+    unsigned kind = (unsigned)(mark >> KIND_BIT & 0xff);
     if (kind >= TT_PACKET_KINDS || kinds[kind].args < 0) return false;
     p->kind = (enum tt_packet_kind)kind;
-    p->dispatch = (int)(mark >> 32 & 0xfff);
-    p->header_bytes = tt_mark_header(mark);
-    p->bytes = tt_mark_bytes(mark);
+    p->dispatch = (int)(mark >> DISPATCH_BIT & 0xfff);
+    p->header_bytes = (size_t)(mark >> HEADER_BIT & 0xff);
+    p->bytes = (size_t)(mark >> DATA_BIT);
     if (p->dispatch >= TT_DISPATCHES || p->header_bytes > TUTTI_HEADER_BYTES) return false;
     return kinds[kind].message || (p->dispatch == 0 && p->header_bytes == 0);
 }
@@ -77,10 +87,10 @@ static void read_front(const char *front, struct tt_packet *p)
 bool tt_packet_read(uint64_t mark, const void *body, size_t bytes, struct tt_packet *p)
 {
     if (tt_unlikely(!read_mark(mark, p))) return false;
-    size_t front = tt_packet_front(kinds[p->kind].args, p->header_bytes);
-    if (tt_unlikely(front + p->bytes > bytes)) return false;
+    size_t length = tt_packet_length(mark);
+    if (tt_unlikely(length > bytes)) return false;
     read_front(body, p);
-    p->data = (const char *)body + front;
+    p->data = (const char *)body + length - p->bytes;
     return true;
 }
 
@@ -91,7 +101,8 @@ size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, voi
     char *at = head;
     memcpy(at, &origin, sizeof origin);
     memcpy(at + sizeof origin, &mark, sizeof mark);
-    return (size_t)(tt_packet_write(p, at + sizeof origin + sizeof mark) - at);
+    tt_packet_write(p, at + sizeof origin + sizeof mark);
+    return sizeof origin + sizeof mark + tt_packet_length(mark) - p->bytes;
 }
 
 bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, size_t data_bytes,
@@ -106,8 +117,7 @@ bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, 
     if (origin.magic != WIRE_MAGIC || origin.context >= TUTTI_CONTEXTS ||
         origin.rank >= (uint32_t)ranks || (mark & 0xffff) || !read_mark(mark, p))
         return false;
-    if (head_bytes - before != tt_packet_front(kinds[p->kind].args, p->header_bytes) ||
-        p->bytes != data_bytes)
+    if (head_bytes - before != tt_packet_length(mark) - p->bytes || p->bytes != data_bytes)
         return false;
     read_front((const char *)head + before, p);
     p->data = data;

@@ -59,42 +59,12 @@ struct tt_packet {
 };
 
 int tt_packet_args(enum tt_packet_kind kind);
-
-/* Returns the bytes of args and header; the header is rounded up to a multiple of 8. */
-static inline size_t tt_packet_front(int args, size_t header_bytes)
-{
-    return (size_t)args * 8 + ((header_bytes + 7) & ~(size_t)7);
-}
-
-/* The fields of the mark, from the lowest bit: 16 bits that the packet ring uses (its lap), 8 for
- * the kind, 8 for the bytes of the header, 12 for the dispatch id, 20 for the bytes of data. */
-static inline uint64_t tt_packet_mark(const struct tt_packet *p)
-{
-    return (uint64_t)p->kind << 16 | (uint64_t)p->header_bytes << 24 | (uint64_t)p->dispatch << 32 |
-           (uint64_t)p->bytes << 44;
-}
-
-static inline size_t tt_mark_bytes(uint64_t mark)
-{
-    return (size_t)(mark >> 44);
-}
-
-static inline size_t tt_mark_header(uint64_t mark)
-{
-    return (size_t)(mark >> 24 & 0xff);
-}
-
-static inline unsigned tt_mark_kind(uint64_t mark)
-{
-    return (unsigned)(mark >> 16 & 0xff);
-}
-
-/* Returns the number of bytes that follow this mark in one piece. Does not check the mark. */
+uint64_t tt_packet_mark(const struct tt_packet *p);
+/* Returns the number of bytes that follow this mark in one piece; the last of them are the data.
+ * Does not check the mark. */
 size_t tt_packet_length(uint64_t mark);
-
-/* Writes args and header to `to`, which must have room for them. Returns the end of the written
- * bytes, where the data belong. */
-char *tt_packet_write(const struct tt_packet *p, char *to);
+/* Writes args and header to `to`, which must have room for them. */
+void tt_packet_write(const struct tt_packet *p, char *to);
 
 /* Decodes a packet of which `bytes` bytes follow the mark. The pointers in *p refer to these bytes.
  * False: the bytes are no valid packet. */

@@ -31,6 +31,7 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->owner = c;
     peer->shares = !c->msg->network || !tt_peer_is_remote(c->msg, rank);
     peer->transport = peer->shares ? c->msg->ring : c->msg->network;
+    peer->packet_most = (int64_t)peer->transport->most(c);
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;

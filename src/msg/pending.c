@@ -65,7 +65,7 @@ void tt_pending_free(tutti_context *c, struct tt_pending *pending)
     const struct tt_wire_ops *wire = c->msg->ops;
     if (pending->region) wire->unmap(pending->region);
     if (pending->key) wire->key_close(pending->key);
-    tt_free(pending->packed);
+    if (pending->packed) tt_free(pending->packed);
     pending->region = NULL;
     pending->key = NULL;
     pending->packed = NULL;
@@ -138,12 +138,9 @@ static void part_gone(tutti_context *c, struct tt_pending *pending)
     if (--pending->flows == 0 && pending->answered) tt_pending_end(c, pending, pending->status);
 }
 
+/* Calls `sent` of a short message that is still to be acknowledged. */
 static void buffer_free(tutti_context *c, struct tt_pending *pending)
 {
-    if (!pending->done) {
-        tt_pending_end(c, pending, TUTTI_OK);
-        return;
-    }
     tutti_done_fn *sent = pending->sent;
     if (!sent || c->depth >= DEEP) return; /* then `sent` is called when the operation ends */
     pending->sent = NULL;
@@ -154,7 +151,9 @@ static void buffer_free(tutti_context *c, struct tt_pending *pending)
 
 void tt_pending_gone(tutti_context *c, struct tt_pending *pending)
 {
-    if (pending->kind == TT_PENDING_TRACKED)
+    if (pending->kind == TT_PENDING_TRACKED && !pending->done)
+        tt_pending_end(c, pending, TUTTI_OK);
+    else if (pending->kind == TT_PENDING_TRACKED)
         buffer_free(c, pending);
     else if (pending->kind == TT_PENDING_LONG && pending->flows > 0)
         part_gone(c, pending);

@@ -47,7 +47,7 @@ struct tt_send_entry *tt_send_entry_take(tutti_context *c)
 
 void tt_send_entry_give(tutti_context *c, struct tt_send_entry *p)
 {
-    tt_free(p->owned);
+    if (p->owned) tt_free(p->owned);
     p->owned = NULL;
     p->next = c->spare_entry;
     c->spare_entry = p;
@@ -110,20 +110,21 @@ static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
 {
     (void)entry;
     if (tt_unlikely(!peer->out.ring)) TT_TRY(open_ring(c, peer));
-    size_t n = tt_packet_front(tt_packet_args(p->kind), p->header_bytes) + p->bytes;
-    bool is_long = tt_fill_is_long(p->bytes, c->msg->ring_bytes);
+    uint64_t mark = tt_packet_mark(p);
+    size_t n = tt_packet_length(mark);
+    bool is_long = p->bytes >= peer->out.long_least;
     char *at = tt_out_begin(&peer->out, n);
     if (tt_unlikely(!at)) {
         peer->out.is_full |= is_long;
         return TUTTI_AGAIN;
     }
     if (tt_unlikely(c->signals)) TT_TRY(c->f->ops->signalling(c->f->ops, c->f));
-    char *data = tt_packet_write(p, at);
+    tt_packet_write(p, at);
     if (tt_unlikely(is_long))
-        tt_out_fill(&peer->out, data, p->data, p->bytes);
+        tt_out_fill(&peer->out, at + n - p->bytes, p->data, p->bytes);
     else if (p->bytes)
-        tt_memcpy(data, p->data, p->bytes);
-    tt_out_end(&peer->out, tt_packet_mark(p), at, n);
+        tt_memcpy(at + n - p->bytes, p->data, p->bytes);
+    tt_out_end(&peer->out, mark, at, n);
     tt_fabric_signalled_context(c->f, peer->rank, peer->context);
     return TUTTI_OK;
 }
@@ -136,15 +137,9 @@ static size_t ring_most(const tutti_context *c)
 const struct tt_transport tt_transport_ring = {
     .copies = true, .most = ring_most, .send = send_into_ring};
 
-/* A fence is sent only when the network has completed all puts before it. */
-static bool may_go(const struct tt_peer *peer, const struct tt_packet *p)
-{
-    return p->kind != TT_PACKET_FENCE || peer->wire_puts == 0;
-}
-
 tutti_status tt_post_now(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    bool now = peer->transport->copies && !peer->waiting.first && may_go(peer, p);
+    bool now = peer->transport->copies && !peer->waiting.first;
     return now ? peer->transport->send(c, peer, p, NULL) : TUTTI_AGAIN;
 }
 
@@ -159,9 +154,8 @@ static void list(tutti_context *c, struct tt_peer *peer)
     c->waiting = peer;
 }
 
-static bool keep_data(struct tt_send_entry *entry, int64_t bytes, bool lent)
+static bool keep_data(struct tt_send_entry *entry, int64_t bytes)
 {
-    if (lent || bytes == 0) return true;
     entry->owned = tt_alloc((size_t)bytes);
     if (!entry->owned) return false;
     tt_memcpy(entry->owned, entry->packet.data, (size_t)bytes);
@@ -192,16 +186,17 @@ static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
     entry->context = c;
     entry->peer = peer;
     entry->lent = lent && bytes > 0;
+    entry->users = is_users(p);
     if (p->header_bytes) memcpy(entry->header, p->header, p->header_bytes);
     entry->packet.header = entry->header;
-    if (!keep_data(entry, bytes, lent)) {
+    if (bytes > 0 && !lent && !keep_data(entry, bytes)) {
         tt_send_entry_give(c, entry);
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
         return NULL;
     }
     tt_assert(tt_send_entry_valid(entry));
     peer->send_entries++;
-    peer->users_send_entries += is_users(p);
+    peer->users_send_entries += entry->users;
     peer->lent += entry->lent;
     return entry;
 }
@@ -211,8 +206,8 @@ static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
 {
     struct tt_packet piece = entry->packet;
-    piece.bytes = (size_t)tt_min(entry->left, (int64_t)peer->transport->most(c));
-    bool last = (int64_t)piece.bytes == entry->left;
+    bool last = entry->left <= peer->packet_most;
+    piece.bytes = (size_t)(last ? entry->left : peer->packet_most);
     if (piece.kind == TT_PACKET_PUT && !last) piece.arg[2] = 0;
     TT_TRY(peer->transport->send(c, peer, &piece, entry));
     entry->left -= (int64_t)piece.bytes;
@@ -228,7 +223,7 @@ void tt_post_finish(tutti_context *c, struct tt_send_entry *entry)
     bool lives = pending && pending->id == entry->pending_id && !pending->ended &&
                  pending->kind != TT_PENDING_NONE;
     entry->peer->send_entries--;
-    entry->peer->users_send_entries -= is_users(&entry->packet);
+    entry->peer->users_send_entries -= entry->users;
     entry->peer->lent -= entry->lent;
     tt_send_entry_give(c, entry);
     c->events++;
@@ -239,7 +234,8 @@ void tt_post_finish(tutti_context *c, struct tt_send_entry *entry)
  * If the network still reads its data, its completion frees the entry (wired.c). */
 static tutti_status send_entry(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
 {
-    if (!may_go(peer, &entry->packet)) return TUTTI_AGAIN;
+    /* a fence is sent only when the network has completed all puts before it */
+    if (entry->packet.kind == TT_PACKET_FENCE && peer->wire_puts > 0) return TUTTI_AGAIN;
     do TT_TRY(send_piece(c, peer, entry));
     while (entry->left > 0);
     if (peer->waiting.first == entry) (void)tt_send_queue_shift(&peer->waiting);
@@ -290,8 +286,8 @@ tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct
 {
     struct tt_packet whole = *p;
     whole.bytes = (size_t)bytes;
-    bool fits = bytes <= (int64_t)peer->transport->most(c);
-    tutti_status status = fits ? tt_post_now(c, peer, &whole) : TUTTI_AGAIN;
+    bool now = peer->transport->copies && bytes <= peer->packet_most;
+    tutti_status status = now ? tt_post_now(c, peer, &whole) : TUTTI_AGAIN;
     if (status == TUTTI_AGAIN) return send_or_queue(c, peer, p, bytes, pending, lent);
     if (status == TUTTI_OK && pending) tt_pending_gone(c, pending);
     return status;

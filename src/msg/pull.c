@@ -92,21 +92,15 @@ static int64_t split_piece(int64_t bytes, int64_t portions)
     return tt_div_up(bytes, 2 * tt_div_up(bytes, 2 * (int64_t)SPLIT_PIECE_MOST));
 }
 
-/* If there are more ranks than processors, the origin has no idle processor for a split copy. */
-static bool is_of_use(const tutti_context *c)
-{
-    return c->msg->may_split >= 0 ? c->msg->may_split != 0 : c->f->job->arenas <= c->f->cores;
-}
-
 /* Whether a split copy would pay: the kernel copies the bytes, the message is long enough, and the
  * origin has a processor of its own. */
 static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
 {
     const struct tt_fabric *f = c->f;
-    bool writes = f->writes && tt_fabric_may(f, r->peer->rank, TT_READS);
-    bool kernel = writes && r->take > c->msg->rings_most && !tt_fabric_reach(f, r->address);
-    return kernel && r->take >= LEAST && r->take <= MOST && r->peer->shares &&
-           r->peer->rank != f->me && is_of_use(c);
+    bool other = r->peer->shares && r->peer->rank != f->me;
+    if (!c->msg->splits || !other || r->take < LEAST || r->take > MOST) return false;
+    return f->writes && tt_fabric_may(f, r->peer->rank, TT_READS) && r->take > c->msg->rings_most &&
+           !tt_fabric_reach(f, r->address);
 }
 
 /* Takes claim word i with the next serial number. The target may have claimed the first pieces
@@ -426,16 +420,18 @@ static struct tt_pieces pieces_by(int64_t take, uint64_t to, int64_t bytes)
 static struct tt_pieces pieces_of(int64_t take, uint64_t to, int64_t portions, int64_t most)
 {
     int64_t lead = (int64_t)(to & (TT_PAGE - 1));
+    /* page boundaries do not matter to a single piece */
+    if (portions == 1 && take <= most) return (struct tt_pieces){.take = take, .n = 1};
     int64_t pieces = portions * tt_div_up(tt_div_up(take, portions), most);
     return pieces_by(take, to, tt_round_up(tt_div_up(take + lead, pieces), TT_PAGE));
 }
 
 static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 {
-    int64_t portions = tt_max(1, tt_min(contexts, r->take / PORTION_LEAST));
+    int64_t portions = contexts > 1 ? tt_max(1, tt_min(contexts, r->take / PORTION_LEAST)) : 1;
     int64_t most = split_wanted(c, r) ? split_piece(r->take, portions) : PIECE_MOST;
     r->pieces = pieces_of(r->take, (uint64_t)(uintptr_t)r->to, portions, most);
-    r->ranges = (int)tt_min(portions, r->pieces.n);
+    r->ranges = portions > 1 ? (int)tt_min(portions, r->pieces.n) : 1;
 }
 
 /* ---- The record of a message ---- */
@@ -443,8 +439,8 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 void tt_receipt_release(struct tutti_pending *r)
 {
     if (r->layout) tt_layout_drop(r->layout);
-    tt_free(r->packed);
-    tt_free(r->data);
+    if (r->packed) tt_free(r->packed);
+    if (r->data) tt_free(r->data);
     r->layout = NULL;
     r->packed = r->data = NULL;
 }
@@ -623,14 +619,6 @@ static void pull_lost(tutti_context *c, struct tt_pending *pending)
 static const struct tt_pending_handlers pull_handlers = {.answered = pull_answered,
                                                          .lost = pull_lost};
 
-/* Whether this is an address in the segment, but not of memory that was handed out: then the rank
- * that sent it is broken. */
-static bool is_wild(const struct tt_fabric *f, tt_address from, int64_t bytes)
-{
-    int64_t offset = (int64_t)(from & ~TT_ADDRESS_IN_SEGMENT);
-    return from & TT_ADDRESS_IN_SEGMENT && !tt_segment_holds(f->segment, offset, bytes);
-}
-
 static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
 {
     const void *loadable = tt_fabric_reach(f, from);
@@ -644,21 +632,18 @@ static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *
     return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
-/* Whether the owner is to ask the origin for the piece although the kernel could read it. Where
- * reading is slow, two copies through the packet ring by two processors at the same time take less
- * time. Other contexts cannot ask; they read. */
-static bool asks(const tutti_context *c, const struct tutti_pending *r)
-{
-    return c == r->context && r->take <= c->msg->rings_most;
-}
-
-/* Gets a piece within the node: by a plain copy, by the kernel, or by messages. */
+/* Gets a piece within the node: by a plain copy, by the kernel, or by messages. Where reading is
+ * slow, the owner asks the origin for the piece although the kernel could read it: two copies
+ * through the packet ring by two processors at the same time take less time. Other contexts cannot
+ * ask; they read. */
 static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_t begin,
                                int64_t bytes)
 {
     struct tt_fabric *f = c->f;
     tt_address from = r->address + (uint64_t)begin;
-    if (is_wild(f, from, bytes))
+    /* an address in the segment, but not of memory that was handed out: the origin is broken */
+    if (from & TT_ADDRESS_IN_SEGMENT &&
+        !tt_segment_holds(f->segment, (int64_t)(from & ~TT_ADDRESS_IN_SEGMENT), bytes))
         return tt_fail(TUTTI_ERR_ARG, "rank %d sent an address outside of the shared memory",
                        r->peer->rank);
     const void *loadable = reach(f, r, from);
@@ -666,10 +651,11 @@ static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_
         tt_memcpy(r->to + begin, loadable, (size_t)bytes);
         return TUTTI_OK;
     }
-    tutti_status status = asks(c, r) ? TUTTI_ERR_UNSUPPORTED
-                                     : tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
-    bool asked = status == TUTTI_ERR_UNSUPPORTED && c == r->context;
-    return asked ? ask_for(c, r, begin, bytes) : status;
+    bool owner = c == r->context;
+    tutti_status status = owner && r->take <= c->msg->rings_most
+                              ? TUTTI_ERR_UNSUPPORTED
+                              : tt_fabric_read(f, r->peer->rank, r->to + begin, from, bytes);
+    return owner && status == TUTTI_ERR_UNSUPPORTED ? ask_for(c, r, begin, bytes) : status;
 }
 
 /* Reads a piece of a message within this node where the kernel can. AGAIN: the origin was asked to
@@ -739,18 +725,21 @@ static void give_back(struct tutti_pending *r, int piece)
 
 /* ---- The whole message ---- */
 
-/* Claims a piece of this context's own portions and takes a reference to the message. */
+/* Claims a piece of this context's own portions and takes a reference to the message. With the last
+ * piece of a portion it takes over the reference of the portion. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
     struct tt_pull_range *range;
     while ((range = c->ranges) != NULL) {
         struct tutti_pending *r = range->receipt;
         *piece = claim(range);
-        if (*piece >= 0) {
+        bool is_last = *piece + 1 == atomic_load_explicit(&range->end, memory_order_relaxed);
+        if (*piece >= 0 && !is_last) {
             atomic_fetch_add(&r->refs, 1);
             return r;
         }
         c->ranges = range->next_of_context;
+        if (*piece >= 0) return r;
         tt_receipt_unref(r);
     }
     return NULL;
@@ -760,7 +749,7 @@ void tt_pull_advance(tutti_context *c)
 {
     int piece;
     if (c->pulling >= ASKED_MOST) return;
-    split_ask_next(c);
+    if (c->msg->splits) split_ask_next(c);
     struct tutti_pending *r = own(c, &piece);
     if (!r) r = help_others(&c->msg->pulls, &piece);
     if (!r) return;
@@ -770,8 +759,6 @@ void tt_pull_advance(tutti_context *c)
 
 static bool make_ranges(struct tutti_pending *r)
 {
-    r->range = &r->one;
-    if (r->ranges == 1) return true;
     struct tt_pull_range *range = tt_alloc_lines((size_t)r->ranges * sizeof *range);
     if (range) r->range = range;
     return range != NULL;
@@ -815,11 +802,10 @@ static void hand_out(tutti_context *c, struct tutti_pending *r)
 void tt_pull_start(tutti_context *c, struct tutti_pending *r)
 {
     int contexts = atomic_load_explicit(&c->msg->contexts, memory_order_acquire);
-    cut(c, r, is_owners_alone(c, r) ? 1 : contexts);
-    if (!make_ranges(r)) { /* no memory: the owner pulls alone */
-        cut(c, r, 1);
-        r->range = &r->one;
-    }
+    if (contexts > 1 && is_owners_alone(c, r)) contexts = 1;
+    cut(c, r, contexts);
+    /* if there is no memory, the owner pulls alone */
+    if (r->ranges > 1 && !make_ranges(r)) cut(c, r, 1);
     fill_ranges(r);
     atomic_store_explicit(&r->left, r->pieces.n, memory_order_relaxed);
     if (r->ranges > 1) {

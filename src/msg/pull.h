@@ -34,8 +34,8 @@
  * completion frees what the transfer needed (the packed copy, the hold on the layout, the network's
  * key), since no piece is left that could use it. The struct itself is freed with its last
  * reference. References are held by: the owner until the message is complete; the operation of a
- * split copy; each posted portion until its context has taken it; each piece under way; and a
- * context that looks for pieces.
+ * split copy; each portion that a context has, until that context has claimed the last piece, which
+ * takes over the reference; each piece under way; and a context that looks for pieces.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H

@@ -23,10 +23,11 @@
 
 /* ---- Pending messages ---- */
 
-/* Reserves memory for the next message. False: there is none. */
+/* Reserves what the handling of one packet may need: send-queue entries, and memory for a message.
+ * False: there is no memory. */
 static bool reserve(tutti_context *c)
 {
-    if (tt_likely(c->spare && c->spare_data)) return true;
+    if (!tt_send_entry_reserve(c)) return false;
     if (!c->spare) c->spare = tt_alloc_lines(sizeof *c->spare);
     if (!c->spare_data) c->spare_data = tt_alloc_lines(c->msg->packet_most);
     if (c->spare && c->spare_data) return true;
@@ -35,16 +36,6 @@ static bool reserve(tutti_context *c)
 }
 
 /* ---- Messages that are not done, and fences ---- */
-
-static void open_one(struct tt_peer *peer, struct tt_open *open)
-{
-    *open = (struct tt_open){.prev = peer->newest, .number = ++peer->arrived};
-    if (peer->newest)
-        peer->newest->next = open;
-    else
-        peer->oldest = open;
-    peer->newest = open;
-}
 
 /* A fence reports once that messages were dropped. */
 static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
@@ -135,14 +126,6 @@ static tutti_status unpack(const struct tt_layout *l, const char *packed, char *
     return TUTTI_OK;
 }
 
-static tutti_status place(const struct tt_layout *layout, const tutti_receive *into,
-                          const void *data, int64_t bytes)
-{
-    if (!layout->solid) return unpack(layout, data, into->to, bytes);
-    tt_memcpy(into->to, data, (size_t)bytes);
-    return TUTTI_OK;
-}
-
 /* Stores a payload that is here completely. */
 static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t bytes)
 {
@@ -150,7 +133,10 @@ static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t
     const struct tt_layout *layout = tt_layout_find(into->type);
     if (!into->to) return TUTTI_OK;
     TT_TRY(fit(into, layout, bytes, &take));
-    if (take > 0) TT_TRY(place(layout, into, data, take));
+    if (take > 0 && layout->solid)
+        tt_memcpy(into->to, data, (size_t)take);
+    else if (take > 0)
+        TT_TRY(unpack(layout, data, into->to, take));
     return take < bytes ? TUTTI_ERR_TRUNCATED : TUTTI_OK;
 }
 
@@ -219,11 +205,15 @@ static void start(tutti_context *c, struct tutti_pending *r)
         tt_pull_start(c, r);
 }
 
+/* Keeps the record of a message that is not done when its handler returns. */
 static void keep(tutti_context *c, struct tutti_pending *r, enum tt_receipt_state state)
 {
+    struct tt_peer *peer = r->peer;
     c->spare = NULL;
     r->state = state;
-    open_one(r->peer, &r->open);
+    r->open = (struct tt_open){.prev = peer->newest, .number = ++peer->arrived};
+    *(peer->newest ? &peer->newest->next : &peer->oldest) = &r->open;
+    peer->newest = &r->open;
 }
 
 /* ---- Calling handlers ---- */
@@ -292,7 +282,6 @@ static bool note_long(tutti_context *c, struct tt_peer *peer, const struct tt_pa
 
 static bool keep_key(struct tutti_pending *r, const struct tt_packet *p)
 {
-    if (p->bytes == 0) return true;
     r->data = tt_alloc(p->bytes);
     if (r->data) memcpy(r->data, p->data, p->bytes);
     return r->data != NULL;
@@ -308,7 +297,8 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
         return;
     }
     call(c, p, r, &into);
-    if (!keep_key(r, p)) r->key_bytes = 0; /* without the key, the origin is asked for the data */
+    /* without the key, the origin is asked for the data */
+    if (p->bytes > 0 && !keep_key(r, p)) r->key_bytes = 0;
     if (into.put_off) {
         keep(c, r, TT_RECEIPT_PUT_OFF);
         return;
@@ -339,7 +329,8 @@ static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct 
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
 }
 
-static void renew(tutti_context *c)
+/* Calls the handler of a message that has arrived, and does what the handler asks for. */
+static void receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tutti_pending *r = c->spare;
     r->state = TT_RECEIPT_NEW;
@@ -349,12 +340,6 @@ static void renew(tutti_context *c)
     r->data = NULL;
     atomic_store_explicit(&r->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&r->status, TUTTI_OK, memory_order_relaxed);
-}
-
-/* Calls the handler of a message that has arrived, and does what the handler asks for. */
-static void receive_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
-{
-    renew(c);
     if (tt_unlikely(!c->msg->handler[p->dispatch].fn))
         handle_nobodys(c, peer, p);
     else if (tt_likely(p->kind != TT_PACKET_RTS))
@@ -410,17 +395,12 @@ static void broken(tutti_context *c, const struct tt_peer *peer, const char *wha
                                 peer->rank, what));
 }
 
-/* Whether an operation can end with this status. */
-static bool is_end(uint64_t status)
-{
-    return status <= TUTTI_ERR_SYSTEM && status != TUTTI_AGAIN;
-}
-
 static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
-    bool asked = pending && is_end(p->arg[1]);
-    if (!asked || !tt_pending_answer(c, pending, (tutti_status)p->arg[1]))
+    /* an operation does not end with AGAIN */
+    bool sound = pending && p->arg[1] <= TUTTI_ERR_SYSTEM && p->arg[1] != TUTTI_AGAIN;
+    if (!sound || !tt_pending_answer(c, pending, (tutti_status)p->arg[1]))
         broken(c, peer, "an acknowledgement of an unknown operation");
 }
 
@@ -508,7 +488,8 @@ static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packe
 
 tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    if (tt_unlikely(!tt_send_entry_reserve(c) || !reserve(c))) return TUTTI_ERR_MEMORY;
+    bool ready = c->spare && c->spare_data && c->spare_entries >= TT_SEND_ENTRIES_RESERVED;
+    if (tt_unlikely(!ready) && !reserve(c)) return TUTTI_ERR_MEMORY;
     c->events++;
     tt_assert(take[p->kind]);
     take[p->kind](c, peer, p);

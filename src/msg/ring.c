@@ -96,6 +96,7 @@ tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct
                            .cells = (uint32_t)cells,
                            .cells_log2 = (uint32_t)__builtin_ctzll((uint64_t)cells),
                            .bulk_bytes = (uint32_t)bytes,
+                           .long_least = (size_t)bytes / 32,
                            .limit = (uint64_t)cells,
                            .bulk_limit = (uint64_t)bytes};
     return TUTTI_OK;

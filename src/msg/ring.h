@@ -60,12 +60,6 @@ static inline bool tt_fill_is_measured(int asked, int ranks, int cores)
 /* Returns the method to use; streams: non-temporal stores were measured to be faster. */
 enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores);
 
-/* Whether a packet with this many bytes of data is a long packet. */
-static inline bool tt_fill_is_long(size_t bytes, int64_t ring_bytes)
-{
-    return bytes >= (size_t)ring_bytes / 32;
-}
-
 enum { TT_CELL_BODY = TT_LINE - 8 };
 
 struct tt_cell {
@@ -110,6 +104,7 @@ struct tt_out {
     char *bulk;
     uint32_t cells, cells_log2, bulk_bytes;
     uint64_t position, limit, bulk_at, bulk_limit;
+    size_t long_least; /* bytes of data of the smallest long packet */
     enum tt_fill fill; /* how the data of long packets are copied; the opener sets it */
     bool is_full;      /* there was no room for the next long packet */
 };

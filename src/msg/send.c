@@ -18,7 +18,7 @@ static tutti_status gone(const tutti_context *c, int rank)
                    tt_common_cause_text(c->f->job, c->f->common, rank, text, sizeof text));
 }
 
-static inline tutti_status find(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
+tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
 {
     if (tt_unlikely(to->msg != c->msg))
         return tt_fail(TUTTI_ERR_ARG, "the endpoint is of another client than the context");
@@ -28,11 +28,6 @@ static inline tutti_status find(tutti_context *c, const tutti_endpoint *to, stru
     *peer = tt_peer_of(c, to->rank, to->context);
     if (tt_unlikely(!*peer)) return TUTTI_ERR_MEMORY;
     return tt_unlikely((*peer)->gone || (*peer)->going) ? gone(c, to->rank) : TUTTI_OK;
-}
-
-tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
-{
-    return find(c, to, peer);
 }
 
 /* ---- Checking arguments ---- */
@@ -74,11 +69,6 @@ static struct tt_pending *pending_of(tutti_context *c, const tutti_send *send,
 }
 
 /* ---- Short messages ---- */
-
-static inline int64_t eager_most(const tutti_context *c, const struct tt_peer *peer)
-{
-    return tt_likely(peer->shares) ? c->msg->eager_most : c->msg->wire_eager_most;
-}
 
 /* Sends a message without a `delivered` function to a peer of this node. If it can be sent at once,
  * no operation is needed. */
@@ -167,15 +157,15 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
 
 /* Sends elements whose layout in memory is not packed. */
 static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
-                                const struct tt_layout *layout, int64_t bytes)
+                                const struct tt_layout *layout, int64_t bytes, bool eager)
 {
     char *packed = tt_alloc((size_t)bytes);
     if (!packed)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
                        (long long)bytes);
     tt_layout_pack(layout, packed, send->data, send->count);
-    tutti_status status = bytes > eager_most(c, peer) ? send_long(c, peer, send, bytes, packed)
-                                                      : send_tracked(c, peer, send, bytes, packed);
+    tutti_status status = eager ? send_tracked(c, peer, send, bytes, packed)
+                                : send_long(c, peer, send, bytes, packed);
     if (status != TUTTI_OK) tt_free(packed);
     return status;
 }
@@ -187,11 +177,12 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     const struct tt_layout *layout = tt_layout_find(send->type);
     TT_TRY(check(send, layout, &bytes));
     tt_enter(c);
-    tutti_status status = find(c, send->to, &peer);
+    tutti_status status = tt_send_peer(c, send->to, &peer);
     if (tt_likely(status == TUTTI_OK)) {
+        bool eager = bytes <= (peer->shares ? c->msg->eager_most : c->msg->wire_eager_most);
         if (tt_unlikely(!layout->solid && bytes > 0))
-            status = send_packed(c, peer, send, layout, bytes);
-        else if (tt_likely(bytes <= eager_most(c, peer)))
+            status = send_packed(c, peer, send, layout, bytes, eager);
+        else if (tt_likely(eager))
             status = send_short(c, peer, send, bytes);
         else
             status = send_long(c, peer, send, bytes, NULL);
@@ -229,7 +220,7 @@ tutti_status tt_msg_immediate(tutti_context *c, tutti_endpoint *to, int dispatch
                           .data = data,
                           .bytes = bytes};
     tt_enter(c);
-    tutti_status status = find(c, to, &peer);
+    tutti_status status = tt_send_peer(c, to, &peer);
     if (tt_likely(status == TUTTI_OK)) status = immediate(c, peer, &p);
     tt_leave(c);
     return status;

@@ -117,10 +117,8 @@ static void stop_after_first(struct rank *r, struct receiver *to)
     until(r, &to->came, 1);
     advance(r);
     int64_t since = tt_clock_ns();
-    const struct tt_fabric *f = r->context[0]->f;
     const struct tt_msg *msg = r->context[0]->msg;
-    bool helps = msg->may_split < 0 ? f->job->arenas <= f->cores : msg->may_split;
-    if (!helps)
+    if (!msg->splits)
         check(nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL) == 0 && !is_helped(r, to),
               "the origin helped");
     else if (msg->ring_bytes >= 64 << 10) /* a ring of this size has room for the
