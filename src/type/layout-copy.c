@@ -2,8 +2,6 @@
  *
  * Packing and unpacking: both walk over the blocks in the order of the packed form.
  */
-#include <string.h>
-
 #include "type/layout.h"
 
 /* Inlined, so that `bytes` is a constant where the caller passes a number. */
@@ -11,7 +9,7 @@ static inline __attribute__((always_inline)) void copy_strided(char *to, int64_t
                                                                const char *from, int64_t from_step,
                                                                int64_t bytes, int64_t n)
 {
-    for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, (size_t)bytes);
+    for (; n > 0; n--, to += to_step, from += from_step) tt_memcpy(to, from, (size_t)bytes);
 }
 
 static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t from_step,
@@ -23,6 +21,9 @@ static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t fro
     case 4: copy_strided(to, to_step, from, from_step, 4, n); break;
     case 8: copy_strided(to, to_step, from, from_step, 8, n); break;
     case 16: copy_strided(to, to_step, from, from_step, 16, n); break;
+    case 32: copy_strided(to, to_step, from, from_step, 32, n); break;
+    case 64: copy_strided(to, to_step, from, from_step, 64, n); break;
+    case 128: copy_strided(to, to_step, from, from_step, 128, n); break;
     default: copy_strided(to, to_step, from, from_step, bytes, n);
     }
 }

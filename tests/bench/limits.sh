@@ -56,4 +56,8 @@ refused "not a whole number from 1: '0'" --repeats 0
 # forbids this method.
 "$TUTTI_BUILD/bench/bench-copies" 65536 >"$work/copies"
 [ "$(grep -cE '^ +[0-9]+( +([0-9]+\.[0-9]{2}|-)){6}$' "$work/copies")" -eq 15 ]
+
+# The speeds of packing: for each kind of pieces two speeds and their ratio, packing and unpacking.
+"$TUTTI_BUILD/bench/bench-packing" 65536 >"$work/packing"
+[ "$(grep -cE '^[0-9][a-z0-9, ]+( +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} +[0-9]+ %){2}$' "$work/packing")" -eq 8 ]
 echo 'limits: a number for each target'
