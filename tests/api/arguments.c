@@ -349,6 +349,21 @@ static void test_teams(void **state)
     still_works();
 }
 
+/* Makes a type of each kind out of the one before it. */
+static tutti_status make_types(void)
+{
+    const int64_t blocks[2] = {1, 1}, displs[2] = {-5, 2}, sizes[2] = {3, 4}, parts[2] = {2, 3};
+    tutti_type indexed = TUTTI_TYPES, part = TUTTI_TYPES, resized = TUTTI_TYPES;
+    tutti_status status = tutti_type_indexed(2, blocks, displs, TUTTI_F64, &indexed);
+    if (status == TUTTI_OK)
+        status = tutti_type_subarray(2, sizes, parts, blocks, TUTTI_ORDER_FORTRAN, indexed, &part);
+    if (status == TUTTI_OK) status = tutti_type_resized(part, -8, 4000, &resized);
+    if (indexed != TUTTI_TYPES) assert_int_equal(tutti_type_free(indexed), TUTTI_OK);
+    if (part != TUTTI_TYPES) assert_int_equal(tutti_type_free(part), TUTTI_OK);
+    if (resized != TUTTI_TYPES) assert_int_equal(tutti_type_free(resized), TUTTI_OK);
+    return status;
+}
+
 /* Uses a nested derived type in a call, and the plan and types that this needs. */
 static tutti_status use_types(tutti_team *world)
 {
@@ -387,6 +402,7 @@ static void test_no_memory(void **state)
             status = tutti_allreduce(tutti_world(c), &x, &y, 1, TUTTI_F64, TUTTI_SUM);
             tutti_team *part = NULL;
             if (status == TUTTI_OK) status = tutti_team_split(tutti_world(c), 0, 0, &part);
+            if (status == TUTTI_OK) status = make_types();
             if (status == TUTTI_OK) status = use_types(tutti_world(c));
             tt_memory_fail_at(-1);
             assert_int_equal(tutti_finalize(c), TUTTI_OK);
