@@ -153,7 +153,9 @@ struct tt_algorithm {
     X(allgatherv_circulant)                                                                        \
     X(reduce_scatter_block_circulant)                                                              \
     X(reduce_scatter_circulant)                                                                    \
-    X(allreduce_circulant)
+    X(allreduce_circulant)                                                                         \
+    X(bcast_chain)                                                                                 \
+    X(reduce_chain)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -94,6 +94,30 @@ struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *
     return t;
 }
 
+/* Whether operands come from two chains, of the ranks below the base and of the ranks above it, so
+ * that they can be combined in rank order. */
+static bool is_two_chains(const struct tt_call *call)
+{
+    return call->coll == TT_COLL_reduce && !call->commutes;
+}
+
+static struct tt_tree two_chains(int p, int base, int me)
+{
+    struct tt_tree t = {.parent = me < base ? me + 1 : me > base ? me - 1 : -1};
+    if (me <= base && me > 0) t.child[t.children++] = me - 1;
+    if (me >= base && me < p - 1) t.child[t.children++] = me + 1;
+    return t;
+}
+
+struct tt_tree tt_tree_chain(const struct tt_call *call, const struct tt_map *map, int base, int me)
+{
+    int p = map->p, v = tt_after(p, me, p - base);
+    if (is_two_chains(call)) return two_chains(p, base, me);
+    struct tt_tree t = {.parent = v ? tt_after(p, me, p - 1) : -1, .children = v < p - 1};
+    t.child[0] = tt_after(p, me, 1);
+    return t;
+}
+
 /* ---- Up ---- */
 
 static bool has_out(const struct tt_call *call, int me)
@@ -103,27 +127,29 @@ static bool has_out(const struct tt_call *call, int me)
 
 /* base_of returns the root of the tree. hands_on says whether that rank must send the result on to
  * the root of the collective. */
-static int base_of(const struct tt_call *call)
+static int base_of(const struct tt_call *call, tt_tree_fn *shape)
 {
-    return call->coll == TT_COLL_reduce && call->commutes ? call->root : 0;
+    bool any = call->commutes || shape == tt_tree_chain;
+    return call->coll == TT_COLL_reduce && any ? call->root : 0;
 }
 
-static bool hands_on(const struct tt_call *call)
+static bool hands_on(const struct tt_call *call, tt_tree_fn *shape)
 {
-    return call->coll == TT_COLL_reduce && base_of(call) != call->root;
+    return call->coll == TT_COLL_reduce && base_of(call, shape) != call->root;
 }
 
 /* Combines into `to` this turn's slices of this rank and of its children, which have combined those
- * of their subtrees. */
+ * of their subtrees. The first `before` children come before this rank in rank order. */
 static void combine(struct tt_builder *b, const struct tt_slices *s, const struct tt_tree *t,
-                    struct tt_range to)
+                    int before, struct tt_range to)
 {
     struct tt_range operand[1 + TT_CHILDREN];
     tt_started recv[TT_CHILDREN];
-    operand[0] = tt_slice(b, s, tt_own(TT_IN, 0));
+    operand[before] = tt_slice(b, s, tt_own(TT_IN, 0));
     for (int c = 0; c < t->children; c++) {
-        operand[1 + c] = tt_scratch(b, s->len);
-        recv[c] = tt_recv(b, t->child[c], operand[1 + c], s->len);
+        struct tt_range *come = &operand[c < before ? c : 1 + c];
+        *come = tt_scratch(b, s->len);
+        recv[c] = tt_recv(b, t->child[c], *come, s->len);
         if (s->tail != s->len) tt_tail(b, s->tail);
     }
     for (int c = 0; c < t->children; c++) tt_wait(b, recv[c]);
@@ -150,11 +176,11 @@ static void recv_slice(struct tt_builder *b, const struct tt_slices *s, int peer
 void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                     int me, tt_tree_fn *shape, int64_t slice)
 {
-    int base = base_of(call);
-    bool again = hands_on(call) && me == call->root; /* the root sends its input up before it
-                                                      * receives the result */
+    int base = base_of(call, shape);
+    /* The root sends its input up before it receives the result. */
+    bool again = hands_on(call, shape) && me == call->root;
     struct tt_tree t = shape(call, map, base, me);
-    int to = t.parent >= 0 ? t.parent : hands_on(call) ? call->root : -1;
+    int to = t.parent >= 0 ? t.parent : hands_on(call, shape) ? call->root : -1;
     struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
     struct tt_range own = tt_slice(b, &s, tt_own(TT_IN, 0)),
                     out = tt_slice(b, &s, tt_own(TT_OUT, 0));
@@ -162,7 +188,7 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
     if (t.children > 0)
         own = has_out(call, me) && !again ? out : tt_half(b, &s, tt_scratch(b, 2 * s.len));
     tt_slices_begin(b, &s);
-    if (t.children > 0) combine(b, &s, &t, own);
+    if (t.children > 0) combine(b, &s, &t, !call->commutes && t.child[0] < me, own);
     if (to >= 0) {
         send = send_slice(b, &s, to, own);
         tt_wait_ago(b, send, s.turns > 1 && !again);
@@ -208,13 +234,17 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
     bool network = shape == tt_tree_network && has_tree(map);
     *f = (struct full){.q = s.turns, .k = network ? map->net->extent[0] : radix(call)};
-    f->k = tt_min(f->k, map->p - 1);
+    f->k = shape == tt_tree_chain ? 1 : tt_min(f->k, map->p - 1);
     f->bytes = c->tw * s.len;
     f->message = c->ts + f->bytes;
     int64_t n = 1;
     for (int64_t width = f->k; n < map->p; width *= f->k, f->depth++) n += width;
     if (network && (base > 0 || map->net->ranks < map->net->nodes)) return false;
-    return n == map->p && s.tail == s.len && !c->all_ports && c->tw_both == c->tw;
+    if (shape == tt_tree_chain && is_two_chains(call) && base > 0 && base < map->p - 1)
+        return false;
+    /* With a single slice, no rank sends while it receives. */
+    bool full_duplex = s.turns == 1 || c->tw_both == c->tw;
+    return n == map->p && s.tail == s.len && !c->all_ports && full_duplex;
 }
 
 /* A rank receives one slice from each child, and reduces these while it receives the next ones. If
@@ -225,7 +255,8 @@ int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {
     struct full f;
-    if (!full(call, map, c, base_of(call), shape, slice, &f) || hands_on(call)) return -1;
+    if (!full(call, map, c, base_of(call, shape), shape, slice, &f) || hands_on(call, shape))
+        return -1;
     bool beside = c->starts_side_by_side;
     int64_t in = beside ? c->ts + f.k * f.bytes : f.k * f.message;
     int64_t next = beside ? tt_max(f.k * f.bytes, f.message) : in;

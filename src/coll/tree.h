@@ -5,7 +5,7 @@
  *
  * Ranks are counted from a base, which is the root of the tree. The base is the root of the
  * collective; but where operands must stay in rank order it is rank 0, which then sends the result
- * on to the root of the collective.
+ * on to the root of the collective. A chain keeps the order with any root.
  */
 #ifndef TT_COLL_TREE_H
 #define TT_COLL_TREE_H
@@ -21,13 +21,15 @@ struct tt_tree {
     int children;
     int child[TT_CHILDREN];
 };
-/* Returns the neighbours of rank `me` in the tree whose root is `base`; only the member `radix` of
- * the call is read. tt_tree_network follows the links of the map's network if that is a tree; on
- * another network it numbers the tree breadth first. In both cases the ranks of a subtree are not
- * adjacent. */
+/* Returns the neighbours of rank `me` in the tree whose root is `base`. Only the member `radix` of
+ * the call is read, except by tt_tree_chain. tt_tree_network follows the links of the map's network
+ * if that is a tree; on another network it numbers the tree breadth first. In both cases the ranks
+ * of a subtree are not adjacent. In tt_tree_chain each rank has one child, the next rank (mod p).
+ * But in a reduce in rank order, two chains lead to the root: that of the ranks below it, and that
+ * of the ranks above it. */
 typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_map *map, int base,
                                   int me);
-tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_network;
+tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_network, tt_tree_chain;
 /* Returns NULL, or a static text that says why there is no such tree. */
 const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map);

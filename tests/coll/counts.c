@@ -341,6 +341,8 @@ static const struct count_statement {
     {&tt_allgather_circulant, any, false, rounds, each_other, NULL},
     {&tt_reduce_scatter_block_circulant, any, false, rounds, each_other, each_other},
     {&tt_allreduce_circulant, any, true, rounds_twice, each_other_twice, each_other},
+    {&tt_bcast_chain, any, false, one, one, NULL},
+    {&tt_reduce_chain, any, false, one, one, one},
 };
 
 static void stated(const struct count_statement *s, const char *what, int p,

@@ -195,6 +195,11 @@ static void any_number_of_ranks(void **state)
         meets_it_for("allgather/u8/1001/p%d/inplace=1", "circulant", p, SIMPLES);
         meets_it_for("reduce_scatter_block/f64/sum/1K/p%d", "circulant", p, SIMPLES);
         meets_it_for("reduce_scatter_block/f64/sum/1K/p%d/inplace=1", "circulant", p, SIMPLES);
+        meets_it_for("bcast/u8/1001/p%d/root=1", "chain", p, SIMPLES);
+        meets_it_for("bcast/u8/6400/p%d/slice=64", "chain", p, ONE_WAY);
+        meets_it_for("reduce/f64/sum/8000/p%d/root=1", "chain", p, SIMPLES);
+        meets_it_for("reduce/f64/sum/8000/p%d/slice=400", "chain", p, ONE_WAY);
+        meets_it_for("reduce/f64/sum/8000/p%d/slice=400/order=rank", "chain", p, ONE_WAY);
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
@@ -313,6 +318,9 @@ static void what_has_none(void **state)
     has_none("allreduce/f64/sum/8000/p6", "doubling", &simples[4]);
     has_none("allreduce/f64/sum/8000/p7", "ring", &simples[0]);
     has_none("allreduce/f64/sum/8000/p7", "circulant", &simples[0]);
+    has_none("bcast/u8/6401/p8/slice=64", "chain", &simples[0]);
+    has_none("reduce/f64/sum/6400/p8/root=3/order=rank", "chain", &simples[0]);
+    has_none("bcast/u8/6400/p8/slice=64", "chain", &simples[4]);
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
 }
 
@@ -354,6 +362,10 @@ static void on_networks(void **state)
         if (p % 2 == 0) meets_formula(text, "neighbour", &model);
         snprintf(text, sizeof text, "allreduce/f32/sum/%d/p%d@ring:%d", 4 * 13 * p, p, p);
         meets_formula(text, "ring", &model);
+        snprintf(text, sizeof text, "bcast/u8/6400/p%d/root=1/slice=64@ring:%d", p, p);
+        meets_formula(text, "chain", &model);
+        snprintf(text, sizeof text, "reduce/f64/sum/6400/p%d/root=1/slice=64@ring:%d", p, p);
+        meets_formula(text, "chain", &model);
     }
 }
 
