@@ -130,14 +130,46 @@ TUTTI_API tutti_team *tutti_world(tutti_client *client);
 TUTTI_API int tutti_rank(const tutti_team *team);
 TUTTI_API int tutti_size(const tutti_team *team);
 
-/* Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
+/* The functions that make a team from a team have this in common: if the arguments of one rank are
+ * wrong, all ranks get its error, with a text that names the rank, and the old team goes on
+ * working. Only a rank whose `team` is no live team returns alone; the others wait for it, and get
+ * MISMATCH or PEER when it makes another call on the team or leaves.
+ *
+ * Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
  * `team`. A rank with a negative colour takes part and gets *part = NULL. Collective over `team`;
- * blocks; all ranks return the same status. The caller frees the team. Errors: ARG, MEMORY, LIMIT,
- * PEER, MISMATCH. One thread per team. */
+ * blocks; all ranks return the same status. The caller frees the team. Errors: ARG (part is NULL),
+ * MEMORY, LIMIT, PEER, MISMATCH. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int color, int key,
                                                          tutti_team **part);
 
-/* Frees a team that tutti_team_split or tutti_team_shrink made. The caller must have freed the
+/* Makes a team of the same ranks in the same order: calls on one of the two teams do not concern
+ * the other. The new team has the grid or the graph of the old one. Collective over `team`; blocks;
+ * all ranks return the same status. The caller frees the team. Errors: ARG, MEMORY, LIMIT, PEER,
+ * MISMATCH. One thread per team. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_dup(tutti_team *team, tutti_team **part);
+
+/* Memory that some ranks are closer to than others. */
+typedef enum tutti_domain {
+    TUTTI_DOMAIN_NODE, /* the ranks that share memory */
+    TUTTI_DOMAIN_NUMA, /* a NUMA domain of a node: the processors next to a part of its memory */
+    TUTTI_DOMAIN_L3    /* the processors that share an L3 cache */
+} tutti_domain;
+
+/* Makes one team for each memory domain; `key` is as in tutti_team_split. A rank belongs to the
+ * NUMA domain or L3 cache that has all processors on which the calling thread may run (`tutti run`
+ * and other launchers bind ranks). Ranks whose processors are in several such domains belong to
+ * none of them, and form one more team on each node. Collective over `team`; blocks; all ranks
+ * return the same status. The caller frees the team. One thread per team. Errors:
+ *
+ *     ARG          part is NULL, or the domain is unknown or not the same on all ranks
+ *     UNSUPPORTED  on some host the library finds no hwloc, or hwloc knows no such domain;
+ *                  TUTTI_DOMAIN_NODE always works
+ *     MEMORY, LIMIT, PEER, MISMATCH */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team,
+                                                                tutti_domain domain, int key,
+                                                                tutti_team **part);
+
+/* Frees a team that another function of this file made. The caller must have freed the
  * team's requests. All members call this function, at any time: it waits for no other rank, so
  * ranks may free several teams in different orders. The other members may still read this rank's
  * memory, so the library frees that memory when all members have called this function: in a later
@@ -146,6 +178,91 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int c
  * same). If the calls on the team turn out later not to match, tutti_advance or tutti_finalize
  * returns MISMATCH. One thread per team. */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
+
+/* ---- Teams with neighbours ----
+ *
+ * A team can know which of its ranks are neighbours: in a Cartesian grid, or in a graph. This
+ * changes no collective. The functions that ask for neighbours are local and do not block; any
+ * thread may call them. Errors: ARG (the team has no grid, or no neighbours at all; an argument is
+ * NULL or out of range). */
+
+/* The most dimensions that a grid has. */
+#define TUTTI_CART_DIMS 32
+/* A value in place of a rank: there is none. */
+#define TUTTI_NO_RANK (-1)
+
+/* How a grid is numbered. */
+typedef enum tutti_cart_order {
+    TUTTI_CART_LAST_FASTEST,  /* as arrays in C, and as in MPI: rank 1 has coordinates 0, ..., 1 */
+    TUTTI_CART_FIRST_FASTEST, /* as arrays in Fortran: rank 1 has coordinates 1, 0, ... */
+    /* The ranks of each node form a block of the grid, so that few neighbours are on other nodes.
+     * A rank may get another number than in the old team. If the nodes do not hold equally many
+     * ranks, or no such block divides the grid, this is the same as TUTTI_CART_LAST_FASTEST. */
+    TUTTI_CART_NODES
+} tutti_cart_order;
+
+/* Replaces each 0 in dims[n] so that the product of all dims is p. The result has the least sum
+ * that is possible (72 ranks in 2 dimensions: 9x8), and the new dimensions do not ascend. Local,
+ * any thread, does not block. Errors: ARG (p < 1; n is not in 1 .. TUTTI_CART_DIMS; dims is NULL or
+ * has a negative number; the product of the given dimensions does not divide p, or is not p if all
+ * are given). */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_dims(int p, int n, int *dims);
+
+/* Makes a team whose ranks form a grid of n dimensions with dims[0] * ... * dims[n-1] places. It
+ * has the first ranks of `team`, one for each place; a rank that is left over takes part and gets
+ * *part = NULL. periodic[i] is 1 if the last and the first coordinate of dimension i are
+ * neighbours, else 0; if periodic is NULL, no dimension is periodic. Collective over `team`;
+ * blocks; all ranks return the same status. The caller frees the team. One thread per team. Errors:
+ *
+ *     ARG  n is not in 1 .. TUTTI_CART_DIMS, a dimension is less than 1, the grid has more places
+ *          than the team has ranks, periodic[i] is neither 0 nor 1, the order is unknown, or a
+ *          pointer is NULL; or the ranks passed different n, dims, periodic or order
+ *     MEMORY, LIMIT, PEER, MISMATCH */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_cart(tutti_team *team, int n, const int *dims,
+                                                        const int *periodic, tutti_cart_order order,
+                                                        tutti_team **part);
+
+/* Returns the grid of the team: the number of dimensions in *n, and up to TUTTI_CART_DIMS entries
+ * of dims and periodic. Each of the three pointers may be NULL. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_grid(const tutti_team *team, int *n, int *dims,
+                                                        int *periodic);
+/* Return the coordinates of a rank of the team, one for each dimension, and the rank at
+ * coordinates. In a periodic dimension, a coordinate may have any value. Otherwise *rank is
+ * TUTTI_NO_RANK for coordinates outside of the grid. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_coords(const tutti_team *team, int rank,
+                                                          int *coords);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_rank(const tutti_team *team, const int *coords,
+                                                        int *rank);
+/* Returns the partners of this rank in a shift by `distance` (which may be negative) in dimension
+ * `dim`: this rank sends to *destination and receives from *source. TUTTI_NO_RANK stands for places
+ * outside of the grid. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_shift(const tutti_team *team, int dim,
+                                                         int distance, int *source,
+                                                         int *destination);
+
+/* Makes a team of the same ranks in the same order, in which this rank receives from sources[n] and
+ * sends to destinations[n]. The entries are ranks of `team`; a rank may occur several times, and
+ * may be this rank. Each rank has to name this rank as often in its destinations as this rank names
+ * it in its sources. A list of 0 entries may be NULL. Collective over `team`; blocks; all ranks
+ * return the same status. The caller frees the team. One thread per team. Errors:
+ *
+ *     ARG  a number of entries is negative, an entry is no rank of the team, a pointer is NULL, or
+ *          the lists of two ranks contradict each other
+ *     MEMORY, LIMIT, PEER, MISMATCH */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_graph(tutti_team *team, int sources_n,
+                                                         const int *sources, int destinations_n,
+                                                         const int *destinations,
+                                                         tutti_team **part);
+
+/* List the ranks from which this rank receives, and those to which it sends. In a graph, they are
+ * the lists that this rank gave. In a grid of d dimensions, both lists have 2 * d entries: entry 2i
+ * is the neighbour with the lower coordinate i, and entry 2i + 1 the neighbour with the higher one,
+ * or TUTTI_NO_RANK. Stores the first n entries in ranks, and the length of the list in *count if
+ * count is not NULL. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_sources(const tutti_team *team, int *ranks,
+                                                           int n, int *count);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team *team, int *ranks,
+                                                                int n, int *count);
 
 /* ---- Recovery ----
  *

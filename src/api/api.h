@@ -13,7 +13,14 @@
 #include "msg/msg.h"
 #include "recover/agree.h"
 #include "run/remote.h"
+#include "topo/cart.h"
 #include "topo/net.h"
+
+/* The neighbours that a rank gave to tutti_team_graph: first the sources, then the destinations. */
+struct tt_graph {
+    int sources, destinations;
+    int rank[];
+};
 
 /* What a `tutti_team *` points to. `run` is the team as the folder run knows it. */
 struct tutti_team {
@@ -26,6 +33,9 @@ struct tutti_team {
     /* the failed members of the last agreement, one bit each; NULL: there was no agreement */
     uint64_t *gone;
     uint64_t shrinks; /* shrinks that made a team */
+    /* the grid, or the neighbours of this rank, that the team was made with; else NULL */
+    struct tt_cart *cart;
+    struct tt_graph *graph;
 };
 
 /* What a `tutti_client *` points to. */

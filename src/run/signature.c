@@ -47,6 +47,10 @@ static const char *const other_names[] = {
     [TT_SIGNATURE_AGREE - TT_COLLS] = "team_agree",
     [TT_SIGNATURE_SHRINK - TT_COLLS] = "team_shrink",
     [TT_SIGNATURE_FREE - TT_COLLS] = "team_free",
+    [TT_SIGNATURE_DUP - TT_COLLS] = "team_dup",
+    [TT_SIGNATURE_DOMAIN - TT_COLLS] = "team_split_domain",
+    [TT_SIGNATURE_CART - TT_COLLS] = "team_cart",
+    [TT_SIGNATURE_GRAPH - TT_COLLS] = "team_graph",
 };
 
 const char *tt_signature_name(const struct tt_call_signature *signature)

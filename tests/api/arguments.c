@@ -388,6 +388,22 @@ static tutti_status use_types(tutti_team *world)
     return status;
 }
 
+/* Makes teams of all kinds, and frees one of them. */
+static tutti_status use_teams(tutti_team *world)
+{
+    int one = 1, zero = 0;
+    tutti_team *part = NULL, *line = NULL, *graph = NULL, *copy = NULL;
+    tutti_status status = tutti_team_split(world, 0, 0, &part);
+    if (status == TUTTI_OK) status = tutti_team_dup(part, &copy);
+    if (status == TUTTI_OK) status = tutti_team_cart(part, 1, &one, NULL, TUTTI_CART_NODES, &line);
+    if (status == TUTTI_OK) status = tutti_team_dup(line, &copy);
+    if (status == TUTTI_OK) status = tutti_team_graph(part, 1, &zero, 1, &zero, &graph);
+    if (status == TUTTI_OK) status = tutti_team_dup(graph, &copy);
+    if (status == TUTTI_OK) status = tutti_team_free(graph);
+    assert_true(status != TUTTI_OK || tutti_team_sources(copy, &one, 1, NULL) == TUTTI_OK);
+    return status;
+}
+
 /* Makes every allocation fail once in the whole life of a client. */
 static void test_no_memory(void **state)
 {
@@ -400,8 +416,7 @@ static void test_no_memory(void **state)
         tutti_status status = tutti_init(&c);
         if (status == TUTTI_OK) {
             status = tutti_allreduce(tutti_world(c), &x, &y, 1, TUTTI_F64, TUTTI_SUM);
-            tutti_team *part = NULL;
-            if (status == TUTTI_OK) status = tutti_team_split(tutti_world(c), 0, 0, &part);
+            if (status == TUTTI_OK) status = use_teams(tutti_world(c));
             if (status == TUTTI_OK) status = make_types();
             if (status == TUTTI_OK) status = use_types(tutti_world(c));
             tt_memory_fail_at(-1);

@@ -104,6 +104,9 @@ static void other_calls(void **state)
     assert_string_equal(tt_signature_text(&signature, text, sizeof text), "team_split()");
     signature = (struct tt_call_signature){.coll = TT_SIGNATURE_FREE};
     assert_string_equal(tt_signature_text(&signature, text, sizeof text), "team_free()");
+    call.as = TT_SIGNATURE_CART;
+    signature = tt_signature_of(&call, 3, 7);
+    assert_string_equal(tt_signature_text(&signature, text, sizeof text), "team_cart()");
 }
 
 /* A call signature that another rank wrote, or is just writing, may hold anything, and the text

@@ -31,6 +31,10 @@ enum odds_kind {
     AGREE,
     SHRINK,
     SPLIT,
+    DUP,
+    DOMAIN,
+    CART,
+    GRAPH,
     FREE,
     ROOT,
     COUNT,
@@ -63,13 +67,31 @@ struct a_case {
 };
 
 static const char *const kinds[] = {
-    "another collective", "a barrier",         "team_agree",
-    "team_shrink",        "team_split",        "team_free",
-    "another root",       "another n",         "n=0",
-    "another type",       "another operation", "in rank order",
-    "other counts",       "counts swapped",    "gives more",
-    "gives less",         "gives nothing",     "gives at all",
-    "expects more",       "expects less",      "expects nothing",
+    "another collective",
+    "a barrier",
+    "team_agree",
+    "team_shrink",
+    "team_split",
+    "team_dup",
+    "team_split_domain",
+    "team_cart",
+    "team_graph",
+    "team_free",
+    "another root",
+    "another n",
+    "n=0",
+    "another type",
+    "another operation",
+    "in rank order",
+    "other counts",
+    "counts swapped",
+    "gives more",
+    "gives less",
+    "gives nothing",
+    "gives at all",
+    "expects more",
+    "expects less",
+    "expects nothing",
     "expects at all",
 };
 
@@ -265,16 +287,27 @@ static tutti_status run(tutti_team *team, struct tt_args *args, enum form form)
     return status == TUTTI_OK ? complete(request, form) : status;
 }
 
-/* Makes a call without buffers. A shrink or split that creates a team here is an error of the
- * library. */
+static tutti_status make_team(tutti_team *team, enum odds_kind kind, tutti_team **part)
+{
+    int one = 1;
+    switch (kind) {
+    case SHRINK: return tutti_team_shrink(team, part);
+    case DUP: return tutti_team_dup(team, part);
+    case DOMAIN: return tutti_team_split_domain(team, TUTTI_DOMAIN_NODE, 0, part);
+    case CART: return tutti_team_cart(team, 1, &one, NULL, TUTTI_CART_LAST_FASTEST, part);
+    case GRAPH: return tutti_team_graph(team, 0, NULL, 0, NULL, part);
+    default: return tutti_team_split(team, 0, 0, part);
+    }
+}
+
+/* Makes a call without buffers. A call that creates a team here is an error of the library. */
 static tutti_status other_call(tutti_team *team, enum odds_kind kind)
 {
     int64_t value = 1;
     tutti_team *part = NULL;
     if (kind == AGREE) return tutti_team_agree(team, &value, NULL);
     if (kind == FREE) return tutti_team_free(team);
-    tutti_status status =
-        kind == SHRINK ? tutti_team_shrink(team, &part) : tutti_team_split(team, 0, 0, &part);
+    tutti_status status = make_team(team, kind, &part);
     if (status == TUTTI_OK) fprintf(stderr, "a team was made\n");
     return status;
 }

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Teams that are made from a team: split, by colour or by memory domain, and duplicated.
+ */
+#include "api/team-make.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/domain.h"
+
+/* ---- Wishes ---- */
+
+void tt_wish_wrong(struct tt_wish *wish, tutti_status status)
+{
+    if (status == TUTTI_OK || wish->status != TUTTI_OK) return;
+    wish->status = status;
+    snprintf(wish->text, sizeof wish->text, "%s", tutti_error());
+}
+
+void tt_wish_refuse(struct tt_wish *wish, const char *format, ...)
+{
+    va_list args;
+    if (wish->status != TUTTI_OK) return;
+    wish->status = TUTTI_ERR_ARG;
+    va_start(args, format);
+    vsnprintf(wish->text, sizeof wish->text, format, args);
+    va_end(args);
+}
+
+/* What the ranks gather of each other's wishes. `id` is the least that a new team of the rank may
+ * have. */
+struct wisher {
+    int64_t color, key, rank, id, status, terms;
+};
+
+tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
+                          const void *in, void *out, int64_t n)
+{
+    struct tt_args args = {.call = {.coll = coll,
+                                    .as = (int8_t)as,
+                                    .commutes = true,
+                                    .n = n,
+                                    .type = TUTTI_I64,
+                                    .op = coll == TT_COLL_allreduce ? TUTTI_MAX : TUTTI_SUM},
+                           .in = in,
+                           .out = out};
+    return tt_collective_run(team, &args);
+}
+
+/* ---- Wishes that cannot be fulfilled ---- */
+
+/* Broadcasts the text of one rank's wish. */
+static tutti_status text_of(tutti_team *team, enum tt_signature_other as,
+                            const struct tt_wish *wish, int rank, char *text)
+{
+    struct tt_args args = {.call = {.coll = TT_COLL_bcast,
+                                    .as = (int8_t)as,
+                                    .commutes = true,
+                                    .n = TT_WISH_TEXT / 8,
+                                    .type = TUTTI_I64,
+                                    .root = rank},
+                           .out = text};
+    memcpy(text, wish->text, TT_WISH_TEXT);
+    TT_TRY(tt_collective_run(team, &args));
+    text[TT_WISH_TEXT - 1] = '\0';
+    return TUTTI_OK;
+}
+
+static tutti_status return_wrong(tutti_team *team, enum tt_signature_other as,
+                                 const struct tt_wish *wish, const struct wisher *wrong)
+{
+    char text[TT_WISH_TEXT];
+    TT_TRY(text_of(team, as, wish, (int)wrong->rank, text));
+    return tt_fail((tutti_status)wrong->status, "rank %d: %s", team->run.job_rank[wrong->rank],
+                   text);
+}
+
+static tutti_status return_different(tutti_team *team, enum tt_signature_other as,
+                                     const struct tt_wish *wish, int rank)
+{
+    struct tt_call_signature call = {.coll = (int16_t)as};
+    const char *name = tt_signature_name(&call);
+    char first[TT_WISH_TEXT], other[TT_WISH_TEXT];
+    TT_TRY(text_of(team, as, wish, 0, first));
+    TT_TRY(text_of(team, as, wish, rank, other));
+    return tt_fail(TUTTI_ERR_ARG,
+                   "rank %d called %s(%s) where rank %d called %s(%s): these arguments have to be "
+                   "the same on all ranks",
+                   team->run.job_rank[rank], name, other, team->run.job_rank[0], name, first);
+}
+
+/* All ranks come to the same result, since all have the same wishers. */
+static tutti_status check_wishes(tutti_team *team, enum tt_signature_other as,
+                                 const struct tt_wish *wish, const struct wisher *all)
+{
+    for (int r = 0; r < team->run.map.p; r++)
+        if (all[r].status != TUTTI_OK) return return_wrong(team, as, wish, &all[r]);
+    for (int r = 1; r < team->run.map.p; r++)
+        if (all[r].terms != all[0].terms) return return_different(team, as, wish, r);
+    return TUTTI_OK;
+}
+
+/* ---- Making the teams ---- */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct wisher *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
+}
+
+/* Keeps the members of one colour, in the order of their new ranks; returns how many there are. */
+static int choose_members(struct wisher *all, int p, int64_t color)
+{
+    int n = 0;
+    for (int r = 0; r < p; r++)
+        if (all[r].color == color) all[n++] = all[r];
+    qsort(all, (size_t)n, sizeof *all, by_key);
+    return n;
+}
+
+/* Makes the team of all[0..n-1]; `offsets` has their blocks by old rank. The team's id is computed
+ * from the number of calls on the old team, which is equal on all its members. */
+static tutti_status assemble(tutti_team *team, const struct wisher *all, int n,
+                             const int64_t *offsets, tutti_team **part)
+{
+    int me = -1;
+    int *ranks = tt_alloc((size_t)n * sizeof *ranks);
+    int64_t *blocks = tt_alloc((size_t)n * sizeof *blocks);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    for (int i = 0; ranks && blocks && i < n; i++) {
+        ranks[i] = team->run.job_rank[all[i].rank];
+        blocks[i] = offsets[all[i].rank];
+        if (all[i].rank == team->run.me) me = i;
+    }
+    if (ranks && blocks)
+        status = tt_team_new(team->client, n, me, ranks, blocks, part);
+    else
+        (void)tt_fail(status, "no memory for a team of %d ranks", n);
+    if (status == TUTTI_OK) {
+        (*part)->run.id = tt_team_id(team->run.id, 2 * team->run.next, (int)all[0].rank);
+        tt_team_list(&(*part)->run);
+        tt_agree_know(team->client->agree, &(*part)->run);
+    }
+    tt_free(ranks);
+    tt_free(blocks);
+    return status;
+}
+
+static int64_t greatest_id(const struct wisher *all, int p)
+{
+    int64_t id = 0;
+    for (int r = 0; r < p; r++) id = tt_max(id, all[r].id);
+    return id;
+}
+
+/* First all ranks get the blocks of all members, then each makes its team, and then all find out
+ * whether every rank succeeded. */
+static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wisher *all,
+                         int64_t *offsets, int64_t color, tutti_team **part)
+{
+    int p = team->run.map.p, n = 0;
+    int64_t mine = 0, worst, id = greatest_id(all, p);
+    tutti_status status = TUTTI_OK;
+    if (color >= 0) {
+        n = choose_members(all, p, color);
+        status = tt_team_block(&team->client->fabric, n, &mine);
+    }
+    TT_TRY(tt_team_step(team, as, TT_COLL_allgather, &mine, offsets, 1));
+    if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
+    if (*part) tt_remote_add(team->client->remote_teams, &(*part)->run, (uint32_t)id);
+    int64_t code = status;
+    TT_TRY(tt_team_step(team, as, TT_COLL_allreduce, &code, &worst, 1));
+    if (worst == TUTTI_OK) return TUTTI_OK;
+    if (*part) {
+        tt_team_unlist(&(*part)->run);
+        tt_team_delete(*part, true);
+    } else if (mine) {
+        tt_arena_free(&team->client->fabric.arena, mine);
+    }
+    *part = NULL;
+    return status != TUTTI_OK
+               ? status
+               : tt_fail((tutti_status)worst, "another rank could not make its team");
+}
+
+tutti_status tt_team_make(tutti_team *team, enum tt_signature_other as, const struct tt_wish *wish,
+                          tutti_team **part)
+{
+    size_t p = (size_t)team->run.map.p;
+    struct wisher mine = {wish->color,  wish->key,
+                          team->run.me, tt_remote_next_id(team->client->remote_teams),
+                          wish->status, (int64_t)wish->terms},
+                  *all = tt_calloc(p, sizeof *all);
+    int64_t *offsets = tt_calloc(p, sizeof *offsets);
+    tutti_team *made = NULL;
+    tutti_status status = TUTTI_ERR_MEMORY;
+    tt_teams_leave(team->client);
+    if (all && offsets)
+        status = tt_team_step(team, as, TT_COLL_allgather, &mine, all, sizeof mine / 8);
+    else
+        tt_team_break(&team->run, tt_fail(status, "no memory to make a team"));
+    if (status == TUTTI_OK) status = check_wishes(team, as, wish, all);
+    if (status == TUTTI_OK) status = make(team, as, all, offsets, wish->color, &made);
+    tt_free(all);
+    tt_free(offsets);
+    if (status == TUTTI_OK) *part = made;
+    return status;
+}
+
+/* ---- The calls ---- */
+
+tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team **part)
+{
+    TT_TRY_HANDLE(team);
+    struct tt_wish wish = {.color = color, .key = key};
+    if (!part) tt_wish_refuse(&wish, "part is NULL");
+    return tt_team_make(team, TT_SIGNATURE_SPLIT, &wish, part);
+}
+
+/* Copies the grid or the graph of the team. */
+static tutti_status copy_places(const tutti_team *team, struct tt_cart **cart,
+                                struct tt_graph **graph)
+{
+    const struct tt_graph *g = team->graph;
+    size_t n = g ? sizeof *g + (size_t)(g->sources + g->destinations) * sizeof *g->rank : 0;
+    *cart = team->cart ? tt_alloc(sizeof **cart) : NULL;
+    *graph = g ? tt_alloc(n) : NULL;
+    if ((team->cart && !*cart) || (g && !*graph))
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the neighbours of a team");
+    if (*cart) **cart = *team->cart;
+    if (*graph) memcpy(*graph, g, n);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_team_dup(tutti_team *team, tutti_team **part)
+{
+    TT_TRY_HANDLE(team);
+    struct tt_wish wish = {.color = 0};
+    struct tt_cart *cart;
+    struct tt_graph *graph;
+    if (!part) tt_wish_refuse(&wish, "part is NULL");
+    tt_wish_wrong(&wish, copy_places(team, &cart, &graph));
+    tutti_status status = tt_team_make(team, TT_SIGNATURE_DUP, &wish, part);
+    if (status == TUTTI_OK) {
+        (*part)->cart = cart;
+        (*part)->graph = graph;
+        return TUTTI_OK;
+    }
+    tt_free(cart);
+    tt_free(graph);
+    return status;
+}
+
+/* ---- Memory domains ---- */
+
+static const char *const domain_names[] = {
+    [TUTTI_DOMAIN_NODE] = "TUTTI_DOMAIN_NODE",
+    [TUTTI_DOMAIN_NUMA] = "TUTTI_DOMAIN_NUMA",
+    [TUTTI_DOMAIN_L3] = "TUTTI_DOMAIN_L3",
+};
+
+/* Returns the colour of this rank's domain. The lower half numbers the domains of a node from 1,
+ * and is 0 for ranks that may run in several. */
+static int64_t color_of(const tutti_team *team, tutti_domain domain, struct tt_wish *wish)
+{
+    const struct tt_fabric *f = team->run.fabric;
+    int64_t node = f->node ? f->node[f->me] : 0;
+    int in = 0;
+    if (domain != TUTTI_DOMAIN_NODE)
+        tt_wish_wrong(wish, tt_domain_of_thread(
+                                domain == TUTTI_DOMAIN_L3 ? TT_DOMAIN_L3 : TT_DOMAIN_NUMA, &in));
+    _Static_assert(TT_DOMAIN_SEVERAL == -1, "the sum below has to be 0 then");
+    return node << 32 | (in + 1);
+}
+
+tutti_status tutti_team_split_domain(tutti_team *team, tutti_domain domain, int key,
+                                     tutti_team **part)
+{
+    TT_TRY_HANDLE(team);
+    struct tt_wish wish = {.key = key, .terms = (uint64_t)domain};
+    if (!part) tt_wish_refuse(&wish, "part is NULL");
+    if ((unsigned)domain > TUTTI_DOMAIN_L3) {
+        tt_wish_refuse(&wish, "domain is %d (known: TUTTI_DOMAIN_NODE, _NUMA, _L3)", (int)domain);
+    } else {
+        wish.color = color_of(team, domain, &wish);
+        if (wish.status == TUTTI_OK)
+            snprintf(wish.text, sizeof wish.text, "%s", domain_names[domain]);
+    }
+    return tt_team_make(team, TT_SIGNATURE_DOMAIN, &wish, part);
+}
