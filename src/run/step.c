@@ -254,6 +254,15 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    argument_of(coll, false, from, in, sizeof in), which_team(t, team, sizeof team));
 }
 
+/* A member of this node that has left the job may have freed the memory of its counts. It has
+ * compared the counts itself before it left. */
+static bool keeps_counts(const struct tt_team *t, int r)
+{
+    const struct tt_fabric *f = t->fabric;
+    return tt_team_is_remote(t, r) ||
+           tt_common_state(f->job, f->common, t->job_rank[r]) != TT_RANK_LEFT;
+}
+
 /* Both ranks have published their counts for each other when they began. The execution may have
  * ended on this rank. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
@@ -264,11 +273,11 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
     const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
+    bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];
+    if (same || !keeps_counts(t, r)) return TUTTI_OK;
     if (theirs[TT_OUT] != mine[TT_IN])
         return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
-    if (theirs[TT_IN] != mine[TT_OUT])
-        return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
-    return TUTTI_OK;
+    return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
 }
 
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
