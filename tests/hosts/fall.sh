@@ -18,7 +18,8 @@ export TUTTI_PMIX=$TUTTI_BUILD/tests/libhosts-mini-pmix.so
 [ -e "$TUTTI_PMIX" ] || skip 'built without PMIx'
 hosts 4,2,1,1
 where=h1:4,h2:2,h3:1,h4:1
-collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter gather allgather allgatherv alltoall alltoallv scatter scan exscan)
+collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter gather allgather allgatherv alltoall alltoallv scatter scan exscan
+    gatherv scatterv)
 manners=(kill exit finalize)
 whens=('late' 'early first' 'early' 'late first')
 
