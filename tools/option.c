@@ -115,14 +115,16 @@ static void unrecognized(const struct argp_state *state, const struct options_kn
         argp_error(state, "there is no option '%s'", option);
 }
 
-/* Replaces "-np" by "--np". The new text is never freed, because argv refers to it until the
- * process ends. */
-static void add_dash(char **arg)
+/* Replaces "-np" by "--np", and "-np4" by "--np=4", where the name is so long. The new text is
+ * never freed, because argv refers to it until the process ends. */
+static void add_dash(char **arg, size_t name)
 {
-    size_t n = strlen(*arg) + 2;
+    size_t n = strlen(*arg) + 3;
     char *with = tt_alloc(n);
+    const char *rest = *arg + 1 + name;
     if (!with) return;
-    snprintf(with, n, "-%s", *arg);
+    snprintf(with, n, "-%.*s%s%s", (int)name + 1, *arg, isdigit((unsigned char)*rest) ? "=" : "",
+             rest);
     *arg = with;
 }
 
@@ -152,8 +154,9 @@ static int read_option(const struct argp_state *state, const struct options_know
 {
     const char *name = argv[0] + 1;
     bool one_dash = *name != '-';
-    if (one_dash && name[1] && find_long(known, name, strcspn(name, "="), true)) {
-        add_dash(&argv[0]);
+    size_t n = strcspn(name, "=0123456789");
+    if (one_dash && n > 1 && find_long(known, name, n, true)) {
+        add_dash(&argv[0], n);
         one_dash = false;
     }
     return one_dash ? read_short(state, known, argv) : read_long(state, known, argv);

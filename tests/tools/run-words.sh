@@ -16,7 +16,7 @@ refused() {
 }
 
 # The number of ranks.
-for n in '-np 3' '-n 3' '-n3' '--np 3' '--np=3' '-np=3' '--ranks=3' '-ranks 3' '-N 3' '--npernode 3' '-ppn 3'; do
+for n in '-np 3' '-np3' '-n 3' '-n3' '--np 3' '--np=3' '-np=3' '--ranks=3' '-ranks 3' '-N 3' '--npernode 3' '-ppn 3'; do
     # shellcheck disable=SC2086
     expect 0 tutti run $n echo -np 5
     [ "$(lines out '^-np 5$')" -eq 3 ] || fail "$n: not three"
