@@ -91,12 +91,21 @@ static uint32_t summed(int ranks, int64_t e, int64_t j)
     return sum;
 }
 
+/* Whether each two ranks have counts of their own for each other. */
+static bool pairs(const struct layout_case *c)
+{
+    return tt_coll_pairs(c->coll);
+}
+
+/* The elements that a rank gives another in an alltoallv, gatherv or scatterv. */
 static int64_t exchanged(const struct layout_case *c, int from, int to)
 {
+    if (c->coll == TT_COLL_gatherv && to != c->root) return 0;
+    if (c->coll == TT_COLL_scatterv && from != c->root) return 0;
     return c->n * ((from + 2 * to) % 3);
 }
 
-/* The elements before those for rank r in the input of `from` to an alltoallv. */
+/* The elements before those for rank r in the input of `from` to such a call. */
 static int64_t exchanged_before(const struct layout_case *c, int from, int r)
 {
     int64_t at = 0;
@@ -117,7 +126,7 @@ static void set_counts(struct layout_case *c)
 {
     int p = c->rank->p, me = c->rank->me;
     int64_t out_at = 0;
-    bool known = c->coll != TT_COLL_alltoallv;
+    bool known = !pairs(c);
     for (int r = 0; r < p; r++) {
         c->in_counts[r] = exchanged(c, me, r);
         c->in_displs[r] = exchanged_before(c, me, r) + r;
@@ -157,10 +166,11 @@ static void put_input(const struct layout_case *c, struct layout_buffer b, bool 
 {
     int me = c->rank->me;
     int64_t place, n = input_elements(c, &place), words = c->map->n / WORD;
-    bool listed = c->coll == TT_COLL_alltoallv;
+    bool listed = pairs(c), gathers = c->coll == TT_COLL_gatherv;
     for (int r = 0; r < (listed ? c->rank->p : 1); r++) {
         int64_t first = listed ? exchanged_before(c, me, r) : 0;
-        int64_t to = listed ? c->in_displs[r] : in_place ? place : 0;
+        int64_t to = in_place && gathers ? c->out_displs[me] : in_place ? place : 0;
+        if (listed && !(in_place && gathers)) to = c->in_displs[r];
         for (int64_t e = 0; e < (listed ? c->in_counts[r] : n); e++)
             for (int64_t j = 0; j < words; j++) put_word(c, b, to + e, j, input(me, first + e, j));
     }
@@ -197,14 +207,15 @@ static void put_output(const struct layout_case *c, struct layout_buffer b)
         put_reduction(c, b);
     } else if (c->coll == TT_COLL_bcast) {
         put_result(c, b, 0, c->n, c->root, 0, 0);
+    } else if (c->coll == TT_COLL_scatterv && c->in_place) {
+        return;
     } else if (c->coll == TT_COLL_scatter) {
         if (!c->in_place) put_result(c, b, 0, c->n, c->root, 0, me * c->n);
     } else if (c->coll != TT_COLL_gather || c->root == me) {
         for (int r = 0; r < p; r++) {
-            bool listed = c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_alltoallv;
-            int64_t first = c->coll == TT_COLL_alltoall    ? me * c->n
-                            : c->coll == TT_COLL_alltoallv ? exchanged_before(c, r, me)
-                                                           : 0;
+            bool listed = c->coll == TT_COLL_allgatherv || pairs(c);
+            int64_t first = pairs(c) ? exchanged_before(c, r, me) : 0;
+            if (c->coll == TT_COLL_alltoall) first = me * c->n;
             put_result(c, b, listed ? c->out_displs[r] : r * c->n, listed ? c->out_counts[r] : c->n,
                        r, 0, first);
         }
@@ -229,6 +240,22 @@ static tutti_status reduce(const struct layout_case *c, const void *in, void *ou
     }
 }
 
+/* A rank has its own piece at the place in the buffer that its lists name. */
+static tutti_status call_rooted_list(const struct layout_case *c, const void *in, void *out)
+{
+    tutti_team *team = c->rank->team;
+    tutti_type type = c->map->type;
+    int64_t give = c->in_displs[c->root] * c->map->extent,
+            take = c->out_displs[c->root] * c->map->extent;
+    if (c->coll == TT_COLL_gatherv)
+        return tutti_gatherv(team, c->in_place ? in : (const char *)in + give,
+                             c->in_counts[c->root], out, c->out_counts, c->out_displs, type,
+                             c->root);
+    return tutti_scatterv(team, in, c->in_counts, c->in_displs,
+                          c->in_place ? out : (char *)out + take, c->out_counts[c->root], type,
+                          c->root);
+}
+
 static tutti_status call(const struct layout_case *c, const void *in, void *out)
 {
     tutti_team *team = c->rank->team;
@@ -244,6 +271,8 @@ static tutti_status call(const struct layout_case *c, const void *in, void *out)
     case TT_COLL_alltoallv:
         return tutti_alltoallv(team, in, c->in_counts, c->in_displs, out, c->out_counts,
                                c->out_displs, type);
+    case TT_COLL_gatherv:
+    case TT_COLL_scatterv: return call_rooted_list(c, in, out);
     default: return reduce(c, in, out);
     }
 }
@@ -276,6 +305,7 @@ static void try_case(struct layout_rank *rank, struct layout_case *c)
 static bool may_be_in_place(enum tt_coll coll, bool is_root)
 {
     if (coll == TT_COLL_gather || coll == TT_COLL_scatter || coll == TT_COLL_reduce) return is_root;
+    if (coll == TT_COLL_gatherv || coll == TT_COLL_scatterv) return is_root;
     return coll != TT_COLL_bcast && coll != TT_COLL_alltoall && coll != TT_COLL_alltoallv;
 }
 
