@@ -12,7 +12,8 @@ problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allred
     allgather/u8/777/p3 allgather/u8/779/p4 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
     'allgather/u8/778/p3@torus:2x2-hole(3)' 'allgatherv/u16/2K/p4/skew=zipf@torus:3x2-wall(x=1)' 'alltoall/u8/56/p4@ring:5-hole(2)'
     alltoallv/u8/777/p3/skew=uniform gatherv/u8/300K/p3/root=1/skew=zipf gatherv/i16/778/p4/skew=zero
-    scatterv/u8/300K/p3/root=1/skew=zipf scatterv/i16/778/p4/skew=zero reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
+    scatterv/u8/300K/p3/root=1/skew=zipf scatterv/i16/778/p4/skew=zero reduce_scatter/i32/sum/812/p4/skew=zipf
+    reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms
 
 export iterations=20
