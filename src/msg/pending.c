@@ -47,6 +47,8 @@ struct tt_pending *tt_pending_new(tutti_context *c, enum tt_pending_kind kind, s
     }
     *pending =
         (struct tt_pending){.kind = kind, .id = pending->id + (UINT64_C(1) << 32), .peer = peer};
+    /* Nothing may ever arrive from a peer that is gone. Only an advance ends the operation then. */
+    tt_context_used(c);
     return pending;
 }
 
@@ -112,7 +114,6 @@ void tt_pending_end(tutti_context *c, struct tt_pending *pending, tutti_status s
         return;
     }
     pending->ended = true;
-    tt_context_used(c);
     pending->next = c->ended;
     c->ended = pending;
 }

@@ -46,6 +46,11 @@ beside 4 expect_reported 137 "$killed" late kill bcast/f64/8/p3 100
 beside 4 expect_reported 0 "$left" chain
 beside 4 expect_reported 137 "$killed" in-flight
 beside 4 once_more
+# Ranks that only poll and ask the dead rank for bytes that they may not read themselves.
+polled() { TUTTI_CMA=0 expect_reported 137 "$killed" polled "$1"; }
+for problem in {scatter,scatterv,gatherv}/f64/1M/p3/root=2 {allgather,alltoallv}/f64/1M/p3; do
+    beside 4 polled "$problem"
+done
 # Failures while the ranks join.
 beside 4 expect_reported 137 'rank 1 died: signal 9 \(Killed\)' absent kill
 beside 4 expect_reported 3 'rank 1 exited with code 3' absent exit3

@@ -84,12 +84,24 @@ struct call *call_open(tutti_team *team, const char *problem)
     return c;
 }
 
+static struct tt_args args(const struct call *c)
+{
+    struct tt_args args = args_of(&c->call);
+    args.in = c->call.coll == TT_COLL_bcast ? NULL : c->in;
+    args.out = c->out;
+    return args;
+}
+
 tutti_status call_run(tutti_team *team, struct call *c)
 {
-    struct tt_args rq = args_of(&c->call);
-    rq.in = c->call.coll == TT_COLL_bcast ? NULL : c->in;
-    rq.out = c->out;
-    return tt_collective_run(team, &rq);
+    struct tt_args a = args(c);
+    return tt_collective_run(team, &a);
+}
+
+tutti_status call_start(tutti_team *team, struct call *c, tutti_request **request)
+{
+    struct tt_args a = args(c);
+    return tt_collective_start(team, &a, request);
 }
 
 void call_close(struct call *c)

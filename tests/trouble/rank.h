@@ -24,6 +24,7 @@ int rank_number(void);
 /* Prepares the call of a rank of `team`. Exits with 2 if the problem string is invalid. */
 struct call *call_open(tutti_team *team, const char *problem);
 tutti_status call_run(tutti_team *team, struct call *c);
+tutti_status call_start(tutti_team *team, struct call *c, tutti_request **request);
 void call_close(struct call *c);
 
 /* Prints one line "rank R: TEXT (N ms): ERROR" by a single write. N counts from since_ns. */
