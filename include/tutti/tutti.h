@@ -306,7 +306,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  *     PEER      this rank counts as failed
  *     MISMATCH  other members called tutti_team_shrink; or they called a collective or
  *               tutti_team_free on a team that had not failed, and the team is broken now
- *     ARG, MEMORY */
+ *     ARG       value is NULL: this rank took part with the value 0
+ *     MEMORY */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
                                                          int *failed);
 
@@ -315,8 +316,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64
  * the agreement belongs to the new team, and the first call on that team returns PEER: shrink again
  * then. If one member has no memory for the new team, no member gets one. The caller frees the new
  * team. The caller also frees the old team, after its requests; if members have failed, that call
- * waits for no other rank. Errors: ARG, PEER, MISMATCH, MEMORY, LIMIT; if one member gets MEMORY or
- * LIMIT, all members do. One thread per team. */
+ * waits for no other rank. Errors: ARG (part is NULL), PEER, MISMATCH, MEMORY, LIMIT; if one member
+ * gets ARG, MEMORY or LIMIT, all members do. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
 /* Breaks the team for all its members: collectives that they have in flight on it, or start later,

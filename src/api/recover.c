@@ -72,16 +72,17 @@ static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t va
     return TUTTI_OK;
 }
 
+/* A rank that gives no value takes part with 0, so that the others do not wait for it, and do not
+ * take the round for one in which all ranks succeeded. */
 tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;
     TT_TRY_HANDLE(team);
-    if (!value) return tt_fail(TUTTI_ERR_ARG, "value is NULL");
-    TT_TRY(agree(team, TT_AGREE_VALUE, (uint64_t)*value, NULL, &accord));
-    *value = (int64_t)accord->word[0];
+    TT_TRY(agree(team, TT_AGREE_VALUE, value ? (uint64_t)*value : 0, NULL, &accord));
+    if (value) *value = (int64_t)accord->word[0];
     if (failed) *failed = count_gone(team);
     tt_free(accord);
-    return TUTTI_OK;
+    return value ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "value is NULL; this rank agreed to 0");
 }
 
 /* ---- Shrinking ---- */
@@ -173,10 +174,19 @@ static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status min
 {
     tutti_status worst = worst_of(team, a);
     if (mine != TUTTI_OK) return tt_fail(mine, "%s", why);
+    if (worst == TUTTI_ERR_ARG) return tt_fail(worst, "part is NULL on another rank");
     if (worst != TUTTI_OK) return tt_fail(worst, "another rank could not make its team");
     tutti_status status = assemble(team, a, part);
     if (status != TUTTI_OK) tt_team_break(&team->run, status);
     return status;
+}
+
+/* Returns the status with which this rank takes part in a shrink; OK if it has stored its block in
+ * *block. A rank with a wrong argument takes part, too, because the others wait for it. */
+static tutti_status prepare(tutti_team *team, tutti_team **part, int64_t *block)
+{
+    if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
+    return tt_team_block_upto(&team->client->fabric, team->run.map.p, block);
 }
 
 /* Takes part in the shrink with this rank's block. The block is freed only if nobody will have a
@@ -203,8 +213,7 @@ tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part)
 {
     int64_t block = 0;
     TT_TRY_HANDLE(team);
-    if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
     tt_teams_leave(team->client);
-    tutti_status mine = tt_team_block_upto(&team->client->fabric, team->run.map.p, &block);
+    tutti_status mine = prepare(team, part, &block);
     return shrink(team, mine, block, part);
 }

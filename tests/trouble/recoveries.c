@@ -124,5 +124,27 @@ static int texts(int argc, char **argv)
     return 0;
 }
 
-const struct scenario recoveries[] = {
-    {"survive", survive}, {"no-memory", no_memory}, {"idle", idle}, {"texts", texts}, {NULL, NULL}};
+/* null: rank 1 passes NULL to an agreement and to a shrink. No other rank waits for it for ever,
+ * and the team works afterwards. */
+static int null(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    int64_t begin = tt_clock_ns(), value = -1;
+    int failed = -1;
+    bool wrong = rank_number() == 1;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *rest = NULL;
+    tutti_status status = tutti_team_agree(world, wrong ? NULL : &value, &failed);
+    if (status != (wrong ? TUTTI_ERR_ARG : TUTTI_OK) || failed != 0) return 8;
+    if (!wrong && value != 0) return 8;
+    if (tutti_team_shrink(world, wrong ? NULL : &rest) != TUTTI_ERR_ARG || rest) return 8;
+    if (strncmp(tutti_error(), "part is NULL", 12) != 0) return 8;
+    status = tutti_team_shrink(world, &rest);
+    if (status == TUTTI_OK) status = tutti_barrier(rest);
+    return end(client, status, TUTTI_OK, begin);
+}
+
+const struct scenario recoveries[] = {{"survive", survive}, {"no-memory", no_memory},
+                                      {"idle", idle},       {"texts", texts},
+                                      {"null", null},       {NULL, NULL}};
