@@ -242,16 +242,23 @@ typedef enum tutti_op {
 #define TUTTI_OP_ENUM(name, text) TUTTI_##name,
     TUTTI_OP_LIST(TUTTI_OP_ENUM)
 #undef TUTTI_OP_ENUM
-        TUTTI_OPS,          /* number of built-in operations; not an operation */
-    TUTTI_OP_USER = 64,     /* user-defined operations have numbers from here */
-    TUTTI_OP_USER_END = 256 /* up to below this number */
+        TUTTI_OPS,               /* number of built-in operations; not an operation */
+    TUTTI_OP_USER = 64,          /* user-defined operations have numbers from here */
+    TUTTI_OP_USER_END = 256,     /* up to below this number */
+    TUTTI_OP_BOUND_END = 1 << 25 /* those of tutti_op_bind have numbers up to below this one */
 } tutti_op;
+
+/* The most bytes of operands that a user-defined operation gets in one call, if an element is not
+ * larger. */
+#define TUTTI_OP_BLOCK 8192
 
 /* A user-defined operation computes out[i] = left[i] op right[i] for i < n. It must be associative.
  * `left` holds the operands of lower ranks. `out` is equal to `left` or to `right`, or overlaps
- * neither. The library calls the function in any thread that uses the team, and in several threads
- * at the same time; the function must not call the library. `arg` is the argument of
- * tutti_op_create. */
+ * neither. The library calls the function for blocks of consecutive elements of the vectors, in any
+ * order and of any length n >= 1: a block has at most TUTTI_OP_BLOCK bytes, or it is one element.
+ * The library calls the function in any thread that uses the team, and in several threads at the
+ * same time; the function must not call the library. `arg` is the argument of tutti_op_create or
+ * tutti_op_bind. */
 typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
                          void *arg);
 
@@ -261,8 +268,18 @@ typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
                                                         tutti_op *op);
 
-/* Frees a user-defined operation, which no call in flight and no live request may use. Errors: ARG
- * (the number is no live user-defined operation). Local, any thread. */
+/* Gives the function of a user-defined operation another argument for some calls: *bound is an
+ * operation that is the same as `op` but for its argument. Calls match if some ranks pass `op` and
+ * others any operation bound to it, and they use the same plan. So a program can bind an argument
+ * before each call, in any order and on some ranks only; this takes less than a microsecond and
+ * allocates nothing. If `op` is bound itself, *bound is bound to the same operation as `op`. The
+ * library passes `arg` on and does not read what it points to. The caller frees *bound with
+ * tutti_op_free, before or after `op`. Errors: ARG (`bound` is NULL, or `op` is no live
+ * user-defined operation), LIMIT (65536 bound operations exist). Local, any thread. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_bind(tutti_op op, void *arg, tutti_op *bound);
+
+/* Frees a user-defined or bound operation, which no call in flight and no live request may use.
+ * Errors: ARG (the number is no live user-defined operation). Local, any thread. */
 TUTTI_API tutti_status tutti_op_free(tutti_op op);
 
 /* ---- Reproducible sums ----

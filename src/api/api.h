@@ -92,6 +92,9 @@ struct tt_args {
     struct tt_call call;
     const void *in;
     void *out;
+    /* A user-defined operation as the user gave it. tt_args_check moves it here, and leaves the one
+     * that it is bound to in call.op, so that bound operations share their plans. */
+    tutti_op op;
     /* gatherv and scatterv, as the user gave them: this rank's count; at the root, the counts and
      * displacements of all ranks */
     int64_t n;

@@ -28,13 +28,16 @@ static tutti_status check_common(const tutti_team *team, struct tt_call *c)
     return TUTTI_OK;
 }
 
-static tutti_status check_op(struct tt_call *c)
+static tutti_status check_op(struct tt_args *args)
 {
+    struct tt_call *c = &args->call;
     if (!tt_coll_has_op(c->coll)) return TUTTI_OK;
     if (tt_likely((unsigned)c->op < TUTTI_OPS && tt_reduce_lookup(c->type, c->op))) return TUTTI_OK;
     const char *why = tt_op_refuse(c->op, c->type);
     if (!why) {
         c->commutes = c->commutes && tt_op_commutes(c->op);
+        args->op = c->op;
+        c->op = tt_op_base(c->op);
         return TUTTI_OK;
     }
     bool op_exists = (unsigned)c->op < TUTTI_OPS;
@@ -280,7 +283,7 @@ tutti_status tt_args_check(const tutti_team *team, struct tt_args *args)
 {
     TT_TRY(check_common(team, &args->call));
     if (args->call.coll == TT_COLL_barrier) return TUTTI_OK;
-    TT_TRY(check_op(&args->call));
+    TT_TRY(check_op(args));
     TT_TRY(check_place(team, args));
     if (args->call.coll == TT_COLL_reduce_scatter) return check_blocks(team, &args->call);
     if (args->call.coll == TT_COLL_gatherv || args->call.coll == TT_COLL_scatterv)

@@ -30,6 +30,7 @@ static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared
     exec->buffer[TT_OUT] = args->out;
     exec->buffer[TT_IN] =
         args->call.in_place ? input_in(args->out, prepared->place) : (char *)args->in;
+    if (tt_unlikely(args->op != 0)) exec->op = args->op;
     if (tt_unlikely(tt_call_segments(&args->call)))
         bind_segments(exec, &args->call, exec->team->me);
 }
@@ -229,7 +230,7 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
         tt_prepared_drop(prepared);
         return TUTTI_ERR_MEMORY;
     }
-    struct tt_args kept = {.call = made->call, .in = args->in, .out = args->out};
+    struct tt_args kept = {.call = made->call, .in = args->in, .out = args->out, .op = args->op};
     bind(made->exec, prepared, &kept);
     if (made->exec->call) made->exec->call = &made->call;
     enlist(made);

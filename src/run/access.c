@@ -257,7 +257,7 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
     if (tt_likely(exec->reduce != NULL))
         exec->reduce(to, from, k, n);
     else
-        tt_reduce(to, from, k, n, plan->type, plan->op);
+        tt_reduce(to, from, k, n, plan->type, exec->op);
 }
 
 static tutti_status need_bounce(struct tt_team *t, int64_t bytes)

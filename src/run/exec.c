@@ -185,6 +185,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     }
     exec->team = team;
     exec->plan = plan;
+    exec->op = plan->op;
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
     exec->traced = team->fabric->ops->did != NULL;
     exec->pairs = tt_coll_pairs(plan->coll);

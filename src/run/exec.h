@@ -48,7 +48,8 @@ struct tt_exec {
     const struct tt_plan *plan;
     char *buffer[TT_FETCHED + 1]; /* tt_exec_new sets TMP, each start sets WIN */
     int64_t bytes[3];             /* sizes of IN OUT TMP, as opened */
-    const struct tt_call *call;   /* counts and displacements of a v-collective; else NULL */
+    tutti_op op; /* the plan's operation, or one that is bound to it (tutti_op_bind) */
+    const struct tt_call *call; /* counts and displacements of a v-collective; else NULL */
     const struct tt_call_signature *signature; /* the call signature; lasts as long as the exec */
     uint64_t shape; /* fingerprint of the signature, equal on all ranks */
     /* ---- set by the execution ---- */

@@ -4,6 +4,9 @@
  *
  * Creation takes the lowest free number, so that ranks that create (and free) in the same order
  * give equal operations equal numbers.
+ *
+ * A bound operation has its own entry, a copy with another argument. Its place does not matter to
+ * the other ranks, so the search for a free one goes on where the last one ended.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +14,7 @@
 #include "type/op-user.h"
 #include "type/type.h"
 
-enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER };
+enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER, BOUND_OPS = 65536 };
 
 /* An entry is written before it is made live (release), and read only after it was seen live
  * (acquire). */
@@ -19,15 +22,26 @@ static struct {
     pthread_mutex_t lock;
     struct entry {
         struct tt_op_user op;
+        tutti_op base; /* the operation that this one is bound to; `op` itself if it is not bound */
         atomic_bool live;
-    } entry[USER_OPS];
+    } entry[USER_OPS + BOUND_OPS];
+    int next; /* the bound operation at which the next search begins, from 0 */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Returns the index of the entry; -1: the number is none of a user-defined operation. */
+static int index_of(tutti_op op)
+{
+    int base = (int)tt_op_base(op), bound = (int)op / TUTTI_OP_USER_END;
+    if ((int)op < 0 || base < TUTTI_OP_USER || bound > BOUND_OPS) return -1;
+    return bound ? USER_OPS + bound - 1 : base - TUTTI_OP_USER;
+}
 
 static struct entry *live_entry(tutti_op op)
 {
-    if (op < TUTTI_OP_USER || op >= TUTTI_OP_USER_END) return NULL;
-    struct entry *entry = &table.entry[op - TUTTI_OP_USER];
-    return atomic_load_explicit(&entry->live, memory_order_acquire) ? entry : NULL;
+    int i = index_of(op);
+    struct entry *entry = i < 0 ? NULL : &table.entry[i];
+    if (!entry || !atomic_load_explicit(&entry->live, memory_order_acquire)) return NULL;
+    return entry->base == tt_op_base(op) ? entry : NULL;
 }
 
 const struct tt_op_user *tt_op_user_find(tutti_op op)
@@ -36,17 +50,41 @@ const struct tt_op_user *tt_op_user_find(tutti_op op)
     return entry ? &entry->op : NULL;
 }
 
+static bool is_free(const struct entry *entry)
+{
+    return !atomic_load_explicit(&entry->live, memory_order_relaxed);
+}
+
+static void store(struct entry *entry, const struct tt_op_user *op, tutti_op base)
+{
+    entry->op = *op;
+    entry->base = base;
+    atomic_store_explicit(&entry->live, true, memory_order_release);
+}
+
 /* Returns the index of the new operation; -1 if all are in use. */
 static int add_locked(struct tt_op_user op)
 {
-    for (int i = 0; i < USER_OPS; i++) {
-        struct entry *entry = &table.entry[i];
-        if (atomic_load_explicit(&entry->live, memory_order_relaxed)) continue;
-        entry->op = op;
-        atomic_store_explicit(&entry->live, true, memory_order_release);
-        return i;
+    int i = 0;
+    while (i < USER_OPS && !is_free(&table.entry[i])) i++;
+    if (i == USER_OPS) return -1;
+    store(&table.entry[i], &op, (tutti_op)(TUTTI_OP_USER + i));
+    return i;
+}
+
+/* Returns the number of the new operation; 0 if all bound ones are in use. */
+static int bind_locked(const struct entry *to, void *arg)
+{
+    const struct tt_op_user op = {to->op.fn, arg, to->op.commutes};
+    for (int i = 0; i < BOUND_OPS; i++) {
+        int place = (table.next + i) % BOUND_OPS;
+        struct entry *entry = &table.entry[USER_OPS + place];
+        if (!is_free(entry)) continue;
+        table.next = place + 1;
+        store(entry, &op, to->base);
+        return (place + 1) * TUTTI_OP_USER_END + (int)to->base;
     }
-    return -1;
+    return 0;
 }
 
 tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg, tutti_op *op)
@@ -61,6 +99,23 @@ tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg, tutti_op 
                        "tutti_op_create: all %d user-defined operations are in use", USER_OPS);
     }
     *op = (tutti_op)(TUTTI_OP_USER + place);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_op_bind(tutti_op op, void *arg, tutti_op *bound)
+{
+    if (!bound) return tt_fail(TUTTI_ERR_ARG, "tutti_op_bind: bound is null");
+    pthread_mutex_lock(&table.lock);
+    const struct entry *to = live_entry(op);
+    int made = to ? bind_locked(to, arg) : 0;
+    pthread_mutex_unlock(&table.lock);
+    if (!to)
+        return tt_fail(TUTTI_ERR_ARG, "tutti_op_bind: %d is not a live user-defined operation",
+                       (int)op);
+    if (!made)
+        return tt_fail(TUTTI_ERR_LIMIT, "tutti_op_bind: all %d bound operations are in use",
+                       BOUND_OPS);
+    *bound = (tutti_op)made;
     return TUTTI_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The description of a user-defined operation.
+ * The description of a user-defined operation. An operation with an argument bound to it has the
+ * number of the user-defined operation in its lower bits, and its place among the bound ones, from
+ * 1, above.
  */
 #ifndef TT_OP_USER_H
 #define TT_OP_USER_H
@@ -13,8 +15,9 @@ struct tt_op_user {
     bool commutes;
 };
 
-/* Returns NULL unless `op` is a live user-defined operation. Takes no lock. The result is valid
- * until the operation is freed; the caller must make sure that this does not happen meanwhile. */
+/* Returns NULL unless `op` is a live user-defined or bound operation. Takes no lock. The result is
+ * valid until the operation is freed; the caller must make sure that this does not happen
+ * meanwhile. */
 const struct tt_op_user *tt_op_user_find(tutti_op op);
 
 #endif

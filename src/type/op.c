@@ -32,7 +32,7 @@ static bool is_builtin(tutti_op op)
 
 static bool is_user(tutti_op op)
 {
-    return op >= TUTTI_OP_USER && op < TUTTI_OP_USER_END;
+    return tt_op_base(op) >= TUTTI_OP_USER && op < TUTTI_OP_BOUND_END;
 }
 
 const char *tt_op_name(tutti_op op)
@@ -41,7 +41,7 @@ const char *tt_op_name(tutti_op op)
     if (is_builtin(op)) return op_names[op];
     if (!is_user(op)) return "?";
     pthread_once(&once, name_user_ops);
-    return user_names[op - TUTTI_OP_USER];
+    return user_names[tt_op_base(op) - TUTTI_OP_USER];
 }
 
 static bool is_named(tutti_op op, const char *text, size_t length)

@@ -103,7 +103,7 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-enum { BLOCK_BYTES = 8192 }; /* at least one element, even if it is larger */
+enum { BLOCK_BYTES = TUTTI_OP_BLOCK }; /* at least one element, even if it is larger */
 
 /* Whether `out` is an operand that would be read after `out` is first written, if all operands were
  * folded in place. This is so for every operand but the first two. */

@@ -17,6 +17,12 @@ const char *tt_type_name(tutti_type type);
 tutti_type tt_type_parse(const char *text, size_t length);
 
 /* User-defined operations are "user0" (TUTTI_OP_USER), "user1" ..., whether live or not. */
+/* Returns the operation that `op` is bound to (tutti_op_bind); `op` itself if it is not bound. */
+static inline tutti_op tt_op_base(tutti_op op)
+{
+    return op >= TUTTI_OP_USER_END ? (tutti_op)(op % TUTTI_OP_USER_END) : op;
+}
+/* The name of a bound operation is that of the operation that it is bound to. */
 const char *tt_op_name(tutti_op op); /* "?" for a number that is no operation */
 /* Returns the operation with the name text[0..length-1]; TUTTI_OPS if there is none. */
 tutti_op tt_op_parse(const char *text, size_t length);

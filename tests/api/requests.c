@@ -119,6 +119,66 @@ static void of_a_team(tutti_team *world)
     EXPECT(tutti_team_free(part) == TUTTI_OK);
 }
 
+/* ---- The argument of a user-defined operation at each call ---- */
+
+static void add_modulo(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                       void *arg)
+{
+    const int64_t *a = left, *b = right;
+    (void)type;
+    for (size_t i = 0; i < n; i++) ((int64_t *)out)[i] = (a[i] + b[i]) % *(const int64_t *)arg;
+}
+
+static tutti_op modulo; /* with the argument `seven` */
+static int64_t seven = 7;
+
+static void expect_sums(tutti_team *world, const int64_t *out, int stride, int64_t by)
+{
+    int64_t p = tutti_size(world);
+    for (int i = 0; i < N; i++)
+        EXPECT(out[i * stride] % by == (p * (i + 1) + p * (p - 1) / 2) % by);
+}
+
+/* Two requests with one shape run at once, each with its own argument, and start again. */
+static void of_two_arguments(tutti_team *world, const int64_t *in)
+{
+    int64_t by[] = {5, 1000}, out[2][N];
+    tutti_request *request[2];
+    tutti_op op[2];
+    for (int i = 0; i < 2; i++) {
+        EXPECT(tutti_op_bind(modulo, &by[i], &op[i]) == TUTTI_OK);
+        EXPECT(tutti_allreduce_init(world, in, out[i], N, TUTTI_I64, op[i], TUTTI_REQUEST_DEFAULT,
+                                    &request[i]) == TUTTI_OK);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < 2; i++) EXPECT(tutti_start(request[i]) == TUTTI_OK);
+        for (int i = 1; i >= 0; i--) EXPECT(tutti_wait(request[i]) == TUTTI_OK);
+        for (int i = 0; i < 2; i++) expect_sums(world, out[i], 1, by[i]);
+    }
+    for (int i = 0; i < 2; i++) EXPECT(tutti_request_free(request[i]) == TUTTI_OK);
+    for (int i = 0; i < 2; i++) EXPECT(tutti_op_free(op[i]) == TUTTI_OK);
+}
+
+/* Odd ranks pass the operation itself, even ranks one that is bound to it. */
+static void of_bound_operations(tutti_team *world)
+{
+    int64_t in[N], out[2 * N], mine = 7;
+    tutti_op bound, op;
+    tutti_type apart;
+    for (int i = 0; i < N; i++) in[i] = i + 1 + tutti_rank(world);
+    EXPECT(tutti_op_bind(modulo, &mine, &bound) == TUTTI_OK);
+    op = tutti_rank(world) % 2 ? modulo : bound;
+    EXPECT(tutti_allreduce(world, in, out, N, TUTTI_I64, op) == TUTTI_OK);
+    expect_sums(world, out, 1, 7);
+    EXPECT(tutti_type_struct(1, &(tutti_field){0, 1, TUTTI_I64}, 16, &apart) == TUTTI_OK);
+    for (int i = 0; i < N; i++) out[2 * i] = in[i];
+    EXPECT(tutti_allreduce(world, TUTTI_IN_PLACE, out, N, apart, op) == TUTTI_OK);
+    expect_sums(world, out, 2, 7);
+    of_two_arguments(world, in);
+    EXPECT(tutti_type_free(apart) == TUTTI_OK);
+    EXPECT(tutti_op_free(bound) == TUTTI_OK);
+}
+
 static void rank(tutti_client *client, void *arg)
 {
     static make_fn *const makes[] = {make_bcast, make_reduce, make_nothing, make_barrier};
@@ -127,10 +187,13 @@ static void rank(tutti_client *client, void *arg)
     for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) of_a_plan(world, makes[i]);
     of_a_request(world);
     of_a_team(world);
+    of_bound_operations(world);
 }
 
 int main(void)
 {
+    EXPECT(tutti_op_create(add_modulo, 1, &seven, &modulo) == TUTTI_OK);
     for (int p = 1; p <= 4; p++) EXPECT(tutti_threads(p, rank, NULL) == TUTTI_OK);
+    EXPECT(tutti_op_free(modulo) == TUTTI_OK);
     return 0;
 }

@@ -267,7 +267,10 @@ static void refusals_name_the_cause(void **state)
     assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "23 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_SUM, (tutti_type)-1), "-1 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_OPS, TUTTI_F64), "12 is not an operation");
-    assert_string_equal(tt_op_refuse((tutti_op)1000, TUTTI_F64), "1000 is not an operation");
+    assert_string_equal(tt_op_refuse(TUTTI_OP_BOUND_END, TUTTI_F64),
+                        "33554432 is not an operation");
+    assert_string_equal(tt_op_refuse((tutti_op)(TUTTI_OP_USER_END + TUTTI_OP_USER), TUTTI_F64),
+                        "user0 is not a live operation: never created, or freed");
     assert_string_equal(tt_op_refuse(TUTTI_OP_USER, TUTTI_F64),
                         "user0 is not a live operation: never created, or freed");
 }

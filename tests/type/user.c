@@ -41,6 +41,7 @@ static void compose(const void *left, const void *right, void *out, size_t n, tu
     const struct map *first = left, *second = right;
     size_t bytes = n * sizeof *first;
     bool apart = !overlap(out, left, bytes) && !overlap(out, right, bytes);
+    if (n < 1 || bytes > TUTTI_OP_BLOCK) *(bool *)arg = true;
     if (type != TUTTI_C128 || !(out == left || out == right || apart)) *(bool *)arg = true;
     for (size_t i = 0; i < n; i++) ((struct map *)out)[i] = then(first[i], second[i]);
 }
@@ -187,12 +188,80 @@ static void threads_share_the_table(void **state)
     }
 }
 
+/* ---- Bound operations ---- */
+
+static void bound_ones_have_their_own_argument(void **state)
+{
+    int64_t zero = 0, ten = 10, a = 1, b = 2, out;
+    const void *in[] = {&a, &b};
+    tutti_op op, bound, again;
+    (void)state;
+    assert_int_equal(tutti_op_create(add_arg, 1, &zero, &op), TUTTI_OK);
+    assert_int_equal(tutti_op_bind(op, &ten, &bound), TUTTI_OK);
+    assert_int_equal(tutti_op_bind(bound, &a, &again), TUTTI_OK);
+    assert_int_equal(tt_op_base(again), op);
+    assert_string_equal(tt_op_name(again), tt_op_name(op));
+    assert_null(tt_op_refuse(bound, TUTTI_I64));
+    assert_true(tt_op_commutes(bound));
+    tt_reduce(&out, in, 2, 1, TUTTI_I64, bound);
+    assert_int_equal(out, 13);
+    tt_reduce(&out, in, 2, 1, TUTTI_I64, again);
+    assert_int_equal(out, 4);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+    tt_reduce(&out, in, 2, 1, TUTTI_I64, bound);
+    assert_int_equal(out, 13);
+    assert_int_equal(tutti_op_free(bound), TUTTI_OK);
+    assert_int_equal(tutti_op_free(bound), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tt_op_refuse(bound, TUTTI_I64), "not a live operation"));
+    assert_int_equal(tutti_op_free((tutti_op)(again + 1)), TUTTI_ERR_ARG);
+    assert_int_equal(tutti_op_free(again), TUTTI_OK);
+}
+
+static void wrong_bindings_are_reported(void **state)
+{
+    tutti_op op, bound = TUTTI_MAX;
+    (void)state;
+    assert_int_equal(tutti_op_create(nothing, 1, NULL, &op), TUTTI_OK);
+    assert_int_equal(tutti_op_bind(op, NULL, NULL), TUTTI_ERR_ARG);
+    assert_string_equal(tutti_error(), "tutti_op_bind: bound is null");
+    assert_int_equal(tutti_op_bind(TUTTI_SUM, NULL, &bound), TUTTI_ERR_ARG);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+    assert_int_equal(tutti_op_bind(op, NULL, &bound), TUTTI_ERR_ARG);
+    assert_non_null(strstr(tutti_error(), "64 is not a live user-defined operation"));
+    assert_int_equal(bound, TUTTI_MAX);
+}
+
+static void bindings_run_out(void **state)
+{
+    enum { BOUND = 65536 };
+    static tutti_op bound[BOUND];
+    tutti_op op, more = TUTTI_SUM;
+    (void)state;
+    assert_int_equal(tutti_op_create(nothing, 0, NULL, &op), TUTTI_OK);
+    for (int i = 0; i < BOUND; i++) {
+        assert_int_equal(tutti_op_bind(op, NULL, &bound[i]), TUTTI_OK);
+        assert_true(bound[i] > TUTTI_OP_USER_END && bound[i] < TUTTI_OP_BOUND_END);
+    }
+    assert_int_equal(tutti_op_bind(op, NULL, &more), TUTTI_ERR_LIMIT);
+    assert_non_null(strstr(tutti_error(), "65536"));
+    for (int i = 0; i < BOUND; i++) assert_int_equal(tutti_op_free(bound[i]), TUTTI_OK);
+    assert_int_equal(tutti_op_bind(op, NULL, &more), TUTTI_OK);
+    assert_false(tt_op_commutes(more));
+    assert_int_equal(tutti_op_free(more), TUTTI_OK);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_come_in_order),   cmocka_unit_test(created_ones_live_until_freed),
-        cmocka_unit_test(wrong_calls_are_reported), cmocka_unit_test(table_fills_and_empties),
+        cmocka_unit_test(operands_come_in_order),
+        cmocka_unit_test(created_ones_live_until_freed),
+        cmocka_unit_test(wrong_calls_are_reported),
+        cmocka_unit_test(table_fills_and_empties),
         cmocka_unit_test(threads_share_the_table),
+        cmocka_unit_test(bound_ones_have_their_own_argument),
+        cmocka_unit_test(wrong_bindings_are_reported),
+        cmocka_unit_test(bindings_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
