@@ -298,6 +298,15 @@ static void watch_locals(struct tt_fabric *f)
     tt_watch_look(f);
 }
 
+/* Publishes for the roll call which ranks of this node have not come yet. */
+static void fill_absent(const void *arg, struct tt_activity *is)
+{
+    const struct tt_fabric *f = arg;
+    for (int r = 0; r < f->size; r++)
+        if (tt_fabric_shares(f, r) && tt_common_state(f->job, f->common, r) == TT_RANK_ABSENT)
+            tt_waiting_name(is, r);
+}
+
 /* Adds 1 to the counter and waits until all ranks of this node have done so. */
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
@@ -306,7 +315,8 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     int failed = -1;
     const uint32_t all = (uint32_t)f->job->arenas;
     uint32_t seen = 0; /* nothing ever failed, and nobody left */
-    struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_INIT};
+    struct tt_waiting waiting = {
+        .fabric = f, .doing = TT_DOING_INIT, .fill = fill_absent, .arg = f};
     atomic_fetch_add(counter, 1);
     tt_fabric_signalled(f, NULL, -1);
     tt_wait_begin(&wait, &f->policy, f->job, f->me);

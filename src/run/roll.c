@@ -206,17 +206,39 @@ static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_acti
     return false;
 }
 
+/* Reads what rank r waits for in a client. Returns false if it does not wait there. */
+static bool read_activity(const struct tt_source *s, const struct tt_roll *roll,
+                          const struct tt_common *common, int r, struct tt_activity *is)
+{
+    const char *line = (const char *)&common->rank[r].activity;
+    return fetch_activity(s, line - (const char *)roll->job, is) && is->doing > TT_DOING_NOTHING &&
+           is->doing < TT_DOINGS;
+}
+
+/* Finds out whether the rank waits in a call of another client. */
+static void read_elsewhere(const struct tt_source *s, struct tt_roll *roll, int r)
+{
+    struct tt_roll_rank *rank = &roll->rank[r];
+    struct tt_activity is;
+    for (int i = 0; i < TT_CLIENTS && !rank->elsewhere; i++) {
+        const struct tt_common *common = tt_common_at(roll->job, i);
+        uint64_t number = atomic_load(&common->number);
+        if (common == roll->common || !number || !read_activity(s, roll, common, r, &is)) continue;
+        rank->elsewhere = number;
+        rank->elsewhere_doing = is.doing;
+    }
+}
+
 static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, int r)
 {
     struct tt_roll_rank *rank = &roll->rank[r];
-    const char *line = (const char *)&roll->common->rank[r].activity;
     const struct tt_job_rank *in_job = &roll->job->rank[r];
     rank->here = in_job->arena >= 0;
     if (!rank->here) return TUTTI_OK;
     rank->pid = atomic_load(&in_job->pid);
     rank->state = tt_roll_process(rank->pid);
-    rank->waits = fetch_activity(s, line - (const char *)roll->job, &rank->is) &&
-                  rank->is.doing > TT_DOING_NOTHING && rank->is.doing < TT_DOINGS;
+    rank->waits = read_activity(s, roll, roll->common, r, &rank->is);
+    if (!rank->waits) read_elsewhere(s, roll, r);
     return read_teams(s, roll, r);
 }
 
@@ -386,10 +408,20 @@ static const struct tt_roll_team *team_to_print(const struct tt_roll *roll, int 
     return best;
 }
 
+/* Adds that the rank waits in a call of another client. Returns false if it does not. */
+static bool add_elsewhere(struct roll_text *t, const struct tt_roll_rank *r)
+{
+    if (r->elsewhere)
+        add(t, "in %s of client %llu",
+            r->elsewhere_doing == TT_DOING_INIT ? "tutti_init" : "a call",
+            (unsigned long long)r->elsewhere - 1);
+    return r->elsewhere != 0;
+}
+
 static void add_outside(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_team *team = team_to_print(roll, rank);
-    add(t, "outside the library");
+    if (!add_elsewhere(t, &roll->rank[rank])) add(t, "outside the library");
     add_requests(t, roll, rank);
     if (!team) {
         add(t, "; it has completed no collective");
@@ -460,7 +492,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     else if (is_waiting(roll, rank))
         add_waiting(&t, roll, rank);
     else if (state == TT_RANK_ABSENT)
-        add(&t, "has not come to tutti_init");
+        add(&t, "%shas not come to tutti_init", add_elsewhere(&t, r) ? "; " : "");
     else
         add_outside(&t, roll, rank);
     return buffer;

@@ -45,6 +45,10 @@ struct tt_roll_rank {
     bool here;
     bool waits; /* it waits, and `is` says for what */
     struct tt_activity is;
+    /* if it waits in a call of another client: 1 + the number of that client, and the kind of call;
+     * else 0 */
+    uint64_t elsewhere;
+    enum tt_doing elsewhere_doing;
     int teams, first; /* the number of its teams, and the first of them in the roll's `team` */
 };
 

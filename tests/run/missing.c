@@ -145,6 +145,17 @@ static void finalize(tutti_client *client, int me)
     must(tutti_bcast(tutti_world(client), &value, 1, TUTTI_F64, 0), "bcast");
 }
 
+/* Rank 1 makes a further client before it takes part in a barrier of the first one, and the other
+ * ranks do it in the other order: they wait for each other for ever. */
+static void further(tutti_client *client, int me)
+{
+    tutti_client *second;
+    if (me == 1) must(tutti_init(&second), "init");
+    must(tutti_barrier(tutti_world(client)), "barrier");
+    if (me != 1) must(tutti_init(&second), "init");
+    must(tutti_finalize(second), "finalize");
+}
+
 static void messages(tutti_client *client, int me)
 {
     must(tutti_barrier(tutti_world(client)), "barrier");
@@ -163,7 +174,7 @@ static void act(tutti_client *client, void *arg)
     } all[] = {{"outside", outside}, {"elsewhere", elsewhere}, {"stopped", stopped},
                {"dead", dead},       {"left", left},           {"requests", requests},
                {"agree", agree},     {"free", free_team},      {"messages", messages},
-               {"twice", twice},     {"finalize", finalize}};
+               {"twice", twice},     {"finalize", finalize},   {"further", further}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -105,6 +105,13 @@ says err 'ranks 0,2-3: in tutti_init, for'
 says err 'rank 1: has not come to tutti_init$'
 end 0
 
+# Two clients that wait for each other.
+expect 124 tutti run -n 3 --timeout 4 "$missing" further
+says err 'ranks 0,2: in barrier.* on the world \(call 1\), for [0-9.]+( to [0-9.]+)? s; wait for rank 1$'
+says err 'rank 1: in tutti_init of client 1; it has completed no collective$'
+says err 'ranks 0,2: in a call of client 0; has not come to tutti_init$'
+says err 'rank 1: in tutti_init, for [0-9.]+ s; waits for ranks 0,2$'
+
 begin tutti run -n 4 "$missing" stopped
 says err 'ranks 0,2-3: in barrier.*; wait for rank 1$'
 says err 'rank 1: stopped, as by SIGSTOP; outside the library'
