@@ -6,6 +6,7 @@
 #ifndef TUTTI_TYPE_H
 #define TUTTI_TYPE_H
 
+#include <float.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,10 @@ extern "C" {
 
 /* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
  * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. Its size includes the
- * padding of that struct, whose contents do not matter. */
+ * padding of that struct, whose contents do not matter; nor do those of the padding of an F80.
+ * Every platform moves all types. It reduces F80 and C160 only if its long double is the 80-bit
+ * format of x86, and F128 and C256 only if its compiler has that format; elsewhere built-in
+ * operations are not defined for them. */
 #define TUTTI_TYPE_LIST(X)                                                                         \
     X(I8, i8, 1)                                                                                   \
     X(I16, i16, 2)                                                                                 \
@@ -42,13 +46,27 @@ extern "C" {
     X(I16_I32, i16_i32, 8)  /* 2 bytes of padding after the value */                               \
     X(I64_I32, i64_i32, 16) /* 4 bytes of padding after the index */                               \
     X(F64_I32, f64_i32, 16) /* 4 bytes of padding after the index */                               \
-    X(BINNED, binned, 24)   /* a reproducible sum: tutti_binned */
+    X(BINNED, binned, 24)   /* a reproducible sum: tutti_binned */                                 \
+    X(I128, i128, 16)                                                                              \
+    X(U128, u128, 16)                                                                              \
+    X(F80, f80, 16)        /* long double of x86: 10 bytes, and 6 of padding */                    \
+    X(F128, f128, 16)      /* IEEE binary128 */                                                    \
+    X(C160, c160, 32)      /* complex of two f80 */                                                \
+    X(C256, c256, 32)      /* complex of two f128 */                                               \
+    X(F32_F32, f32_f32, 8) /* the pairs of Fortran have a real number as index */                  \
+    X(F64_F64, f64_f64, 16)                                                                        \
+    X(F80_I32, f80_i32, 32)   /* 12 bytes of padding after the index */                            \
+    X(F128_I32, f128_i32, 32) /* 12 bytes of padding after the index */
 
 /* The integer type that has the size of a C type on this platform. */
 #define TUTTI_TYPE_SIGNED(type)                                                                    \
     (sizeof(type) == 2 ? TUTTI_I16 : sizeof(type) == 4 ? TUTTI_I32 : TUTTI_I64)
 #define TUTTI_TYPE_UNSIGNED(type)                                                                  \
     (sizeof(type) == 2 ? TUTTI_U16 : sizeof(type) == 4 ? TUTTI_U32 : TUTTI_U64)
+
+/* The type that has the format of a long double on this platform. */
+#define TUTTI_TYPE_LONG_DOUBLE(f64, f80, f128)                                                     \
+    (LDBL_MANT_DIG == 64 ? (f80) : LDBL_MANT_DIG == 113 ? (f128) : (f64))
 
 /* A basic or derived type. */
 typedef enum tutti_type {
@@ -60,7 +78,7 @@ typedef enum tutti_type {
     TUTTI_TYPE_USER_END = 1 << 28, /* up to below this number */
 
     /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, printed plans
-     * and the command print the basic type. long double has no type; _Bool is TUTTI_BOOL. */
+     * and the command print the basic type. _Bool is TUTTI_BOOL. */
     TUTTI_CHAR = (CHAR_MIN < 0 ? TUTTI_I8 : TUTTI_U8),
     TUTTI_SIGNED_CHAR = TUTTI_I8,
     TUTTI_UNSIGNED_CHAR = TUTTI_U8,
@@ -92,15 +110,47 @@ typedef enum tutti_type {
     TUTTI_DOUBLE = TUTTI_F64,
     TUTTI_FLOAT_COMPLEX = TUTTI_C64,
     TUTTI_DOUBLE_COMPLEX = TUTTI_C128,
+    TUTTI_LONG_DOUBLE = TUTTI_TYPE_LONG_DOUBLE(TUTTI_F64, TUTTI_F80, TUTTI_F128),
+    TUTTI_LONG_DOUBLE_COMPLEX = TUTTI_TYPE_LONG_DOUBLE(TUTTI_C128, TUTTI_C160, TUTTI_C256),
     /* Pairs { value, int }: TUTTI_DOUBLE_INT is struct { double value; int index; }. */
     TUTTI_SHORT_INT = TUTTI_I16_I32,
     TUTTI_2INT = TUTTI_I32_I32,
     TUTTI_LONG_INT = (sizeof(long) == 8 ? TUTTI_I64_I32 : TUTTI_I32_I32),
     TUTTI_FLOAT_INT = TUTTI_F32_I32,
-    TUTTI_DOUBLE_INT = TUTTI_F64_I32
+    TUTTI_DOUBLE_INT = TUTTI_F64_I32,
+    TUTTI_LONG_DOUBLE_INT = TUTTI_TYPE_LONG_DOUBLE(TUTTI_F64_I32, TUTTI_F80_I32, TUTTI_F128_I32),
+
+    /* Aliases by Fortran type, with the bytes of a kind in the name. A LOGICAL is an integer, as
+     * compilers store it: LAND, LOR and LXOR give .true. as 1. */
+    TUTTI_LOGICAL1 = TUTTI_I8,
+    TUTTI_LOGICAL2 = TUTTI_I16,
+    TUTTI_LOGICAL4 = TUTTI_I32,
+    TUTTI_LOGICAL8 = TUTTI_I64,
+    TUTTI_LOGICAL = TUTTI_LOGICAL4,
+    TUTTI_CHARACTER = TUTTI_U8,
+    TUTTI_INTEGER1 = TUTTI_I8,
+    TUTTI_INTEGER2 = TUTTI_I16,
+    TUTTI_INTEGER4 = TUTTI_I32,
+    TUTTI_INTEGER8 = TUTTI_I64,
+    TUTTI_INTEGER16 = TUTTI_I128,
+    TUTTI_INTEGER = TUTTI_INTEGER4,
+    TUTTI_REAL2 = TUTTI_F16,
+    TUTTI_REAL4 = TUTTI_F32,
+    TUTTI_REAL8 = TUTTI_F64,
+    TUTTI_REAL16 = TUTTI_F128,
+    TUTTI_REAL = TUTTI_REAL4,
+    TUTTI_DOUBLE_PRECISION = TUTTI_F64,
+    TUTTI_COMPLEX8 = TUTTI_C64,
+    TUTTI_COMPLEX16 = TUTTI_C128,
+    TUTTI_COMPLEX32 = TUTTI_C256,
+    TUTTI_COMPLEX = TUTTI_COMPLEX8,
+    TUTTI_2INTEGER = TUTTI_I32_I32,
+    TUTTI_2REAL = TUTTI_F32_F32,
+    TUTTI_2DOUBLE_PRECISION = TUTTI_F64_F64
 } tutti_type;
 #undef TUTTI_TYPE_SIGNED
 #undef TUTTI_TYPE_UNSIGNED
+#undef TUTTI_TYPE_LONG_DOUBLE
 
 /* Returns the bytes of one element, without gaps if the type is derived; 0 if the number is no
  * type. Local, any thread. */

@@ -16,6 +16,8 @@
  */
 #include <string.h>
 
+#include "type/wide.h"
+
 enum { SWEEP = 5, BLOCK_BYTES = 4096, FEW_BYTES = 16 };
 
 /* INDEPENDENT precedes a loop whose turns do not depend on each other. clang would warn of loops
@@ -47,6 +49,14 @@ typedef uint32_t ANYWHERE u32;
 typedef uint64_t ANYWHERE u64;
 typedef float ANYWHERE f32;
 typedef double ANYWHERE f64;
+typedef tt_i128 ANYWHERE i128;
+typedef tt_u128 ANYWHERE u128;
+#if TT_HAS_F80
+typedef tt_f80 ANYWHERE f80;
+#endif
+#if TT_HAS_F128
+typedef tt_f128 ANYWHERE f128;
+#endif
 
 /* Returns the address of an input's element at a byte offset. */
 static inline const void *at(const void *input, size_t offset)
@@ -160,6 +170,7 @@ UNSIGNED_KERNELS(u8)
 UNSIGNED_KERNELS(u16)
 UNSIGNED_KERNELS(u32)
 UNSIGNED_KERNELS(u64)
+UNSIGNED_KERNELS(u128)
 
 #define INTEGER_ORDER_KERNELS(T)                                                                   \
     KERNEL(min_##T, T, b < a ? b : a)                                                              \
@@ -168,10 +179,12 @@ INTEGER_ORDER_KERNELS(i8)
 INTEGER_ORDER_KERNELS(i16)
 INTEGER_ORDER_KERNELS(i32)
 INTEGER_ORDER_KERNELS(i64)
+INTEGER_ORDER_KERNELS(i128)
 INTEGER_ORDER_KERNELS(u8)
 INTEGER_ORDER_KERNELS(u16)
 INTEGER_ORDER_KERNELS(u32)
 INTEGER_ORDER_KERNELS(u64)
+INTEGER_ORDER_KERNELS(u128)
 
 /* ---- Floats ---- */
 
@@ -180,7 +193,7 @@ INTEGER_ORDER_KERNELS(u64)
  * selections below differ in two cases only. For zeros of different sign, | of their bits gives -0
  * and & gives +0. If one operand is a NaN, the selections are the two operands, and | of their bits
  * is a NaN. */
-#define FLOAT_ORDER_OPS(T, BITS)                                                                   \
+#define FLOAT_BITS(T, BITS)                                                                        \
     static inline BITS bits_##T(T value)                                                           \
     {                                                                                              \
         BITS bits;                                                                                 \
@@ -192,7 +205,32 @@ INTEGER_ORDER_KERNELS(u64)
         T value;                                                                                   \
         memcpy(&value, &bits, sizeof value);                                                       \
         return value;                                                                              \
-    }                                                                                              \
+    }
+FLOAT_BITS(f32, uint32_t)
+FLOAT_BITS(f64, uint64_t)
+#if TT_HAS_F128
+FLOAT_BITS(f128, tt_u128)
+#endif
+#if TT_HAS_F80
+/* The bits of an f80 become the upper ones, so that the sign is the first bit, and the padding does
+ * not count. */
+enum { F80_BYTES = 10, F80_PADDING = 48 };
+static inline tt_u128 bits_f80(f80 value)
+{
+    tt_u128 bits = 0;
+    memcpy(&bits, &value, F80_BYTES);
+    return bits << F80_PADDING;
+}
+static inline f80 of_bits_f80(tt_u128 bits)
+{
+    f80 value;
+    bits >>= F80_PADDING;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+#endif
+
+#define FLOAT_ORDER_OPS(T, BITS)                                                                   \
     static inline T lesser_##T(T a, T b)                                                           \
     {                                                                                              \
         T one = a < b ? a : b, other = b < a ? b : a;                                              \
@@ -213,6 +251,12 @@ INTEGER_ORDER_KERNELS(u64)
     KERNEL(max_##T, T, greater_##T(a, b))
 FLOAT_KERNELS(f32, uint32_t)
 FLOAT_KERNELS(f64, uint64_t)
+#if TT_HAS_F80
+FLOAT_KERNELS(f80, tt_u128)
+#endif
+#if TT_HAS_F128
+FLOAT_KERNELS(f128, tt_u128)
+#endif
 
 /* Operands of 16-bit floats are widened block by block into the cache, folded by the f32 kernel,
  * and rounded once. */
@@ -299,6 +343,12 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
     }
 COMPLEX_KERNELS(c64, f32)
 COMPLEX_KERNELS(c128, f64)
+#if TT_HAS_F80
+COMPLEX_KERNELS(c160, f80)
+#endif
+#if TT_HAS_F128
+COMPLEX_KERNELS(c256, f128)
+#endif
 
 /* ---- Pairs ---- */
 
@@ -334,6 +384,14 @@ INTEGER_PREFERENCE(i64)
     }
 FLOAT_PREFERENCE(f32, i32, INT32_MIN, 0x7f800000)
 FLOAT_PREFERENCE(f64, i64, INT64_MIN, 0x7ff0000000000000)
+#define I128_LEAST ((i128)((u128)1 << 127))
+#define I128_UPPER(bits) ((i128)(bits) << 64) /* a number by its upper 64 bits */
+#if TT_HAS_F80
+FLOAT_PREFERENCE(f80, i128, I128_LEAST, I128_UPPER(0x7fff800000000000))
+#endif
+#if TT_HAS_F128
+FLOAT_PREFERENCE(f128, i128, I128_LEAST, I128_UPPER(0x7fff000000000000))
+#endif
 
 /* ORDER is the integer type of the preference for values of type V. */
 #define PAIR_KERNEL(WHICH, P, V, ORDER)                                                            \
@@ -359,6 +417,14 @@ PAIR_KERNELS(f64_i64, f64, i64, f64 value; i64 index;)
 PAIR_KERNELS(i16_i32, i16, i16, i16 value; i16 padding; i32 index;)
 PAIR_KERNELS(i64_i32, i64, i64, i64 value; i32 index; i32 padding;)
 PAIR_KERNELS(f64_i32, f64, i64, f64 value; i32 index; i32 padding;)
+PAIR_KERNELS(f32_f32, f32, i32, f32 value; f32 index;)
+PAIR_KERNELS(f64_f64, f64, i64, f64 value; f64 index;)
+#if TT_HAS_F80
+PAIR_KERNELS(f80_i32, f80, i128, f80 value; i32 index; i32 padding[3];)
+#endif
+#if TT_HAS_F128
+PAIR_KERNELS(f128_i32, f128, i128, f128 value; i32 index; i32 padding[3];)
+#endif
 
 /* ---- Reproducible sums ---- */
 
@@ -407,4 +473,18 @@ const struct tt_kernels KERNELS = {{
     [TUTTI_I64_I32] = PAIR(i64_i32),
     [TUTTI_F64_I32] = PAIR(f64_i32),
     [TUTTI_BINNED] = {[TUTTI_SUM] = sum_binned},
+    [TUTTI_I128] = INTEGER(i128, u128),
+    [TUTTI_U128] = INTEGER(u128, u128),
+    [TUTTI_F32_F32] = PAIR(f32_f32),
+    [TUTTI_F64_F64] = PAIR(f64_f64),
+#if TT_HAS_F80
+    [TUTTI_F80] = REAL(f80),
+    [TUTTI_C160] = {ARITHMETIC(c160)},
+    [TUTTI_F80_I32] = PAIR(f80_i32),
+#endif
+#if TT_HAS_F128
+    [TUTTI_F128] = REAL(f128),
+    [TUTTI_C256] = {ARITHMETIC(c256)},
+    [TUTTI_F128_I32] = PAIR(f128_i32),
+#endif
 }};

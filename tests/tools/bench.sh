@@ -48,8 +48,10 @@ says out '^allreduce/f64/sum/1M/p2 +direct '
 # For all operations and types, the expected result does not depend on the order of combining.
 mapfile -t many < <(
     echo allreduce/{i8,u16,i32,u64,f16,bf16,f32,f64}/{sum,prod,min,max}/160/p5 \
-        allreduce/{c64,c128}/{sum,prod}/160/p5 allreduce/{bool,i64}/{land,lor,lxor}/160/p5 \
-        reduce/{i32_i32,i64_i64,f32_i32,f64_i64,i16_i32,i64_i32,f64_i32}/{minloc,maxloc}/160/p5 \
+        allreduce/{i128,u128,f80,f128}/{sum,prod,min,max}/160/p5 \
+        allreduce/{c64,c128,c160,c256}/{sum,prod}/160/p5 \
+        allreduce/{bool,i64,i128}/{land,lor,lxor}/160/p5 \
+        reduce/{i32_i32,i64_i64,f32_i32,f64_i64,i16_i32,i64_i32,f64_i32,f32_f32,f64_f64,f80_i32,f128_i32}/{minloc,maxloc}/160/p5 \
         {allreduce,reduce,scan}/binned/sum/240/p5 reduce_scatter/binned/sum/240/p5 \
         allreduce/u8/{band,bor,bxor,user}/160/p5 allreduce/{u8,i64,f64_i64}/user/160/p5/order=any |
         tr ' ' '\n')

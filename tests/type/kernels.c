@@ -16,8 +16,9 @@
 
 #include "type/kernels.h"
 #include "type/reference.h"
+#include "type/wide.h"
 
-enum { K = 40, N = 1000, SZ = 24, CANARY = 64, ROOM = CANARY + N * SZ + CANARY };
+enum { K = 40, N = 1000, SZ = 32, CANARY = 64, ROOM = CANARY + N * SZ + CANARY };
 
 static const char *const isas[] = {"base", "avx2", "avx512"};
 static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 33, 100, 1000};
@@ -57,6 +58,40 @@ static void put_f64(void *to, struct tt_random *random)
     memcpy(to, tt_random_below(random, 20) ? (void *)&value : (void *)&bits, 8);
 }
 
+#if TT_HAS_F80
+/* The first bit of a significand is stored: it is 0 in the first two special values only. */
+static void put_f80(void *to, struct tt_random *random)
+{
+    static const struct {
+        uint64_t significand;
+        uint16_t exponent;
+    } some[] = {{0, 0},
+                {1, 0},
+                {UINT64_C(1) << 63, 1},
+                {UINT64_C(1) << 63, 0x7fff},
+                {UINT64_C(3) << 62, 0x7fff},
+                {~UINT64_C(0), 0x7ffe}};
+    tt_f80 value = (tt_f80)plain_value(random) * 1.1L;
+    memcpy(to, &value, sizeof value);
+    if (tt_random_below(random, 20)) return;
+    size_t which = tt_random_below(random, 6);
+    uint16_t sign = tt_random_next(random) & 0x8000, upper = some[which].exponent | sign;
+    memcpy(to, &some[which].significand, 8);
+    memcpy((char *)to + 8, &upper, 2);
+}
+#endif
+
+#if TT_HAS_F128
+static void put_f128(void *to, struct tt_random *random)
+{
+    tt_f128 value = (tt_f128)plain_value(random) / 3;
+    memcpy(to, &value, sizeof value);
+    if (tt_random_below(random, 20)) return;
+    uint64_t words[2] = {0, special_bits(random, 48, 64)};
+    memcpy(to, words, sizeof words);
+}
+#endif
+
 static void put_half(void *to, struct tt_random *random, bool f16)
 {
     uint16_t bits = (uint16_t)special_bits(random, f16 ? 10 : 7, 16);
@@ -74,6 +109,32 @@ static void put_integer(void *to, struct tt_random *random, size_t sz)
     memcpy(to, &value, sz);
 }
 
+/* Either a small number or any bits, and both halves of a number of 128 bits. */
+static void put_i128(void *to, struct tt_random *random)
+{
+    uint64_t value[2];
+    put_integer(&value[0], random, 8);
+    value[1] = tt_random_below(random, 2) ? tt_random_next(random) : (uint64_t)0 - (value[0] >> 63);
+    memcpy(to, value, sizeof value);
+}
+
+/* Two values of a wide type, or one and an index with padding. */
+static bool put_wide(unsigned char *to, struct tt_random *random, tutti_type type)
+{
+    (void)to, (void)random;
+#if TT_HAS_F80
+    if (type == TUTTI_F80 || type == TUTTI_C160 || type == TUTTI_F80_I32) put_f80(to, random);
+    if (type == TUTTI_C160) put_f80(to + 16, random);
+#endif
+#if TT_HAS_F128
+    if (type == TUTTI_F128 || type == TUTTI_C256 || type == TUTTI_F128_I32) put_f128(to, random);
+    if (type == TUTTI_C256) put_f128(to + 16, random);
+#endif
+    if (type == TUTTI_F80_I32 || type == TUTTI_F128_I32)
+        for (int at = 16; at < 32; at += 4) put_integer(to + at, random, 4);
+    return type == TUTTI_F80 || type == TUTTI_F128 || tutti_type_size(type) == 32;
+}
+
 /* A sum of two numbers, most of which have the same window. */
 static void put_binned(void *to, struct tt_random *random)
 {
@@ -88,6 +149,7 @@ static void put_binned(void *to, struct tt_random *random)
 static void put_element(unsigned char *to, struct tt_random *random, tutti_type type)
 {
     size_t sz = tutti_type_size(type);
+    if (put_wide(to, random, type)) return;
     switch (type) {
     case TUTTI_F16:
     case TUTTI_BF16: put_half(to, random, type == TUTTI_F16); break;
@@ -124,6 +186,16 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
         put_integer(to, random, 8);
         put_integer(to + 8, random, 4);
         put_integer(to + 12, random, 4); /* padding */
+        break;
+    case TUTTI_I128:
+    case TUTTI_U128: put_i128(to, random); break;
+    case TUTTI_F32_F32: /* as index a number, which is not a NaN */
+        put_f32(to, random);
+        memcpy(to + 4, &(float){(float)plain_value(random)}, 4);
+        break;
+    case TUTTI_F64_F64:
+        put_f64(to, random);
+        memcpy(to + 8, &(double){plain_value(random)}, 8);
         break;
     case TUTTI_I32_I32:
     case TUTTI_I64_I64:

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "type/type.h"
+#include "type/wide.h"
 
 static void types_have_names_and_sizes(void **state)
 {
@@ -82,6 +83,10 @@ static void other_numbers_of_c_have_names(void **state)
     assert_int_equal(tutti_type_size(TUTTI_DOUBLE), sizeof(double));
     assert_int_equal(tutti_type_size(TUTTI_FLOAT_COMPLEX), sizeof(float _Complex));
     assert_int_equal(tutti_type_size(TUTTI_DOUBLE_COMPLEX), sizeof(double _Complex));
+    assert_int_equal(tutti_type_size(TUTTI_LONG_DOUBLE), sizeof(long double));
+    assert_int_equal(tutti_type_size(TUTTI_LONG_DOUBLE_COMPLEX), sizeof(long double _Complex));
+    assert_int_equal(tutti_type_size(TUTTI_I128), sizeof(tt_i128));
+    assert_int_equal(tutti_type_size(TUTTI_U128), sizeof(tt_u128));
 }
 
 /* The alias of a pair of MPI is laid out as this C struct. */
@@ -103,8 +108,38 @@ static void pairs_of_c_have_names(void **state)
     CHECK_PAIR(LONG_INT, long);
     CHECK_PAIR(FLOAT_INT, float);
     CHECK_PAIR(DOUBLE_INT, double);
+    CHECK_PAIR(LONG_DOUBLE_INT, long double);
     assert_string_equal(tt_type_name(TUTTI_SHORT_INT), "i16_i32");
     assert_string_equal(tt_type_name(TUTTI_DOUBLE_INT), "f64_i32");
+}
+
+static void types_of_fortran_have_names(void **state)
+{
+    (void)state;
+    static const struct {
+        tutti_type type;
+        const char *name;
+    } all[] = {
+        {TUTTI_LOGICAL, "i32"},
+        {TUTTI_LOGICAL1, "i8"},
+        {TUTTI_LOGICAL2, "i16"},
+        {TUTTI_LOGICAL4, "i32"},
+        {TUTTI_LOGICAL8, "i64"},
+        {TUTTI_CHARACTER, "u8"},
+        {TUTTI_INTEGER, "i32"},
+        {TUTTI_INTEGER16, "i128"},
+        {TUTTI_REAL, "f32"},
+        {TUTTI_REAL16, "f128"},
+        {TUTTI_DOUBLE_PRECISION, "f64"},
+        {TUTTI_COMPLEX, "c64"},
+        {TUTTI_COMPLEX16, "c128"},
+        {TUTTI_COMPLEX32, "c256"},
+        {TUTTI_2INTEGER, "i32_i32"},
+        {TUTTI_2REAL, "f32_f32"},
+        {TUTTI_2DOUBLE_PRECISION, "f64_f64"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_string_equal(tt_type_name(all[i].type), all[i].name);
 }
 
 static void only_whole_names_are_types(void **state)
@@ -231,6 +266,76 @@ static const char *const defined[TUTTI_TYPES] = {
                      "..."
                      "..."
                      "..",
+    [TUTTI_I128] = "++++"
+                   "+++"
+                   "+++"
+                   "..",
+    [TUTTI_U128] = "++++"
+                   "+++"
+                   "+++"
+                   "..",
+    [TUTTI_F32_F32] = "...."
+                      "..."
+                      "..."
+                      "++",
+    [TUTTI_F64_F64] = "...."
+                      "..."
+                      "..."
+                      "++",
+#if TT_HAS_F80
+    [TUTTI_F80] = "++++"
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_C160] = "++.."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_F80_I32] = "...."
+                      "..."
+                      "..."
+                      "++",
+#else
+    [TUTTI_F80] = "...."
+                  "..."
+                  "..."
+                  "..",
+    [TUTTI_C160] = "...."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_F80_I32] = "...."
+                      "..."
+                      "..."
+                      "..",
+#endif
+#if TT_HAS_F128
+    [TUTTI_F128] = "++++"
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_C256] = "++.."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_F128_I32] = "...."
+                       "..."
+                       "..."
+                       "++",
+#else
+    [TUTTI_F128] = "...."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_C256] = "...."
+                   "..."
+                   "..."
+                   "..",
+    [TUTTI_F128_I32] = "...."
+                       "..."
+                       "..."
+                       "..",
+#endif
 };
 
 static void pairings_are_as_listed(void **state)
@@ -264,7 +369,7 @@ static void refusals_name_the_cause(void **state)
     assert_string_equal(tt_op_refuse(TUTTI_MINLOC, TUTTI_I8),
                         "minloc is not defined for i8 (defined for it: sum prod min max land lor "
                         "lxor band bor bxor, and user-defined operations)");
-    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "23 is not a type");
+    assert_string_equal(tt_op_refuse(TUTTI_SUM, TUTTI_TYPES), "33 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_SUM, (tutti_type)-1), "-1 is not a type");
     assert_string_equal(tt_op_refuse(TUTTI_OPS, TUTTI_F64), "12 is not an operation");
     assert_string_equal(tt_op_refuse(TUTTI_OP_BOUND_END, TUTTI_F64),
@@ -284,11 +389,16 @@ static void built_in_operations_commute(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_have_names_and_sizes),    cmocka_unit_test(integers_of_c_have_names),
-        cmocka_unit_test(other_numbers_of_c_have_names), cmocka_unit_test(pairs_of_c_have_names),
-        cmocka_unit_test(only_whole_names_are_types),    cmocka_unit_test(operations_have_names),
-        cmocka_unit_test(pairings_are_as_listed),        cmocka_unit_test(refusals_name_the_cause),
+        cmocka_unit_test(types_have_names_and_sizes),
+        cmocka_unit_test(integers_of_c_have_names),
+        cmocka_unit_test(other_numbers_of_c_have_names),
+        cmocka_unit_test(pairs_of_c_have_names),
+        cmocka_unit_test(only_whole_names_are_types),
+        cmocka_unit_test(operations_have_names),
+        cmocka_unit_test(pairings_are_as_listed),
+        cmocka_unit_test(refusals_name_the_cause),
         cmocka_unit_test(built_in_operations_commute),
+        cmocka_unit_test(types_of_fortran_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

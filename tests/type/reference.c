@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "type/reference.h"
+#include "type/wide.h"
 
 /* ---- 16-bit floats with `bits` bits of significand and the least exponent `least` ---- */
 
@@ -63,29 +64,29 @@ uint16_t reference_bf16(double value)
     return encode(value, bf16_format);
 }
 
-/* ---- Integers, held in 64 bits ---- */
+/* ---- Integers, held in 128 bits ---- */
 
 static bool is_signed(tutti_type type)
 {
-    return type <= TUTTI_I64;
+    return type <= TUTTI_I64 || type == TUTTI_I128;
 }
 
-static uint64_t load_integer(const void *from, tutti_type type)
+static tt_u128 load_integer(const void *from, tutti_type type)
 {
     size_t sz = tutti_type_size(type);
-    uint64_t value = 0;
+    tt_u128 value = 0;
     memcpy(&value, from, sz);
     bool negative = is_signed(type) && value >> (8 * sz - 1) & 1;
-    return negative && sz < 8 ? value | ~UINT64_C(0) << 8 * sz : value;
+    return negative && sz < 16 ? value | ~(tt_u128)0 << 8 * sz : value;
 }
 
-static uint64_t least(uint64_t a, uint64_t b, bool signedly)
+static tt_u128 least(tt_u128 a, tt_u128 b, bool signedly)
 {
-    bool less = signedly ? (int64_t)a < (int64_t)b : a < b;
+    bool less = signedly ? (tt_i128)a < (tt_i128)b : a < b;
     return less ? a : b;
 }
 
-static uint64_t fold_integer(uint64_t a, uint64_t b, tutti_type type, tutti_op op)
+static tt_u128 fold_integer(tt_u128 a, tt_u128 b, tutti_type type, tutti_op op)
 {
     switch (op) {
     case TUTTI_SUM: return a + b;
@@ -142,6 +143,72 @@ static void fold_c128(double *a, const double *b, tutti_op op)
     a[1] = im;
 }
 
+/* Floats wider than a double are computed in their own format. */
+#define WIDE_FOLDS(F)                                                                              \
+    static bool sign_##F(tt_##F value)                                                             \
+    {                                                                                              \
+        return __builtin_signbit(value) != 0;                                                      \
+    }                                                                                              \
+    static bool second_##F(tt_##F a, tt_##F b, tutti_op op)                                        \
+    {                                                                                              \
+        if (a != a || b != b) return a == a;                                                       \
+        if (a == b) return (op == TUTTI_MIN) == sign_##F(b);                                       \
+        return op == TUTTI_MIN ? b < a : b > a;                                                    \
+    }                                                                                              \
+    static void fold_##F(void *acc, const void *operand, tutti_op op)                              \
+    {                                                                                              \
+        tt_##F a, b;                                                                               \
+        memcpy(&a, acc, sizeof a);                                                                 \
+        memcpy(&b, operand, sizeof b);                                                             \
+        tt_##F c = op == TUTTI_SUM        ? a + b                                                  \
+                   : op == TUTTI_PROD     ? a * b                                                  \
+                   : second_##F(a, b, op) ? b                                                      \
+                                          : a;                                                     \
+        memcpy(acc, &c, sizeof c);                                                                 \
+    }                                                                                              \
+    static void fold_complex_##F(void *acc, const void *operand, tutti_op op)                      \
+    {                                                                                              \
+        tt_##F a[2], b[2], c[2];                                                                   \
+        memcpy(a, acc, sizeof a);                                                                  \
+        memcpy(b, operand, sizeof b);                                                              \
+        c[0] = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];                          \
+        c[1] = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];                          \
+        memcpy(acc, c, sizeof c);                                                                  \
+    }                                                                                              \
+    static bool is_nan_##F(const void *at)                                                         \
+    {                                                                                              \
+        tt_##F value;                                                                              \
+        memcpy(&value, at, sizeof value);                                                          \
+        return value != value;                                                                     \
+    }                                                                                              \
+    /* As compare_values. */                                                                       \
+    static int compare_##F(const void *a, const void *b)                                           \
+    {                                                                                              \
+        tt_##F x, y;                                                                               \
+        memcpy(&x, a, sizeof x);                                                                   \
+        memcpy(&y, b, sizeof y);                                                                   \
+        if (x != x || y != y) return 2 * ((y != y) - (x != x));                                    \
+        return x < y ? -1 : x > y;                                                                 \
+    }
+#if TT_HAS_F80
+WIDE_FOLDS(f80)
+#endif
+#if TT_HAS_F128
+WIDE_FOLDS(f128)
+#endif
+
+static void fold_wide(void *acc, const void *operand, tutti_type type, tutti_op op)
+{
+#if TT_HAS_F80
+    if (type == TUTTI_F80) fold_f80(acc, operand, op);
+    if (type == TUTTI_C160) fold_complex_f80(acc, operand, op);
+#endif
+#if TT_HAS_F128
+    if (type == TUTTI_F128) fold_f128(acc, operand, op);
+    if (type == TUTTI_C256) fold_complex_f128(acc, operand, op);
+#endif
+}
+
 /* ---- Pairs of a value and an index: values are compared as numbers ---- */
 
 /* The parts of a pair: the types of the value and of the index, and the bytes before the index. */
@@ -160,6 +227,10 @@ static struct pair_parts parts_of(tutti_type type)
     case TUTTI_I16_I32: return (struct pair_parts){TUTTI_I16, TUTTI_I32, 4};
     case TUTTI_I64_I32: return (struct pair_parts){TUTTI_I64, TUTTI_I32, 8};
     case TUTTI_F64_I32: return (struct pair_parts){TUTTI_F64, TUTTI_I32, 8};
+    case TUTTI_F32_F32: return (struct pair_parts){TUTTI_F32, TUTTI_F32, 4};
+    case TUTTI_F64_F64: return (struct pair_parts){TUTTI_F64, TUTTI_F64, 8};
+    case TUTTI_F80_I32: return (struct pair_parts){TUTTI_F80, TUTTI_I32, 16};
+    case TUTTI_F128_I32: return (struct pair_parts){TUTTI_F128, TUTTI_I32, 16};
     default: return (struct pair_parts){TUTTI_TYPES, TUTTI_TYPES, 0};
     }
 }
@@ -167,9 +238,15 @@ static struct pair_parts parts_of(tutti_type type)
 static int compare_values(const void *a, const void *b, tutti_type value)
 {
     if (is_signed(value)) {
-        int64_t x = (int64_t)load_integer(a, value), y = (int64_t)load_integer(b, value);
+        tt_i128 x = (tt_i128)load_integer(a, value), y = (tt_i128)load_integer(b, value);
         return x < y ? -1 : x > y;
     }
+#if TT_HAS_F80
+    if (value == TUTTI_F80) return compare_f80(a, b);
+#endif
+#if TT_HAS_F128
+    if (value == TUTTI_F128) return compare_f128(a, b);
+#endif
     double x, y;
     if (value == TUTTI_F32) {
         float values[2];
@@ -193,8 +270,7 @@ static bool second_pair_is_chosen(const void *a, const void *b, tutti_type type,
     int order = compare_values(a, b, p.value);
     if (order == 2 || order == -2) return order == 2;
     if (order != 0) return op == TUTTI_MINLOC ? order > 0 : order < 0;
-    return (int64_t)load_integer((const char *)b + p.at, p.index) <
-           (int64_t)load_integer((const char *)a + p.at, p.index);
+    return compare_values((const char *)b + p.at, (const char *)a + p.at, p.index) == -1;
 }
 
 /* ---- One element, combined over all operands ---- */
@@ -248,7 +324,7 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
 {
     float f, x;
     double d, y, c[2];
-    uint64_t i;
+    tt_u128 i;
     switch (type) {
     case TUTTI_F16:
     case TUTTI_BF16: {
@@ -287,10 +363,18 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
     case TUTTI_I16_I32:
     case TUTTI_I64_I32:
     case TUTTI_F64_I32:
+    case TUTTI_F32_F32:
+    case TUTTI_F64_F64:
+    case TUTTI_F80_I32:
+    case TUTTI_F128_I32:
         if (second_pair_is_chosen(acc, operand, type, op))
             memcpy(acc, operand, tutti_type_size(type));
         break;
     case TUTTI_BINNED: fold_binned(acc, operand); break;
+    case TUTTI_F80:
+    case TUTTI_F128:
+    case TUTTI_C160:
+    case TUTTI_C256: fold_wide(acc, operand, type, op); break;
     default:
         i = fold_integer(load_integer(acc, type), load_integer(operand, type), type, op);
         memcpy(acc, &i, tutti_type_size(type));
@@ -300,7 +384,7 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
 static void reduce_one(void *out, const void *const *in, int k, size_t offset, tutti_type type,
                        tutti_op op)
 {
-    _Alignas(16) char acc[24];
+    _Alignas(16) char acc[32];
     bool is_half = type == TUTTI_F16 || type == TUTTI_BF16;
     const char *first = (const char *)in[0] + offset;
     memcpy(acc, first, tutti_type_size(type));
@@ -350,21 +434,44 @@ static bool both_nan(const char *a, const char *b, tutti_type type)
         memcpy(&d, a, 8);
         memcpy(&e, b, 8);
         return isnan(d) && isnan(e);
+#if TT_HAS_F80
+    case TUTTI_F80: return is_nan_f80(a) && is_nan_f80(b);
+#endif
+#if TT_HAS_F128
+    case TUTTI_F128: return is_nan_f128(a) && is_nan_f128(b);
+#endif
     default: return false;
+    }
+}
+
+/* The bytes of a value without its padding. */
+static size_t significant(tutti_type type)
+{
+    return type == TUTTI_F80 ? 10 : tutti_type_size(type);
+}
+
+/* The type of both parts of a complex number; TUTTI_TYPES for other types. */
+static tutti_type part_of(tutti_type type)
+{
+    switch (type) {
+    case TUTTI_C64: return TUTTI_F32;
+    case TUTTI_C128: return TUTTI_F64;
+    case TUTTI_C160: return TUTTI_F80;
+    case TUTTI_C256: return TUTTI_F128;
+    default: return TUTTI_TYPES;
     }
 }
 
 bool reference_same(const void *a, const void *b, tutti_type type)
 {
-    size_t sz = tutti_type_size(type);
-    if (memcmp(a, b, sz) == 0) return true;
+    if (memcmp(a, b, significant(type)) == 0) return true;
     struct pair_parts p = parts_of(type);
     if (p.at > 0) /* what is between and behind the parts is padding */
-        return memcmp(a, b, tutti_type_size(p.value)) == 0 &&
-               memcmp((const char *)a + p.at, (const char *)b + p.at, tutti_type_size(p.index)) ==
-                   0;
-    if (type != TUTTI_C64 && type != TUTTI_C128) return both_nan(a, b, type);
-    tutti_type part = type == TUTTI_C64 ? TUTTI_F32 : TUTTI_F64;
+        return memcmp(a, b, significant(p.value)) == 0 &&
+               memcmp((const char *)a + p.at, (const char *)b + p.at, significant(p.index)) == 0;
+    tutti_type part = part_of(type);
+    if (part == TUTTI_TYPES) return both_nan(a, b, type);
+    size_t half = tutti_type_size(part);
     return reference_same(a, b, part) &&
-           reference_same((const char *)a + sz / 2, (const char *)b + sz / 2, part);
+           reference_same((const char *)a + half, (const char *)b + half, part);
 }

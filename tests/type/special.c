@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "type/type.h"
+#include "type/wide.h"
 
 /* Each case runs with one element, which uses scalar code, and with LONG elements, which uses
  * vectors. */
@@ -106,6 +107,76 @@ static void floats(void **state)
     is_f64(TUTTI_SUM, 0x1p1023, 0x1p1023, INFINITY);
     is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a tie, rounded to even */
     is_f32(TUTTI_SUM, 0x1p-149f, 0x1p-149f, 0x1p-148f);
+}
+
+/* The cases for wide floats. One value is compared at a time, by its sign and as a number. */
+#define CHECK_WIDE(F, TYPE)                                                                        \
+    do {                                                                                           \
+        const tt_##F nan = (tt_##F)NAN, inf = (tt_##F)INFINITY, zero = 0;                          \
+        const struct {                                                                             \
+            tutti_op op;                                                                           \
+            tt_##F a, b, want;                                                                     \
+        } cases[] = {                                                                              \
+            {TUTTI_MIN, nan, 1, nan},         {TUTTI_MAX, nan, 1, nan},                            \
+            {TUTTI_MIN, nan, -inf, nan},      {TUTTI_MAX, nan, inf, nan},                          \
+            {TUTTI_MIN, -zero, zero, -zero},  {TUTTI_MAX, -zero, zero, zero},                      \
+            {TUTTI_MAX, -zero, -zero, -zero}, {TUTTI_MIN, -inf, inf, -inf},                        \
+            {TUTTI_MAX, -1, -2, -1},          {TUTTI_SUM, inf, -inf, nan},                         \
+            {TUTTI_PROD, -1, zero, -zero},    {TUTTI_SUM, (tt_##F)1 / 3, -(tt_##F)1 / 3, zero},    \
+        };                                                                                         \
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)                                \
+            for (int turn = 0; turn < 2; turn++) {                                                 \
+                const void *in[] = {turn ? &cases[i].b : &cases[i].a,                              \
+                                    turn ? &cases[i].a : &cases[i].b};                             \
+                tt_##F out, want = cases[i].want;                                                  \
+                tt_reduce(&out, in, 2, 1, TYPE, cases[i].op);                                      \
+                assert_int_equal(out != out, want != want);                                        \
+                if (want != want) continue;                                                        \
+                assert_true(out == want);                                                          \
+                assert_int_equal(__builtin_signbit(out) != 0, __builtin_signbit(want) != 0);       \
+            }                                                                                      \
+    } while (0)
+
+static void wide_floats(void **state)
+{
+    (void)state;
+#if TT_HAS_F80
+    CHECK_WIDE(f80, TUTTI_F80);
+#endif
+#if TT_HAS_F128
+    CHECK_WIDE(f128, TUTTI_F128);
+#endif
+}
+
+static void wide_integers(void **state)
+{
+    (void)state;
+    tt_u128 big = (tt_u128)1 << 127, one = 1, out;
+    const void *in[] = {&big, &one}, *twice[] = {&big, &big};
+    tt_reduce(&out, in, 2, 1, TUTTI_I128, TUTTI_MIN);
+    assert_true(out == big);
+    tt_reduce(&out, in, 2, 1, TUTTI_U128, TUTTI_MIN);
+    assert_true(out == one);
+    tt_reduce(&out, in, 2, 1, TUTTI_I128, TUTTI_MAX);
+    assert_true(out == one);
+    tt_reduce(&out, in, 2, 1, TUTTI_U128, TUTTI_MAX);
+    assert_true(out == big);
+    tt_reduce(&out, twice, 2, 1, TUTTI_I128, TUTTI_SUM);
+    assert_true(out == 0);
+}
+
+/* An unsigned number with its first bit set is large, and a sum of 8 bits wraps around. */
+static void small_unsigned(void **state)
+{
+    (void)state;
+    uint8_t a = 200, b = 100, out;
+    const void *in[] = {&a, &b};
+    tt_reduce(&out, in, 2, 1, TUTTI_U8, TUTTI_MAX);
+    assert_int_equal(out, 200);
+    tt_reduce(&out, in, 2, 1, TUTTI_U8, TUTTI_MIN);
+    assert_int_equal(out, 100);
+    tt_reduce(&out, in, 2, 1, TUTTI_U8, TUTTI_SUM);
+    assert_int_equal(out, 44);
 }
 
 /* A fold goes from the left: 1 is lost if it is added to 2^53 first. */
@@ -235,18 +306,17 @@ static void padding_does_not_matter(void **state)
     CHECK_PADDING(TUTTI_LONG_INT, long);
     CHECK_PADDING(TUTTI_I64_I32, int64_t);
     CHECK_PADDING(TUTTI_DOUBLE_INT, double);
+    CHECK_PADDING(TUTTI_LONG_DOUBLE_INT, long double);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats),
-        cmocka_unit_test(from_the_left),
-        cmocka_unit_test(integers_wrap),
-        cmocka_unit_test(halves_round_once),
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(truth_is_0_or_1),
-        cmocka_unit_test(padding_does_not_matter),
+        cmocka_unit_test(floats),          cmocka_unit_test(from_the_left),
+        cmocka_unit_test(integers_wrap),   cmocka_unit_test(halves_round_once),
+        cmocka_unit_test(pairs),           cmocka_unit_test(wide_floats),
+        cmocka_unit_test(wide_integers),   cmocka_unit_test(small_unsigned),
+        cmocka_unit_test(truth_is_0_or_1), cmocka_unit_test(padding_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
