@@ -13,9 +13,16 @@
 #include <tutti/tutti.h>
 
 #include "api/api.h"
+#include "brief.h"
 #include "run/remote-inside.h"
 
-enum { CALLS = 1500, MANY = 40 };
+enum { MANY = 40 };
+
+/* Even in a brief run these are many more calls than a team has slots. */
+static int calls(void)
+{
+    return brief(1500, 300);
+}
 
 static void check(bool good, const tutti_team *team, const char *what)
 {
@@ -49,7 +56,7 @@ static void dawdle(struct tt_random *own, int odds)
 static void try_bcasts(tutti_team *team, struct tt_random *own)
 {
     int me = tutti_rank(team), root = tutti_size(team) - 1;
-    for (int64_t i = 0; i < CALLS; i++) {
+    for (int64_t i = 0, n = calls(); i < n; i++) {
         int64_t word[3] = {me == root ? i : -1, me == root ? 2 * i : -1, 0};
         if (me != root) dawdle(own, 20);
         must(tutti_bcast(team, word, 2, TUTTI_I64, root), team, "bcast");
@@ -61,7 +68,7 @@ static void try_bcasts(tutti_team *team, struct tt_random *own)
 static void try_reduces(tutti_team *team, struct tt_random *own)
 {
     int me = tutti_rank(team), p = tutti_size(team);
-    for (int64_t i = 0; i < CALLS; i++) {
+    for (int64_t i = 0, n = calls(); i < n; i++) {
         int64_t in = i * (me + 1), out = 0;
         if (me == 0) dawdle(own, 20);
         must(tutti_reduce(team, &in, &out, 1, TUTTI_I64, TUTTI_SUM, 0), team, "reduce");
@@ -117,7 +124,7 @@ static void try_any(tutti_team *team, struct tt_random *own, uint64_t seed)
 {
     struct tt_random common;
     tt_random_seed(&common, seed);
-    for (int64_t i = 0; i < CALLS; i++) {
+    for (int64_t i = 0, n = calls(); i < n; i++) {
         dawdle(own, 50);
         try_one(team, i, tt_random_next(&common));
     }
@@ -131,7 +138,7 @@ static void try_parts(tutti_team *team, uint64_t seed)
     struct tt_random common;
     int me = tutti_rank(team), p = tutti_size(team);
     tt_random_seed(&common, seed);
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = brief(60, 12); turn > 0; turn--) {
         tutti_team *part[PARTS];
         for (int k = 0; k < PARTS; k++) {
             uint64_t draw = tt_random_next(&common);
