@@ -3,11 +3,12 @@
 #
 # Ranks are killed at any operation, of collectives and of the recovery from an earlier death: one
 # rank, several, the lowest ones, all but one. The others must agree every time, all on the same
-# result, and continue.
+# result, and continue. A brief run tries one in three of the moments.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-times=${1:-1}
+times=${1:-1} step=1 many=25 some=10
+[ -z "$TUTTI_TEST_BRIEF" ] || step=3 many=8 some=4
 
 # survive RANKS RANK:AFTER...: each RANK dies at its operation number AFTER, if it gets so far.
 # Every rank that lives must exit with 0, and all must print the same lines.
@@ -47,17 +48,17 @@ jobs=0
 all_killed=0
 
 # One death at each operation.
-for after in $(seq 1 40); do
+for after in $(seq 1 "$step" 40); do
     survive 4 "$((after % 4)):$after"
 done
 # A second death at each operation of the recovery from the first; the leader may be among the dead.
-for after in $(seq 8 30); do
+for after in $(seq 8 "$step" 30); do
     survive 4 0:9 "1:$after"
     survive 5 3:9 "0:$after"
 done
 # Several deaths at random operations, also of all ranks but one.
 RANDOM=11
-for ((i = 0; i < 25 * times; i++)); do
+for ((i = 0; i < many * times; i++)); do
     survive 6 "$((RANDOM % 3)):$((1 + RANDOM % 30))" "$((3 + RANDOM % 3)):$((1 + RANDOM % 30))"
     survive 4 "0:$((1 + RANDOM % 20))" "1:$((1 + RANDOM % 30))" "2:$((1 + RANDOM % 40))"
 done
@@ -66,12 +67,12 @@ survive 2 1:3
 survive 1
 # Between nodes, where the agreement and the new teams use messages.
 export TUTTI_NODES=2,2
-for after in $(seq 2 3 50); do
+for after in $(seq 2 "$((3 * step))" 50); do
     survive 4 "$((after % 4)):$after"
     survive 4 0:12 "3:$after"
 done
 TUTTI_NODES=1,3,1
-for ((i = 0; i < 10 * times; i++)); do
+for ((i = 0; i < some * times; i++)); do
     survive 5 "$((RANDOM % 3)):$((1 + RANDOM % 40))" "$((3 + RANDOM % 2)):$((1 + RANDOM % 40))"
 done
 # Between nodes over a real network, where its library is installed. Fewer messages count as
