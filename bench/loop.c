@@ -15,7 +15,14 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-enum { MAX_SIZES = 64, MAX_BATCHES = 100, LEAST_CALLS = 2, MOST_CALLS = 1 << 20, SMALL = 1 << 16 };
+enum {
+    MAX_RANKS = 1024,
+    MAX_SIZES = 64,
+    MAX_BATCHES = 100,
+    LEAST_CALLS = 2,
+    MOST_CALLS = 1 << 20,
+    SMALL = 1 << 16
+};
 
 struct loop_options {
     int64_t pool;
@@ -72,6 +79,11 @@ static int64_t one_beyond_root(void)
     return me != 0;
 }
 
+static int64_t each_at_root(void)
+{
+    return me == 0 ? p : 0;
+}
+
 static void call_barrier(const double *in, double *out, int64_t n)
 {
     (void)in;
@@ -113,6 +125,91 @@ static double of_alltoall(int64_t at, int64_t i, int64_t n)
     return value((int)(i / n), at + me * n + i % n);
 }
 
+/* The lists of the v-forms: n elements from and to each rank, without gaps. They are written again
+ * when n changes. */
+static struct {
+    int64_t n;
+    port_count counts[MAX_RANKS], displs[MAX_RANKS];
+} lists = {.n = -1};
+
+static void make_list(int64_t n)
+{
+    if (n == lists.n) return;
+    lists.n = n;
+    for (int r = 0; r < p; r++) {
+        lists.counts[r] = (port_count)n;
+        lists.displs[r] = (port_count)(r * n);
+    }
+}
+
+static void call_gather(const double *in, double *out, int64_t n)
+{
+    port_gather(in, out, n, 0);
+}
+
+static void call_scatter(const double *in, double *out, int64_t n)
+{
+    port_scatter(in, out, n, 0);
+}
+
+static void call_reduce_scatter(const double *in, double *out, int64_t n)
+{
+    make_list(n);
+    port_reduce_scatter(in, out, lists.counts);
+}
+
+static void call_allgatherv(const double *in, double *out, int64_t n)
+{
+    make_list(n);
+    port_allgatherv(in, n, out, lists.counts, lists.displs);
+}
+
+static void call_gatherv(const double *in, double *out, int64_t n)
+{
+    make_list(n);
+    port_gatherv(in, n, out, lists.counts, lists.displs, 0);
+}
+
+static void call_scatterv(const double *in, double *out, int64_t n)
+{
+    make_list(n);
+    port_scatterv(in, lists.counts, lists.displs, out, n, 0);
+}
+
+static void call_alltoallv(const double *in, double *out, int64_t n)
+{
+    make_list(n);
+    port_alltoallv(in, out, lists.counts, lists.displs);
+}
+
+static double of_block(int64_t at, int64_t i, int64_t n)
+{
+    return of_sum(at, me * n + i, n);
+}
+
+static double of_scatter(int64_t at, int64_t i, int64_t n)
+{
+    return value(0, at + me * n + i);
+}
+
+/* The sum over the first `ranks` ranks. */
+static double of_prefix(int ranks, int64_t at, int64_t i)
+{
+    return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;
+}
+
+static double of_scan(int64_t at, int64_t i, int64_t n)
+{
+    (void)n;
+    return of_prefix(me + 1, at, i);
+}
+
+static double of_exscan(int64_t at, int64_t i, int64_t n)
+{
+    (void)n;
+    return of_prefix(me, at, i);
+}
+
 static const struct collective collectives[] = {
     {"allreduce", port_allreduce, of_sum, one, one},
     {"reduce", call_reduce, of_sum, one, one_at_root},
@@ -120,6 +217,16 @@ static const struct collective collectives[] = {
     {"allgather", port_allgather, of_allgather, one, each},
     {"bcast", call_bcast, of_root, one_at_root, one_beyond_root},
     {"barrier", call_barrier, of_root, none, none},
+    {"reduce_scatter_block", port_reduce_scatter_block, of_block, each, one},
+    {"reduce_scatter", call_reduce_scatter, of_block, each, one},
+    {"gather", call_gather, of_allgather, one, each_at_root},
+    {"scatter", call_scatter, of_scatter, each_at_root, one},
+    {"allgatherv", call_allgatherv, of_allgather, one, each},
+    {"gatherv", call_gatherv, of_allgather, one, each_at_root},
+    {"scatterv", call_scatterv, of_scatter, each_at_root, one},
+    {"alltoallv", call_alltoallv, of_alltoall, each, each},
+    {"scan", port_scan, of_scan, one, one},
+    {"exscan", port_exscan, of_exscan, one, one_beyond_root},
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
@@ -337,6 +444,7 @@ int main(int argc, char **argv)
     struct loop_options options = parse_options(argc, argv);
     me = port_rank();
     p = port_size();
+    if (p > MAX_RANKS) die("%d ranks are more than %d", p, MAX_RANKS);
     struct pool pool = pool_make(&options);
     for (char **list = options.points; *list; list++) measure_list(*list, &pool, &options, begin);
     port_barrier();

@@ -73,6 +73,63 @@ static inline void port_alltoall(const double *in, double *out, int64_t n)
     MPI_Alltoall(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
+static inline void port_reduce_scatter_block(const double *in, double *out, int64_t n)
+{
+    MPI_Reduce_scatter_block(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void port_scan(const double *in, double *out, int64_t n)
+{
+    MPI_Scan(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void port_exscan(const double *in, double *out, int64_t n)
+{
+    MPI_Exscan(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void port_gather(const double *in, double *out, int64_t n, int root)
+{
+    MPI_Gather(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static inline void port_scatter(const double *in, double *out, int64_t n, int root)
+{
+    MPI_Scatter(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+/* The calls with a list of counts. */
+typedef int port_count;
+
+static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)
+{
+    MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void port_allgatherv(const double *in, int64_t n, double *out,
+                                   const port_count *counts, const port_count *displs)
+{
+    MPI_Allgatherv(in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static inline void port_gatherv(const double *in, int64_t n, double *out, const port_count *counts,
+                                const port_count *displs, int root)
+{
+    MPI_Gatherv(in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static inline void port_scatterv(const double *in, const port_count *counts,
+                                 const port_count *displs, double *out, int64_t n, int root)
+{
+    MPI_Scatterv(in, counts, displs, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static inline void port_alltoallv(const double *in, double *out, const port_count *counts,
+                                  const port_count *displs)
+{
+    MPI_Alltoallv(in, counts, displs, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
 /* The largest of the ranks' values, on every rank. */
 static inline double port_max(double value)
 {

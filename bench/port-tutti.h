@@ -109,6 +109,74 @@ static inline void port_alltoall(const double *in, double *out, int64_t n)
     port_check(tutti_alltoall(port_team, in, out, n, TUTTI_F64));
 }
 
+static inline void port_reduce_scatter_block(const double *in, double *out, int64_t n)
+{
+    PORT_SHARED(reduce_scatter_block, in, out, n, TUTTI_F64, TUTTI_SUM)
+    port_check(tutti_reduce_scatter_block(port_team, in, out, n, TUTTI_F64, TUTTI_SUM));
+}
+
+static inline void port_scan(const double *in, double *out, int64_t n)
+{
+    PORT_SHARED(scan, in, out, n, TUTTI_F64, TUTTI_SUM)
+    port_check(tutti_scan(port_team, in, out, n, TUTTI_F64, TUTTI_SUM));
+}
+
+static inline void port_exscan(const double *in, double *out, int64_t n)
+{
+    PORT_SHARED(exscan, in, out, n, TUTTI_F64, TUTTI_SUM)
+    port_check(tutti_exscan(port_team, in, out, n, TUTTI_F64, TUTTI_SUM));
+}
+
+static inline void port_gather(const double *in, double *out, int64_t n, int root)
+{
+    PORT_SHARED(gather, in, out, n, TUTTI_F64, root)
+    port_check(tutti_gather(port_team, in, out, n, TUTTI_F64, root));
+}
+
+static inline void port_scatter(const double *in, double *out, int64_t n, int root)
+{
+    PORT_SHARED(scatter, in, out, n, TUTTI_F64, root)
+    port_check(tutti_scatter(port_team, in, out, n, TUTTI_F64, root));
+}
+
+/* The calls with a list of counts. */
+typedef int64_t port_count;
+
+static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)
+{
+    PORT_SHARED(reduce_scatter, in, out, counts, TUTTI_F64, TUTTI_SUM)
+    port_check(tutti_reduce_scatter(port_team, in, out, counts, TUTTI_F64, TUTTI_SUM));
+}
+
+static inline void port_allgatherv(const double *in, int64_t n, double *out,
+                                   const port_count *counts, const port_count *displs)
+{
+    (void)n;
+    PORT_SHARED(allgatherv, in, out, counts, displs, TUTTI_F64)
+    port_check(tutti_allgatherv(port_team, in, out, counts, displs, TUTTI_F64));
+}
+
+static inline void port_gatherv(const double *in, int64_t n, double *out, const port_count *counts,
+                                const port_count *displs, int root)
+{
+    PORT_SHARED(gatherv, in, n, out, counts, displs, TUTTI_F64, root)
+    port_check(tutti_gatherv(port_team, in, n, out, counts, displs, TUTTI_F64, root));
+}
+
+static inline void port_scatterv(const double *in, const port_count *counts,
+                                 const port_count *displs, double *out, int64_t n, int root)
+{
+    PORT_SHARED(scatterv, in, counts, displs, out, n, TUTTI_F64, root)
+    port_check(tutti_scatterv(port_team, in, counts, displs, out, n, TUTTI_F64, root));
+}
+
+static inline void port_alltoallv(const double *in, double *out, const port_count *counts,
+                                  const port_count *displs)
+{
+    PORT_SHARED(alltoallv, in, counts, displs, out, counts, displs, TUTTI_F64)
+    port_check(tutti_alltoallv(port_team, in, counts, displs, out, counts, displs, TUTTI_F64));
+}
+
 /* The largest of the ranks' values, on every rank. */
 static inline double port_max(double value)
 {

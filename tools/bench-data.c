@@ -166,13 +166,14 @@ static void fill_numbers(char *at, const struct tt_call *call, int rank, int64_t
 }
 
 /* ---- The operation `user`: an element holds two halves (a, b) of h bits each, which stand for the
- * function x -> a x + b on the integers modulo 2^h. The operation composes two functions. ---- */
+ * function x -> a x + b on the integers modulo 2^h. The operation composes two functions. Of halves
+ * with more than 64 bits it uses the first 64, and the others become 0. ---- */
 
 static uint64_t half_of(const unsigned char *element, size_t sz, bool second)
 {
     uint64_t value = 0;
     if (sz == 1) return second ? *element >> 4 : *element & 15;
-    memcpy(&value, element + (second ? sz / 2 : 0), sz / 2);
+    memcpy(&value, element + (second ? sz / 2 : 0), tt_min(sz / 2, sizeof value));
     return value;
 }
 
@@ -182,8 +183,9 @@ static void put_halves(unsigned char *element, size_t sz, uint64_t a, uint64_t b
         *element = (unsigned char)((a & 15) | (b & 15) << 4);
         return;
     }
-    memcpy(element, &a, sz / 2);
-    memcpy(element + sz / 2, &b, sz / 2);
+    memset(element, 0, sz);
+    memcpy(element, &a, tt_min(sz / 2, sizeof a));
+    memcpy(element + sz / 2, &b, tt_min(sz / 2, sizeof b));
 }
 
 void tt_bench_op(const void *left, const void *right, void *out, size_t n, tutti_type type,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench-job.h"
+#include "bench-random.h"
 #include "launch.h"
 #include "coll/coll.h"
 #include "command.h"
@@ -25,7 +26,9 @@ enum {
     OPTION_JSON,
     OPTION_ITERATIONS,
     OPTION_TIME,
-    OPTION_PLAN
+    OPTION_PLAN,
+    OPTION_RANDOM,
+    OPTION_SEED
 };
 
 struct bench_arguments {
@@ -35,6 +38,7 @@ struct bench_arguments {
     struct tt_plan_row row;          /* of the plan file */
     int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
     int64_t time_ns, iterations;
+    int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
     bool threads;
 };
 
@@ -58,6 +62,12 @@ static const struct argp_option options[] = {
      "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
     {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
     {"time", OPTION_TIME, "S", 0, "or time each row for about S seconds (default: 0.3)", 0},
+    {"random", OPTION_RANDOM, "S", 0,
+     "instead, verify problems that are drawn at random, for about S seconds, and stop at the "
+     "first "
+     "wrong result",
+     0},
+    {"seed", OPTION_SEED, "N", 0, "draw other problems (default: 1)", 0},
     {0},
 };
 
@@ -84,12 +94,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
     case OPTION_PLAN: a->plan = arg; return 0;
+    case OPTION_RANDOM: a->random_ns = tt_arg_seconds(state, "--random", arg); return 0;
+    case OPTION_SEED: a->seed = tt_arg_number(state, "--seed", arg, 0, INT32_MAX); return 0;
     case ARGP_KEY_ARGS:
         a->problem = state->argv + state->next;
         a->problems = state->argc - state->next;
         return 0;
     case ARGP_KEY_END:
-        if (!a->problems && !a->plan)
+        if (a->random_ns && (a->problems || a->plan))
+            argp_error(state, "--random: draws its problems itself, and takes none");
+        if (!a->problems && !a->plan && !a->random_ns)
             argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -344,18 +358,75 @@ static int bench_plan(struct bench_arguments *a)
     return code;
 }
 
+/* ---- Random problems ---- */
+
+static bool run_job(const struct bench_arguments *a, const struct tt_bench_case *c,
+                    struct tt_bench_result *result)
+{
+    *result = (struct tt_bench_result){0};
+    return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(c, result);
+}
+
+static void print_drawn(const char *text, const char *algorithm)
+{
+    printf("%-50s %s\n", text, algorithm ? algorithm : "");
+    fflush(stdout);
+}
+
+static void print_repeat(const struct bench_arguments *a, const char *text, const char *algorithm)
+{
+    fprintf(stderr, "tutti bench: repeat with: tutti bench%s --iterations 1%s%s %s\n",
+            a->threads ? " --threads" : "", algorithm ? " --algorithm " : "",
+            algorithm ? algorithm : "", text);
+}
+
+/* Verifies one problem. Prints it first, so that the last line of the output names the problem if
+ * the program hangs or dies. An algorithm that does not apply leaves the choice to the library. */
+static bool run_drawn(const struct bench_arguments *a, uint64_t i)
+{
+    struct tt_drawn drawn;
+    struct tt_bench_case c = {.iterations = 1};
+    struct tt_bench_result result;
+    char text[TT_PROBLEM_TEXT];
+    tt_bench_draw(&drawn, (uint64_t)a->seed, i);
+    tt_problem_print(&drawn.problem, text);
+    if (!tt_problem_open(&c.problem, text)) return false;
+    c.algorithm = drawn.algorithm;
+    print_drawn(text, c.algorithm);
+    bool good = run_job(a, &c, &result);
+    if (good && result.refused && c.algorithm) {
+        c.algorithm = NULL;
+        good = run_job(a, &c, &result);
+    }
+    if (good && result.refused) fprintf(stderr, "tutti bench: %s: %s\n", text, result.why);
+    if (good && !result.refused) return true;
+    print_repeat(a, text, c.algorithm);
+    return false;
+}
+
+static int bench_random(const struct bench_arguments *a)
+{
+    int64_t end = tt_clock_ns() + a->random_ns;
+    uint64_t i = 0;
+    bool good = true;
+    while (good && tt_clock_ns() < end) good = run_drawn(a, i++);
+    if (good) printf("%" PRIu64 " problems of seed %" PRId64 " are right\n", i, a->seed);
+    return good ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
 int tt_bench_main(int argc, char **argv)
 {
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]",
+        .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]\n--random S",
         .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
                "without a "
                "barrier, each call with other buffers, each batch by its slowest "
                "rank.\v" TT_PROBLEM_HELP,
     };
-    struct bench_arguments arguments = {.time_ns = 300000000};
+    struct bench_arguments arguments = {.time_ns = 300000000, .seed = 1};
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
+    if (arguments.random_ns) return bench_random(&arguments);
     return arguments.plan ? bench_plan(&arguments) : bench_problems(&arguments);
 }

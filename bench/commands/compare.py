@@ -12,7 +12,9 @@ import platform
 from harness import chart, command, output, peers, report, results, table
 from harness.campaign import Campaign, say
 
-COLLECTIVES = ["allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"]
+USUAL = ["allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"]
+COLLECTIVES = USUAL + ["reduce_scatter_block", "reduce_scatter", "gather", "scatter", "allgatherv", "gatherv",
+                       "scatterv", "alltoallv", "scan", "exscan"]
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
 QUICK_SIZES = ["8", "4K", "64K", "1M", "4M"]
 QUICK_TOTAL = 16 << 20  # bytes that all ranks contribute together; more would take too long
@@ -22,15 +24,16 @@ SIZE = command.size("of f64s (8, 512, 4K, 1M ...)", multiple=8)
 
 
 def collective(text):
-    if text not in COLLECTIVES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(COLLECTIVES)}")
+    if text not in COLLECTIVES and text != "all":
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(COLLECTIVES)}, all")
     return text
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few sizes, known settings; ends in 5 minutes")
-    parser.add_argument("--collectives", type=command.listed(collective), default=COLLECTIVES, metavar="NAME,...")
+    parser.add_argument("--collectives", type=command.listed(collective), default=USUAL, metavar="NAME,...",
+                        help=f"{','.join(USUAL)}; all: also the other ones")
     parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="P,...")
     parser.add_argument("--sizes", type=command.listed(SIZE), metavar="BYTES,...",
                         help=f"bytes of a rank's contribution (to each rank); {','.join(SIZES)}")
@@ -51,6 +54,8 @@ def options():
     parser.add_argument("-v", "--verbose", action="store_true", help="show each command")
     chosen = parser.parse_args()
     quick = chosen.quick
+    if "all" in chosen.collectives:
+        chosen.collectives = COLLECTIVES
     chosen.sizes = sorted(chosen.sizes or [SIZE(text) for text in (QUICK_SIZES if quick else SIZES)])
     chosen.batch = chosen.batch or (0.004 if quick else 0.02)
     chosen.batches = chosen.batches or (2 if quick else 3)

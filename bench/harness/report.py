@@ -21,7 +21,7 @@ def size_text(size):
 def problem(collective, size, ranks):
     if collective == "barrier":
         return f"barrier/p{ranks}"
-    op = "/sum" if collective in ("allreduce", "reduce") else ""
+    op = "/sum" if collective.startswith(("allreduce", "reduce")) or collective in ("scan", "exscan") else ""
     return f"{collective}/f64{op}/{size_text(size)}/p{ranks}"
 
 

@@ -47,6 +47,13 @@ cmp <(cat "$work/all.md") "$work/out"
 grep -qx '## bench/bench compare --ranks 2 .*--peers tutti,tutti-alloc' "$work"/results/*.md
 diff -B "$work/all.md" <(sed '1,/^At /d' "$work"/results/*.md)
 
+# The collectives that are compared on request.
+"${compare[@]}" --peers tutti --collectives all --json "$work/every.json" >"$work/out"
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert not d["failures"] and len({row["collective"] for row in d["points"]}) == 16, d
+assert {row["problem"] for row in d["points"]} >= {"scan/f64/sum/8/p2", "gatherv/f64/8/p2"}, d' "$work/every.json"
+
 # A size that does not fit into the pool is left out, and the JSON file says so.
 "${compare[@]}" --peers tutti --collectives alltoall --sizes 8,512K --json - >"$work/one.json"
 grep -q '"alltoall/f64/512K/p2"' "$work/one.json"
@@ -66,7 +73,7 @@ refused() { # words expected, arguments
     fi
 }
 refused 'no peer is called nobody' --peers nobody
-refused 'none of allreduce' --collectives allreduce,scan
+refused 'none of allreduce' --collectives allreduce,scans
 refused 'not a size' --sizes 12
 refused 'build Tutti first' --build "$work" --peers tutti
 # A file that cannot be written is noticed before anything is measured.

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command with a mistake in the interpreter of plans, which MUTANT chooses. The linker puts
+ * these functions in the place of the library's own (--wrap), and the test of random problems must
+ * find each mistake.
+ *
+ *     copy      copies of more than a page leave out their last byte
+ *     reduce    reductions of more than five operands leave out the last one
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/exec.h"
+
+enum { PAGE = 4096, OPERANDS = 5 };
+
+tutti_status __real_tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
+tutti_status __wrap_tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
+tutti_status __real_tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
+                                     int64_t len);
+tutti_status __wrap_tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
+                                     int64_t len);
+
+static bool is_mutant(const char *name)
+{
+    const char *mutant = getenv("MUTANT");
+    return mutant && strcmp(mutant, name) == 0;
+}
+
+tutti_status __wrap_tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len)
+{
+    return __real_tt_access_copy(exec, range, len > PAGE && is_mutant("copy") ? len - 1 : len);
+}
+
+tutti_status __wrap_tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
+                                     int64_t len)
+{
+    return __real_tt_access_reduce(exec, range, n > OPERANDS && is_mutant("reduce") ? n - 1 : n,
+                                   len);
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Problems drawn at random over all collectives, types, operations, counts, numbers of ranks, roots
+# and algorithms, each compared with a serial reference. The problems find both mistakes of a
+# command that was broken on purpose (mutant.c), and what they print repeats the failure.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+seconds=20
+[ -z "${TUTTI_TEST_BRIEF:-}" ] || seconds=4
+[ "${TUTTI_SANITIZE:-OFF}" = OFF ] || [ -z "$TUTTI_SANITIZE" ] || seconds=8
+expect 0 tutti bench --threads --random "$seconds" --seed 1
+tail -n 1 out
+[ "$(grep -c '/p' out)" -gt 10 ] || fail 'hardly any problem was tried'
+
+# The same seed gives the same problems, as many as the time allows, and another seed others.
+cp out first
+expect 0 tutti bench --threads --random 0.3 --seed 1
+n=$(grep -c '/p' out)
+cmp <(head -n "$n" first) <(head -n "$n" out) || fail 'the same seed gave other problems'
+expect 0 tutti bench --threads --random 0.3 --seed 2
+! cmp -s <(head -n 1 first) <(head -n 1 out) || fail 'the seed decides nothing'
+
+export MUTANT
+for MUTANT in copy reduce; do
+    expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --random 60 --seed 1
+    grep -q 'is wrong at byte' err || fail "the mutant $MUTANT failed otherwise"
+    again=$(sed -n 's/^tutti bench: repeat with: tutti //p' err)
+    [ -n "$again" ] || fail 'the failure cannot be repeated'
+    # shellcheck disable=SC2086
+    expect 1 "$TUTTI_BUILD/tests/tools-mutant" $again
+    # shellcheck disable=SC2086
+    expect 0 tutti $again
+    echo "the mutant $MUTANT was found by: $again"
+done
+
+expect 2 tutti bench --random 1 allreduce/f64/sum/8/p2
+says err 'random'

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Problems drawn at random, for `tutti bench --random`.
+ */
+#ifndef TT_BENCH_RANDOM_H
+#define TT_BENCH_RANDOM_H
+
+#include "text/problem.h"
+
+struct tt_drawn {
+    struct tt_problem problem;
+    const char *algorithm; /* which may not apply; NULL: the one that the library chooses */
+};
+
+/* Draws problem i of a seed, which depends on these two numbers alone. */
+void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i);
+
+#endif
