@@ -155,7 +155,8 @@ struct tt_algorithm {
     X(reduce_scatter_circulant)                                                                    \
     X(allreduce_circulant)                                                                         \
     X(bcast_chain)                                                                                 \
-    X(reduce_chain)
+    X(reduce_chain)                                                                                \
+    X(allreduce_multiplying)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "brief.h"
+#include "coll/coll-util.h"
 #include "plans.h"
 
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 13, 31, 64, 100, 1000, 1023, 5000, 70000};
@@ -307,6 +308,17 @@ static bool power(int p)
     return (p & (p - 1)) == 0;
 }
 
+static bool power_of_four(int p)
+{
+    return power(p) && tt_log2_up(p) % 2 == 0;
+}
+
+/* log_4 p rounds, in each of which a rank exchanges with three others. */
+static int64_t by_fours(int64_t p)
+{
+    return 3 * (tt_log2_up((int)p) / 2);
+}
+
 /* The most messages of any rank, the most that any rank sends, and the most that any rank reduces,
  * as the source of the algorithm states them for `unit` bytes. NULL: nothing. */
 static const struct count_statement {
@@ -343,6 +355,7 @@ static const struct count_statement {
     {&tt_allreduce_circulant, any, true, rounds_twice, each_other_twice, each_other},
     {&tt_bcast_chain, any, false, one, one, NULL},
     {&tt_reduce_chain, any, false, one, one, one},
+    {&tt_allreduce_multiplying, power_of_four, false, by_fours, by_fours, by_fours},
 };
 
 static void stated(const struct count_statement *s, const char *what, int p,

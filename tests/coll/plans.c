@@ -135,7 +135,8 @@ bool plans_span_nodes(const struct tt_algorithm *algorithm)
 bool plans_exchanges(const struct tt_algorithm *algorithm)
 {
     bool gathers = algorithm->coll == TT_COLL_gather && !strcmp(algorithm->name, "binomial");
-    return gathers || !strcmp(algorithm->name, "halving");
+    return gathers || !strcmp(algorithm->name, "halving") ||
+           !strcmp(algorithm->name, "multiplying");
 }
 
 struct tt_count *plans_counts(const struct plans *all)

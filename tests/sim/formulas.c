@@ -203,6 +203,10 @@ static void any_number_of_ranks(void **state)
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
+        meets_it_for("allreduce/u8/sum/1001/p%d", "multiplying", p,
+                     is_power_of_two(p) ? SIMPLES : ONE_WAY);
+        meets_it_for("allreduce/u8/sum/1001/p%d/radix=3", "multiplying", p, ONE_WAY);
+        meets_it_for("allreduce/u8/sum/1001/p%d/radix=32", "multiplying", p, ONE_WAY);
     }
 }
 
@@ -316,6 +320,7 @@ static void what_has_none(void **state)
     has_none("allreduce/f64/sum/64K/p6", "halving", &simples[0]);
     has_none("allreduce/f64/sum/65544/p8", "halving", &simples[0]);
     has_none("allreduce/f64/sum/8000/p6", "doubling", &simples[4]);
+    has_none("allreduce/f64/sum/8000/p5", "multiplying", &simples[4]);
     has_none("allreduce/f64/sum/8000/p7", "ring", &simples[0]);
     has_none("allreduce/f64/sum/8000/p7", "circulant", &simples[0]);
     has_none("bcast/u8/6401/p8/slice=64", "chain", &simples[0]);
