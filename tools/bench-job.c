@@ -75,13 +75,23 @@ bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result 
 static bool launch(const struct tt_bench_case *c, int fd)
 {
     char problem[TT_PROBLEM_TEXT], time_ns[24], iterations[24], descriptor[16];
+    const char *shape = c->gaps && c->reversed ? "gaps-reversed"
+                        : c->gaps              ? "gaps"
+                        : c->reversed          ? "reversed"
+                                               : "-";
     tt_problem_print(&c->problem, problem);
     snprintf(time_ns, sizeof time_ns, "%lld", (long long)c->time_ns);
     snprintf(iterations, sizeof iterations, "%lld", (long long)c->iterations);
     snprintf(descriptor, sizeof descriptor, "%d", fd);
-    char *const argv[] = {
-        "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
-        time_ns,          iterations,   descriptor, NULL};
+    char *const argv[] = {"/proc/self/exe",
+                          "bench-rank",
+                          problem,
+                          (char *)(c->algorithm ? c->algorithm : "-"),
+                          time_ns,
+                          iterations,
+                          descriptor,
+                          (char *)shape,
+                          NULL};
     const struct tt_launch_program program = {.ranks = c->problem.p, .argv = argv};
     const struct tt_launch_options options = {
         .program = &program, .programs = 1, .call_roll = tt_roll_call};
@@ -116,12 +126,14 @@ static bool join_and_run(struct tt_bench_case *c, int fd)
 int tt_bench_rank_main(int argc, char **argv)
 {
     struct tt_bench_case c = {0};
-    if (argc != 6 || !tt_problem_open(&c.problem, argv[1])) {
+    if (argc != 7 || !tt_problem_open(&c.problem, argv[1])) {
         fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
         return TT_EXIT_USAGE;
     }
     if (strcmp(argv[2], "-") != 0) c.algorithm = argv[2];
     c.time_ns = atoll(argv[3]);
     c.iterations = atoll(argv[4]);
+    c.gaps = strstr(argv[6], "gaps") != NULL;
+    c.reversed = strstr(argv[6], "reversed") != NULL;
     return join_and_run(&c, atoi(argv[5])) ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -92,4 +92,6 @@ void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i)
     drawn->problem.p = draw_ranks(&random);
     draw_call(&drawn->problem, &random);
     drawn->algorithm = draw_algorithm(coll, &random);
+    drawn->gaps = below(&random, 4) == 0;
+    drawn->reversed = below(&random, 4) == 0;
 }

@@ -10,6 +10,7 @@
 struct tt_drawn {
     struct tt_problem problem;
     const char *algorithm; /* which may not apply; NULL: the one that the library chooses */
+    bool gaps, reversed;   /* as in struct tt_bench_case */
 };
 
 /* Draws problem i of a seed, which depends on these two numbers alone. */

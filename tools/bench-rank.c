@@ -57,6 +57,50 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
     }
 }
 
+/* ---- The same call on a derived type ---- */
+
+enum { GAP = 0x6b };
+
+/* Returns a copy of the elements with a gap of GAP bytes behind each, as long as the element. */
+static char *spread(const char *from, int64_t bytes, int64_t sz)
+{
+    char *to = malloc((size_t)(2 * bytes) + 1);
+    for (int64_t at = 0; to && at < bytes; at += sz) {
+        memcpy(to + 2 * at, from + at, (size_t)sz);
+        memset(to + 2 * at + sz, GAP, (size_t)sz);
+    }
+    return to;
+}
+
+/* Copies the elements back. Returns whether the gaps are as before. */
+static bool collect(char *to, const char *from, int64_t bytes, int64_t sz)
+{
+    bool kept = true;
+    for (int64_t at = 0; at < bytes; at += sz) {
+        memcpy(to + at, from + 2 * at, (size_t)sz);
+        for (int64_t i = 0; i < sz; i++) kept = kept && from[2 * at + sz + i] == GAP;
+    }
+    return kept;
+}
+
+static tutti_status call_with_gaps(const struct tt_bench *b, char *in, char *out, bool *kept)
+{
+    struct tt_bench wide = *b;
+    int64_t sz = b->call.sz;
+    char *wide_in = spread(in, b->in_bytes, sz), *wide_out = spread(out, b->out_bytes, sz);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    if (wide_in && wide_out) status = tutti_type_resized(b->call.type, 0, 2 * sz, &wide.call.type);
+    if (status == TUTTI_OK) {
+        status = call_once(&wide, wide_in, wide_out);
+        (void)tutti_type_free(wide.call.type);
+        bool in_kept = collect(in, wide_in, b->in_bytes, sz);
+        *kept = collect(out, wide_out, b->out_bytes, sz) && in_kept;
+    }
+    free(wide_in);
+    free(wide_out);
+    return status;
+}
+
 /* ---- The same call, prepared: its plan names the algorithm that was chosen ---- */
 
 static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
@@ -237,9 +281,12 @@ static bool failed(const struct tt_bench *b, const char *doing)
 /* Makes one call, which every rank verifies; *right: all ranks found their results right. */
 static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool, bool *right)
 {
+    bool kept = true, gaps = b->c->gaps && b->call.coll != TT_COLL_barrier;
     tt_bench_fill(b, pool->in, pool->out);
-    TT_TRY(call_once(b, pool->in, pool->out));
-    double wrong = !tt_bench_verify(b, pool->in, pool->out);
+    TT_TRY(gaps ? call_with_gaps(b, pool->in, pool->out, &kept)
+                : call_once(b, pool->in, pool->out));
+    if (!kept) fprintf(stderr, "tutti bench: rank %d: a gap between elements is wrong\n", b->me);
+    double wrong = !tt_bench_verify(b, pool->in, pool->out) || !kept;
     TT_TRY(agree(b, &wrong, 1));
     *right = wrong == 0;
     return TUTTI_OK;
@@ -330,12 +377,27 @@ static void tear_down(struct tt_bench *b)
     free(b->room);
 }
 
+/* Makes the team of the case. */
+static bool open_team(struct tt_bench *b, tutti_team *world)
+{
+    b->me = tutti_rank(world);
+    b->p = tutti_size(world);
+    b->team = world;
+    if (!b->c->reversed) return true;
+    if (tutti_team_split(world, 0, b->p - b->me, &b->team) != TUTTI_OK)
+        return failed(b, "the team");
+    b->me = tutti_rank(b->team);
+    return true;
+}
+
 bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
                    struct tt_bench_result *result)
 {
     tutti_team *world = tutti_world(client);
-    struct tt_bench b = {.c = c, .team = world, .p = tutti_size(world), .me = tutti_rank(world)};
+    struct tt_bench b = {.c = c};
+    if (!open_team(&b, world)) return false;
     bool good = set_up(&b) && run(&b, result);
     tear_down(&b);
+    if (b.team != world && tutti_team_free(b.team) != TUTTI_OK) good = failed(&b, "the team");
     return good;
 }

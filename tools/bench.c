@@ -28,7 +28,9 @@ enum {
     OPTION_TIME,
     OPTION_PLAN,
     OPTION_RANDOM,
-    OPTION_SEED
+    OPTION_SEED,
+    OPTION_GAPS,
+    OPTION_REVERSED
 };
 
 struct bench_arguments {
@@ -39,7 +41,7 @@ struct bench_arguments {
     int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
     int64_t time_ns, iterations;
     int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
-    bool threads;
+    bool threads, gaps, reversed;
 };
 
 /* What the cases have produced so far. */
@@ -58,6 +60,9 @@ static const struct argp_option options[] = {
     {"sizes", OPTION_SIZES, "FIRST:LAST", 0,
      "time with BYTES from FIRST to LAST, doubled each time, as in 8:4M", 0},
     {"threads", OPTION_THREADS, NULL, 0, "make the ranks threads of one process", 0},
+    {"gaps", OPTION_GAPS, NULL, 0,
+     "verify a call on a derived type, with gaps between the elements", 0},
+    {"reversed", OPTION_REVERSED, NULL, 0, "call on a team with the ranks in reverse order", 0},
     {"json", OPTION_JSON, "FILE|-", 0,
      "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
     {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
@@ -88,6 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'a': a->algorithm = arg; return 0;
     case OPTION_SIZES: read_sizes(state, a, arg); return 0;
     case OPTION_THREADS: a->threads = true; return 0;
+    case OPTION_GAPS: a->gaps = true; return 0;
+    case OPTION_REVERSED: a->reversed = true; return 0;
     case OPTION_JSON: a->json = arg; return 0;
     case OPTION_ITERATIONS:
         a->iterations = tt_arg_number(state, "--iterations", arg, 1, 1 << 30);
@@ -178,7 +185,9 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
     struct tt_bench_case c = {.problem = *problem,
                               .algorithm = algorithm,
                               .time_ns = o->a->time_ns,
-                              .iterations = o->a->iterations};
+                              .iterations = o->a->iterations,
+                              .gaps = o->a->gaps,
+                              .reversed = o->a->reversed};
     tt_problem_print(problem, text);
     show_progress(text, algorithm, true);
     bool good = o->a->threads ? tt_bench_threads(&c, &result) : tt_bench_processes(&c, &result);
@@ -367,17 +376,14 @@ static bool run_job(const struct bench_arguments *a, const struct tt_bench_case 
     return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(c, result);
 }
 
-static void print_drawn(const char *text, const char *algorithm)
+/* Prints a case as the arguments that repeat it. */
+static void print_case(FILE *file, const struct tt_bench_case *c)
 {
-    printf("%-50s %s\n", text, algorithm ? algorithm : "");
-    fflush(stdout);
-}
-
-static void print_repeat(const struct bench_arguments *a, const char *text, const char *algorithm)
-{
-    fprintf(stderr, "tutti bench: repeat with: tutti bench%s --iterations 1%s%s %s\n",
-            a->threads ? " --threads" : "", algorithm ? " --algorithm " : "",
-            algorithm ? algorithm : "", text);
+    char text[TT_PROBLEM_TEXT];
+    fprintf(file, "%s%s", c->gaps ? "--gaps " : "", c->reversed ? "--reversed " : "");
+    if (c->algorithm) fprintf(file, "--algorithm %s ", c->algorithm);
+    fprintf(file, "%s\n", tt_problem_print(&c->problem, text));
+    fflush(file);
 }
 
 /* Verifies one problem. Prints it first, so that the last line of the output names the problem if
@@ -385,14 +391,15 @@ static void print_repeat(const struct bench_arguments *a, const char *text, cons
 static bool run_drawn(const struct bench_arguments *a, uint64_t i)
 {
     struct tt_drawn drawn;
-    struct tt_bench_case c = {.iterations = 1};
     struct tt_bench_result result;
     char text[TT_PROBLEM_TEXT];
     tt_bench_draw(&drawn, (uint64_t)a->seed, i);
-    tt_problem_print(&drawn.problem, text);
-    if (!tt_problem_open(&c.problem, text)) return false;
-    c.algorithm = drawn.algorithm;
-    print_drawn(text, c.algorithm);
+    struct tt_bench_case c = {.algorithm = drawn.algorithm,
+                              .iterations = 1,
+                              .gaps = drawn.gaps,
+                              .reversed = drawn.reversed};
+    if (!tt_problem_open(&c.problem, tt_problem_print(&drawn.problem, text))) return false;
+    print_case(stdout, &c);
     bool good = run_job(a, &c, &result);
     if (good && result.refused && c.algorithm) {
         c.algorithm = NULL;
@@ -400,7 +407,9 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
     }
     if (good && result.refused) fprintf(stderr, "tutti bench: %s: %s\n", text, result.why);
     if (good && !result.refused) return true;
-    print_repeat(a, text, c.algorithm);
+    fprintf(stderr, "tutti bench: repeat with: tutti bench%s --iterations 1 ",
+            a->threads ? " --threads" : "");
+    print_case(stderr, &c);
     return false;
 }
 

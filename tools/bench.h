@@ -15,6 +15,8 @@ struct tt_bench_case {
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */
     int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
+    bool gaps;     /* verify a call on a derived type, whose elements have gaps between them */
+    bool reversed; /* call on a team that has the ranks in reverse order */
 };
 
 /* The result of a case. Rank 0 writes it. */
