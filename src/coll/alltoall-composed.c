@@ -7,13 +7,22 @@
  *      0 <=====> 4            4 * 2 blocks each way, in one message instead of 8
  *      0 -> 1 2 3  4 -> 5     a message each
  *
- * The blocks of a message are ordered by receiver and then by sender. So all blocks for one rank
- * are packed together, and all blocks that have come for one rank from one node lie side by side.
+ * The blocks of a message are ordered by receiver and then by sender, both in the order in which
+ * struct tt_nodes lists the ranks. So all blocks for one rank are packed together, and all blocks
+ * that have come for one rank from one node lie side by side, wherever the ranks of a node are. If
+ * they are dealt out over the nodes in turn, a strided copy puts a node's blocks into their places.
  * It is meant for small blocks: each byte crosses the network once, but passes through the memory
  * of two leaders.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
+
+/* Whether the data pass through the scratch of the leader of `me`. Otherwise the node has one rank,
+ * whose IN and OUT have the blocks in the order of the nodes already. */
+static bool repacks(const struct tt_stage_team *team, int me)
+{
+    return tt_team_size(team, me) > 1 || !team->nodes.adjacent;
+}
 
 /* The leader's scratch has three parts of the same size. Returns where part `which` begins; 3:
  * where the last one ends.
@@ -30,11 +39,37 @@ static int64_t scratch(const struct tt_stage_team *team, int me, int which)
 static void pack(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t kept_bytes)
 {
     int64_t m = tt_call_bytes(team->call), p = team->map->p, size = tt_team_size(team, me);
+    struct tt_range from = tt_own(size > 1 ? TT_TMP : TT_IN, 0);
     (void)kept_bytes;
-    if (size == 1 || !tt_team_leads(team, me)) return;
-    for (int64_t r = 0; r < p; r++)
-        tt_copy(b, tt_own(TT_TMP, scratch(team, me, 1) + r * size * m),
-                tt_strided(b, tt_own(TT_TMP, r * m), m, p * m), size * m);
+    if (!repacks(team, me) || !tt_team_leads(team, me)) return;
+    for (int64_t i = 0; i < p; i++) {
+        from.off = team->nodes.rank[i] * m;
+        tt_copy(b, tt_own(TT_TMP, scratch(team, me, 1) + i * size * m),
+                size > 1 ? tt_strided(b, from, m, p * m) : from, size * m);
+    }
+}
+
+/* Returns how many of the n ascending ranks, from the first on, have the same distance, and sets
+ * *distance to it. */
+static int run_of(const int *rank, int n, int *distance)
+{
+    int run = 1;
+    *distance = n > 1 ? rank[1] - rank[0] : 1;
+    while (run < n && rank[run] - rank[run - 1] == *distance) run++;
+    return run;
+}
+
+/* Copies n blocks of m bytes, which lie side by side at `from`, to the places of those ranks
+ * in `to`. */
+static void spread_blocks(struct tt_builder *b, const int *rank, int n, int64_t m,
+                          struct tt_range to, struct tt_range from)
+{
+    int64_t at = to.off;
+    for (int run, distance; n > 0; n -= run, rank += run, from.off += run * m) {
+        run = run_of(rank, n, &distance);
+        to.off = at + rank[0] * m;
+        tt_copy(b, run > 1 ? tt_strided(b, to, m, distance * m) : to, from, run * m);
+    }
 }
 
 /* Copies what the messages from all nodes hold for the i-th rank of this node to `to`, in the order
@@ -43,11 +78,12 @@ static void unpack(struct tt_builder *b, const struct tt_stage_team *team, int m
                    struct tt_range to)
 {
     const struct tt_nodes *nodes = &team->nodes;
-    int64_t m = tt_call_bytes(team->call), size = tt_team_size(team, me), at = to.off;
+    int64_t m = tt_call_bytes(team->call), size = tt_team_size(team, me);
     for (int k = 0; k < nodes->n; k++) {
-        int64_t first = nodes->first[k], n = tt_nodes_size(nodes, k);
-        to.off = at + first * m;
-        tt_copy(b, to, tt_own(TT_TMP, scratch(team, me, 2) + (size * first + i * n) * m), n * m);
+        int n = tt_nodes_size(nodes, k);
+        int64_t at = (size * nodes->first[k] + (int64_t)i * n) * m;
+        spread_blocks(b, tt_nodes_ranks(nodes, k), n, m, to,
+                      tt_own(TT_TMP, scratch(team, me, 2) + at));
     }
 }
 
@@ -69,7 +105,7 @@ static void hand_out(struct tt_builder *b, const struct tt_stage_team *team, int
                      int64_t kept_bytes)
 {
     (void)kept_bytes;
-    if (tt_team_size(team, me) == 1) return;
+    if (!repacks(team, me)) return;
     if (tt_team_leads(team, me))
         give(b, team, me);
     else
@@ -87,7 +123,7 @@ static void gather_node(const struct tt_stage_team *team, int me, struct tt_stag
 }
 
 /* Each leader sends as many elements to a node as it receives from it. */
-static void exchange(const struct tt_stage_team *team, int me, bool shares, struct tt_stage *s)
+static void exchange(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     int64_t n = team->call->n * tt_team_size(team, me);
     for (int k = 0; k < team->nodes.n; k++) {
@@ -100,7 +136,7 @@ static void exchange(const struct tt_stage_team *team, int me, bool shares, stru
     s->call.n = 0;
     s->call.in_counts = s->call.out_counts = team->counts;
     s->call.in_displs = s->call.out_displs = team->displs;
-    if (!shares) return;
+    if (!repacks(team, me)) return;
     tt_stage_puts(s, TT_IN, TT_TMP, scratch(team, me, 1));
     tt_stage_puts(s, TT_OUT, TT_TMP, scratch(team, me, 2));
 }
@@ -113,24 +149,24 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
         if (shares) gather_node(team, me, s);
         return;
     case 1: s->build = pack; return;
-    case 2: exchange(team, me, shares, s); return;
+    case 2: exchange(team, me, s); return;
     default: s->build = hand_out;
     }
 }
 
 static int64_t kept(const struct tt_stage_team *team, int me)
 {
-    bool leads = tt_team_leads(team, me) && tt_team_size(team, me) > 1;
-    return leads ? scratch(team, me, 3) : 0;
+    bool packs = tt_team_leads(team, me) && repacks(team, me);
+    return packs ? scratch(team, me, 3) : 0;
 }
 
 static const struct tt_composition composition = {
-    .stages = 4, .stage = stage, .kept = kept, .adjacent = true, .units = 2};
+    .stages = 4, .stage = stage, .kept = kept, .units = 2};
 
 const struct tt_algorithm tt_alltoall_composed = {
     .coll = TT_COLL_alltoall,
     .name = "composed",
-    .applies = "windows within the nodes, nodes of adjacent ranks",
+    .applies = "windows within the nodes",
     .cost = "(nodes-1) t_s + n p t_w m between, 5 n p t_w m within",
     .source = "gathered at leaders, pairwise among them",
     .refuse = tt_composed_refuse,

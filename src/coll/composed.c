@@ -7,7 +7,6 @@
 #include "coll/composed.h"
 
 static const char needs_memory[] = "has no memory for the table of nodes";
-static const char needs_adjacent[] = "needs nodes of adjacent ranks";
 
 /* ---- The team ---- */
 
@@ -270,9 +269,7 @@ const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;
     int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));
-    if (!team.nodes.adjacent && how->adjacent)
-        why = needs_adjacent;
-    else if (!team.nodes.adjacent && tt_coll_has_op(call->coll) && !call->commutes)
+    if (!team.nodes.adjacent && tt_coll_has_op(call->coll) && !call->commutes)
         why = tt_needs_order;
     else if (most > TT_OPERANDS)
         why = tt_needs_fewer;

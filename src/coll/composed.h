@@ -54,7 +54,6 @@ struct tt_composition {
     /* Returns how many bytes at the beginning of TMP keep their contents through all stages; NULL:
      * none do. */
     int64_t (*kept)(const struct tt_stage_team *team, int me);
-    bool adjacent; /* the ranks of each node must be adjacent */
     bool slices;   /* a long vector may be cut into slices, each in a lane */
     int64_t units; /* elements that half a window must have room for */
 };

@@ -8,7 +8,9 @@
  *      0 <------> 4 <---> 6         reduce_scatter halving, blocks of 4, 2 and 1
  *      0 -> 1 2 3  4 -> 5           a message each
  *
- * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
+ * A wide node has many ranks, and the vector is long (tt_stage_is_wide). If the ranks of a node are
+ * not adjacent, their blocks are not either, so the leader first copies the blocks of its sum into
+ * the order of the nodes; the operation then has to commute.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
@@ -18,18 +20,40 @@ static int64_t whole(const struct tt_stage_team *team)
     return tt_call_block_at(team->call, team->map->p);
 }
 
-/* The share of node k in the vector; the ranks of a node are adjacent. */
-static struct tt_span share(const struct tt_stage_team *team, int k)
+/* Whether the leaders arrange the blocks by node. Otherwise the blocks of a node are adjacent. */
+static bool arranges(const struct tt_stage_team *team)
 {
-    int64_t off = tt_call_block_at(team->call, team->nodes.first[k]);
-    return (struct tt_span){off, tt_call_block_at(team->call, team->nodes.first[k + 1]) - off};
+    return !team->nodes.adjacent;
 }
 
-/* Returns the offset of the node's share in the scratch of its leader. If the node has other ranks,
- * the share lies behind the node's sum. */
-static int64_t share_at(const struct tt_stage_team *team)
+/* Returns the bytes of the blocks of the first `n` ranks of node k. */
+static int64_t blocks_bytes(const struct tt_stage_team *team, int k, int n)
 {
-    return tt_round_up(whole(team), TT_LINE);
+    const int *rank = tt_nodes_ranks(&team->nodes, k);
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += tt_call_block_bytes(team->call, rank[i]);
+    return bytes;
+}
+
+static int64_t share_bytes(const struct tt_stage_team *team, int k)
+{
+    return blocks_bytes(team, k, tt_nodes_size(&team->nodes, k));
+}
+
+/* The scratch of a leader has up to three parts; each of the first two has room for the vector.
+ * Returns where they begin:
+ *
+ *     sum       at 0, if the node has other ranks
+ *     arranged  the same, or the rank's input, with the blocks in the order of the nodes
+ *     share     what the leader receives for its node, if the node has other ranks */
+static int64_t arranged_at(const struct tt_stage_team *team, int me)
+{
+    return tt_team_size(team, me) > 1 ? tt_round_up(whole(team), TT_LINE) : 0;
+}
+
+static int64_t share_at(const struct tt_stage_team *team, int me)
+{
+    return arranged_at(team, me) + (arranges(team) ? tt_round_up(whole(team), TT_LINE) : 0);
 }
 
 static void reduce_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
@@ -38,39 +62,53 @@ static void reduce_node(const struct tt_stage_team *team, int me, struct tt_stag
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
+static void arrange(struct tt_builder *b, const struct tt_stage_team *team, int me,
+                    int64_t kept_bytes)
+{
+    int64_t at = arranged_at(team, me);
+    (void)kept_bytes;
+    if (!tt_team_leads(team, me)) return;
+    for (int i = 0; i < team->map->p; i++) {
+        int r = team->nodes.rank[i];
+        int64_t bytes = tt_call_block_bytes(team->call, r);
+        tt_copy(
+            b, tt_own(TT_TMP, at),
+            tt_own(tt_team_size(team, me) > 1 ? TT_TMP : TT_IN, tt_call_block_at(team->call, r)),
+            bytes);
+        at += bytes;
+    }
+}
+
 static void scatter_shares(const struct tt_stage_team *team, int me, bool shares,
                            struct tt_stage *s)
 {
-    for (int k = 0; k < team->nodes.n; k++) team->counts[k] = share(team, k).len / team->call->sz;
+    for (int k = 0; k < team->nodes.n; k++) team->counts[k] = share_bytes(team, k) / team->call->sz;
     tt_stage_leaders(team, me, s);
     s->algorithm = &tt_reduce_scatter_halving;
     s->call.coll = TT_COLL_reduce_scatter;
     s->call.n = whole(team) / team->call->sz;
     s->call.out_counts = team->counts;
-    s->call.in_place = !shares && team->call->in_place;
-    if (!shares) return;
-    tt_stage_puts(s, TT_IN, TT_TMP, 0);
-    tt_stage_puts(s, TT_OUT, TT_TMP, share_at(team));
-}
-
-/* Returns where the block of rank r is in the share that the leader of its node holds. */
-static struct tt_range block(const struct tt_stage_team *team, int r)
-{
-    int64_t off = tt_call_block_at(team->call, r) - share(team, team->nodes.of[r]).off;
-    return tt_own(TT_TMP, share_at(team) + off);
+    s->call.in_place = !shares && !arranges(team) && team->call->in_place;
+    if (shares || arranges(team))
+        tt_stage_puts(s, TT_IN, TT_TMP, arranges(team) ? arranged_at(team, me) : 0);
+    if (shares) tt_stage_puts(s, TT_OUT, TT_TMP, share_at(team, me));
 }
 
 static void give_blocks(struct tt_builder *b, const struct tt_stage_team *team, int me)
 {
-    const struct tt_nodes *nodes = &team->nodes;
+    int k = team->nodes.of[me], n = tt_team_size(team, me);
+    const int *rank = tt_nodes_ranks(&team->nodes, k);
     tt_started send[TT_OPERANDS];
-    int k = nodes->of[me], first = nodes->first[k], end = nodes->first[k + 1];
-    for (int r = first; r < end; r++)
-        if (r != me)
-            send[r - first] = tt_send(b, r, block(team, r), tt_call_block_bytes(team->call, r));
-    tt_copy(b, tt_own(TT_OUT, 0), block(team, me), tt_call_block_bytes(team->call, me));
-    for (int r = first; r < end; r++)
-        if (r != me) tt_wait(b, send[r - first]);
+    for (int i = 0; i < n; i++) {
+        struct tt_range block = tt_own(TT_TMP, share_at(team, me) + blocks_bytes(team, k, i));
+        int64_t bytes = tt_call_block_bytes(team->call, rank[i]);
+        if (rank[i] == me)
+            tt_copy(b, tt_own(TT_OUT, 0), block, bytes);
+        else
+            send[i] = tt_send(b, rank[i], block, bytes);
+    }
+    for (int i = 0; i < n; i++)
+        if (rank[i] != me) tt_wait(b, send[i]);
 }
 
 static void hand_out(struct tt_builder *b, const struct tt_stage_team *team, int me,
@@ -89,25 +127,26 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
 {
     bool shares = tt_team_size(team, me) > 1;
     if (which == 0 && shares) reduce_node(team, me, s);
-    if (which == 1) scatter_shares(team, me, shares, s);
-    if (which < 2) return;
-    s->build = hand_out;
+    if (which == 1 && arranges(team)) s->build = arrange;
+    if (which == 2) scatter_shares(team, me, shares, s);
+    if (which == 3) s->build = hand_out;
 }
 
 static int64_t kept(const struct tt_stage_team *team, int me)
 {
-    if (tt_team_size(team, me) == 1) return 0;
-    if (tt_team_leads(team, me)) return share_at(team) + share(team, team->nodes.of[me]).len;
+    bool shares = tt_team_size(team, me) > 1;
+    if (tt_team_leads(team, me))
+        return share_at(team, me) + (shares ? share_bytes(team, team->nodes.of[me]) : 0);
     return tt_stage_is_wide(team, me, whole(team)) ? whole(team) : 0;
 }
 
 static const struct tt_composition composition = {
-    .stages = 3, .stage = stage, .kept = kept, .adjacent = true, .units = 2};
+    .stages = 4, .stage = stage, .kept = kept, .units = 2};
 
 const struct tt_algorithm tt_reduce_scatter_block_composed = {
     .coll = TT_COLL_reduce_scatter_block,
     .name = "composed",
-    .applies = "windows within the nodes, nodes of adjacent ranks",
+    .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
     .refuse = tt_composed_refuse,
@@ -119,7 +158,7 @@ const struct tt_algorithm tt_reduce_scatter_block_composed = {
 const struct tt_algorithm tt_reduce_scatter_composed = {
     .coll = TT_COLL_reduce_scatter,
     .name = "composed",
-    .applies = "windows within the nodes, nodes of adjacent ranks",
+    .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
     .source = "windows within nodes, halving among leaders",
     .refuse = tt_composed_refuse,

@@ -164,6 +164,63 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     tt_prover_free(prover);
 }
 
+/* ---- Ranks in any order over the nodes ---- */
+
+/* Sets the nodes of p ranks: 0 to 2: dealt out in turn to 2, 3 or 5 nodes; 3: at random; 4: dealt
+ * out unevenly, to nodes with about 1/2, 1/4, 1/8 ... of the ranks. */
+enum { SCATTERS = 5 };
+static struct tt_map scattered(int p, int which, int *node)
+{
+    static const int nodes[] = {2, 3, 5};
+    struct tt_map map = plans_map(p);
+    struct tt_random random;
+    tt_random_seed(&random, (uint64_t)p);
+    for (int r = 0; r < p; r++)
+        node[r] = which < 3    ? r % nodes[which]
+                  : which == 3 ? (int)tt_random_below(&random, 1 + (uint64_t)p / 3)
+                               : __builtin_ctz((unsigned)r + 1);
+    map.nodes = PLANS_RANKS;
+    map.node = node;
+    return map;
+}
+
+/* The algorithm must not refuse the problem, if its operation commutes. */
+static void must_prove(const struct tt_algorithm *a, const struct tt_problem *problem,
+                       const struct tt_map *map)
+{
+    int before = proven;
+    one(a, problem, map);
+    if (proven != before + 1) fail_msg("%s: refused", a->name);
+}
+
+static void scatter_ranks(const struct tt_algorithm *a, int p)
+{
+    int node[PLANS_RANKS];
+    for (int which = 0; which < SCATTERS; which++) {
+        struct tt_map map = scattered(p, which, node);
+        struct tt_problem problem = plans_problem(a->coll, p, 3);
+        if (tt_coll_has_root(a->coll)) problem.call.root = p - 1;
+        must_prove(a, &problem, &map);
+        problem.call.in_place = tt_coll_has_place(a->coll);
+        problem.call.n = problem.n = tt_call_counts(&problem.call) ? 3 : 2 * p + 1;
+        must_prove(a, &problem, &map);
+    }
+}
+
+static void ranks_may_be_in_any_order_over_the_nodes(void **state)
+{
+    (void)state;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if (!plans_span_nodes(*a)) continue;
+        proven = 0;
+        for (int p = 2; p <= brief(33, 17); p++) scatter_ranks(*a, p);
+        assert_int_equal(proven, (brief(33, 17) - 1) * SCATTERS * 2);
+    }
+    tt_prover_free(prover);
+}
+
 /* ---- Operands in rank order, on the logical tree ---- */
 
 /* Counts the hard cases: trees with more than two levels of nodes; a root that is not on the
@@ -291,6 +348,7 @@ static void only_the_root_knows_the_counts_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_may_be_in_any_order_over_the_nodes),
         cmocka_unit_test(the_logical_tree_keeps_any_order),
         cmocka_unit_test(every_algorithm_is_proven),
         cmocka_unit_test(neighbours_exchange_in_even_numbers),
