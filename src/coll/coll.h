@@ -156,7 +156,8 @@ struct tt_algorithm {
     X(allreduce_circulant)                                                                         \
     X(bcast_chain)                                                                                 \
     X(reduce_chain)                                                                                \
-    X(allreduce_multiplying)
+    X(allreduce_multiplying)                                                                       \
+    X(allreduce_parts)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

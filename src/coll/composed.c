@@ -15,15 +15,16 @@ static bool team_of(struct tt_stage_team *team, const struct tt_call *call,
 {
     *team = (struct tt_stage_team){.call = call, .map = map};
     if (!tt_nodes_of(map, &team->nodes)) return false;
-    size_t n = (size_t)team->nodes.n;
-    team->counts = tt_alloc(n * (2 * sizeof(int64_t) + 2 * sizeof(int)));
+    size_t n = (size_t)map->p; /* at least the number of nodes, and of ranks of a node */
+    team->counts = tt_alloc(n * (2 * sizeof(int64_t) + 3 * sizeof(int)));
     if (!team->counts) {
         tt_nodes_free(&team->nodes);
         return false;
     }
     team->displs = team->counts + n;
     team->leader = (int *)(team->displs + n);
-    team->apart = team->leader + n;
+    team->peer = team->leader + n;
+    team->apart = team->peer + n;
     for (int k = 0; k < team->nodes.n; k++) {
         team->leader[k] = tt_nodes_ranks(&team->nodes, k)[0];
         team->apart[k] = k;
@@ -77,12 +78,30 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
     tt_stage_puts(stage, TT_WIN, TT_WIN, last ? half : 0);
 }
 
-void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage)
+/* Sets *stage to a stage among ranks of which each is on a node of its own. */
+static void begin_apart(const struct tt_stage_team *team, const int *member, int me,
+                        struct tt_stage *stage)
 {
-    begin_stage(team, team->leader, team->nodes.n, me, stage);
+    begin_stage(team, member, team->nodes.n, me, stage);
     if (stage->part.me < 0) stage->part.p = 0;
     stage->map.nodes = team->nodes.n;
     stage->map.node = team->apart;
+}
+
+void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage)
+{
+    for (int k = 0; k < team->nodes.n; k++) team->peer[k] = tt_nodes_ranks(&team->nodes, k)[i];
+    begin_apart(team, team->peer, me, stage);
+}
+
+int tt_team_index(const struct tt_stage_team *team, int me)
+{
+    return index_of(tt_nodes_ranks(&team->nodes, team->nodes.of[me]), tt_team_size(team, me), me);
+}
+
+void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage)
+{
+    begin_apart(team, team->leader, me, stage);
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
@@ -103,14 +122,6 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
     stage->algorithm = wide ? &tt_allreduce_window : &tt_reduce_flat;
     stage->call.coll = wide ? TT_COLL_allreduce : TT_COLL_reduce;
     stage->call.n = bytes / team->call->sz;
-}
-
-/* Returns the stages of the composed row of this collective. */
-static const struct tt_composition *composition_of(const struct tt_call *call)
-{
-    const struct tt_algorithm *const *a = tt_algorithms;
-    while ((*a)->coll != call->coll || !(*a)->composition) a++;
-    return (*a)->composition;
 }
 
 /* Returns the number of phases of a stage. It is the same on all ranks, although nodes differ in
@@ -150,13 +161,26 @@ static int64_t share_of(const struct tt_map *map, int slices)
     return slices == 1 ? map->win_bytes : map->win_bytes / slices / TT_LINE * TT_LINE;
 }
 
+/* Returns the bytes that half a window must have room for. */
+static int64_t least_half(const struct tt_composition *how, const struct tt_stage_team *team)
+{
+    int most = tt_nodes_size(&team->nodes, tt_nodes_largest(&team->nodes));
+    return how->units * team->call->sz * (how->each ? most : 1);
+}
+
+static bool has_room(const struct tt_composition *how, const struct tt_stage_team *team, int slices)
+{
+    int64_t share = share_of(team->map, slices);
+    return share >= WINDOW && share / 2 / TT_LINE * TT_LINE >= least_half(how, team);
+}
+
 static int slices_of(const struct tt_composition *how, const struct tt_stage_team *team)
 {
     const struct tt_call *call = team->call;
     bool spans = team->nodes.n > 1 && team->nodes.n < team->map->p;
     if (!how->slices || !spans) return 1;
     int n = (int)tt_min(SLICES, tt_call_bytes(call) / tt_slice_bytes(call, SLICE));
-    while (n > 1 && share_of(team->map, n) < WINDOW) n--;
+    while (n > 1 && !has_room(how, team, n)) n--;
     return (int)tt_max(1, n);
 }
 
@@ -186,11 +210,11 @@ static int slice_phases(const struct tt_composition *how, const struct tt_stage_
 
 /* If the vector is cut into slices, the plan has one phase, because a phase comprises all lanes;
  * build_slices then begins the phases of each lane itself. */
-int tt_composed_phases(const struct tt_call *call, const struct tt_map *map)
+int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,
+                          const struct tt_map *map)
 {
-    const struct tt_composition *how = composition_of(call);
     struct tt_stage_team team;
-    if (!team_of(&team, call, map)) return how->stages; /* tt_composed_build reports the error */
+    if (!team_of(&team, call, map)) return how->stages; /* tt_composition_build reports the error */
     int phases = slices_of(how, &team) > 1 ? 1 : slice_phases(how, &team);
     team_free(&team);
     return phases;
@@ -241,10 +265,9 @@ static void build_slices(struct tt_builder *b, const struct tt_composition *how,
     }
 }
 
-void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                       int me, int phase)
+void tt_composition_build(const struct tt_composition *how, struct tt_builder *b,
+                          const struct tt_call *call, const struct tt_map *map, int me, int phase)
 {
-    const struct tt_composition *how = composition_of(call);
     struct tt_stage_team team;
     struct slice s;
     if (!team_of(&team, call, map)) {
@@ -262,9 +285,9 @@ void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const s
 
 /* ---- Refusing ---- */
 
-const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map)
+const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
+                                  const struct tt_map *map)
 {
-    const struct tt_composition *how = composition_of(call);
     struct tt_stage_team team;
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;
@@ -273,8 +296,34 @@ const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *
         why = tt_needs_order;
     else if (most > TT_OPERANDS)
         why = tt_needs_fewer;
-    else if (most > 1 && half_window(map) < how->units * call->sz)
+    else if (most > 1 && half_window(map) < least_half(how, &team))
         why = tt_needs_window;
     team_free(&team);
     return why;
+}
+
+/* ---- The rows `composed` ---- */
+
+/* Returns the stages of the composed row of this collective. */
+static const struct tt_composition *composition_of(const struct tt_call *call)
+{
+    const struct tt_algorithm *const *a = tt_algorithms;
+    while ((*a)->coll != call->coll || !(*a)->composition) a++;
+    return (*a)->composition;
+}
+
+const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composition_refuse(composition_of(call), call, map);
+}
+
+int tt_composed_phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return tt_composition_phases(composition_of(call), call, map);
+}
+
+void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                       int me, int phase)
+{
+    tt_composition_build(composition_of(call), b, call, map, me, phase);
 }

@@ -29,9 +29,11 @@ struct tt_stage_team {
     struct tt_nodes nodes;
     int *leader;              /* of each node, its leader: the root on the root's node, else the
                                * first rank */
+    int *peer;                /* of each node, one rank; only some rows use them */
     int *apart;               /* 0, 1, 2 ...: the map of the leaders, where each leader is on a node
                                * of its own */
-    int64_t *counts, *displs; /* of each node, in elements; only some rows use them */
+    int64_t *counts, *displs; /* of each node, or of each rank of a node, in elements; only some
+                               * rows use them */
 };
 
 /* What one rank does in one stage: an algorithm runs on the part that contains the rank, or the row
@@ -56,13 +58,22 @@ struct tt_composition {
     int64_t (*kept)(const struct tt_stage_team *team, int me);
     bool slices;   /* a long vector may be cut into slices, each in a lane */
     int64_t units; /* elements that half a window must have room for */
+    bool each;     /* ... for each rank of the node */
 };
 
-/* The functions of every composed row. A collective has at most one such row. */
+/* The functions of the rows `composed`. A collective has at most one such row. */
 const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map);
 int tt_composed_phases(const struct tt_call *call, const struct tt_map *map);
 void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase);
+
+/* The same for a composition that the row names itself. */
+const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
+                                  const struct tt_map *map);
+int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,
+                          const struct tt_map *map);
+void tt_composition_build(const struct tt_composition *how, struct tt_builder *b,
+                          const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
 /* ---- For the rows ---- */
 
@@ -78,6 +89,9 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
+/* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i. A
+ * rank that is none of them has no steps in it. */
+void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
 /* Makes the stage's buffer `buf` refer to the buffer `at` of the whole team, from offset `off`
  * on. */
 static inline void tt_stage_puts(struct tt_stage *stage, enum tt_buffer buf, enum tt_buffer at,
@@ -92,6 +106,8 @@ static inline bool tt_team_leads(const struct tt_stage_team *team, int me)
     return team->leader[team->nodes.of[me]] == me;
 }
 
+/* Returns the place of `me` among the ranks of its node. */
+int tt_team_index(const struct tt_stage_team *team, int me);
 /* Returns the number of ranks on the node of `me`. */
 static inline int tt_team_size(const struct tt_stage_team *team, int me)
 {

@@ -129,7 +129,8 @@ void plans_free(struct plans *all)
 
 bool plans_span_nodes(const struct tt_algorithm *algorithm)
 {
-    return strcmp(algorithm->name, "logical") == 0 || strcmp(algorithm->name, "composed") == 0;
+    return strcmp(algorithm->name, "logical") == 0 || strcmp(algorithm->name, "composed") == 0 ||
+           strcmp(algorithm->name, "parts") == 0;
 }
 
 bool plans_exchanges(const struct tt_algorithm *algorithm)

@@ -278,9 +278,9 @@ static void full_trees(void **state)
  * hash, or nodes of different sizes. */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
-    static const char *const names[] = {"flat", "direct", "window", "exchange", "forward"};
+    static const char *const names[] = {"flat", "direct", "window", "exchange", "forward", "parts"};
     if (strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0) return true;
-    for (int i = 0; i < 5 && a->coll != TT_COLL_barrier; i++)
+    for (int i = 0; i < 6 && a->coll != TT_COLL_barrier; i++)
         if (strcmp(a->name, names[i]) == 0) return true;
     return false;
 }
