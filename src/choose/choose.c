@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/words.h"
+#include "topo/net.h"
 
 #define ANY INT64_MAX
 #define ANY_RANKS INT32_MAX
@@ -318,6 +319,25 @@ static const struct tt_algorithm *choose_spread(const struct tt_call *call,
     return NULL;
 }
 
+/* What a message costs on a known network: 1 us, and 1 ns for each byte, as `tutti sim` assumes. */
+static const struct tt_costs network_costs = {.ts = 1000000, .tw = 1000, .tw_both = 1000};
+
+/* Chooses on a hypercube with a rank at each node, where both formulas are exact: `hypercube` sends
+ * fewer messages, and `pairwise` fewer bytes. They take the same time for blocks of
+ *
+ *     m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)) bytes, for p > 2 */
+static const struct tt_algorithm *choose_network(const struct tt_call *call,
+                                                 const struct tt_map *map)
+{
+    const struct tt_algorithm *few = &tt_alltoall_hypercube, *direct = &tt_alltoall_pairwise;
+    const struct tt_net *net = map->net;
+    if (!net || net->kind != TT_NET_hypercube || net->ranks != net->nodes || map->p < 2)
+        return NULL;
+    if (call->coll != TT_COLL_alltoall || few->refuse(call, map)) return NULL;
+    return few->time(call, map, &network_costs) <= direct->time(call, map, &network_costs) ? few
+                                                                                           : direct;
+}
+
 static const struct tt_algorithm *choose_any(const struct tt_call *call, const struct tt_map *map)
 {
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
@@ -333,6 +353,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
     if (forced) *forced = a != NULL;
+    if (!a) a = choose_network(call, &by_messages);
     if (!a) a = choose_spread(call, &by_messages);
     if (!a) a = choose_row(call, &by_messages);
     if (!a) a = choose_any(call, &by_messages);

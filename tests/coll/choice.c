@@ -106,6 +106,25 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 128 << 10, &map)->name, "halving");
 }
 
+/* On a hypercube the choice changes at the length m* of the textbook, for t_s = 1 us and t_w =
+ * 1 ns. The elements have 8 bytes. */
+static void the_crossover_on_hypercubes_is_found(void **state)
+{
+    (void)state;
+    for (int d = 2; d <= 6; d++) {
+        char text[32];
+        snprintf(text, sizeof text, "hypercube:%d", d);
+        struct tt_net net = plans_network(text);
+        struct tt_map map = plans_map(net.ranks);
+        map.net = &net;
+        int64_t p = net.ranks, meet = 1000 * (p - 1 - d) / (p / 2 * d - p + 1);
+        assert_string_equal(chosen(TT_COLL_alltoall, meet / 8, &map)->name, "hypercube");
+        assert_string_equal(chosen(TT_COLL_alltoall, meet / 8 + 1, &map)->name, "pairwise");
+        assert_string_not_equal(chosen(TT_COLL_allreduce, 1, &map)->name, "hypercube");
+        tt_net_free(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +133,7 @@ int main(void)
         cmocka_unit_test(dealt_out_ranks_need_it_more),
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
+        cmocka_unit_test(the_crossover_on_hypercubes_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
