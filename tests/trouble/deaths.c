@@ -214,6 +214,43 @@ static int polled(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
+/* Makes a team by each function that makes one, calls a barrier on it, and frees it. */
+static tutti_status use_team(tutti_status status, tutti_team **team)
+{
+    if (status == TUTTI_OK && *team) status = tutti_barrier(*team);
+    if (status == TUTTI_OK) status = tutti_team_free(*team);
+    *team = NULL;
+    return status;
+}
+
+static tutti_status make_teams(tutti_team *world)
+{
+    tutti_team *team = NULL;
+    int p = tutti_size(world), me = tutti_rank(world), next = (me + 1) % p;
+    int before = (me + p - 1) % p, periodic = 1;
+    TT_TRY(use_team(tutti_team_split(world, me % 2, -me, &team), &team));
+    TT_TRY(use_team(tutti_team_dup(world, &team), &team));
+    TT_TRY(use_team(tutti_team_split_domain(world, TUTTI_DOMAIN_NODE, 0, &team), &team));
+    TT_TRY(
+        use_team(tutti_team_cart(world, 1, &p, &periodic, TUTTI_CART_LAST_FASTEST, &team), &team));
+    return use_team(tutti_team_graph(world, 1, &before, 1, &next, &team), &team);
+}
+
+/* makers: makes teams until a call fails. */
+static int makers(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_status status = TUTTI_OK;
+    int64_t begin = 0;
+    for (int i = 0; i < 10000 && status == TUTTI_OK; i++) {
+        begin = tt_clock_ns();
+        status = make_teams(tutti_world(client));
+    }
+    return end(client, status, TUTTI_ERR_PEER, begin);
+}
+
 /* Prints all algorithms. */
 static int algorithms(int argc, char **argv)
 {
@@ -228,4 +265,4 @@ const struct scenario deaths[] = {
     {"algorithms", algorithms}, {"loop", loop},     {"late", late},
     {"leave", leave},           {"part", part},     {"free-late", free_late},
     {"chain", chain},           {"absent", absent}, {"in-flight", in_flight},
-    {"polled", polled},         {NULL, NULL}};
+    {"polled", polled},         {"makers", makers}, {NULL, NULL}};
