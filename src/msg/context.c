@@ -39,7 +39,7 @@ static void free_context(tutti_context *c)
     if (c->peer) tt_peer_each(c, free_peer);
     tt_pending_close(c);
     tt_split_copy_close(c);
-    tt_send_entry_close(c);
+    tt_transfer_close(c);
     tt_free(c->spare);
     tt_free(c->spare_data);
     tt_free(c->inlet);
@@ -217,6 +217,12 @@ tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, v
         return tt_fail(TUTTI_ERR_ARG, "dispatch %d is not in 0..%d", id, TUTTI_DISPATCHES - 1);
     msg->handler[id] = (struct tt_handler){fn, arg};
     return TUTTI_OK;
+}
+
+void tt_msg_plan_packets(struct tt_msg *msg, tt_plan_packet_fn *fn, void *arg)
+{
+    msg->plan_packet = fn;
+    msg->plan_packet_arg = arg;
 }
 
 static tutti_status make_endpoint(struct tt_msg *msg, int rank, int context)

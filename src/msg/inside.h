@@ -11,7 +11,7 @@
  *       tt_inlet     a packet ring that a peer writes
  *       tt_pending   a pending operation that this context started (pending.c); a packet
  *                    completes it
- *       tt_send_entry  a packet that waits for room, or for a connection
+ *       tt_transfer  a packet that waits for room, or for a connection
  *
  * Only the thread that uses a context uses that context and everything that the context points to.
  * The exceptions are `posted`, the members on the same cache line, and the data of pull.h. So
@@ -27,6 +27,7 @@
 #include "boot/boot.h"
 #include "fabric/wire.h"
 #include "msg/ring.h"
+#include "msg/transfer.h"
 
 struct tt_layout;
 struct tt_pending;
@@ -104,34 +105,8 @@ struct tt_fence {
     tutti_status status;
 };
 
-/* Invariant (tt_send_entry_valid, while it waits): packet.header points to `header`; packet.data
- * points to memory that the sender lent or to `owned`. */
-struct tt_send_entry {
-    struct tt_send_entry *next;
-    struct tt_packet packet;
-    int64_t left; /* bytes of data not sent yet */
-    uint64_t number;
-    struct tt_pending *pending; /* notified (tt_pending_gone) when everything was sent */
-    char *owned;
-    tutti_context *context;
-    struct tt_peer *peer; /* the destination */
-    uint64_t pending_id;  /* id of `pending`, which may have ended since */
-    int on_wire;          /* pieces that the network still reads */
-    bool sent;            /* no longer in a list; the entry is freed when `on_wire` becomes 0 */
-    bool lent;            /* the data belong to the caller */
-    bool users;           /* the packet carries a user's message or put */
-    char header[TUTTI_HEADER_BYTES];
-};
-
-static inline bool tt_send_entry_valid(const struct tt_send_entry *e)
-{
-    bool has_owned = e->owned && (const char *)e->packet.data >= e->owned;
-    return e->packet.header == e->header && e->left >= 0 &&
-           (e->left == 0 || (e->lent ? !e->owned : has_owned));
-}
-
 struct tt_send_queue {
-    struct tt_send_entry *first, **end;
+    struct tt_transfer *first, **end;
 };
 
 /* How packets travel to a peer: through a packet ring (tt_transport_ring in post.c) or over the
@@ -148,7 +123,7 @@ struct tt_transport {
      * entry->on_wire counts it. AGAIN: there is no room or no connection yet. Other errors: MEMORY,
      * LIMIT, PEER (the peer is gone), and those of the wire. */
     tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
-                         const struct tt_packet *packet, struct tt_send_entry *entry);
+                         const struct tt_packet *packet, struct tt_transfer *entry);
 };
 extern const struct tt_transport tt_transport_ring, tt_transport_wire;
 
@@ -227,6 +202,9 @@ struct tt_msg {
         tutti_message_fn *fn;
         void *arg;
     } handler[TT_DISPATCHES];
+    tt_plan_packet_fn
+        *plan_packet; /* handles PLAN packets; NULL: there are no plans between nodes */
+    void *plan_packet_arg;
     _Atomic int contexts;
     tutti_context *context[TUTTI_CONTEXTS];
     struct tt_endpoints **endpoints; /* by rank; NULL: nobody has asked for one */
@@ -291,7 +269,7 @@ struct tutti_context {
     struct tt_pending **pending; /* the table of operations */
     struct tt_pending *free_pending;
     int pendings, pending_room;
-    struct tt_send_entry *spare_entry; /* free list */
+    struct tt_transfer *spare_entry; /* free list */
     int spare_entries;
     struct tutti_pending *spare; /* for the next message whose handler puts it off */
     char *spare_data;            /* for the payload of that message, if there is no other memory */
@@ -349,27 +327,31 @@ tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
 /* Sends the packet at once if the transport copies it and there is room; else returns AGAIN. */
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
+/* Sends the packet of a transfer, which fits in one packet, or queues it: tt_msg_transfer. If the
+ * network cannot be used now, the next advance tries again and reports the error. */
+tutti_status tt_post_transfer(tutti_context *context, struct tt_peer *peer,
+                              struct tt_transfer *transfer);
 /* Sends an answer without data. Cannot fail for want of memory, since a send-queue entry was
- * reserved (tt_send_entry_reserve). */
+ * reserved (tt_transfer_reserve). */
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
 /* Sends the queued packets that can be sent now. Errors: those of making a packet ring or a
  * link. */
 tutti_status tt_post_waiting(tutti_context *context);
-/* Frees an entry that was sent completely and that no network reads any more. */
-void tt_post_finish(tutti_context *context, struct tt_send_entry *entry);
+/* Ends a transfer that was sent completely and that no network reads any more. */
+void tt_post_finish(tutti_context *context, struct tt_transfer *entry);
 
 /* Entries that the handling of one received packet may need. */
 enum { TT_SEND_ENTRIES_RESERVED = 4 };
 /* Fills the reserve up to TT_SEND_ENTRIES_RESERVED. False: no memory. */
-bool tt_send_entry_reserve(tutti_context *context);
-struct tt_send_entry *tt_send_entry_take(tutti_context *context); /* NULL: no memory */
-void tt_send_entry_give(tutti_context *context, struct tt_send_entry *entry);
-void tt_send_queue_append(struct tt_send_queue *queue, struct tt_send_entry *entry);
+bool tt_transfer_reserve(tutti_context *context);
+struct tt_transfer *tt_transfer_take(tutti_context *context); /* NULL: no memory */
+void tt_transfer_give(tutti_context *context, struct tt_transfer *entry);
+void tt_send_queue_append(struct tt_send_queue *queue, struct tt_transfer *entry);
 /* Removes and returns the first entry; NULL: none. */
-struct tt_send_entry *tt_send_queue_shift(struct tt_send_queue *queue);
+struct tt_transfer *tt_send_queue_shift(struct tt_send_queue *queue);
 void tt_send_queue_drop(tutti_context *context, struct tt_send_queue *queue);
-void tt_send_entry_close(tutti_context *context);
+void tt_transfer_close(tutti_context *context);
 
 /* Finds the peer that an endpoint names. Errors: ARG (the endpoint belongs to another client),
  * MEMORY, PEER. */

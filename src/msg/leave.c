@@ -114,6 +114,7 @@ static void begin(struct tt_msg *msg)
         for (int k = 0; k < c->pendings; k++) tt_split_copy_stop(c->pending[k]);
     }
     for (int id = 0; id < TT_DISPATCHES; id++) msg->handler[id].fn = NULL;
+    msg->plan_packet = NULL;
     atomic_store_explicit(&msg->mailbox->leaving, 1, memory_order_release);
     notify_all(msg);
 }

@@ -26,7 +26,7 @@ static const struct {
                             [TT_PACKET_PUT] = {3, false},       [TT_PACKET_FENCE] = {1, false},
                             [TT_PACKET_ADDRESS] = {1, false},   [TT_PACKET_ADDRESS_IS] = {1, false},
                             [TT_PACKET_BYE] = {0, false},       [TT_PACKET_LEAVING] = {0, false},
-                            [TT_PACKET_SPLIT] = {5, false}};
+                            [TT_PACKET_SPLIT] = {5, false},     [TT_PACKET_PLAN] = {0, true}};
 
 _Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
 _Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");

@@ -40,6 +40,7 @@ enum tt_packet_kind {
     /* Asks the origin of a long message to write pieces of it (pull.h): its id, address, bytes, my
      * id, and in one word the serial, the piece size in pages and the claim word. */
     TT_PACKET_SPLIT,
+    TT_PACKET_PLAN, /* a whole message of a plan: src/run/remote.c */
     TT_PACKET_KINDS
 };
 

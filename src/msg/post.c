@@ -16,7 +16,7 @@
 
 static bool add(tutti_context *c)
 {
-    struct tt_send_entry *p = tt_alloc_lines(sizeof *p);
+    struct tt_transfer *p = tt_alloc_lines(sizeof *p);
     if (!p) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
         return false;
@@ -28,24 +28,24 @@ static bool add(tutti_context *c)
     return true;
 }
 
-bool tt_send_entry_reserve(tutti_context *c)
+bool tt_transfer_reserve(tutti_context *c)
 {
     while (c->spare_entries < TT_SEND_ENTRIES_RESERVED)
         if (!add(c)) return false;
     return true;
 }
 
-struct tt_send_entry *tt_send_entry_take(tutti_context *c)
+struct tt_transfer *tt_transfer_take(tutti_context *c)
 {
     if (!c->spare_entry && !add(c)) return NULL;
-    struct tt_send_entry *p = c->spare_entry;
+    struct tt_transfer *p = c->spare_entry;
     c->spare_entry = p->next;
     c->spare_entries--;
-    *p = (struct tt_send_entry){0};
+    *p = (struct tt_transfer){0};
     return p;
 }
 
-void tt_send_entry_give(tutti_context *c, struct tt_send_entry *p)
+void tt_transfer_give(tutti_context *c, struct tt_transfer *p)
 {
     if (p->owned) tt_free(p->owned);
     p->owned = NULL;
@@ -54,16 +54,16 @@ void tt_send_entry_give(tutti_context *c, struct tt_send_entry *p)
     c->spare_entries++;
 }
 
-void tt_send_queue_append(struct tt_send_queue *queue, struct tt_send_entry *p)
+void tt_send_queue_append(struct tt_send_queue *queue, struct tt_transfer *p)
 {
     p->next = NULL;
     *queue->end = p;
     queue->end = &p->next;
 }
 
-struct tt_send_entry *tt_send_queue_shift(struct tt_send_queue *queue)
+struct tt_transfer *tt_send_queue_shift(struct tt_send_queue *queue)
 {
-    struct tt_send_entry *p = queue->first;
+    struct tt_transfer *p = queue->first;
     if (!p) return NULL;
     queue->first = p->next;
     if (!p->next) queue->end = &queue->first;
@@ -72,16 +72,20 @@ struct tt_send_entry *tt_send_queue_shift(struct tt_send_queue *queue)
 
 void tt_send_queue_drop(tutti_context *c, struct tt_send_queue *queue)
 {
-    for (struct tt_send_entry *p; (p = tt_send_queue_shift(queue)) != NULL;) {
+    for (struct tt_transfer *p; (p = tt_send_queue_shift(queue)) != NULL;) {
         p->sent = true;
         p->pending = NULL;
-        if (p->on_wire == 0) tt_send_entry_give(c, p);
+        if (p->on_wire > 0) continue;
+        if (p->done)
+            tt_post_finish(c, p);
+        else
+            tt_transfer_give(c, p);
     }
 }
 
-void tt_send_entry_close(tutti_context *c)
+void tt_transfer_close(tutti_context *c)
 {
-    for (struct tt_send_entry *next; c->spare_entry; c->spare_entry = next) {
+    for (struct tt_transfer *next; c->spare_entry; c->spare_entry = next) {
         next = c->spare_entry->next;
         tt_free(c->spare_entry);
     }
@@ -106,7 +110,7 @@ static tutti_status open_ring(tutti_context *c, struct tt_peer *peer)
 }
 
 static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
-                                   const struct tt_packet *p, struct tt_send_entry *entry)
+                                   const struct tt_packet *p, struct tt_transfer *entry)
 {
     (void)entry;
     if (tt_unlikely(!peer->out.ring)) TT_TRY(open_ring(c, peer));
@@ -154,7 +158,7 @@ static void list(tutti_context *c, struct tt_peer *peer)
     c->waiting = peer;
 }
 
-static bool keep_data(struct tt_send_entry *entry, int64_t bytes)
+static bool keep_data(struct tt_transfer *entry, int64_t bytes)
 {
     entry->owned = tt_alloc((size_t)bytes);
     if (!entry->owned) return false;
@@ -173,11 +177,11 @@ static bool is_users(const struct tt_packet *p)
 }
 
 /* Makes an entry, which is in no list yet. NULL: no memory. */
-static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
-                                        const struct tt_packet *p, int64_t bytes,
-                                        struct tt_pending *pending, bool lent)
+static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
+                                      const struct tt_packet *p, int64_t bytes,
+                                      struct tt_pending *pending, bool lent)
 {
-    struct tt_send_entry *entry = tt_send_entry_take(c);
+    struct tt_transfer *entry = tt_transfer_take(c);
     if (!entry) return NULL;
     entry->packet = *p;
     entry->left = bytes;
@@ -190,11 +194,11 @@ static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
     if (p->header_bytes) memcpy(entry->header, p->header, p->header_bytes);
     entry->packet.header = entry->header;
     if (bytes > 0 && !lent && !keep_data(entry, bytes)) {
-        tt_send_entry_give(c, entry);
+        tt_transfer_give(c, entry);
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message that has to wait");
         return NULL;
     }
-    tt_assert(tt_send_entry_valid(entry));
+    tt_assert(tt_transfer_valid(entry));
     peer->send_entries++;
     peer->users_send_entries += entry->users;
     peer->lent += entry->lent;
@@ -203,7 +207,7 @@ static struct tt_send_entry *make_entry(tutti_context *c, struct tt_peer *peer,
 
 /* Sends one packet's worth of a send-queue entry. In DATA and PUT packets arg[1] is the offset of
  * the data; only the last packet of a put asks for an acknowledgement. */
-static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
+static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
     struct tt_packet piece = entry->packet;
     bool last = entry->left <= peer->packet_most;
@@ -213,11 +217,11 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
     entry->left -= (int64_t)piece.bytes;
     if (piece.bytes) entry->packet.data = (const char *)entry->packet.data + piece.bytes;
     entry->packet.arg[1] += piece.bytes;
-    tt_assert(tt_send_entry_valid(entry));
+    tt_assert(tt_transfer_valid(entry));
     return TUTTI_OK;
 }
 
-void tt_post_finish(tutti_context *c, struct tt_send_entry *entry)
+void tt_post_finish(tutti_context *c, struct tt_transfer *entry)
 {
     struct tt_pending *pending = entry->pending;
     bool lives = pending && pending->id == entry->pending_id && !pending->ended &&
@@ -225,14 +229,19 @@ void tt_post_finish(tutti_context *c, struct tt_send_entry *entry)
     entry->peer->send_entries--;
     entry->peer->users_send_entries -= entry->users;
     entry->peer->lent -= entry->lent;
-    tt_send_entry_give(c, entry);
     c->events++;
+    if (entry->done) {
+        /* once the links are being closed, nobody waits for the end of a transfer any more */
+        if (!c->msg->parting) entry->done(entry, entry->peer->gone ? TUTTI_ERR_PEER : TUTTI_OK);
+        return;
+    }
+    tt_transfer_give(c, entry);
     if (lives) tt_pending_gone(c, pending);
 }
 
 /* Sends an entry, which is the first in the queue or not in it yet. AGAIN: some of it has to wait.
  * If the network still reads its data, its completion frees the entry (wired.c). */
-static tutti_status send_entry(tutti_context *c, struct tt_peer *peer, struct tt_send_entry *entry)
+static tutti_status send_entry(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
     /* a fence is sent only when the network has completed all puts before it */
     if (entry->packet.kind == TT_PACKET_FENCE && peer->wire_puts > 0) return TUTTI_AGAIN;
@@ -273,7 +282,7 @@ tutti_status tt_post_waiting(tutti_context *c)
 static tutti_status send_or_queue(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                                   int64_t bytes, struct tt_pending *pending, bool lent)
 {
-    struct tt_send_entry *entry = make_entry(c, peer, p, bytes, pending, lent);
+    struct tt_transfer *entry = make_entry(c, peer, p, bytes, pending, lent);
     if (!entry) return TUTTI_ERR_MEMORY;
     if (!peer->waiting.first && send_entry(c, peer, entry) == TUTTI_OK) return TUTTI_OK;
     tt_send_queue_append(&peer->waiting, entry);
@@ -302,4 +311,40 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
     /* cannot lack memory: an entry is in reserve */
     tutti_status status = send_or_queue(c, peer, &p, 0, NULL, false);
     if (status != TUTTI_OK) tt_context_fault(c, status);
+}
+
+/* Counts a transfer that did not end at once. */
+static void count_transfer(struct tt_peer *peer, struct tt_transfer *x)
+{
+    x->lent = x->packet.bytes > 0;
+    peer->send_entries++;
+    peer->lent += x->lent;
+}
+
+static void queue_transfer(tutti_context *c, struct tt_peer *peer, struct tt_transfer *x)
+{
+    memcpy(x->header, x->packet.header, x->packet.header_bytes);
+    x->packet.header = x->header;
+    x->left = (int64_t)x->packet.bytes;
+    tt_assert(tt_transfer_valid(x));
+    tt_send_queue_append(&peer->waiting, x);
+    list(c, peer);
+}
+
+tutti_status tt_post_transfer(tutti_context *c, struct tt_peer *peer, struct tt_transfer *x)
+{
+    x->context = c;
+    x->peer = peer;
+    x->pending = NULL;
+    x->owned = NULL;
+    x->left = x->on_wire = 0;
+    x->users = x->sent = false;
+    tutti_status status =
+        peer->waiting.first ? TUTTI_AGAIN : peer->transport->send(c, peer, &x->packet, x);
+    if (tt_likely(status == TUTTI_OK && x->on_wire == 0)) return TUTTI_OK;
+    if (status > TUTTI_AGAIN && peer->transport->copies) return status;
+    count_transfer(peer, x);
+    x->sent = status == TUTTI_OK;
+    if (!x->sent) queue_transfer(c, peer, x);
+    return TUTTI_AGAIN;
 }

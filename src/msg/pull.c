@@ -364,7 +364,7 @@ static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
     bool is_there = pending && pending->kind == TT_PENDING_LONG;
     if (!is_there || !has_piece(h, atomic_load_explicit(claim_word(h), memory_order_relaxed)))
         return OVER;
-    if (!may_acknowledge(h->peer) || !tt_send_entry_reserve(c)) return LATER;
+    if (!may_acknowledge(h->peer) || !tt_transfer_reserve(c)) return LATER;
     int piece = claim_last(h);
     if (piece < 0) return OVER;
     tutti_status status = write_piece(c, h, pending, piece);

@@ -27,7 +27,7 @@
  * False: there is no memory. */
 static bool reserve(tutti_context *c)
 {
-    if (!tt_send_entry_reserve(c)) return false;
+    if (!tt_transfer_reserve(c)) return false;
     if (!c->spare) c->spare = tt_alloc_lines(sizeof *c->spare);
     if (!c->spare_data) c->spare_data = tt_alloc_lines(c->msg->packet_most);
     if (c->spare && c->spare_data) return true;
@@ -47,10 +47,10 @@ static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 
 static void pass_fences(tutti_context *c, struct tt_peer *peer)
 {
-    for (struct tt_send_entry *fence; (fence = peer->fences.first) != NULL;) {
+    for (struct tt_transfer *fence; (fence = peer->fences.first) != NULL;) {
         if (peer->oldest && peer->oldest->number <= fence->number) return;
         uint64_t id = fence->packet.arg[0];
-        tt_send_entry_give(c, tt_send_queue_shift(&peer->fences));
+        tt_transfer_give(c, tt_send_queue_shift(&peer->fences));
         pass_fence(c, peer, id);
     }
 }
@@ -74,7 +74,7 @@ static void take_fence(tutti_context *c, struct tt_peer *peer, const struct tt_p
         pass_fence(c, peer, p->arg[0]);
         return;
     }
-    struct tt_send_entry *fence = tt_send_entry_take(c);
+    struct tt_transfer *fence = tt_transfer_take(c);
     fence->packet.arg[0] = p->arg[0];
     fence->number = peer->arrived;
     tt_send_queue_append(&peer->fences, fence);
@@ -469,6 +469,15 @@ static void take_leaving(tutti_context *c, struct tt_peer *sender, const struct 
         peer->leaving = true;
 }
 
+/* Plans run in the thread of context 0. A rank that leaves drops their messages. */
+static void take_plan(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+{
+    if (tt_likely(c->msg->plan_packet && c->index == 0))
+        c->msg->plan_packet(c->msg->plan_packet_arg, peer->rank, p);
+    else if (!c->msg->leaving)
+        broken(c, peer, "a message of a plan to a context that runs no plans");
+}
+
 /* The functions that handle packets, by the kind of the packet. */
 typedef void take_fn(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p);
 static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packet,
@@ -484,7 +493,8 @@ static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packe
                                                [TT_PACKET_ADDRESS_IS] = tt_wired_address_is,
                                                [TT_PACKET_BYE] = tt_wired_bye,
                                                [TT_PACKET_LEAVING] = take_leaving,
-                                               [TT_PACKET_SPLIT] = tt_split_copy_asked};
+                                               [TT_PACKET_SPLIT] = tt_split_copy_asked,
+                                               [TT_PACKET_PLAN] = take_plan};
 
 tutti_status tt_take(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {

@@ -191,6 +191,44 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     return status;
 }
 
+/* ---- Messages of plans ---- */
+
+static void long_sent(tutti_context *c, void *arg, tutti_status status)
+{
+    struct tt_transfer *x = arg;
+    (void)c;
+    x->done(x, status);
+}
+
+static tutti_status transfer_long(tutti_context *c, struct tt_peer *peer, struct tt_transfer *x)
+{
+    const struct tt_packet *p = &x->packet;
+    tutti_send send = {.dispatch = p->dispatch,
+                       .header = p->header,
+                       .header_bytes = p->header_bytes,
+                       .data = p->data,
+                       .sent = long_sent,
+                       .arg = x};
+    TT_TRY(send_long(c, peer, &send, (int64_t)p->bytes, NULL));
+    return TUTTI_AGAIN;
+}
+
+tutti_status tt_msg_transfer(tutti_context *c, const tutti_endpoint *to, struct tt_transfer *x)
+{
+    struct tt_peer *peer = NULL;
+    tt_enter(c);
+    tutti_status status = tt_send_peer(c, to, &peer);
+    if (tt_likely(status == TUTTI_OK)) {
+        int64_t most = peer->shares ? c->msg->eager_most : c->msg->wire_eager_most;
+        status = (int64_t)x->packet.bytes <= most ? tt_post_transfer(c, peer, x)
+                                                  : transfer_long(c, peer, x);
+    }
+    tt_leave(c);
+    return status;
+}
+
+/* ---- Immediate messages ---- */
+
 /* Immediate messages that may wait to be sent to a peer over the network: they take the library's
  * memory. If there are more, the call returns AGAIN. */
 enum { IMMEDIATES_MOST = 128 };

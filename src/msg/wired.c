@@ -258,7 +258,7 @@ void tt_wired_address(tutti_context *c, struct tt_peer *peer, const struct tt_pa
         return;
     }
     if (answer_address_request(c, peer, p->arg[0])) return;
-    struct tt_send_entry *request = tt_send_entry_take(c); /* cannot fail: an entry was reserved */
+    struct tt_transfer *request = tt_transfer_take(c); /* cannot fail: an entry was reserved */
     request->packet.arg[0] = p->arg[0];
     tt_send_queue_append(&peer->address_requests, request);
     c->address_requests++;
@@ -280,10 +280,10 @@ static void answer_address_requests(tutti_context *c, struct tt_peer *peer)
     struct tt_send_queue address_requests = peer->address_requests;
     if (!address_requests.first) return;
     peer->address_requests = (struct tt_send_queue){.end = &peer->address_requests.first};
-    for (struct tt_send_entry *request; (request = address_requests.first) != NULL;) {
+    for (struct tt_transfer *request; (request = address_requests.first) != NULL;) {
         address_requests.first = request->next;
         if (answer_address_request(c, peer, request->packet.arg[0])) {
-            tt_send_entry_give(c, request);
+            tt_transfer_give(c, request);
             c->address_requests--;
         } else
             tt_send_queue_append(&peer->address_requests, request);
@@ -294,7 +294,7 @@ static void answer_address_requests(tutti_context *c, struct tt_peer *peer)
 
 static void sent(void *arg, tutti_status status)
 {
-    struct tt_send_entry *entry = arg;
+    struct tt_transfer *entry = arg;
     (void)status; /* a lost peer, and what is lost with it, is reported once for all */
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
@@ -309,7 +309,7 @@ static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 }
 
 static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
-                                   const struct tt_packet *p, struct tt_send_entry *entry)
+                                   const struct tt_packet *p, struct tt_transfer *entry)
 {
     char head[TT_WIRE_HEAD];
     tutti_status status = tt_likely(peer->link != NULL) ? TUTTI_OK : link_up(c, peer);

@@ -6,6 +6,7 @@
 #ifndef TT_REMOTE_INSIDE_H
 #define TT_REMOTE_INSIDE_H
 
+#include "msg/transfer.h"
 #include "run/remote.h"
 
 /* ---- Message layout ---- */
@@ -67,7 +68,8 @@ struct tt_arrival {
     bool ready;   /* its payload is here, or is held by `pending` */
     bool dropped; /* to be freed as soon as it is ready */
     int64_t bytes;
-    tutti_pending *pending;
+    tutti_pending *pending;            /* of long data: the message, which is received later */
+    char *copy;                        /* of short data; owned by the arrival */
     struct tt_remote_opening *opening; /* owned by the arrival */
     struct tt_team *team;              /* NULL: not made yet, or gone */
     int rank;                          /* the sender's rank in the job */
@@ -94,10 +96,10 @@ struct tt_operation {
     bool posted; /* a recv whose message has not come */
     bool opened; /* it moves bytes to or from a buffer that the peer opened */
     bool closed; /* the peer has closed that buffer: the operation never completes */
-    bool counts; /* counted in remote_teams->under_way, for which a leaving rank waits */
     char *at;
     int64_t len;
-    void *payload; /* owned by the operation */
+    void *payload;               /* owned by the operation */
+    struct tt_transfer transfer; /* of a message: what the message layer and the wire need */
 };
 
 /* What this rank knows of a remote member, and the messages to and from it that wait. */
@@ -236,6 +238,10 @@ void tt_remote_leftover(struct tt_exec *exec);
 /* Makes an operation of `len` bytes at `at` to or from a member, and lists it. NULL: no memory. */
 struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
                                         char *at, int64_t len);
+/* Sends the message of an operation: the header, and x->len bytes at x->at. OK: it was sent. AGAIN:
+ * the operation completes later. Other errors: those of tt_msg_transfer. */
+tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
+                               const struct tt_remote_packet *packet, size_t header_bytes);
 /* Handles the status of the attempt to start the operation. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status);
 /* The completion callback of an operation, which is `arg`. */

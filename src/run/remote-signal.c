@@ -32,6 +32,7 @@ void tt_arrival_free(struct tt_remote_teams *remote_teams, struct tt_arrival *a)
 {
     tutti_receive nowhere = {.to = NULL};
     if (a->pending) (void)tt_msg_receive(remote_teams->context, a->pending, &nowhere);
+    tt_free(a->copy);
     tt_free(a->opening);
     tt_free(a);
 }
@@ -60,8 +61,11 @@ struct tt_operation *tt_operation_new(struct tt_exec *exec)
         return NULL;
     else
         remote_teams->operations = x;
-    *x = (struct tt_operation){
-        .remote_teams = remote_teams, .all = all, .exec = exec, .after = exec->remote->moving};
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending fills in the rest */
+    x->remote_teams = remote_teams;
+    x->all = all;
+    x->exec = exec;
+    x->after = exec->remote->moving;
     if (x->after) x->after->before = x;
     exec->remote->moving = x;
     return x;
@@ -637,64 +641,41 @@ static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
     return (exec->plan->opens || exec->plan->segments) && m->opened[exec->slot] != exec->number + 1;
 }
 
-static void signal_sent(tutti_context *context, void *arg, tutti_status status)
-{
-    struct tt_operation *x = arg;
-    (void)context;
-    (void)status;
-    x->remote_teams->under_way--;
-    tt_operation_free(x);
-}
-
 /* The execution does not complete before the signal has been sent: afterwards its caller may not
  * advance anything for a long time, while the receiver waits for the signal. Takes over
- * `payload`. */
-static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send,
-                                void *payload)
+ * `opening`, which goes with the signal and may be NULL. */
+static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m,
+                                const struct tt_remote_packet *packet, size_t header_bytes,
+                                struct tt_remote_opening *opening)
 {
-    struct tt_team *t = exec->team;
-    struct tt_operation *x = tt_operation_new(exec);
+    char *at = (char *)opening;
+    int64_t bytes = opening ? (int64_t)opening_bytes(opening->keys) : 0;
+    struct tt_operation *x = tt_operation_begin(exec, NULL, m->rank, at, bytes);
     if (!x) {
-        tt_free(payload);
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for a signal");
+        tt_free(opening);
+        return TUTTI_ERR_MEMORY;
     }
-    x->peer = m->rank;
-    x->payload = payload;
-    send->sent = signal_sent;
-    send->arg = x;
-    t->remote_teams->under_way++;
-    tutti_status status = tt_msg_send(t->remote_teams->context, send);
-    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
-    t->remote_teams->under_way--;
+    x->payload = opening;
+    tutti_status status = tt_operation_send(x, m, TT_DISPATCH_RUN, packet, header_bytes);
+    if (status == TUTTI_AGAIN) return TUTTI_OK;
     tt_operation_free(x);
-    return remote_sent(t, m->rank, status);
-}
-
-/* Sends a signal with the opening. The opening is a copy, because the message may be sent later. */
-static tutti_status post_opening(struct tt_exec *exec, struct tt_mirror *m, tutti_send *send)
-{
-    struct tt_remote_opening *o;
-    TT_TRY(make_opening(exec, m->rank, &o));
-    m->opened[exec->slot] = exec->number + 1;
-    send->data = o;
-    send->count = (int64_t)opening_bytes(o->keys);
-    return post_signal(exec, m, send, o);
+    return remote_sent(exec->team, m->rank, status);
 }
 
 static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane,
                                uint32_t value)
 {
     struct tt_remote_packet packet;
+    struct tt_remote_opening *opening = NULL;
     size_t bytes = tt_remote_head(exec, m, &packet);
     packet.head.lane = (uint8_t)lane;
     packet.head.value = value;
-    tutti_send send = {.to = m->to,
-                       .dispatch = TT_DISPATCH_RUN,
-                       .header = &packet,
-                       .header_bytes = bytes,
-                       .type = TUTTI_U8};
-    return tt_unlikely(has_opening(exec, m)) ? post_opening(exec, m, &send)
-                                             : post_signal(exec, m, &send, NULL);
+    if (tt_unlikely(has_opening(exec, m))) {
+        /* The opening is a copy, because the message may be sent later. */
+        TT_TRY(make_opening(exec, m->rank, &opening));
+        m->opened[exec->slot] = exec->number + 1;
+    }
+    return post_signal(exec, m, &packet, bytes, opening);
 }
 
 /* Returns the i-th rank that the signal is for; -1: that rank is not remote. */

@@ -13,6 +13,7 @@
 static struct tt_operation *match(struct tt_mirror *m, const struct tt_remote_head *head);
 static bool fits(struct tt_team *t, struct tt_operation *x, int64_t bytes);
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
+static void store(struct tt_operation *x, const void *data);
 
 /* ---- Teams ---- */
 
@@ -91,40 +92,67 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
 
 /* ---- Messages that arrive ---- */
 
+/* The payload of a message that arrives. A short message has it at `data`, during the call. A long
+ * message has no data yet: its payload goes where *receive says, or later to where
+ * tt_msg_receive(pending) says. */
+struct payload {
+    const void *data;
+    int64_t bytes;
+    tutti_pending *pending;
+    tutti_receive *receive; /* NULL: the message is short */
+};
+
+static bool is_here(const struct payload *payload)
+{
+    return payload->data || payload->bytes == 0;
+}
+
+static void *copy_bytes(const void *data, int64_t bytes)
+{
+    void *copy = tt_alloc((size_t)bytes);
+    if (copy && data) tt_memcpy(copy, data, (size_t)bytes);
+    return copy;
+}
+
+/* Keeps the data of a message until their recv is posted. */
+static bool keep_data(struct tt_arrival *a, const struct payload *payload)
+{
+    if (is_here(payload)) {
+        if (payload->bytes > 0) a->copy = copy_bytes(payload->data, payload->bytes);
+        return a->copy || payload->bytes == 0;
+    }
+    a->pending = payload->pending;
+    payload->receive->put_off = 1;
+    return true;
+}
+
 /* Takes over the payload of the message. Returns false if there is no memory, or the payload is not
  * valid. */
-static bool take_payload(struct tt_arrival *a, const tutti_message *message, tutti_receive *receive)
+static bool take_payload(struct tt_arrival *a, const struct payload *payload)
 {
     a->ready = true;
-    if (a->data) {
-        a->pending = message->pending;
-        receive->put_off = 1;
-        return true;
-    }
-    if (message->bytes == 0) return true;
-    a->opening = tt_alloc((size_t)message->bytes);
+    if (a->data) return keep_data(a, payload);
+    if (payload->bytes == 0) return true;
+    a->opening = copy_bytes(payload->data, payload->bytes);
     if (!a->opening) return false;
-    if (message->data) {
-        memcpy(a->opening, message->data, (size_t)message->bytes);
-        return tt_remote_is_opening(a->opening, message->bytes);
-    }
+    if (payload->data) return tt_remote_is_opening(a->opening, payload->bytes);
     a->ready = false;
-    *receive = (tutti_receive){.to = a->opening,
-                               .count = message->bytes,
-                               .type = TUTTI_U8,
-                               .done = opening_came,
-                               .arg = a};
+    *payload->receive = (tutti_receive){.to = a->opening,
+                                        .count = payload->bytes,
+                                        .type = TUTTI_U8,
+                                        .done = opening_came,
+                                        .arg = a};
     return true;
 }
 
 /* Returns an allocated copy of the arrival, with the payload of the message. NULL: no memory or no
  * valid payload; this rank then counts as failed. */
 static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const struct tt_arrival *a,
-                                  const tutti_message *message, tutti_receive *receive)
+                                  const struct payload *payload)
 {
     struct tt_arrival *copy = tt_alloc(sizeof *copy);
     if (copy) *copy = *a;
-    if (copy && take_payload(copy, message, receive)) return copy;
+    if (copy && take_payload(copy, payload)) return copy;
     if (copy) tt_free(copy->opening);
     tt_free(copy);
     tt_common_fail(remote_teams->f->job, remote_teams->f->common, remote_teams->f->me,
@@ -139,33 +167,35 @@ static void append_early(struct tt_team *t, struct tt_mirror *m, struct tt_arriv
 }
 
 static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
-                      const tutti_message *message, tutti_receive *receive)
+                      const struct payload *payload)
 {
-    struct tt_arrival *copy = copy_of(t->remote_teams, a, message, receive);
+    struct tt_arrival *copy = copy_of(t->remote_teams, a, payload);
     if (copy) append_early(t, m, copy);
 }
 
 /* Receives data of an execution that has begun directly into its recv, if that is posted already;
  * otherwise keeps them. */
 static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
-                      const tutti_message *message, tutti_receive *receive)
+                      const struct payload *payload)
 {
     struct tt_operation *x = match(m, &a->packet.head);
-    if (x) {
-        if (fits(t, x, a->bytes))
-            *receive = (tutti_receive){
-                .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
+    if (tt_unlikely(!x)) {
+        struct tt_arrival *copy = copy_of(t->remote_teams, a, payload);
+        if (copy && !remote_data(t, m, copy)) tt_arrival_free(t->remote_teams, copy);
         return;
     }
-    struct tt_arrival *copy = copy_of(t->remote_teams, a, message, receive);
-    if (copy && !remote_data(t, m, copy)) tt_arrival_free(t->remote_teams, copy);
+    if (!fits(t, x, a->bytes)) return;
+    if (is_here(payload))
+        store(x, payload->data);
+    else
+        *payload->receive = (tutti_receive){
+            .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
 }
 
 static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
-                        const tutti_message *message, tutti_receive *receive)
+                        const struct payload *payload)
 {
-    struct tt_arrival *copy =
-        message->bytes > 0 ? copy_of(t->remote_teams, a, message, receive) : a;
+    struct tt_arrival *copy = payload->bytes > 0 ? copy_of(t->remote_teams, a, payload) : a;
     if (!copy) return;
     tt_remote_signalled(t, m, copy);
     if (copy != a) tt_free(copy);
@@ -174,22 +204,22 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
 /* Handles a message in order: while an earlier message waits for its payload, later ones wait,
  * too. `begun` is the number of the first execution that has not begun. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a, uint64_t begun,
-                    const tutti_message *message, tutti_receive *receive)
+                    const struct payload *payload)
 {
     const struct tt_remote_head *head = &a->packet.head;
     bool blocked = m->early.first && !m->early.first->ready;
-    bool whole = a->data || message->bytes == 0 || message->data;
+    bool whole = a->data || is_here(payload);
     m->fresh = true;
     tt_remote_ended(m, head->number - head->behind);
     if (blocked || !whole || head->number >= begun) {
-        hold_back(t, m, a, message, receive);
+        hold_back(t, m, a, payload);
         return;
     }
     if (!tt_remote_admits(t, m, &a->packet)) return;
     if (a->data)
-        data_came(t, m, a, message, receive);
+        data_came(t, m, a, payload);
     else
-        signal_came(t, m, a, message, receive);
+        signal_came(t, m, a, payload);
 }
 
 static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_head *head)
@@ -210,11 +240,10 @@ static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_rem
 /* ---- Handlers ---- */
 
 /* Reads the header of a message. Returns false if this library sends no such message. */
-static bool read_head(const tutti_message *message, struct tt_remote_packet *packet)
+static bool read_head(const void *header, size_t bytes, struct tt_remote_packet *packet)
 {
-    size_t bytes = message->header_bytes;
     if (bytes < sizeof packet->head || bytes > sizeof *packet) return false;
-    memcpy(packet, message->header, bytes);
+    memcpy(packet, header, bytes);
     const struct tt_remote_head *head = &packet->head;
     if ((head->flags & TT_REMOTE_SIGNATURE) && bytes != sizeof *packet) return false;
     bool lane = head->lane < TT_LANES || head->lane == TT_NO_LANE;
@@ -229,8 +258,7 @@ static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
     return tt_mirror_of(t, (int)from);
 }
 
-static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_message *message,
-                        tutti_receive *receive)
+static void receive_for(struct tt_team *t, struct tt_arrival *a, const struct payload *payload)
 {
     struct tt_mirror *m = sender(t, a->rank, a->packet.head.from);
     uint64_t begun = team_begun(t);
@@ -242,32 +270,50 @@ static void receive_for(struct tt_team *t, struct tt_arrival *a, const tutti_mes
         credited(t, m, &a->packet.head);
     /* no sender may be further ahead */
     else if (a->packet.head.number < begun + t->slots)
-        arrived(t, m, a, begun, message, receive);
+        arrived(t, m, a, begun, payload);
 }
 
 /* Keeps a message for a team that this rank is about to make. */
 static void keep_for_team(struct tt_remote_teams *remote_teams, struct tt_arrival *a,
-                          const tutti_message *message, tutti_receive *receive)
+                          const struct payload *payload)
 {
-    struct tt_arrival *copy = copy_of(remote_teams, a, message, receive);
+    struct tt_arrival *copy = copy_of(remote_teams, a, payload);
     if (copy) tt_arrivals_append(&remote_teams->early, copy);
 }
 
+static void take(struct tt_remote_teams *remote_teams, struct tt_arrival *a, int dispatch,
+                 const struct payload *payload)
+{
+    a->data = dispatch == TT_DISPATCH_DATA;
+    a->credit = dispatch == TT_DISPATCH_CREDIT;
+    a->bytes = payload->bytes;
+    struct tt_team *t = team_of(remote_teams, a->packet.head.team);
+    if (tt_likely(t != NULL))
+        receive_for(t, a, payload);
+    else if (a->packet.head.team >= remote_teams->next_id && a->packet.head.number < TT_SLOTS)
+        keep_for_team(remote_teams, a, payload);
+}
+
+/* Handles a message that came in one packet. */
+static void take_packet(void *arg, int rank, const struct tt_packet *p)
+{
+    struct payload payload = {.data = p->data, .bytes = (int64_t)p->bytes};
+    struct tt_arrival a = {.rank = rank};
+    if (read_head(p->header, p->header_bytes, &a.packet)) take(arg, &a, p->dispatch, &payload);
+}
+
+/* Handles a long message, or one that no operation belongs to. */
 static void take_message(tutti_context *context, const tutti_message *message,
                          tutti_receive *receive, void *arg)
 {
-    struct tt_remote_teams *remote_teams = arg;
-    struct tt_arrival a = {.data = message->dispatch == TT_DISPATCH_DATA,
-                           .credit = message->dispatch == TT_DISPATCH_CREDIT,
-                           .bytes = message->bytes,
-                           .rank = message->rank};
+    struct payload payload = {.data = message->data,
+                              .bytes = message->bytes,
+                              .pending = message->pending,
+                              .receive = receive};
+    struct tt_arrival a = {.rank = message->rank};
     (void)context;
-    if (!read_head(message, &a.packet)) return;
-    struct tt_team *t = team_of(remote_teams, a.packet.head.team);
-    if (t)
-        receive_for(t, &a, message, receive);
-    else if (a.packet.head.team >= remote_teams->next_id && a.packet.head.number < TT_SLOTS)
-        keep_for_team(remote_teams, &a, message, receive);
+    if (read_head(message->header, message->header_bytes, &a.packet))
+        take(arg, &a, message->dispatch, &payload);
 }
 
 /* Records what another rank found. So short a text always comes in one piece. */
@@ -314,11 +360,13 @@ tutti_status tt_remote_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_r
         status = tt_msg_dispatch(msg, TT_DISPATCH_CREDIT, take_message, remote_teams);
     if (status == TUTTI_OK)
         status = tt_msg_dispatch(msg, TT_DISPATCH_BROKEN, take_broken, remote_teams);
-    if (status == TUTTI_OK)
-        *made = remote_teams;
-    else
+    if (status != TUTTI_OK) {
         tt_free(remote_teams);
-    return status;
+        return status;
+    }
+    tt_msg_plan_packets(msg, take_packet, remote_teams);
+    *made = remote_teams;
+    return TUTTI_OK;
 }
 
 static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
@@ -460,7 +508,6 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     struct tt_operation *x = arg;
     (void)context;
     if (tt_unlikely(status == TUTTI_ERR_ARG) && is_closed(x)) return;
-    if (x->counts) x->remote_teams->under_way--;
     if (x->exec && status != TUTTI_OK)
         failed(x, status);
     else if (x->exec && x->message)
@@ -534,13 +581,24 @@ void tt_remote_leftover(struct tt_exec *exec)
             }
 }
 
-/* Receives a message that was put off, at its destination. */
+/* Stores the data of a short message. They have as many bytes as the recv expects. */
+static void store(struct tt_operation *x, const void *data)
+{
+    if (x->len > 0) tt_memcpy(x->at, data, (size_t)x->len);
+    tt_remote_moved(x->remote_teams->context, x, TUTTI_OK);
+}
+
+/* Receives a message that was kept, at its destination. */
 static void receive(struct tt_operation *x, struct tt_arrival *a)
 {
     struct tt_team *t = x->exec->team;
     tutti_receive to = {
         .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
     if (!fits(t, x, a->bytes)) return;
+    if (!a->pending) {
+        store(x, a->copy);
+        return;
+    }
     tutti_pending *pending = a->pending;
     a->pending = NULL;
     tutti_status status = tt_msg_receive(t->remote_teams->context, pending, &to);
@@ -616,30 +674,49 @@ static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct
 
 /* ---- Sends ---- */
 
+/* Called when a message that could not be sent at once has been sent. */
+static void transferred(struct tt_transfer *transfer, tutti_status status)
+{
+    struct tt_operation *x = tt_container_of(transfer, struct tt_operation, transfer);
+    x->remote_teams->under_way--;
+    if (x->message)
+        tt_remote_moved(transfer->context, x, status);
+    else
+        tt_operation_free(x); /* a signal: whoever waits for a lost rank learns it otherwise */
+}
+
+tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
+                               const struct tt_remote_packet *packet, size_t header_bytes)
+{
+    x->transfer.done = transferred;
+    x->transfer.packet = (struct tt_packet){.kind = TT_PACKET_PLAN,
+                                            .dispatch = dispatch,
+                                            .header = packet,
+                                            .header_bytes = header_bytes,
+                                            .data = x->at,
+                                            .bytes = (size_t)x->len};
+    tutti_status status = tt_msg_transfer(x->remote_teams->context, m->to, &x->transfer);
+    x->remote_teams->under_way += status == TUTTI_AGAIN;
+    return status;
+}
+
 static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                struct tt_message *message)
 {
     struct tt_mirror *m;
     struct tt_remote_packet packet;
-    struct tt_team *t = exec->team;
     TT_TRY(tt_remote_may_send(exec, s->peer, &m));
     struct tt_operation *x =
         tt_operation_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     *message = (struct tt_message){.left = 1};
-    tutti_send send = {.to = m->to,
-                       .dispatch = TT_DISPATCH_DATA,
-                       .header = &packet,
-                       .header_bytes = tt_remote_head(exec, m, &packet),
-                       .data = x->at,
-                       .count = s->len,
-                       .type = TUTTI_U8,
-                       .sent = tt_remote_moved,
-                       .arg = x};
+    size_t header_bytes = tt_remote_head(exec, m, &packet);
     packet.head.lane = (uint8_t)lane;
-    x->counts = true;
-    t->remote_teams->under_way++;
-    return tt_operation_started(x, tt_msg_send(t->remote_teams->context, &send));
+    tutti_status status = tt_operation_send(x, m, TT_DISPATCH_DATA, &packet, header_bytes);
+    if (status == TUTTI_AGAIN) return TUTTI_OK;
+    if (status != TUTTI_OK) return tt_operation_started(x, status);
+    tt_remote_moved(x->remote_teams->context, x, TUTTI_OK);
+    return TUTTI_OK;
 }
 
 /* ---- Puts and gets ---- */

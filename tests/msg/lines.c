@@ -78,7 +78,7 @@ static void add_context(struct lines_state *lines, const tutti_context *c)
             add_peer(lines, peer);
     add(lines, c->pending, (size_t)c->pending_room * sizeof *c->pending);
     for (int i = 0; i < c->pendings; i++) add(lines, c->pending[i], sizeof *c->pending[i]);
-    for (const struct tt_send_entry *p = c->spare_entry; p; p = p->next) add(lines, p, sizeof *p);
+    for (const struct tt_transfer *p = c->spare_entry; p; p = p->next) add(lines, p, sizeof *p);
     add(lines, c->spare, sizeof *c->spare);
     add(lines, c->spare_data, tt_ring_most(c->msg->ring_bytes));
     add(lines, c->mailbox, sizeof *c->mailbox);

@@ -98,15 +98,15 @@ static void executions(void **state)
 static void queues_of_messages(void **state)
 {
     (void)state;
-    static struct tt_send_entry entry;
+    static struct tt_transfer entry;
     static char data[8];
     entry.packet.header = entry.header;
     entry.packet.data = data;
     entry.lent = true;
     entry.left = 8;
-    assert_true(tt_send_entry_valid(&entry));
+    assert_true(tt_transfer_valid(&entry));
     entry.lent = false; /* but it owns no copy */
-    assert_false(tt_send_entry_valid(&entry));
+    assert_false(tt_transfer_valid(&entry));
 
     static struct tt_byte_ring ring;
     struct tt_end end = {.ring = &ring, .sending = true, .position = 8};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The record of a packet that this rank sends, from whoever sends it down to the wire. It is queued
+ * while the packet waits for room or for a connection, it is what the network is given to complete,
+ * and it contains the function that is called at the end.
+ *
+ * A context has a pool of records for its own packets and for messages of users. A message of a
+ * plan has the record inside the plan's operation (tt_operation in src/run), so it needs no other
+ * memory: if the packet can be sent at once, nothing is ever queued, and `done` is not called.
+ */
+#ifndef TT_TRANSFER_H
+#define TT_TRANSFER_H
+
+#include "msg/packet.h"
+
+struct tt_pending;
+struct tt_peer;
+struct tt_transfer;
+
+typedef void tt_transfer_fn(struct tt_transfer *transfer, tutti_status status);
+
+/* Invariant (tt_transfer_valid, while it waits): packet.header points to `header`; packet.data
+ * points to memory that the sender lent or to `owned`. */
+struct tt_transfer {
+    struct tt_transfer *next;
+    struct tt_packet packet;
+    int64_t left; /* bytes of data not sent yet */
+    uint64_t number;
+    /* Called when everything was sent: OK, or PEER if the peer is gone. NULL: the record belongs to
+     * the pool of the context, which gets it back, and `pending` is notified. */
+    tt_transfer_fn *done;
+    struct tt_pending *pending; /* notified (tt_pending_gone) when everything was sent */
+    char *owned;
+    tutti_context *context;
+    struct tt_peer *peer; /* the destination */
+    uint64_t pending_id;  /* id of `pending`, which may have ended since */
+    int on_wire;          /* pieces that the network still reads */
+    bool sent;            /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
+    bool lent;            /* the data belong to the caller */
+    bool users;           /* the packet carries a user's message or put */
+    char header[TUTTI_HEADER_BYTES];
+};
+
+static inline bool tt_transfer_valid(const struct tt_transfer *e)
+{
+    bool has_owned = e->owned && (const char *)e->packet.data >= e->owned;
+    return e->packet.header == e->header && e->left >= 0 &&
+           (e->left == 0 || (e->lent ? !e->owned : has_owned));
+}
+
+/* Sends a message of a plan. The caller has set transfer->done and transfer->packet: kind PLAN, a
+ * dispatch id of the library, header and data. The header is copied; the data are lent. A message
+ * that is too long for one packet is sent as a long message with the same dispatch id. OK: it was
+ * sent, and `done` is not called. AGAIN: `done` will be called. Errors: those of tt_msg_send;
+ * `done` is not called. */
+tutti_status tt_msg_transfer(tutti_context *context, const tutti_endpoint *to,
+                             struct tt_transfer *transfer);
+
+/* Handles a PLAN packet that came to context 0 from this rank of the job. The pointers in *packet
+ * are valid during the call. */
+typedef void tt_plan_packet_fn(void *arg, int rank, const struct tt_packet *packet);
+void tt_msg_plan_packets(struct tt_msg *msg, tt_plan_packet_fn *fn, void *arg);
+
+#endif
