@@ -31,8 +31,7 @@ static inline void bind(struct tt_exec *exec, const struct tt_prepared *prepared
     exec->buffer[TT_IN] =
         args->call.in_place ? input_in(args->out, prepared->place) : (char *)args->in;
     if (tt_unlikely(args->op != 0)) exec->op = args->op;
-    if (tt_unlikely(tt_call_segments(&args->call)))
-        bind_segments(exec, &args->call, exec->team->me);
+    if (tt_unlikely(prepared->segments)) bind_segments(exec, &args->call, exec->team->me);
 }
 
 static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
@@ -97,18 +96,18 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
 }
 
 /* A plan in the cache was checked when it was made. Only user-defined operations, which may have
- * been freed since, and the counts of v-forms are checked each time. The cache owns a reference to
- * the plan, except for v-forms, whose caller owns it. */
+ * been freed since, and the counts of v-forms are checked each time: no plan of a v-form is ever in
+ * the cache. The cache owns a reference to the plan, except for v-forms, whose caller owns it. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
     args->call.in_place = args->in == TUTTI_IN_PLACE;
     *prepared = NULL;
-    if (tt_likely(!tt_call_counts(&args->call) && (unsigned)args->call.op < TUTTI_OPS))
+    if (tt_likely((unsigned)args->call.op < TUTTI_OPS))
         *prepared = tt_cache_find(&team->cache, &args->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
     tutti_status status = check_buffers(*prepared, args);
-    if (tt_unlikely(status != TUTTI_OK && tt_call_counts(&args->call))) tt_prepared_drop(*prepared);
+    if (tt_unlikely(status != TUTTI_OK && (*prepared)->counts)) tt_prepared_drop(*prepared);
     return status;
 }
 
@@ -145,12 +144,12 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 {
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
-    tt_msg_outside(team->client->msg, "a collective that blocks");
+    tt_assert(tt_msg_outside(team->client->msg, "a collective that blocks"));
     if (!is_basic(args)) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
     if (tt_likely(status == TUTTI_OK)) {
         status = run_spare(team, prepared, args);
-        if (tt_unlikely(tt_call_counts(&args->call))) tt_prepared_drop(prepared);
+        if (tt_unlikely(prepared->counts)) tt_prepared_drop(prepared);
     } else {
         status = cannot_start(team, status);
     }
@@ -224,7 +223,7 @@ void tt_request_delete(tutti_request *request)
 static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt_prepared *prepared,
                                tutti_request **request)
 {
-    if (!tt_call_counts(&args->call)) prepared->uses++;
+    if (!prepared->counts) prepared->uses++;
     tutti_request *made = new_request(team, &args->call, prepared);
     if (!made) {
         tt_prepared_drop(prepared);
@@ -347,7 +346,7 @@ tutti_status tutti_test(tutti_request *request)
 tutti_status tutti_wait(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
-    tt_msg_outside(request->team->client->msg, "tutti_wait");
+    tt_assert(tt_msg_outside(request->team->client->msg, "tutti_wait"));
     (void)tt_exec_wait(request->exec);
     return finish(request);
 }

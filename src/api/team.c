@@ -83,7 +83,7 @@ tutti_status tutti_team_free(tutti_team *team)
     if (!team) return TUTTI_OK;
     TT_TRY_HANDLE(team);
     tutti_client *client = team->client;
-    tt_msg_outside(client->msg, "tutti_team_free");
+    tt_assert(tt_msg_outside(client->msg, "tutti_team_free"));
     if (team == client->world)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->requests) return tt_fail(TUTTI_ERR_ARG, "the team has requests that are not freed");

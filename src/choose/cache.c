@@ -149,6 +149,8 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
         return status;
     }
     p->uses = 1;
+    p->counts = tt_call_counts(call);
+    p->segments = tt_call_segments(call);
     set_sizes(p, call, team);
     p->shape = fingerprint(call, team->map.p, p->plan->algorithm, file);
     p->signature = tt_signature_of(call, team->map.p, (uint32_t)p->shape);

@@ -23,6 +23,8 @@ struct tt_prepared {
     int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
                                   * v-collectives) */
     int64_t place;               /* for calls in place: the offset of the input in OUT */
+    bool counts;                 /* the call has a count for each rank (tt_call_counts) */
+    bool segments;               /* and pieces for each rank (tt_call_segments) */
     enum tt_windows windows;     /* that the plan uses; equal on all ranks whose calls match */
     struct tt_call_signature signature;
 };

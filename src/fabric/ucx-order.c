@@ -109,7 +109,6 @@ static struct origin *add_origin(struct tt_ucx_order *order, uint64_t id)
 
 static struct origin *find_origin(struct tt_ucx_order *order, uint64_t id)
 {
-    if (tt_likely(order->latest && order->latest->id == id)) return order->latest;
     struct origin *origin = *place_of(order->table, order->room, id);
     if (!origin) origin = add_origin(order, id);
     if (origin) order->latest = origin;
@@ -234,15 +233,6 @@ uint64_t tt_order_strangers(const struct tt_ucx_order *order)
     return order->strangers;
 }
 
-/* Returns what is wrong with a packet, apart from its number; NULL: nothing. */
-static const char *fault_of(const struct tt_packet_head *packet, size_t n)
-{
-    if (packet->form != TT_PACKET_FORM) return "it has another form";
-    if (packet->head_bytes > TT_WIRE_HEAD || packet->head_bytes + packet->gap > n)
-        return "its head ends beyond it";
-    return NULL;
-}
-
 tutti_status tt_order_take(struct tt_ucx_order *order, const void *bytes, size_t n)
 {
     struct tt_packet_head packet;
@@ -250,16 +240,21 @@ tutti_status tt_order_take(struct tt_ucx_order *order, const void *bytes, size_t
     memcpy(&packet, bytes, sizeof packet);
     if (tt_unlikely(packet.pass != order->pass)) return stranger(order);
     const char *head = (const char *)bytes + sizeof packet;
-    const char *fault = fault_of(&packet, n - sizeof packet);
-    if (tt_unlikely(fault)) return no_packet(order, fault);
+    if (tt_unlikely(packet.form != TT_PACKET_FORM)) return no_packet(order, "it has another form");
+    if (tt_unlikely(packet.head_bytes > TT_WIRE_HEAD ||
+                    packet.head_bytes + packet.gap > n - sizeof packet))
+        return no_packet(order, "its head ends beyond it");
     const char *data = head + packet.head_bytes + packet.gap;
     size_t data_bytes = n - (size_t)(data - (const char *)bytes);
-    struct origin *origin = find_origin(order, packet.origin);
+    struct origin *origin = order->latest;
+    if (tt_unlikely(!origin || origin->id != packet.origin))
+        origin = find_origin(order, packet.origin);
     if (!origin) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a link from another process");
-    if (ahead(origin, packet.number) < 0) return no_packet(order, "its number came before");
     bool turn = packet.number == origin->expected && !origin->ready;
-    if (tt_unlikely(!turn || !order->open || order->delivering))
-        return keep(order, origin, packet.number, head, packet.head_bytes, data, data_bytes);
-    deliver(order, origin, head, packet.head_bytes, data, data_bytes);
-    return TUTTI_OK;
+    if (tt_likely(turn && order->open && !order->delivering)) {
+        deliver(order, origin, head, packet.head_bytes, data, data_bytes);
+        return TUTTI_OK;
+    }
+    if (ahead(origin, packet.number) < 0) return no_packet(order, "its number came before");
+    return keep(order, origin, packet.number, head, packet.head_bytes, data, data_bytes);
 }

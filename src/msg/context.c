@@ -11,13 +11,6 @@
 #include "msg/thread.h"
 #include "msg/wired.h"
 
-#ifndef NDEBUG
-void tt_msg_outside(const struct tt_msg *msg, const char *what)
-{
-    tt_outside(msg, what);
-}
-#endif
-
 /* ---- Contexts ---- */
 
 static struct tt_handles contexts_made = TT_HANDLES(tutti_context, 8);
@@ -281,6 +274,13 @@ static void lose_peers(tutti_context *c)
 
 /* ---- Advancing ---- */
 
+/* Whether there may be a piece to pull. */
+static inline bool is_pull_wanted(const tutti_context *c)
+{
+    return c->ranges ||
+           tt_unlikely(atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0);
+}
+
 static tutti_status advance(tutti_context *c)
 {
     tutti_status status = TUTTI_OK;
@@ -298,7 +298,7 @@ static tutti_status advance(tutti_context *c)
     }
     if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
-    if (tt_unlikely(tt_pull_wanted(c))) tt_pull_advance(c);
+    if (tt_unlikely(is_pull_wanted(c))) tt_pull_advance(c);
     if (tt_unlikely(c->split_copies != NULL)) tt_split_copy_advance(c);
     if (tt_unlikely(c->waiting != NULL)) {
         tutti_status sent = tt_post_waiting(c);
@@ -310,12 +310,12 @@ static tutti_status advance(tutti_context *c)
 
 tutti_status tt_msg_advance(tutti_context *c, int *events)
 {
-    tt_enter_advance(c);
+    tt_assert(tt_enter_advance(c));
     c->events = 0;
     tutti_status status = advance(c);
     if (tt_unlikely(status != TUTTI_OK)) tt_context_fault(c, status);
     *events = c->events;
-    tt_leave_advance(c);
+    tt_assert(tt_leave_advance(c));
     return tt_likely(c->status == TUTTI_OK) ? TUTTI_OK : tt_fail(c->status, "%s", c->why);
 }
 

@@ -109,7 +109,7 @@ struct tt_send_queue {
     struct tt_transfer *first, **end;
 };
 
-/* How packets travel to a peer: through a packet ring (tt_transport_ring in post.c) or over the
+/* How packets travel to a peer: through a packet ring (tt_transport_ring in send.c) or over the
  * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. */
 struct tt_transport {
     /* Whether the packet has been copied when `send` returns. Otherwise the network may read it
@@ -315,7 +315,7 @@ void tt_peer_look_for_lost(tutti_context *context);
 typedef void tt_peer_fn(tutti_context *context, struct tt_peer *peer);
 void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 
-/* ---- Sending packets (post.c) ---- */
+/* ---- Sending packets (send.c) ---- */
 
 /* Sends a packet, or queues it. `bytes` of packet->data are sent; for DATA and PUT that may be more
  * than one packet holds. If `lent`, the data must stay valid until they are sent and pending, if

@@ -182,7 +182,7 @@ static void say_goodbye(struct tt_msg *msg)
 
 void tt_msg_leave(struct tt_msg *msg)
 {
-    tt_msg_outside(msg, "tutti_finalize");
+    tt_assert(tt_msg_outside(msg, "tutti_finalize"));
     begin(msg);
     go_on(msg);
     say_goodbye(msg);

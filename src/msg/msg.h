@@ -60,17 +60,10 @@ const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *con
  * that there is nothing to advance. Costs one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
-/* In builds with assertions: checks that this thread is not inside a handler, completion function
- * or posted work of this client. `what` names the function that waits, for the error message. */
-#ifdef NDEBUG
-static inline void tt_msg_outside(const struct tt_msg *msg, const char *what)
-{
-    (void)msg;
-    (void)what;
-}
-#else
-void tt_msg_outside(const struct tt_msg *msg, const char *what);
-#endif
+/* Checks, as the argument of tt_assert, that this thread is not inside a handler, completion
+ * function or posted work of this client. Returns true; if the check fails, it ends the process
+ * with the reason. `what` names the function that waits. */
+bool tt_msg_outside(const struct tt_msg *msg, const char *what);
 
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);
 tutti_status tt_msg_endpoint(struct tt_msg *msg, int rank, int context, tutti_endpoint **endpoint);

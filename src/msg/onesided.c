@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "msg/region.h"
+#include "msg/wired.h"
 #include "msg/thread.h"
 
 /* A get or a put. */
@@ -97,9 +98,9 @@ static tutti_status begin_at(struct onesided_access *t, tutti_endpoint *owner, u
 {
     t->key.region = TT_REGION_OPENED;
     t->offset = (int64_t)address;
-    tt_enter(t->context);
+    tt_assert(tt_enter(t->context));
     tutti_status status = begin_by(t, by_messages, owner, done, arg);
-    tt_leave(t->context);
+    tt_assert(tt_leave(t->context));
     return status;
 }
 
@@ -121,9 +122,9 @@ tutti_status tt_msg_get(tutti_context *c, tutti_endpoint *owner, void *to, const
                         int64_t offset, int64_t bytes, tutti_done_fn *done, void *arg)
 {
     struct onesided_access t = {.context = c, .here = to, .offset = offset, .bytes = bytes};
-    tt_enter(c);
+    tt_assert(tt_enter(c));
     tutti_status status = begin(&t, owner, key, done, arg);
-    tt_leave(c);
+    tt_assert(tt_leave(c));
     return status;
 }
 
@@ -133,9 +134,9 @@ tutti_status tt_msg_put(tutti_context *c, tutti_endpoint *owner, const void *fro
 {
     struct onesided_access t = {
         .context = c, .here = (char *)from, .offset = offset, .bytes = bytes, .put = true};
-    tt_enter(c);
+    tt_assert(tt_enter(c));
     tutti_status status = begin(&t, owner, key, done, arg);
-    tt_leave(c);
+    tt_assert(tt_leave(c));
     return status;
 }
 
@@ -209,8 +210,8 @@ tutti_status tt_msg_fence(tutti_context *c, tutti_endpoint *to, tutti_done_fn *d
     struct tt_fence *fence = tt_alloc(sizeof *fence);
     if (!fence) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a fence");
     *fence = (struct tt_fence){.done = done, .arg = arg, .left = 1};
-    tt_enter(c);
+    tt_assert(tt_enter(c));
     tutti_status status = start(c, to, fence);
-    tt_leave(c);
+    tt_assert(tt_leave(c));
     return status;
 }

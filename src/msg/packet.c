@@ -57,11 +57,13 @@ size_t tt_packet_length(uint64_t mark)
     return args * 8 + header + (size_t)(mark >> DATA_BIT);
 }
 
-void tt_packet_write(const struct tt_packet *p, char *to)
+/* Returns the bytes of args and header, which is rounded up to a multiple of 8. */
+size_t tt_packet_write(const struct tt_packet *p, char *to)
 {
     size_t args = (size_t)kinds[p->kind].args * 8;
     memcpy(to, p->arg, args);
     if (p->header_bytes) memcpy(to + args, p->header, p->header_bytes);
+    return args + ((p->header_bytes + 7) & ~(size_t)7);
 }
 
 /* Decodes a mark. Does not compare its lengths with what follows it. */
@@ -77,21 +79,24 @@ static bool read_mark(uint64_t mark, struct tt_packet *p)
     return kinds[kind].message || (p->dispatch == 0 && p->header_bytes == 0);
 }
 
-static void read_front(const char *front, struct tt_packet *p)
+/* Decodes args and header, which lie at `front` in at most `room` bytes. Returns their bytes; more
+ * than `room`: they do not fit, and nothing was read. */
+static size_t read_front(const char *front, size_t room, struct tt_packet *p)
 {
     size_t args = (size_t)kinds[p->kind].args * 8;
+    size_t bytes = args + ((p->header_bytes + 7) & ~(size_t)7);
+    if (tt_unlikely(bytes > room)) return bytes;
     memcpy(p->arg, front, args);
     p->header = front + args;
+    return bytes;
 }
 
 bool tt_packet_read(uint64_t mark, const void *body, size_t bytes, struct tt_packet *p)
 {
-    if (tt_unlikely(!read_mark(mark, p))) return false;
-    size_t length = tt_packet_length(mark);
-    if (tt_unlikely(length > bytes)) return false;
-    read_front(body, p);
-    p->data = (const char *)body + length - p->bytes;
-    return true;
+    if (tt_unlikely(!read_mark(mark, p)) || p->bytes > bytes) return false;
+    size_t front = read_front(body, bytes - p->bytes, p);
+    p->data = (const char *)body + front;
+    return front <= bytes - p->bytes;
 }
 
 size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, void *head)
@@ -101,8 +106,7 @@ size_t tt_packet_wire_head(const struct tt_packet *p, int rank, int context, voi
     char *at = head;
     memcpy(at, &origin, sizeof origin);
     memcpy(at + sizeof origin, &mark, sizeof mark);
-    tt_packet_write(p, at + sizeof origin + sizeof mark);
-    return sizeof origin + sizeof mark + tt_packet_length(mark) - p->bytes;
+    return sizeof origin + sizeof mark + tt_packet_write(p, at + sizeof origin + sizeof mark);
 }
 
 bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, size_t data_bytes,
@@ -117,9 +121,9 @@ bool tt_packet_wire_read(const void *head, size_t head_bytes, const void *data, 
     if (origin.magic != WIRE_MAGIC || origin.context >= TUTTI_CONTEXTS ||
         origin.rank >= (uint32_t)ranks || (mark & 0xffff) || !read_mark(mark, p))
         return false;
-    if (head_bytes - before != tt_packet_length(mark) - p->bytes || p->bytes != data_bytes)
+    size_t front = head_bytes - before;
+    if (p->bytes != data_bytes || read_front((const char *)head + before, front, p) != front)
         return false;
-    read_front((const char *)head + before, p);
     p->data = data;
     *rank = (int)origin.rank;
     *context = origin.context;

@@ -31,6 +31,13 @@ enum {
 
 /* ---- A claim word: closed 1 bit | serial 31 | origin's claims 16 | target's claims 16 ---- */
 
+/* Returns where piece i begins; for i == n, where the last piece ends. */
+static int64_t piece_begin(const struct tt_pieces *p, int i)
+{
+    if (i == 0) return 0;
+    return i == p->n ? p->take : i * p->bytes - p->lead;
+}
+
 enum { TARGETS = 1, ORIGINS = 1 << 16, SERIALS = INT32_MAX };
 #define CLOSED (UINT64_C(1) << 63)
 
@@ -342,8 +349,8 @@ static int claim_last(const struct tt_split_copy *h)
 static tutti_status write_piece(tutti_context *c, const struct tt_split_copy *h,
                                 const struct tt_pending *pending, int piece)
 {
-    int64_t begin = tt_piece_begin(&h->pieces, piece);
-    int64_t bytes = tt_piece_begin(&h->pieces, piece + 1) - begin;
+    int64_t begin = piece_begin(&h->pieces, piece);
+    int64_t bytes = piece_begin(&h->pieces, piece + 1) - begin;
     return tt_fabric_write(c->f, h->peer->rank, h->to + (uint64_t)begin, pending->data + begin,
                            bytes);
 }
@@ -438,7 +445,7 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 
 void tt_receipt_release(struct tutti_pending *r)
 {
-    if (r->layout) tt_layout_drop(r->layout);
+    if (r->layout && r->layout->field) tt_layout_drop(r->layout); /* a basic type is not held */
     if (r->packed) tt_free(r->packed);
     if (r->data) tt_free(r->data);
     r->layout = NULL;
@@ -662,16 +669,16 @@ static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_
  * send it. */
 static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece)
 {
-    int64_t begin = tt_piece_begin(&r->pieces, piece);
-    return pull_local(c, r, begin, tt_piece_begin(&r->pieces, piece + 1) - begin);
+    int64_t begin = piece_begin(&r->pieces, piece);
+    return pull_local(c, r, begin, piece_begin(&r->pieces, piece + 1) - begin);
 }
 
 static void give_back(struct tutti_pending *r, int piece);
 
 static void pull(tutti_context *c, struct tutti_pending *r, int piece)
 {
-    int64_t begin = tt_piece_begin(&r->pieces, piece);
-    int64_t bytes = tt_piece_begin(&r->pieces, piece + 1) - begin;
+    int64_t begin = piece_begin(&r->pieces, piece);
+    int64_t bytes = piece_begin(&r->pieces, piece + 1) - begin;
     tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
     /* the origin does not wait for this rank any more */
     if (c->msg->leaving) status = TUTTI_ERR_PEER;

@@ -53,13 +53,6 @@ struct tt_pieces {
 
 enum { TT_PAGE = 4096 };
 
-/* Returns where piece i begins; for i == n, where the last piece ends. */
-static inline int64_t tt_piece_begin(const struct tt_pieces *p, int i)
-{
-    if (i == 0) return 0;
-    return i == p->n ? p->take : i * p->bytes - p->lead;
-}
-
 /* A portion of a long message. */
 struct tt_pull_range {
     _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; `end` or more: none is left */
@@ -110,12 +103,6 @@ struct tutti_pending {
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
-/* Whether there may be a piece to pull. */
-static inline bool tt_pull_wanted(const tutti_context *context)
-{
-    return context->ranges ||
-           tt_unlikely(atomic_load_explicit(&context->msg->pulls.n, memory_order_acquire) > 0);
-}
 /* Ends the pull when all pieces are done; no context looks for pieces of it any more. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
 /* Drops the context's references to messages, before it is freed. */

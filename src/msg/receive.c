@@ -369,7 +369,7 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
         return tt_fail(TUTTI_ERR_ARG,
                        "a message is received in the context of its handler: %d, not %d",
                        r->context->index, c->index);
-    tt_enter(c);
+    tt_assert(tt_enter(c));
     tutti_status status = TUTTI_OK;
     if (!r->is_long)
         status = receive_short(c, r, into);
@@ -377,7 +377,7 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
         end(c, r, TUTTI_OK);
     else if ((status = prepare(r, into)) == TUTTI_OK)
         start(c, r);
-    tt_leave(c);
+    tt_assert(tt_leave(c));
     return status;
 }
 
@@ -519,7 +519,8 @@ void tt_take_from_wire(void *arg, const void *head, size_t head_bytes, const voi
         tt_context_fault(c, tt_fail(TUTTI_ERR_ARG, "a broken packet came over the network"));
         return;
     }
-    struct tt_peer *peer = tt_peer_of(c, rank, context);
+    struct tt_peer *peer = c->peer[rank];
+    if (tt_unlikely(!peer || peer->context != context)) peer = tt_peer_of(c, rank, context);
     tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) return;
     /* The packet is lost; this rank fails, so that the sender does not believe it was received. */

@@ -119,7 +119,7 @@ tutti_status tt_msg_region(struct tt_msg *msg, void *memory, size_t bytes, tutti
         tt_handle_free(&regions_made, region);
         return status;
     }
-    if (msg->ops) region->wire = tt_wired_map(msg, memory, bytes);
+    if (msg->ops) region->wire = tt_region_map(msg, memory, bytes);
     *made = region;
     return TUTTI_OK;
 }
@@ -208,4 +208,24 @@ char *tt_region_find(struct tt_msg *msg, uint64_t id, uint64_t offset, uint64_t 
         if (region->id == id && holds(region, offset, bytes)) found = region->memory + offset;
     pthread_mutex_unlock(&msg->region_lock);
     return found;
+}
+
+/* ---- The network ---- */
+
+struct tt_wire_region *tt_region_map(struct tt_msg *msg, const void *memory, size_t bytes)
+{
+    struct tt_wire_region *region;
+    bool mapped = msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, &region) == TUTTI_OK;
+    return mapped ? region : NULL;
+}
+
+/* The target pulls a long message with its key or, if it has none, by messages. */
+size_t tt_region_offer(tutti_context *c, struct tt_pending *pending, void *key)
+{
+    size_t bytes = TT_WIRE_KEY;
+    pending->region = tt_region_map(c->msg, pending->data, (size_t)pending->bytes);
+    if (!pending->region) return 0;
+    if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
+        return bytes;
+    return 0;
 }

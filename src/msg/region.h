@@ -5,7 +5,7 @@
 #ifndef TT_REGION_H
 #define TT_REGION_H
 
-#include "msg/wired.h"
+#include "msg/inside.h"
 
 /* A word in the owner's shared memory that holds a region's id while the region is registered. The
  * client uses the word again for other regions and for nothing else, so an old key never finds its
@@ -46,5 +46,11 @@ tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int 
                             int64_t offset, int64_t bytes, struct tt_region_key *opened);
 /* Frees all regions of a client. */
 void tt_region_close(struct tt_msg *msg);
+
+/* Makes memory accessible to the network. NULL: not possible. */
+struct tt_wire_region *tt_region_map(struct tt_msg *msg, const void *memory, size_t bytes);
+/* Makes the data of a long message accessible to the network and stores the key in
+ * key[TT_WIRE_KEY]. Returns the bytes of the key; 0: not possible. */
+size_t tt_region_offer(tutti_context *context, struct tt_pending *pending, void *key);
 
 #endif

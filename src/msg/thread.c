@@ -11,7 +11,7 @@
 #ifndef NDEBUG
 static _Thread_local char thread_here; /* its address identifies the thread */
 
-void tt_enter(tutti_context *c)
+bool tt_enter(tutti_context *c)
 {
     const void *nobody = NULL;
     bool mine = atomic_load_explicit(&c->user, memory_order_relaxed) == &thread_here ||
@@ -24,17 +24,19 @@ void tt_enter(tutti_context *c)
         tt_assert_failed("a context is used by one thread at a time", __FILE__, __LINE__);
     }
     c->users++;
+    return true;
 }
 
-void tt_leave(tutti_context *c)
+bool tt_leave(tutti_context *c)
 {
     if (--c->users == 0) atomic_store_explicit(&c->user, NULL, memory_order_release);
+    return true;
 }
 
 /* The contexts that this thread advances, the innermost first. */
 static _Thread_local const tutti_context *inside;
 
-void tt_outside(const struct tt_msg *msg, const char *what)
+bool tt_msg_outside(const struct tt_msg *msg, const char *what)
 {
     for (const tutti_context *c = inside; c; c = c->outer) {
         if (c->msg != msg) continue;
@@ -43,20 +45,22 @@ void tt_outside(const struct tt_msg *msg, const char *what)
                 what, c->index);
         tt_assert_failed("what a context calls neither advances nor waits", __FILE__, __LINE__);
     }
+    return true;
 }
 
-void tt_enter_advance(tutti_context *c)
+bool tt_enter_advance(tutti_context *c)
 {
-    tt_enter(c);
-    tt_outside(c->msg, "tutti_advance, or a call that waits,");
+    (void)tt_enter(c);
+    (void)tt_msg_outside(c->msg, "tutti_advance, or a call that waits,");
     c->outer = inside;
     inside = c;
+    return true;
 }
 
-void tt_leave_advance(tutti_context *c)
+bool tt_leave_advance(tutti_context *c)
 {
     inside = c->outer;
-    tt_leave(c);
+    return tt_leave(c);
 }
 #endif
 

@@ -8,34 +8,16 @@
 
 #include "msg/inside.h"
 
-/* ---- One thread at a time uses a context; checked in builds with assertions ---- */
+/* ---- One thread at a time uses a context ---- */
 
-#ifdef NDEBUG
-static inline void tt_enter(tutti_context *context)
-{
-    (void)context;
-}
-static inline void tt_leave(tutti_context *context)
-{
-    (void)context;
-}
-static inline void tt_enter_advance(tutti_context *context)
-{
-    (void)context;
-}
-static inline void tt_leave_advance(tutti_context *context)
-{
-    (void)context;
-}
-#else
-void tt_enter(tutti_context *context);
-void tt_leave(tutti_context *context);
-/* Surround the advancing of a context, in which no context of its client may be advanced. */
-void tt_enter_advance(tutti_context *context);
-void tt_leave_advance(tutti_context *context);
-/* Does the same as tt_msg_outside (msg.h). */
-void tt_outside(const struct tt_msg *msg, const char *what);
-#endif
+/* These functions check, as arguments of tt_assert, that only one thread uses the context between
+ * the two of them. They always return true; if the check fails, they end the process with the
+ * reason. tt_enter_advance and tt_leave_advance surround the advancing of a context, in which no
+ * context of its client may be advanced. */
+bool tt_enter(tutti_context *context);
+bool tt_leave(tutti_context *context);
+bool tt_enter_advance(tutti_context *context);
+bool tt_leave_advance(tutti_context *context);
 
 /* ---- Posted work and errors ---- */
 

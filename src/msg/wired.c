@@ -346,24 +346,6 @@ void tt_wired_advance(tutti_context *c)
 
 /* ---- Remote memory access ---- */
 
-struct tt_wire_region *tt_wired_map(struct tt_msg *msg, const void *memory, size_t bytes)
-{
-    struct tt_wire_region *region;
-    bool mapped = msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, &region) == TUTTI_OK;
-    return mapped ? region : NULL;
-}
-
-/* The target pulls a long message with its key or, if it has none, by messages. */
-size_t tt_wired_offer(tutti_context *c, struct tt_pending *pending, void *key)
-{
-    size_t bytes = TT_WIRE_KEY;
-    pending->region = tt_wired_map(c->msg, pending->data, (size_t)pending->bytes);
-    if (!pending->region) return 0;
-    if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
-        return bytes;
-    return 0;
-}
-
 /* Any link to the rank can be used. */
 static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
 {

@@ -46,11 +46,6 @@ void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
 void tt_wired_bye(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 
-/* Makes memory accessible to the network. NULL: not possible. */
-struct tt_wire_region *tt_wired_map(struct tt_msg *msg, const void *memory, size_t bytes);
-/* Makes the data of a long message accessible to the network and stores the key in
- * key[TT_WIRE_KEY]. Returns the bytes of the key; 0: not possible. */
-size_t tt_wired_offer(tutti_context *context, struct tt_pending *pending, void *key);
 /* Gets or puts (pending->kind) pending->bytes bytes between `here` and address `there` in the
  * memory of the key. AGAIN: the operation will be completed later. UNSUPPORTED: the network cannot
  * access this memory. */

@@ -253,7 +253,7 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
 static void reduce_here(struct tt_exec *exec, void *to, const void *const *from, int k, int64_t len)
 {
     const struct tt_plan *plan = exec->plan;
-    size_t n = (size_t)len / tutti_type_size(plan->type);
+    size_t n = (size_t)len / exec->element;
     if (tt_likely(exec->reduce != NULL))
         exec->reduce(to, from, k, n);
     else

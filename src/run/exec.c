@@ -142,6 +142,13 @@ static bool touches_windows(const struct tt_plan *plan)
     return i < plan->ranges_n;
 }
 
+static bool touches_own(const struct tt_plan *plan)
+{
+    uint32_t i = 0;
+    while (i < plan->ranges_n && plan->ranges[i].rank == TT_SELF) i++;
+    return i == plan->ranges_n;
+}
+
 static bool sends(const struct tt_plan *plan)
 {
     uint32_t i = 0;
@@ -154,7 +161,7 @@ static bool sends(const struct tt_plan *plan)
 static void find_windows(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
-    if (!exec->finds_windows || (t->finds_windows && !tt_team_find_windows(t))) return;
+    if (t->finds_windows && !tt_team_find_windows(t)) return;
     exec->finds_windows = false;
     exec->plain = !exec->traced && !t->remote && !exec->pairs && !exec->served;
 }
@@ -170,7 +177,7 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     if (reaches) exec->plain = false;
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
     TT_TRY(tt_team_extend(t));
-    find_windows(exec);
+    if (exec->finds_windows) find_windows(exec);
     return TUTTI_OK;
 }
 
@@ -186,7 +193,9 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     exec->team = team;
     exec->plan = plan;
     exec->op = plan->op;
+    exec->element = tutti_type_size(plan->type);
     exec->reduce = tt_reduce_lookup(plan->type, plan->op);
+    exec->own = touches_own(plan);
     exec->traced = team->fabric->ops->did != NULL;
     exec->pairs = tt_coll_pairs(plan->coll);
     exec->plain = !exec->traced && !team->remote && !exec->pairs;
@@ -338,7 +347,7 @@ static inline void prefetch_to_write(void *line)
  * only. */
 static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 {
-    find_windows(exec);
+    if (exec->finds_windows) find_windows(exec);
     if (exec->team->remote) tt_remote_begin(exec);
     if (exec->traced) traced_begin(exec);
 }

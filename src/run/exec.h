@@ -64,6 +64,7 @@ struct tt_exec {
     /* An exec is plain if it is neither traced, nor remote, nor has `pairs`, and all windows that
      * it may read are known. Its steps take the fast path. */
     bool traced, plain;
+    bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
     bool finds_windows; /* before it reads another member's window, it has to find it */
     bool blocks;        /* the caller waits from the start on; used by traces only */
     bool pairs;         /* each two members compare their counts for each other */
@@ -73,6 +74,7 @@ struct tt_exec {
     char **window;         /* by member: the window of slot 0, of the kind that the plan uses */
     int64_t window_stride; /* the distance between the windows of two slots */
     int64_t window_at;     /* the distance from the window of slot 0 to that of this slot */
+    size_t element;        /* bytes of an element of the plan's type */
     tt_reduce_fn *reduce;  /* for the plan's type and operation; NULL if they are user-defined */
     int64_t tmp_offset;    /* offset of TMP in the segment; -1: private memory */
     struct tt_end *ends;   /* ends of channels with messages under way */

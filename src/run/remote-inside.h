@@ -180,13 +180,6 @@ void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *
 void tt_arrival_free(struct tt_remote_teams *remote_teams,
                      struct tt_arrival *a); /* discards its data */
 
-/* Returns an operation in the list of an execution, all zero otherwise; NULL: no memory.
- * tt_operation_free gives it back for reuse. */
-struct tt_operation *tt_operation_new(struct tt_exec *exec);
-void tt_operation_free(struct tt_operation *x);
-/* Removes it from its execution's list: the execution does not need it any more. */
-void tt_operation_unlist(struct tt_operation *x);
-
 /* The part of a buffer that the members together may access: bytes begin to end - 1. */
 struct tt_opened {
     int64_t begin, end;
@@ -194,13 +187,24 @@ struct tt_opened {
 /* Returns that part of a buffer of this rank, which the plan must open. */
 struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 
-/* ---- Sending (remote-signal.c) ---- */
+/* ---- Sending (remote.c) ---- */
 
 /* Finds the member's mirror, and whether this execution may send to it. AGAIN: not yet; the member
  * has been asked to answer when it may. Errors: MEMORY. */
 tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
 /* Fills in the header of a message of this execution to the member. Returns the header's bytes. */
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet);
+/* ---- Sending besides data (remote-signal.c) ---- */
+
+/* Asks a member to send its `done` when it has ended all executions that must end before this
+ * one. */
+tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number);
+/* Sends the member the call of an execution under way, unless it has been sent already or the
+ * member cannot take it now. */
+void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m);
+/* The handler of messages that say that a team is broken. */
+void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
+                           tutti_receive *receive, void *arg);
 /* Sends a message without payload. Nobody is notified when it has been sent. */
 tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
                             size_t bytes);
@@ -210,16 +214,16 @@ void tt_remote_lost(struct tt_team *t, int rank);
 /* Sends the member how many executions this rank has ended; this also answers its question, if it
  * asked one. */
 void tt_remote_credit(struct tt_team *t, struct tt_mirror *m);
+/* Whether the member has left the team without making the call of this execution. */
+static inline bool tt_remote_lacks(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    return m->done == TT_REMOTE_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
+}
 /* Whether the member has left the client without making the call of this execution. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
 
 /* ---- What is known of a member (remote-signal.c) ---- */
 
-/* Records what the member calls in an execution that has begun here. Returns false if the message
- * is to be dropped: the slot belongs to a newer execution, or the call differs from this rank's,
- * which breaks the team. */
-bool tt_remote_admits(struct tt_team *t, struct tt_mirror *m,
-                      const struct tt_remote_packet *packet);
 /* Whether this rank has begun the execution, and no later one in its slot. */
 bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
 /* Takes over the opening that the message may carry, and then stores its signal in the mirror,
@@ -227,17 +231,15 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 /* Whether the bytes are a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
-/* Records that the member has ended all executions below `done`. */
-void tt_remote_ended(struct tt_mirror *m, uint64_t done);
-
 /* ---- Receiving (remote.c) ---- */
 
-/* Called when the execution has ended: data that came for it and were not received are a
- * mismatch. */
-void tt_remote_leftover(struct tt_exec *exec);
-/* Makes an operation of `len` bytes at `at` to or from a member, and lists it. NULL: no memory. */
+/* Makes an operation of `len` bytes at `at` to or from a member, and lists it with the execution.
+ * NULL: no memory. tt_operation_free gives it back for reuse. */
 struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
                                         char *at, int64_t len);
+void tt_operation_free(struct tt_operation *x);
+/* Removes it from its execution's list: the execution does not need it any more. */
+void tt_operation_unlist(struct tt_operation *x);
 /* Sends the message of an operation: the header, and x->len bytes at x->at. OK: it was sent. AGAIN:
  * the operation completes later. Other errors: those of tt_msg_transfer. */
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,

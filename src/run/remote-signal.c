@@ -4,13 +4,13 @@
  */
 #include "run/remote-inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "boot/watch.h"
 #include "run/remote.h"
 
 static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status);
-static void name(struct tt_exec *exec, struct tt_mirror *m);
 
 /* ---- What mirrors hold ---- */
 
@@ -47,48 +47,6 @@ void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *
         if (a->ready) tt_arrival_free(remote_teams, a);
     }
     *list = (struct tt_arrivals){NULL, NULL};
-}
-
-/* ---- Transfers ---- */
-
-struct tt_operation *tt_operation_new(struct tt_exec *exec)
-{
-    struct tt_remote_teams *remote_teams = exec->team->remote_teams;
-    struct tt_operation *x = remote_teams->spare, *all = x ? x->all : remote_teams->operations;
-    if (x)
-        remote_teams->spare = x->next;
-    else if (!(x = tt_alloc(sizeof *x)))
-        return NULL;
-    else
-        remote_teams->operations = x;
-    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending fills in the rest */
-    x->remote_teams = remote_teams;
-    x->all = all;
-    x->exec = exec;
-    x->after = exec->remote->moving;
-    if (x->after) x->after->before = x;
-    exec->remote->moving = x;
-    return x;
-}
-
-void tt_operation_unlist(struct tt_operation *x)
-{
-    if (!x->exec) return;
-    if (x->after) x->after->before = x->before;
-    if (x->before)
-        x->before->after = x->after;
-    else
-        x->exec->remote->moving = x->after;
-    x->exec = NULL;
-}
-
-void tt_operation_free(struct tt_operation *x)
-{
-    tt_operation_unlist(x);
-    if (x->payload) tt_free(x->payload);
-    x->payload = NULL;
-    x->next = x->remote_teams->spare;
-    x->remote_teams->spare = x;
 }
 
 /* ---- Mirrors ---- */
@@ -189,80 +147,6 @@ bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number)
     return m && m->opens[tt_team_slot(t, number)] == number + 1;
 }
 
-void tt_remote_ended(struct tt_mirror *m, uint64_t done)
-{
-    if (done > m->done) m->done = done;
-}
-
-/* The first message of an execution came: clears what an older execution opened in this slot. */
-static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
-{
-    memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
-    memset(tt_team_segment(t, m->rank, slot, t->me), 0, sizeof(struct tt_segment_opening));
-    tt_free(m->opening[slot]);
-    m->opening[slot] = NULL;
-}
-
-/* Returns NULL if the execution has not begun here, or has ended. */
-static struct tt_exec *execution_of(const struct tt_team *t, uint64_t number)
-{
-    struct tt_exec *exec = t->running[tt_team_slot(t, number)];
-    return exec && exec->number == number ? exec : NULL;
-}
-
-static uint64_t base_of(const struct tt_team *t, uint64_t number)
-{
-    return ((number >> t->slots_log2) + 1) << 32;
-}
-
-/* Records what the member calls in an execution that has begun here. Returns false if the slot
- * already belongs to a newer execution. */
-static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
-                 int slot, struct tt_signal_line *line)
-{
-    const struct tt_remote_head *head = &packet->head;
-    uint64_t mark = base_of(t, head->number) | head->history;
-    uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    const struct tt_exec *exec = t->running[slot];
-    if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
-    if (head->flags & TT_REMOTE_SIGNATURE)
-        memcpy(tt_team_signature(t, m->rank, slot), packet->signature, sizeof packet->signature);
-    if (known == mark) return true;
-    if (m->opening[slot]) close_slot(t, m, slot);
-    atomic_store_explicit(&line->shape, mark, memory_order_release);
-    return true;
-}
-
-bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
-{
-    const struct tt_signal_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
-    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    return mark >> 32 == base_of(t, number) >> 32;
-}
-
-/* Whether the member and this rank call the same; if not, breaks the team. This rank's own line
- * still has the fingerprint of an execution that has ended here. */
-static bool agrees(struct tt_team *t, struct tt_mirror *m, uint64_t number,
-                   const struct tt_signal_line *my_line, const struct tt_signal_line *line)
-{
-    uint64_t mine = atomic_load_explicit(&my_line->shape, memory_order_relaxed);
-    uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    if (mine == theirs || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
-    struct tt_exec *exec = execution_of(t, number);
-    if (exec) name(exec, m);
-    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
-    return false;
-}
-
-bool tt_remote_admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
-{
-    uint64_t number = packet->head.number;
-    int slot = tt_team_slot(t, number);
-    struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
-    return note(t, m, packet, slot, line) &&
-           agrees(t, m, number, tt_team_line(t, t->me, slot), line);
-}
-
 /* ---- Openings ---- */
 
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes)
@@ -307,7 +191,7 @@ static void raise_there(struct tt_team *t, struct tt_mirror *m, const struct tt_
 {
     int slot = tt_team_slot(t, head->number);
     _Atomic uint64_t *word = tt_team_signal(t, m->rank, slot, head->lane);
-    uint64_t value = base_of(t, head->number) + head->value;
+    uint64_t value = tt_team_base(t, head->number) + head->value;
     if (value > atomic_load_explicit(word, memory_order_relaxed))
         atomic_store_explicit(word, value, memory_order_release);
 }
@@ -380,9 +264,7 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
 
 /* ---- Leave to send ---- */
 
-/* Asks a member to send its `done` when it has ended all executions that must end before this
- * one. */
-static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
     struct tt_remote_head head = {.team = t->remote->id,
                                   .from = (uint32_t)t->me,
@@ -394,31 +276,14 @@ static tutti_status ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
     return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* The member has left the team without making this call. */
-static bool lacks_call(const struct tt_exec *exec, const struct tt_mirror *m)
-{
-    return m->done == TT_REMOTE_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
-}
-
 /* A member that has also left the client is waited for in vain. A member that has only left a
  * broken team is not: its notice, or that of a failure, ends the wait. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
     const struct tt_fabric *f = t->fabric;
-    return lacks_call(exec, m) &&
+    return tt_remote_lacks(exec, m) &&
            tt_common_state(f->job, f->common, t->job_rank[m->rank]) >= TT_RANK_LEFT;
-}
-
-tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **found)
-{
-    struct tt_team *t = exec->team;
-    struct tt_mirror *m = *found = tt_mirror_of(t, rank);
-    if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
-    if (tt_unlikely(m->done == TT_REMOTE_LEFT)) return lacks_call(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
-    if (tt_likely(exec->number < m->done + t->slots)) return TUTTI_OK;
-    if (m->asked <= exec->number) TT_TRY(ask(t, m, exec->number));
-    return TUTTI_AGAIN;
 }
 
 void tt_remote_credit(struct tt_team *t, struct tt_mirror *m)
@@ -432,40 +297,6 @@ void tt_remote_credit(struct tt_team *t, struct tt_mirror *m)
         t->remote->wanting--;
     }
     break_unless_sent(t, tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head));
-}
-
-void tt_remote_end(struct tt_exec *exec)
-{
-    struct tt_team *t = exec->team;
-    struct tt_remote *remote = t->remote;
-    tt_remote_release(exec);
-    tt_remote_leftover(exec);
-    remote->pairs |= exec->pairs;
-    bool sweep = t->my_done - remote->swept >= t->slots / 2;
-    if (tt_likely(!sweep && remote->wanting == 0)) return;
-    for (struct tt_mirror *m = remote->mirrors; m; m = m->next)
-        if (m->wanted || (sweep && m->fresh)) tt_remote_credit(t, m);
-    if (sweep) remote->swept = t->my_done;
-}
-
-/* ---- The header of every message of an execution ---- */
-
-size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
-{
-    struct tt_team *t = exec->team;
-    bool signature = m->sent_shape[exec->slot] != exec->shape;
-    packet->head = (struct tt_remote_head){.team = t->remote->id,
-                                           .from = (uint32_t)t->me,
-                                           .number = exec->number,
-                                           .behind = (uint32_t)(exec->number - t->my_done),
-                                           .history = (uint32_t)exec->mark,
-                                           .flags = signature ? TT_REMOTE_SIGNATURE : 0};
-    m->fresh = false;
-    m->named[exec->slot] = exec->number + 1;
-    if (tt_likely(!signature)) return sizeof packet->head;
-    m->sent_shape[exec->slot] = exec->shape;
-    memcpy(packet->signature, exec->signature, sizeof packet->signature);
-    return sizeof *packet;
 }
 
 /* ---- The last comparison ---- */
@@ -504,7 +335,7 @@ void tt_remote_compare(struct tt_team *t, int rank)
     struct tt_mirror *m = is_partner(t, rank) ? tt_mirror_of(t, rank) : NULL;
     if (!m || m->done == TT_REMOTE_LEFT || m->named[slot] == t->next) return;
     if (t->next - 1 >= m->done + t->slots) {
-        if (m->asked < t->next) break_unless_sent(t, ask(t, m, t->next - 1));
+        if (m->asked < t->next) break_unless_sent(t, tt_remote_ask(t, m, t->next - 1));
         return;
     }
     m->named[slot] = t->next;
@@ -553,7 +384,7 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank)
     /* As in any execution, the member must have ended the execution that used the same slot
      * before. */
     if (t->next - 1 >= m->done + t->slots) {
-        if (m->asked < t->next) break_unless_sent(t, ask(t, m, t->next - 1));
+        if (m->asked < t->next) break_unless_sent(t, tt_remote_ask(t, m, t->next - 1));
         return TUTTI_AGAIN;
     }
     name_last(t, m);
@@ -721,13 +552,11 @@ void tt_remote_send_call(struct tt_exec *exec)
     for (int r = 0; r < t->map.p && exec->state == TT_EXEC_RUNNING; r++) {
         if (!tt_team_is_remote(t, r) || !tt_exec_waits_for(exec, r)) continue;
         struct tt_mirror *m = tt_mirror_of(t, r);
-        if (m) name(exec, m);
+        if (m) tt_remote_name(exec, m);
     }
 }
 
-/* Sends the member the call of an execution under way, unless it has been sent already or the
- * member cannot take it now. */
-static void name(struct tt_exec *exec, struct tt_mirror *m)
+void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m)
 {
     bool sent = m->named[exec->slot] == exec->number + 1 && !has_opening(exec, m);
     if (sent || m->done == TT_REMOTE_LEFT || tt_remote_may_send(exec, m->rank, &m) != TUTTI_OK)
@@ -804,4 +633,75 @@ void tt_remote_broke(struct tt_team *t)
     remote_drop(t);
     for (struct tt_mirror *m = t->remote->mirrors; m && t->culprit >= 0; m = m->next)
         if (m->done != TT_REMOTE_LEFT && t->job_rank[m->rank] != t->culprit) send_broken(t, m);
+}
+
+/* Records what another rank found. So short a text always comes in one piece. */
+static void take_finding(const struct tt_fabric *f, const tutti_message *message, uint64_t team)
+{
+    char text[TT_FINDING_TEXT];
+    if (!message->data || message->bytes <= 0) return;
+    int n = (int)tt_min(message->bytes, (int64_t)sizeof text - 1);
+    snprintf(text, sizeof text, "%.*s", n, (const char *)message->data);
+    tt_common_give_reason(f->common, team, text);
+}
+
+void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
+                           tutti_receive *receive, void *arg)
+{
+    struct tt_remote_teams *remote_teams = arg;
+    struct tt_remote_broken broken;
+    const struct tt_fabric *f = remote_teams->f;
+    (void)context;
+    (void)receive;
+    if (message->header_bytes != sizeof broken) return;
+    memcpy(&broken, message->header, sizeof broken);
+    if (broken.rank < 0 || broken.rank >= f->size || broken.cause < 0 ||
+        broken.cause > TT_CAUSE_SILENT)
+        return;
+    take_finding(f, message, broken.team);
+    if (tt_common_state(f->job, f->common, message->rank) == TT_RANK_FAILED) return;
+    tt_common_believe(f->job, f->common, broken.rank, (enum tt_cause)broken.cause, broken.code);
+}
+
+/* ---- Leaving ---- */
+
+void tt_remote_depart(struct tt_team *t)
+{
+    if (!t->remote || !t->remote_teams) return;
+    const struct tt_fabric *f = t->fabric;
+    struct tt_remote_head head = {.team = t->remote->id,
+                                  .from = (uint32_t)t->me,
+                                  .number = TT_REMOTE_LEFT,
+                                  .value = (uint32_t)t->next};
+    if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED) {
+        t->culprit = f->me;
+        tt_remote_broke(t);
+        return;
+    }
+    for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next)
+        if (m->done != TT_REMOTE_LEFT)
+            (void)tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
+}
+
+/* If a rank has failed, others may not receive any more: this rank waits for them no longer than
+ * this. */
+#define FLUSH_NS 500000000
+
+void tt_remote_leave(struct tt_remote_teams *remote_teams)
+{
+    struct tt_wait wait;
+    int events;
+    if (!remote_teams) return;
+    tt_arrivals_drop(remote_teams, &remote_teams->early);
+    for (struct tt_team *t = remote_teams->teams; t; t = t->remote->next)
+        if (t->state != TT_TEAM_DEPARTED) tt_remote_depart(t);
+    tt_wait_begin(&wait, &remote_teams->f->policy, remote_teams->f->job, remote_teams->f->me);
+    int64_t end_ns = tt_clock_ns() + FLUSH_NS;
+    while (remote_teams->under_way > 0 &&
+           (tt_common_first_failed(remote_teams->f->job, remote_teams->f->common) < 0 ||
+            tt_clock_ns() < end_ns)) {
+        (void)tt_msg_advance(remote_teams->context, &events);
+        tt_wait_more(&wait);
+    }
+    tt_wait_done(&wait);
 }

@@ -35,12 +35,75 @@ static struct tt_team *team_of(const struct tt_remote_teams *remote_teams, uint3
     return t;
 }
 
+/* ---- What a member calls ---- */
+
+/* The first message of an execution came: clears what an older execution opened in this slot. */
+static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
+{
+    memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
+    memset(tt_team_segment(t, m->rank, slot, t->me), 0, sizeof(struct tt_segment_opening));
+    tt_free(m->opening[slot]);
+    m->opening[slot] = NULL;
+}
+
+/* Records what the member calls in an execution that has begun here. Returns false if the slot
+ * already belongs to a newer execution. */
+static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
+                 int slot, struct tt_signal_line *line)
+{
+    const struct tt_remote_head *head = &packet->head;
+    uint64_t mark = tt_team_base(t, head->number) | head->history;
+    uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    const struct tt_exec *exec = t->running[slot];
+    if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
+    if (head->flags & TT_REMOTE_SIGNATURE)
+        memcpy(tt_team_signature(t, m->rank, slot), packet->signature, sizeof packet->signature);
+    if (known == mark) return true;
+    if (m->opening[slot]) close_slot(t, m, slot);
+    atomic_store_explicit(&line->shape, mark, memory_order_release);
+    return true;
+}
+
+bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
+{
+    const struct tt_signal_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    return mark >> 32 == tt_team_base(t, number) >> 32;
+}
+
+/* The member and this rank call different things: breaks the team. */
+static void disagree(struct tt_team *t, struct tt_mirror *m, uint64_t number, int slot)
+{
+    struct tt_exec *exec = t->running[slot];
+    if (exec && exec->number == number) tt_remote_name(exec, m);
+    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
+}
+
+/* Records what the member calls in an execution that has begun here. Returns false if the message
+ * is to be dropped: the slot belongs to a newer execution, or the call differs from this rank's,
+ * which breaks the team. This rank's own line still has the fingerprint of an execution that has
+ * ended here. */
+static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
+{
+    uint64_t number = packet->head.number;
+    int slot = (int)(number & (t->slots - 1));
+    struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
+    if (!note(t, m, packet, slot, line)) return false;
+    uint64_t mine =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    if (tt_likely(mine == theirs) || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK)
+        return true;
+    disagree(t, m, number, slot);
+    return false;
+}
+
 /* ---- Messages that wait ---- */
 
 /* Handles a message whose execution has begun. Returns true if the arrival was taken over. */
 static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
-    if (!tt_remote_admits(t, m, &a->packet)) return false;
+    if (!admits(t, m, &a->packet)) return false;
     if (a->data) return remote_data(t, m, a);
     tt_remote_signalled(t, m, a);
     return false;
@@ -210,12 +273,12 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
     bool blocked = m->early.first && !m->early.first->ready;
     bool whole = a->data || is_here(payload);
     m->fresh = true;
-    tt_remote_ended(m, head->number - head->behind);
+    if (head->number - head->behind > m->done) m->done = head->number - head->behind;
     if (blocked || !whole || head->number >= begun) {
         hold_back(t, m, a, payload);
         return;
     }
-    if (!tt_remote_admits(t, m, &a->packet)) return;
+    if (!admits(t, m, &a->packet)) return;
     if (a->data)
         data_came(t, m, a, payload);
     else
@@ -224,7 +287,7 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
 
 static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_head *head)
 {
-    tt_remote_ended(m, head->number - head->behind);
+    if (head->number - head->behind > m->done) m->done = head->number - head->behind;
     if (head->number == TT_REMOTE_LEFT) {
         m->left_after = head->value;
         t->left = true;
@@ -253,9 +316,10 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
 /* Returns the mirror of the member that sent a message; NULL: no remote member of this team. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
-    if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank || !tt_team_is_remote(t, (int)from))
-        return NULL;
-    return tt_mirror_of(t, (int)from);
+    if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
+    struct tt_mirror *m = t->remote->mirror[from];
+    if (tt_likely(m != NULL)) return m;
+    return tt_team_is_remote(t, (int)from) ? tt_mirror_of(t, (int)from) : NULL;
 }
 
 static void receive_for(struct tt_team *t, struct tt_arrival *a, const struct payload *payload)
@@ -316,34 +380,6 @@ static void take_message(tutti_context *context, const tutti_message *message,
         take(arg, &a, message->dispatch, &payload);
 }
 
-/* Records what another rank found. So short a text always comes in one piece. */
-static void take_finding(const struct tt_fabric *f, const tutti_message *message, uint64_t team)
-{
-    char text[TT_FINDING_TEXT];
-    if (!message->data || message->bytes <= 0) return;
-    int n = (int)tt_min(message->bytes, (int64_t)sizeof text - 1);
-    snprintf(text, sizeof text, "%.*s", n, (const char *)message->data);
-    tt_common_give_reason(f->common, team, text);
-}
-
-static void take_broken(tutti_context *context, const tutti_message *message,
-                        tutti_receive *receive, void *arg)
-{
-    struct tt_remote_teams *remote_teams = arg;
-    struct tt_remote_broken broken;
-    const struct tt_fabric *f = remote_teams->f;
-    (void)context;
-    (void)receive;
-    if (message->header_bytes != sizeof broken) return;
-    memcpy(&broken, message->header, sizeof broken);
-    if (broken.rank < 0 || broken.rank >= f->size || broken.cause < 0 ||
-        broken.cause > TT_CAUSE_SILENT)
-        return;
-    take_finding(f, message, broken.team);
-    if (tt_common_state(f->job, f->common, message->rank) == TT_RANK_FAILED) return;
-    tt_common_believe(f->job, f->common, broken.rank, (enum tt_cause)broken.cause, broken.code);
-}
-
 /* ---- State of a client ---- */
 
 tutti_status tt_remote_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_remote_teams **made)
@@ -359,7 +395,7 @@ tutti_status tt_remote_open(struct tt_fabric *f, struct tt_msg *msg, struct tt_r
     if (status == TUTTI_OK)
         status = tt_msg_dispatch(msg, TT_DISPATCH_CREDIT, take_message, remote_teams);
     if (status == TUTTI_OK)
-        status = tt_msg_dispatch(msg, TT_DISPATCH_BROKEN, take_broken, remote_teams);
+        status = tt_msg_dispatch(msg, TT_DISPATCH_BROKEN, tt_remote_take_broken, remote_teams);
     if (status != TUTTI_OK) {
         tt_free(remote_teams);
         return status;
@@ -378,7 +414,7 @@ static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
     a->dropped = !m;
     if (m && !a->credit) {
         m->fresh = true;
-        tt_remote_ended(m, head->number - head->behind);
+        if (head->number - head->behind > m->done) m->done = head->number - head->behind;
         append_early(t, m, a);
         return;
     }
@@ -412,47 +448,6 @@ void tt_remote_add(struct tt_remote_teams *remote_teams, struct tt_team *t, uint
     if (remote_teams->early.first) take_early(remote_teams, t);
 }
 
-void tt_remote_depart(struct tt_team *t)
-{
-    if (!t->remote || !t->remote_teams) return;
-    const struct tt_fabric *f = t->fabric;
-    struct tt_remote_head head = {.team = t->remote->id,
-                                  .from = (uint32_t)t->me,
-                                  .number = TT_REMOTE_LEFT,
-                                  .value = (uint32_t)t->next};
-    if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED) {
-        t->culprit = f->me;
-        tt_remote_broke(t);
-        return;
-    }
-    for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next)
-        if (m->done != TT_REMOTE_LEFT)
-            (void)tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
-}
-
-/* If a rank has failed, others may not receive any more: this rank waits for them no longer than
- * this. */
-#define FLUSH_NS 500000000
-
-void tt_remote_leave(struct tt_remote_teams *remote_teams)
-{
-    struct tt_wait wait;
-    int events;
-    if (!remote_teams) return;
-    tt_arrivals_drop(remote_teams, &remote_teams->early);
-    for (struct tt_team *t = remote_teams->teams; t; t = t->remote->next)
-        if (t->state != TT_TEAM_DEPARTED) tt_remote_depart(t);
-    tt_wait_begin(&wait, &remote_teams->f->policy, remote_teams->f->job, remote_teams->f->me);
-    int64_t end_ns = tt_clock_ns() + FLUSH_NS;
-    while (remote_teams->under_way > 0 &&
-           (tt_common_first_failed(remote_teams->f->job, remote_teams->f->common) < 0 ||
-            tt_clock_ns() < end_ns)) {
-        (void)tt_msg_advance(remote_teams->context, &events);
-        tt_wait_more(&wait);
-    }
-    tt_wait_done(&wait);
-}
-
 void tt_remote_close(struct tt_remote_teams *remote_teams)
 {
     if (!remote_teams) return;
@@ -466,9 +461,56 @@ void tt_remote_close(struct tt_remote_teams *remote_teams)
 
 /* ---- Moving data ---- */
 
-/* Data to and from members on other nodes: messages, puts and gets, and operands that lie there.
- * Puts, gets and operands of a member of this node go the same way if the system does not let this
- * rank access its memory (served.c). */
+/* Data to and from members on other nodes. remote-access.c has puts, gets and operands. */
+
+/* ---- Operations ---- */
+
+struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
+                                        char *at, int64_t len)
+{
+    struct tt_remote_teams *remote_teams = exec->team->remote_teams;
+    struct tt_operation *x = remote_teams->spare, *all = x ? x->all : remote_teams->operations;
+    if (tt_likely(x != NULL))
+        remote_teams->spare = x->next;
+    else if ((x = tt_alloc(sizeof *x)) != NULL)
+        remote_teams->operations = x;
+    else {
+        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
+        return NULL;
+    }
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending fills in the rest */
+    x->remote_teams = remote_teams;
+    x->all = all;
+    x->exec = exec;
+    x->message = m;
+    x->peer = peer;
+    x->at = at;
+    x->len = len;
+    x->after = exec->remote->moving;
+    if (x->after) x->after->before = x;
+    exec->remote->moving = x;
+    return x;
+}
+
+void tt_operation_unlist(struct tt_operation *x)
+{
+    if (!x->exec) return;
+    if (x->after) x->after->before = x->before;
+    if (x->before)
+        x->before->after = x->after;
+    else
+        x->exec->remote->moving = x->after;
+    x->exec = NULL;
+}
+
+void tt_operation_free(struct tt_operation *x)
+{
+    tt_operation_unlist(x);
+    if (x->payload) tt_free(x->payload);
+    x->payload = NULL;
+    x->next = x->remote_teams->spare;
+    x->remote_teams->spare = x;
+}
 
 /* ---- Completion ---- */
 
@@ -489,11 +531,6 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-static void count_piece(struct tt_message *m)
-{
-    if (--m->left == 0) m->complete = true;
-}
-
 /* The owner of a buffer closes it before an operation is complete only if it has failed or left
  * during this execution. Another message reports that, as to a rank that waits for a signal. Until
  * then the step stays incomplete. */
@@ -511,7 +548,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     if (x->exec && status != TUTTI_OK)
         failed(x, status);
     else if (x->exec && x->message)
-        count_piece(x->message);
+        x->message->complete = --x->message->left == 0;
     if (x->exec && x->left && status == TUTTI_OK) --*x->left;
     tt_operation_free(x);
 }
@@ -570,7 +607,7 @@ static void unexpected(struct tt_team *t, const struct tt_mirror *m, const struc
     tt_team_break(t, tt_step_uneven(t, number, m->rank, t->me, a->bytes, 0));
 }
 
-void tt_remote_leftover(struct tt_exec *exec)
+static void leftover(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next)
@@ -635,25 +672,11 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, const struct tt_oper
     return NULL;
 }
 
-struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
-                                        char *at, int64_t len)
+tutti_status tt_remote_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                            struct tt_message *message)
 {
-    struct tt_operation *x = tt_operation_new(exec);
-    if (!x) {
-        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
-        return NULL;
-    }
-    x->message = m;
-    x->peer = peer;
-    x->at = at;
-    x->len = len;
-    return x;
-}
-
-static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                               struct tt_message *message)
-{
-    struct tt_mirror *m = tt_mirror_of(exec->team, s->peer);
+    struct tt_mirror *m = exec->team->remote->mirror[s->peer];
+    if (tt_unlikely(!m)) m = tt_mirror_of(exec->team, s->peer);
     if (!m) return tt_fail(TUTTI_ERR_MEMORY, "no memory to receive from rank %d", s->peer);
     struct tt_operation *x =
         tt_operation_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
@@ -673,6 +696,38 @@ static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct
 }
 
 /* ---- Sends ---- */
+
+tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **found)
+{
+    struct tt_team *t = exec->team;
+    struct tt_mirror *m = t->remote->mirror[rank];
+    if (tt_unlikely(!m)) m = tt_mirror_of(t, rank);
+    *found = m;
+    if (tt_unlikely(!m)) return tt_fail(TUTTI_ERR_MEMORY, "no memory to send to rank %d", rank);
+    if (tt_unlikely(m->done == TT_REMOTE_LEFT))
+        return tt_remote_lacks(exec, m) ? TUTTI_AGAIN : TUTTI_OK;
+    if (tt_likely(exec->number < m->done + t->slots)) return TUTTI_OK;
+    if (m->asked <= exec->number) TT_TRY(tt_remote_ask(t, m, exec->number));
+    return TUTTI_AGAIN;
+}
+
+size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
+{
+    struct tt_team *t = exec->team;
+    bool signature = m->sent_shape[exec->slot] != exec->shape;
+    packet->head = (struct tt_remote_head){.team = t->remote->id,
+                                           .from = (uint32_t)t->me,
+                                           .number = exec->number,
+                                           .behind = (uint32_t)(exec->number - t->my_done),
+                                           .history = (uint32_t)exec->mark,
+                                           .flags = signature ? TT_REMOTE_SIGNATURE : 0};
+    m->fresh = false;
+    m->named[exec->slot] = exec->number + 1;
+    if (tt_likely(!signature)) return sizeof packet->head;
+    m->sent_shape[exec->slot] = exec->shape;
+    memcpy(packet->signature, exec->signature, sizeof packet->signature);
+    return sizeof *packet;
+}
 
 /* Called when a message that could not be sent at once has been sent. */
 static void transferred(struct tt_transfer *transfer, tutti_status status)
@@ -700,8 +755,8 @@ tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m
     return status;
 }
 
-static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                               struct tt_message *message)
+tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                            struct tt_message *message)
 {
     struct tt_mirror *m;
     struct tt_remote_packet packet;
@@ -719,186 +774,20 @@ static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct
     return TUTTI_OK;
 }
 
-/* ---- Puts and gets ---- */
-
-/* The peer and the memory of an access that may need several pieces. */
-struct remote_access {
-    struct tt_exec *exec;
-    struct tt_message *message; /* completes when all pieces have; NULL: `left` is used */
-    int *left;                  /* counts the pieces to come; NULL: `message` is used */
-    int peer;
-    tutti_endpoint *to;
-    const tutti_key *key; /* NULL: the peer is on this node */
-    int64_t offset;       /* in the region of the key; without a key, an address in the peer */
-    char *here;
-    bool put;
-};
-
-static tutti_status move_piece(const struct remote_access *w, tutti_context *c,
-                               struct tt_operation *x, int64_t there)
-{
-    if (!w->key && w->put)
-        return tt_msg_put_at(c, w->to, x->at, (uint64_t)there, x->len, tt_remote_moved, x);
-    if (!w->key) return tt_msg_get_at(c, w->to, x->at, (uint64_t)there, x->len, tt_remote_moved, x);
-    return w->put ? tt_msg_put(c, w->to, x->at, w->key, there, x->len, tt_remote_moved, x)
-                  : tt_msg_get(c, w->to, x->at, w->key, there, x->len, tt_remote_moved, x);
-}
-
-static tutti_status start_piece(const struct remote_access *w, int64_t there, int64_t here,
-                                int64_t n)
-{
-    struct tt_remote_teams *remote_teams = w->exec->team->remote_teams;
-    struct tt_operation *x = tt_operation_begin(w->exec, w->message, w->peer, w->here + here, n);
-    if (!x) return TUTTI_ERR_MEMORY;
-    x->takes = !w->put;
-    x->opened = true;
-    x->left = w->left;
-    if (w->message) w->message->left++;
-    if (w->left) ++*w->left;
-    return tt_operation_started(x, move_piece(w, remote_teams->context, x, w->offset + there));
-}
-
-/* Fills in where a range lies, and checks the range against what its owner opened for this rank. */
-static tutti_status find_memory(struct remote_access *w, const struct tt_range *remote, int64_t len)
-{
-    struct tt_exec *exec = w->exec;
-    tt_address address;
-    TT_TRY(tt_access_find(exec, remote, len, &address));
-    w->peer = remote->rank;
-    if (!tt_team_is_remote(exec->team, remote->rank)) {
-        w->offset = (int64_t)address;
-        return tt_msg_endpoint(exec->team->remote_teams->msg, exec->team->job_rank[remote->rank], 0,
-                               &w->to);
-    }
-    const struct tt_mirror *m = exec->team->remote->mirror[remote->rank];
-    const struct tt_remote_opening *o = m->opening[exec->slot];
-    w->to = m->to;
-    w->offset = (int64_t)(address - TT_REMOTE_ADDRESS);
-    w->key = &o->key[__builtin_popcount(o->keyed & ((1u << remote->buf) - 1))];
-    return TUTTI_OK;
-}
-
-/* Starts all pieces. If `local` is NULL, the local side is w->here without gaps. */
-static tutti_status go(const struct remote_access *w, const struct tt_range *remote,
-                       const struct tt_range *local, int64_t len)
-{
-    for (int64_t done = 0, n; done < len; done += n) {
-        int64_t run = len - done, here = done;
-        int64_t there = tt_access_run(w->exec, remote, done, len - done, &n);
-        if (local) here = tt_access_run(w->exec, local, done, len - done, &run);
-        n = tt_min(n, run);
-        TT_TRY(start_piece(w, there, here, n));
-    }
-    return TUTTI_OK;
-}
-
-static tutti_status start_access(struct tt_exec *exec, const struct tt_plain *s,
-                                 struct tt_message *message)
-{
-    bool put = s->kind == TT_PUT;
-    const struct tt_range *remote = &s->range[put ? 0 : 1], *local = &s->range[put ? 1 : 0];
-    struct remote_access w = {
-        .exec = exec, .message = message, .here = tt_exec_own(exec, local), .put = put};
-    *message = (struct tt_message){.left = 1};
-    TT_TRY(find_memory(&w, remote, s->len));
-    tutti_status status = go(&w, remote, local, s->len);
-    count_piece(message);
-    return status;
-}
-
-tutti_status tt_remote_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                             struct tt_message *m)
-{
-    switch (s->kind) {
-    case TT_SEND: return start_send(exec, lane, s, m);
-    case TT_RECV: return start_recv(exec, lane, s, m);
-    default: return start_access(exec, s, m);
-    }
-}
-
-/* ---- Operands ---- */
-
-struct tt_fetch {
-    int left; /* pieces to come */
-    char *memory;
-    struct tt_range range[]; /* of the step; those that were fetched name the copies */
-};
-
-static bool is_remote(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
-{
-    if (r->rank == TT_SELF) return false;
-    return tt_team_is_remote(exec->team, r->rank) ||
-           (exec->served && tt_access_is_forbidden(exec, r, len));
-}
-
-/* Starts to fetch the operands from byte `done` of the step on. The ranges of the step have no gaps
- * if `done` is not 0. */
-static tutti_status start_fetch(struct tt_exec *exec, struct tt_fetch *fetch,
-                                const struct tt_plain *s, int64_t done)
-{
-    int64_t at = 0, len = s->len - done;
-    for (uint32_t i = 0; i < s->nops; i++) {
-        struct tt_range range = s->range[i];
-        bool remote = is_remote(exec, &range, s->len);
-        range.off += done;
-        fetch->range[i] = range;
-        if (!remote) continue;
-        struct remote_access w = {.exec = exec, .left = &fetch->left, .here = fetch->memory + at};
-        fetch->range[i] = (struct tt_range){.off = at, .rank = TT_SELF, .buf = TT_FETCHED};
-        TT_TRY(find_memory(&w, &range, len));
-        TT_TRY(go(&w, &range, NULL, len));
-        at += tt_round_up(len, TT_LINE);
-    }
-    return TUTTI_OK;
-}
-
-static struct tt_fetch *new_fetch(const struct tt_plain *s, int64_t remote)
-{
-    struct tt_fetch *fetch = tt_calloc(1, sizeof *fetch + s->nops * sizeof fetch->range[0]);
-    if (fetch) fetch->memory = tt_alloc_lines((size_t)(remote * tt_round_up(s->len, TT_LINE)));
-    if (fetch && fetch->memory) return fetch;
-    tt_free(fetch);
-    (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of operands",
-                  (long long)(remote * s->len));
-    return NULL;
-}
-
-tutti_status tt_remote_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s)
-{
-    struct tt_fetch **fetch = &exec->lane[lane].fetch;
-    int64_t remote = 0, done = exec->lane[lane].resume;
-    for (uint32_t i = 0; i < s->nops && !*fetch; i++)
-        remote += is_remote(exec, &s->range[i], s->len);
-    if (remote == 0 && done == 0 && !*fetch) return TUTTI_OK;
-    if (!*fetch) {
-        if (!(*fetch = new_fetch(s, remote))) return TUTTI_ERR_MEMORY;
-        TT_TRY(start_fetch(exec, *fetch, s, done));
-    }
-    if ((*fetch)->left > 0) return TUTTI_AGAIN;
-    exec->buffer[TT_FETCHED] = (*fetch)->memory;
-    s->range = (*fetch)->range;
-    s->len -= done;
-    return TUTTI_OK;
-}
-
-void tt_remote_fetched(struct tt_exec *exec, uint32_t lane)
-{
-    struct tt_fetch *fetch = exec->lane[lane].fetch;
-    if (!fetch) return;
-    exec->lane[lane].fetch = NULL;
-    tt_free(fetch->memory);
-    tt_free(fetch);
-}
-
 /* ---- Ending ---- */
 
-void tt_remote_release(struct tt_exec *exec)
+void tt_remote_end(struct tt_exec *exec)
 {
-    for (uint32_t i = 0; i < exec->plan->lanes; i++) tt_remote_fetched(exec, i);
-    for (int b = TT_IN; b <= TT_TMP; b++) {
-        if (exec->remote->region[b]) (void)tt_msg_region_free(exec->remote->region[b]);
-        exec->remote->region[b] = NULL;
-    }
+    struct tt_team *t = exec->team;
+    struct tt_remote *remote = t->remote;
+    if (!exec->own || exec->plan->opens) tt_remote_release(exec);
+    leftover(exec);
+    remote->pairs |= exec->pairs;
+    bool sweep = t->my_done - remote->swept >= t->slots / 2;
+    if (tt_likely(!sweep && remote->wanting == 0)) return;
+    for (struct tt_mirror *m = remote->mirrors; m; m = m->next)
+        if (m->wanted || (sweep && m->fresh)) tt_remote_credit(t, m);
+    if (sweep) remote->swept = t->my_done;
 }
 
 static void withdraw(struct tt_team *t, struct tt_operation *x)

@@ -5,6 +5,7 @@
  */
 #include "run/remote.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,9 +117,11 @@ static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const stru
 static tutti_status start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     const struct tt_team *t = exec->team;
-    if (tt_unlikely(t->remote && tt_team_is_remote(t, s->peer)))
-        return tt_remote_start(exec, lane, s, message(exec, lane, s));
-    return s->kind <= TT_RECV ? post(exec, lane, s) : start_access(exec, lane, s);
+    if (tt_likely(!t->remote || !tt_team_is_remote(t, s->peer)))
+        return s->kind <= TT_RECV ? post(exec, lane, s) : start_access(exec, lane, s);
+    struct tt_message *m = message(exec, lane, s);
+    if (s->kind == TT_SEND) return tt_remote_send(exec, lane, s, m);
+    return s->kind == TT_RECV ? tt_remote_recv(exec, lane, s, m) : tt_remote_access(exec, s, m);
 }
 
 /* ---- Signals ---- */
@@ -435,36 +438,47 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
     /* a wait is looked at again and again */
     if (s->kind == TT_WAIT && !exec->traced)
         return exec->lane[lane].messages[s->value * TT_IN_FLIGHT].complete ? TUTTI_OK : TUTTI_AGAIN;
+    if (exec->own && !exec->traced) {
+        if (s->kind == TT_COPY) return tt_access_copy(exec, range, s->len);
+        if (s->kind == TT_REDUCE) return tt_access_reduce(exec, range, s->nops, s->len);
+    }
     tt_iter_plain(exec->plan, s, &plain);
     return tt_likely(!exec->traced) ? do_step(exec, lane, &plain)
                                     : do_step_traced(exec, lane, &plain);
 }
 
-static bool end_lane(struct tt_exec *exec, struct tt_lane_run *lane)
+static void end_lane(struct tt_exec *exec, struct tt_lane_run *lane)
 {
     lane->ended = true;
     exec->lanes_left--;
-    return false;
 }
 
-static bool unrolled_step(struct tt_exec *exec, uint32_t i, tutti_status *status)
-{
-    struct tt_lane_run *lane = &exec->lane[i];
-    if (!lane->has_step && !tt_iter_next(&lane->iter, &lane->step)) return end_lane(exec, lane);
-    *status = exec->traced ? do_step_traced(exec, i, &lane->step) : do_step(exec, i, &lane->step);
-    lane->has_step = *status != TUTTI_OK;
-    return *status == TUTTI_OK;
-}
-
-/* Does the lane's next step. Returns true while the lane can go on. */
-static inline bool lane_step(struct tt_exec *exec, uint32_t i, tutti_status *status)
+/* Do up to `most` steps of a lane that has not ended, until one cannot be done yet. They return how
+ * many they did; *status is that of the last one. */
+static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
 {
     struct tt_iter *iter = &exec->lane[i].iter;
-    if (tt_unlikely(iter->unrolls)) return unrolled_step(exec, i, status);
-    if (iter->at == iter->end) return end_lane(exec, &exec->lane[i]);
-    *status = straight_step(exec, i, &exec->plan->steps[iter->at]);
-    iter->at += *status == TUTTI_OK;
-    return *status == TUTTI_OK;
+    int done = 0;
+    for (; done < most && iter->at < iter->end; done++, iter->at++) {
+        *status = straight_step(exec, i, &exec->plan->steps[iter->at]);
+        if (*status != TUTTI_OK) return done;
+    }
+    if (done < most) end_lane(exec, &exec->lane[i]);
+    return done;
+}
+
+static int unrolled_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
+{
+    struct tt_lane_run *lane = &exec->lane[i];
+    int done = 0;
+    for (; done < most && (lane->has_step || tt_iter_next(&lane->iter, &lane->step)); done++) {
+        *status =
+            exec->traced ? do_step_traced(exec, i, &lane->step) : do_step(exec, i, &lane->step);
+        lane->has_step = *status != TUTTI_OK;
+        if (lane->has_step) return done;
+    }
+    if (done < most) end_lane(exec, lane);
+    return done;
 }
 
 /* If the system refused an access of a plain step, the exec asks the owners of the memory for the
@@ -480,8 +494,10 @@ tutti_status tt_step_lanes(struct tt_exec *exec)
     for (uint32_t i = 0; i < exec->plan->lanes; i++) {
         tutti_status status = TUTTI_OK;
         if (exec->lane[i].ended) continue;
-        while (lane_step(exec, i, &status)) {
-        }
+        if (tt_unlikely(exec->lane[i].iter.unrolls))
+            unrolled_steps(exec, i, INT_MAX, &status);
+        else
+            straight_steps(exec, i, INT_MAX, &status);
         if (tt_likely(status <= TUTTI_AGAIN)) continue;
         status = after_error(exec, i, status);
         if (status > TUTTI_AGAIN) return status;
@@ -491,9 +507,10 @@ tutti_status tt_step_lanes(struct tt_exec *exec)
 
 int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status)
 {
-    int done = 0;
     *status = TUTTI_OK;
-    while (done < steps && !exec->lane[lane].ended && lane_step(exec, lane, status)) done++;
+    if (exec->lane[lane].ended) return 0;
+    int done = exec->lane[lane].iter.unrolls ? unrolled_steps(exec, lane, steps, status)
+                                             : straight_steps(exec, lane, steps, status);
     if (tt_unlikely(*status > TUTTI_AGAIN)) *status = after_error(exec, lane, *status);
     return done;
 }

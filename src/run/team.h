@@ -263,6 +263,12 @@ static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
     return (int)(number & (t->slots - 1));
 }
 
+/* The base of the values that an execution's signals have. */
+static inline uint64_t tt_team_base(const struct tt_team *t, uint64_t number)
+{
+    return ((number >> t->slots_log2) + 1) << 32;
+}
+
 /* Whether the member is on another node. */
 static inline bool tt_team_is_remote(const struct tt_team *t, int rank)
 {
