@@ -111,11 +111,6 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
     return status;
 }
 
-static inline bool is_basic(const struct tt_args *args)
-{
-    return tt_likely((unsigned)args->call.type < TUTTI_TYPES);
-}
-
 /* ---- Blocking ---- */
 
 static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
@@ -145,7 +140,7 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
     tt_assert(tt_msg_outside(team->client->msg, "a collective that blocks"));
-    if (!is_basic(args)) return run_packed(team, args);
+    if (tt_unlikely((unsigned)args->call.type >= TUTTI_TYPES)) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
     if (tt_likely(status == TUTTI_OK)) {
         status = run_spare(team, prepared, args);
@@ -280,8 +275,9 @@ static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_r
 {
     TT_TRY_HANDLE(team);
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
-    tutti_status status =
-        is_basic(args) ? make_plain(team, args, request) : make_packed(team, args, request);
+    tutti_status status = (unsigned)args->call.type < TUTTI_TYPES
+                              ? make_plain(team, args, request)
+                              : make_packed(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
     return status;
 }

@@ -16,23 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Held while UCX reads the environment or this library changes it, because other threads may change
- * it meanwhile. */
-static pthread_mutex_t ucx_environment = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t tt_ucx_environment = PTHREAD_MUTEX_INITIALIZER;
 
 /* TCP_USER_TIMEOUT of each socket that was looked at: 24 days. */
 enum { NEVER_MS = 0x7fffff00 };
 
 static int64_t peer_timeout_ms(void);
-static tutti_status ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
-                              size_t *bytes);
 
 /* ---- Loading ---- */
 
@@ -365,7 +360,7 @@ static int64_t coarse_ms(void)
 
 /* Shuts down connections whose peer has not answered for too long. Looks at the clock at each call,
  * and at more only from time to time. */
-static void ucx_watch(struct tt_port *port)
+void tt_ucx_watch(struct tt_port *port)
 {
     struct look look = {.watch = &port->watch, .now_ms = coarse_ms()};
     if (look.now_ms < port->watch.next_ms) return;
@@ -374,262 +369,6 @@ static void ucx_watch(struct tt_port *port)
     drop_those_not_seen(&port->watch, look.now_ms);
     port->watch.last_ms = look.now_ms;
     port->watch.next_ms = look.now_ms + peer_timeout_ms() / 8;
-}
-
-/* ---- Ports ---- */
-
-/* A port is a worker of UCX. Any thread may advance it, one at a time; UCX calls this mode
- * serialized and guarantees no less for it than for a single thread. */
-
-/* While there are events all the time, the clock is read once in so many advances. */
-enum { BUSY = 4096 };
-
-static ucs_status_t packet_came(void *arg, const void *header, size_t header_length, void *data,
-                                size_t length, const ucp_am_recv_param_t *param)
-{
-    struct tt_port *port = arg;
-    /* A packet that is not contiguous, or has not arrived completely, is refused. */
-    bool whole = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && !(header_length && length);
-    const void *bytes = header_length ? header : data;
-    size_t n = header_length ? header_length : length;
-    if (tt_order_take(port->order, bytes, whole ? n : 0) == TUTTI_ERR_MEMORY) {
-        /* A packet is lost, so the order cannot be kept any more: the links fail, so that nobody
-         * waits for ever. */
-        for (struct tt_list *at = port->links.next; at != &port->links; at = at->next)
-            tt_ucx_link_fails(tt_container_of(at, struct tt_link, ring), UCS_ERR_NO_MEMORY);
-    }
-    return UCS_OK;
-}
-
-/* ---- Opening ---- */
-
-static tutti_status listen_for_packets(struct tt_port *port)
-{
-    ucp_am_handler_param_t param = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = 0,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = packet_came,
-        .arg = port};
-    ucs_status_t status = tt_ucx.ucp_worker_set_am_recv_handler(port->worker, &param);
-    return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "waiting for packets");
-}
-
-/* Checks the worker, since UCX may not have granted what was asked for. */
-static tutti_status check_worker(struct tt_port *port)
-{
-    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE |
-                                            UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER};
-    ucs_status_t status = tt_ucx.ucp_worker_query(port->worker, &attr);
-    if (status != UCS_OK) return tt_ucx_fail(status, "asking a worker what it can do");
-    if (attr.thread_mode < UCS_THREAD_MODE_SERIALIZED)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                       "this UCX lets only one thread use a worker: it was built without "
-                       "--enable-mt");
-    if (attr.max_am_header < TT_UCX_HEAD)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                       "the transports that UCX found carry heads of %zu bytes, and %d are needed: "
-                       "choose others by UCX_TLS",
-                       attr.max_am_header, TT_UCX_HEAD);
-    return TUTTI_OK;
-}
-
-static tutti_status find_descriptor(struct tt_port *port)
-{
-    ucs_status_t status = tt_ucx.ucp_worker_get_efd(port->worker, &port->descriptor);
-    return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "asking for a worker's descriptor");
-}
-
-static tutti_status create_worker(struct tt_port *port)
-{
-    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-                                  .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-    TT_TRY(tt_ucx_room("creating a worker"));
-    pthread_mutex_lock(&ucx_environment);
-    ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
-    pthread_mutex_unlock(&ucx_environment);
-    if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
-    tutti_status checked = check_worker(port);
-    if (checked == TUTTI_OK) checked = listen_for_packets(port);
-    if (checked == TUTTI_OK) checked = find_descriptor(port);
-    if (checked != TUTTI_OK) tt_ucx.ucp_worker_destroy(port->worker);
-    return checked;
-}
-
-/* Draws random numbers from the system. 64 random bits identify links, so they are not met twice.
- * The pass has its own 64 bits, so it cannot be guessed, and no other number that is sent reveals
- * it. */
-static tutti_status draw(struct tt_port *port)
-{
-    uint64_t bits[2];
-    if (getrandom(bits, sizeof bits, 0) != sizeof bits)
-        return tt_fail_errno(TUTTI_ERR_SYSTEM, "no random number from the system");
-    tt_random_seed(&port->random, bits[0]);
-    port->pass = bits[1];
-    return TUTTI_OK;
-}
-
-static tutti_status begin_order(struct tt_port *port, tt_wire_arrive_fn *arrive, void *arg)
-{
-    TT_TRY(draw(port));
-    port->order = tt_order_create(port->pass, arrive, arg);
-    return port->order ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
-}
-
-static tutti_status ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
-                                  struct tt_port **port)
-{
-    struct tt_port *opened = tt_calloc(1, sizeof *opened);
-    if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
-    opened->wire = wire;
-    tt_ring_init(&opened->links);
-    tt_ring_init(&opened->idle);
-    tt_ring_init(&opened->completed);
-    tt_ring_init(&opened->chunks);
-    tutti_status status = begin_order(opened, arrive, arg);
-    if (status == TUTTI_OK) status = create_worker(opened);
-    if (status == TUTTI_OK) {
-        *port = opened;
-        return TUTTI_OK;
-    }
-    tt_order_free(opened->order);
-    tt_free(opened);
-    return status;
-}
-
-/* ---- Closing ---- */
-
-/* Whether nothing waits to be sent. UCX shows connections that peers open only by a flush of the
- * whole worker, which waits for them, too. What the peers send may arrive until the last advance.
- * So only a flush that completed at once shows that nothing waits. */
-static bool is_drained(struct tt_port *port)
-{
-    ucp_request_param_t param = {0};
-    if (port->drain && tt_ucx.ucp_request_check_status(port->drain) == UCS_INPROGRESS) return false;
-    if (port->drain) tt_ucx.ucp_request_free(port->drain);
-    ucs_status_ptr_t flush = tt_ucx.ucp_worker_flush_nbx(port->worker, &param);
-    port->drain = UCS_PTR_IS_PTR(flush) ? flush : NULL;
-    return flush == NULL;
-}
-
-static bool ucx_port_drain(struct tt_port *port)
-{
-    tt_ucx.ucp_worker_progress(port->worker);
-    tt_ucx_ops_done(port);
-    tt_ucx_links_settle(port);
-    if (!tt_ring_empty(&port->links)) return false;
-    port->drained = !port->failed && is_drained(port);
-    return !port->drain;
-}
-
-/* LeakSanitizer cannot run while a thread of UCX is still there, so builds with it destroy every
- * worker. */
-#if defined(__SANITIZE_ADDRESS__)
-#define KEEPS_WORKERS false
-#elif defined(__has_feature)
-#define KEEPS_WORKERS !__has_feature(address_sanitizer)
-#else
-#define KEEPS_WORKERS true
-#endif
-
-/* UCX 1.13 stops at an assertion (ucp_request.c: wireup; fixed by openucx/ucx pull request 8175) if
- * a worker is destroyed while messages that set up a connection still wait in it. They do so after
- * a peer was given up, or if the peer never received them. Such a worker is not destroyed: it, its
- * context (ucx_close) and its sockets go with the process. */
-static void end_worker(struct tt_port *port)
-{
-    if (port->drain) tt_ucx.ucp_request_free(port->drain);
-    if (port->drained || !KEEPS_WORKERS) {
-        tt_ucx.ucp_worker_destroy(port->worker);
-        return;
-    }
-    atomic_store(&port->wire->left, true);
-    if (tt_log_on(TT_LOG_fabric))
-        tt_log("a UCX worker was not destroyed, since it still had packets to send");
-}
-
-static void ucx_port_close(struct tt_port *port)
-{
-    if (!port->drained) (void)ucx_port_drain(port);
-    tt_ucx_links_abandon(port);
-    end_worker(port);
-    tt_ucx_links_drop(port);
-    tt_ucx_ops_done(port);
-    tt_ucx_ops_free(port);
-    tt_order_free(port->order);
-    tt_free(port->watch.stuck);
-    tt_free(port);
-}
-
-/* ---- A port's address: the pass, and UCX's address ---- */
-
-static tutti_status frame_address(const struct tt_port *port, const void *ucx, size_t n,
-                                  void *address, size_t *bytes)
-{
-    char *both = tt_alloc(sizeof port->pass + n);
-    if (!both) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an address");
-    memcpy(both, &port->pass, sizeof port->pass);
-    memcpy(both + sizeof port->pass, ucx, n);
-    tutti_status status = ucx_frame("the address of a worker (fewer UCX_NET_DEVICES or UCX_TLS "
-                                    "make it smaller)",
-                                    both, sizeof port->pass + n, address, TT_WIRE_ADDRESS, bytes);
-    tt_free(both);
-    return status;
-}
-
-const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass)
-{
-    const char *both = tt_ucx_unframe("the address of a worker", address, bytes, sizeof *pass + 1);
-    if (!both) return NULL;
-    memcpy(pass, both, sizeof *pass);
-    return both + sizeof *pass;
-}
-
-static tutti_status take_address(struct tt_port *port, uint32_t flags, void *address, size_t *bytes)
-{
-    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS |
-                                            UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS,
-                              .address_flags = flags};
-    ucs_status_t status = tt_ucx.ucp_worker_query(port->worker, &attr);
-    if (status != UCS_OK) return tt_ucx_fail(status, "asking for a worker's address");
-    tutti_status framed = frame_address(port, attr.address, attr.address_length, address, bytes);
-    tt_ucx.ucp_worker_release_address(port->worker, attr.address);
-    return framed;
-}
-
-static tutti_status ucx_port_address(struct tt_port *port, void *address, size_t *bytes)
-{
-    tutti_status status = take_address(port, 0, address, bytes);
-    if (status != TUTTI_ERR_LIMIT) return status;
-    return take_address(port, UCP_WORKER_ADDRESS_FLAG_NET_ONLY, address, bytes);
-}
-
-/* ---- Advancing ---- */
-
-static int ucx_port_advance(struct tt_port *port)
-{
-    int n = tt_unlikely(port->stirred) ? tt_ucx_links_settle(port) : 0;
-    tt_order_open(port->order, true);
-    n += (int)tt_ucx.ucp_worker_progress(port->worker);
-    n += tt_order_open(port->order, false);
-    if (!tt_ring_empty(&port->completed)) n += tt_ucx_ops_done(port);
-    if (n == 0 || ++port->advances % BUSY == 0) ucx_watch(port);
-    return n;
-}
-
-static int ucx_port_descriptor(struct tt_port *port)
-{
-    return port->descriptor;
-}
-
-static tutti_status ucx_port_arm(struct tt_port *port)
-{
-    if (port->stirred || !tt_ring_empty(&port->completed) || tt_order_ready(port->order))
-        return TUTTI_AGAIN;
-    ucs_status_t status = tt_ucx.ucp_worker_arm(port->worker);
-    if (status == UCS_OK) return TUTTI_OK;
-    return status == UCS_ERR_BUSY ? TUTTI_AGAIN : tt_ucx_fail(status, "arming a worker");
 }
 
 /* ---- The network ---- */
@@ -727,9 +466,9 @@ static tutti_status ucx_open(bool reach, struct tt_wire **wire)
     if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the network");
     opened->reaches = reach;
     opened->delay_us = delay_wanted();
-    pthread_mutex_lock(&ucx_environment);
+    pthread_mutex_lock(&tt_ucx_environment);
     tutti_status status = configure(opened);
-    pthread_mutex_unlock(&ucx_environment);
+    pthread_mutex_unlock(&tt_ucx_environment);
     if (status == TUTTI_OK)
         *wire = opened;
     else
@@ -752,10 +491,10 @@ static void ucx_close(struct tt_wire *wire)
 static bool ucx_set_one_kernel(struct tt_wire *wire)
 {
     (void)wire;
-    pthread_mutex_lock(&ucx_environment);
+    pthread_mutex_lock(&tt_ucx_environment);
     bool changes = !getenv("UCX_TCP_SNDBUF");
     if (changes) setenv("UCX_TCP_SNDBUF", "128k", 0);
-    pthread_mutex_unlock(&ucx_environment);
+    pthread_mutex_unlock(&tt_ucx_environment);
     return changes;
 }
 
@@ -798,9 +537,9 @@ static tutti_status ucx_pack(struct tt_wire_region *region, void *key, size_t *b
     size_t n;
     ucs_status_t status = tt_ucx.ucp_rkey_pack(region->wire->context, region->memory, &packed, &n);
     if (status != UCS_OK) return tt_ucx_fail(status, "packing the key of registered memory");
-    tutti_status framed = ucx_frame("the key of registered memory (fewer UCX_NET_DEVICES make "
-                                    "it smaller)",
-                                    packed, n, key, TT_WIRE_KEY, bytes);
+    tutti_status framed = tt_ucx_frame("the key of registered memory (fewer UCX_NET_DEVICES make "
+                                       "it smaller)",
+                                       packed, n, key, TT_WIRE_KEY, bytes);
     tt_ucx.ucp_rkey_buffer_release(packed);
     return framed;
 }
@@ -821,8 +560,8 @@ static uint32_t sum_of(const void *from, size_t n)
 
 /* Adds length and checksum to bytes that UCX packed: UCX reads such bytes without knowing how many
  * there are. */
-static tutti_status ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
-                              size_t *bytes)
+tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
+                          size_t *bytes)
 {
     struct frame frame = {.bytes = (uint32_t)n, .sum = sum_of(from, n)};
     if (n + sizeof frame > most)
@@ -852,13 +591,13 @@ const struct tt_wire_ops tt_wire_ucx = {.name = "ucx",
                                         .open = ucx_open,
                                         .close = ucx_close,
                                         .set_one_kernel = ucx_set_one_kernel,
-                                        .port_open = ucx_port_open,
-                                        .port_drain = ucx_port_drain,
-                                        .port_close = ucx_port_close,
-                                        .port_address = ucx_port_address,
-                                        .port_advance = ucx_port_advance,
-                                        .port_descriptor = ucx_port_descriptor,
-                                        .port_arm = ucx_port_arm,
+                                        .port_open = tt_ucx_port_open,
+                                        .port_drain = tt_ucx_port_drain,
+                                        .port_close = tt_ucx_port_close,
+                                        .port_address = tt_ucx_port_address,
+                                        .port_advance = tt_ucx_port_advance,
+                                        .port_descriptor = tt_ucx_port_descriptor,
+                                        .port_arm = tt_ucx_port_arm,
                                         .link_open = tt_ucx_link_open,
                                         .link_close = tt_ucx_link_close,
                                         .link_fail = tt_ucx_link_fail,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The wire (wire.h) over UCX's UCP: what its files share. ucx.c loads the library and has its
- * context and registered memory, its workers, and the watch over their sockets; ucx-link.c has its
- * endpoints and the operations on a link. ucx-order.c keeps packets in order.
+ * context and registered memory, and the watch over the sockets of its workers; ucx-link.c has its
+ * workers and endpoints, and the operations on a link. ucx-order.c keeps packets in order.
  *
  * A link owns its operations. Each operation is in exactly one list:
  *
@@ -207,7 +207,25 @@ tutti_status tt_ucx_room(const char *doing);
  * damaged (ARG), and tutti_error() has the reason. */
 const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass);
 
+/* Held while UCX reads the environment or this library changes it, because other threads may change
+ * it meanwhile. */
+extern pthread_mutex_t tt_ucx_environment;
+
+/* Adds length and checksum to bytes that UCX packed. Errors: LIMIT. */
+tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
+                          size_t *bytes);
+/* Shuts down connections whose peer has not answered for too long. */
+void tt_ucx_watch(struct tt_port *port);
+
 /* ---- ucx-link.c ---- */
+tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
+                              struct tt_port **port);
+bool tt_ucx_port_drain(struct tt_port *port);
+void tt_ucx_port_close(struct tt_port *port);
+tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
+int tt_ucx_port_advance(struct tt_port *port);
+int tt_ucx_port_descriptor(struct tt_port *port);
+tutti_status tt_ucx_port_arm(struct tt_port *port);
 tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
 void tt_ucx_link_close(struct tt_link *link);

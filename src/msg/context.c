@@ -274,13 +274,6 @@ static void lose_peers(tutti_context *c)
 
 /* ---- Advancing ---- */
 
-/* Whether there may be a piece to pull. */
-static inline bool is_pull_wanted(const tutti_context *c)
-{
-    return c->ranges ||
-           tt_unlikely(atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0);
-}
-
 static tutti_status advance(tutti_context *c)
 {
     tutti_status status = TUTTI_OK;
@@ -296,9 +289,10 @@ static tutti_status advance(tutti_context *c)
         status = tt_inbox_read_last(c);
         lose_peers(c);
     }
-    if (tt_likely(status == TUTTI_OK)) status = tt_inbox_read(c);
+    if (tt_likely(status == TUTTI_OK && c->inlets > 0)) status = tt_inbox_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
-    if (tt_unlikely(is_pull_wanted(c))) tt_pull_advance(c);
+    bool pulls = c->ranges || atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0;
+    if (tt_unlikely(pulls)) tt_pull_advance(c);
     if (tt_unlikely(c->split_copies != NULL)) tt_split_copy_advance(c);
     if (tt_unlikely(c->waiting != NULL)) {
         tutti_status sent = tt_post_waiting(c);

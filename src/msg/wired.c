@@ -340,8 +340,10 @@ void tt_wired_advance(tutti_context *c)
         c->lost_some = false;
         tt_peer_each(c, end_lost);
     }
-    if (tt_unlikely(tt_watch_seeks(c->f))) tt_watch_look(c->f);
-    c->events += c->msg->ops->port_advance(c->port);
+    int n = c->msg->ops->port_advance(c->port);
+    c->events += n;
+    /* Why a rank cannot be reached is found out while nothing else is to be done. */
+    if (n == 0 && tt_watch_seeks(c->f)) tt_watch_look(c->f);
 }
 
 /* ---- Remote memory access ---- */

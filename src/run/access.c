@@ -106,7 +106,7 @@ struct access_place {
  * buffer. */
 static inline char *loadable_address(const struct tt_exec *exec, const struct tt_range *r)
 {
-    if (r->rank == TT_SELF) return tt_exec_own(exec, r);
+    if (r->rank == TT_SELF) return exec->buffer[r->buf] + r->off;
     if (r->buf != TT_WIN) return NULL;
     return exec->window[r->rank] + exec->window_at + r->off;
 }
@@ -333,7 +333,7 @@ static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range
     bool loadable = true;
     for (int i = 0; i < k; i++) loadable &= (at[i] = loadable_address(exec, &range[i + 1])) != NULL;
     if (tt_unlikely(!loadable)) return reduce_opened(exec, range, k, len, at);
-    reduce_here(exec, tt_exec_own(exec, &range[0]), at, k, len);
+    reduce_here(exec, exec->buffer[range->buf] + range->off, at, k, len);
     return TUTTI_OK;
 }
 

@@ -367,7 +367,7 @@ static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     exec->state = TT_EXEC_RUNNING;
-    exec->slot = tt_team_slot(t, exec->number);
+    exec->slot = (int)(exec->number & (t->slots - 1));
     exec->base = ((exec->number >> t->slots_log2) + 1) << 32;
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->window_at = exec->slot * exec->window_stride;
@@ -448,7 +448,8 @@ static void complete(struct tt_exec *exec)
     tt_assert(tt_team_valid(t));
     if (tt_unlikely(!exec->plain)) end_other(exec);
     /* Wakes ranks that wait for this slot, since they may be asleep. */
-    if (tt_unlikely(t->map.p > 1)) tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
+    if (t->map.p > 1 && tt_signalled(t->fabric->job, t->fabric->fences))
+        tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
 }
 
 static void fail(struct tt_exec *exec, tutti_status status)
@@ -629,7 +630,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
             wait_long(exec, &wait, &seen);
             break;
         }
-        tt_wait_done(&wait);
+        if (tt_unlikely(wait.announced)) tt_wait_done(&wait);
     }
     return tt_likely(exec->status == TUTTI_OK) ? TUTTI_OK : tt_team_error(t);
 }

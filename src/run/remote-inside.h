@@ -147,6 +147,7 @@ struct tt_remote {
     struct tt_mirror **mirror; /* by member; NULL: none yet */
     struct tt_mirror *mirrors;
     int early;      /* the number of messages in the `early` lists of all mirrors */
+    int kept;       /* the number of messages in their `arrived` lists */
     int wanting;    /* the number of mirrors with `wanted` set */
     uint64_t swept; /* the my_done that was last sent to members that did not ask for it */
 };

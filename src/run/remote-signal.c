@@ -74,7 +74,7 @@ static void remote_drop(struct tt_team *t)
         tt_arrivals_drop(t->remote_teams, &m->early);
         tt_arrivals_drop(t->remote_teams, &m->arrived);
     }
-    t->remote->early = 0;
+    t->remote->early = t->remote->kept = 0;
 }
 
 static void free_mirror(struct tt_mirror *m)

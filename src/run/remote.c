@@ -11,7 +11,7 @@
 #include "run/remote-inside.h"
 
 static struct tt_operation *match(struct tt_mirror *m, const struct tt_remote_head *head);
-static bool fits(struct tt_team *t, struct tt_operation *x, int64_t bytes);
+static void uneven(struct tt_team *t, struct tt_operation *x, int64_t bytes);
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 static void store(struct tt_operation *x, const void *data);
 
@@ -46,15 +46,17 @@ static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
     m->opening[slot] = NULL;
 }
 
-/* Records what the member calls in an execution that has begun here. Returns false if the slot
- * already belongs to a newer execution. */
+/* Records what the member calls in an execution that has begun here: the mark that its line would
+ * hold on this node. Returns false if the slot already belongs to a newer execution; `exec` is the
+ * one that runs in it here, or NULL. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
-                 int slot, struct tt_signal_line *line)
+                 const struct tt_exec *exec, struct tt_signal_line *line)
 {
     const struct tt_remote_head *head = &packet->head;
-    uint64_t mark = tt_team_base(t, head->number) | head->history;
+    bool runs = exec && exec->number == head->number;
+    uint64_t mark = (runs ? exec->base : tt_team_base(t, head->number)) | head->history;
     uint64_t known = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    const struct tt_exec *exec = t->running[slot];
+    int slot = (int)(head->number & (t->slots - 1));
     if (known >> 32 > mark >> 32 || (exec && exec->number > head->number)) return false;
     if (head->flags & TT_REMOTE_SIGNATURE)
         memcpy(tt_team_signature(t, m->rank, slot), packet->signature, sizeof packet->signature);
@@ -87,10 +89,11 @@ static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remot
 {
     uint64_t number = packet->head.number;
     int slot = (int)(number & (t->slots - 1));
+    const struct tt_exec *exec = t->running[slot];
     struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
-    if (!note(t, m, packet, slot, line)) return false;
-    uint64_t mine =
-        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    const struct tt_signal_line *own = exec ? exec->line : tt_team_line(t, t->me, slot);
+    if (!note(t, m, packet, exec, line)) return false;
+    uint64_t mine = atomic_load_explicit(&own->shape, memory_order_relaxed);
     uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
     if (tt_likely(mine == theirs) || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK)
         return true;
@@ -162,13 +165,8 @@ struct payload {
     const void *data;
     int64_t bytes;
     tutti_pending *pending;
-    tutti_receive *receive; /* NULL: the message is short */
+    tutti_receive *receive; /* NULL: the payload is here */
 };
-
-static bool is_here(const struct payload *payload)
-{
-    return payload->data || payload->bytes == 0;
-}
 
 static void *copy_bytes(const void *data, int64_t bytes)
 {
@@ -180,7 +178,7 @@ static void *copy_bytes(const void *data, int64_t bytes)
 /* Keeps the data of a message until their recv is posted. */
 static bool keep_data(struct tt_arrival *a, const struct payload *payload)
 {
-    if (is_here(payload)) {
+    if (!payload->receive) {
         if (payload->bytes > 0) a->copy = copy_bytes(payload->data, payload->bytes);
         return a->copy || payload->bytes == 0;
     }
@@ -247,8 +245,12 @@ static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_ar
         if (copy && !remote_data(t, m, copy)) tt_arrival_free(t->remote_teams, copy);
         return;
     }
-    if (!fits(t, x, a->bytes)) return;
-    if (is_here(payload))
+    if (tt_unlikely(a->bytes != x->len)) {
+        uneven(t, x, a->bytes);
+        return;
+    }
+    x->posted = false;
+    if (tt_likely(!payload->receive))
         store(x, payload->data);
     else
         *payload->receive = (tutti_receive){
@@ -265,13 +267,15 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
 }
 
 /* Handles a message in order: while an earlier message waits for its payload, later ones wait,
- * too. `begun` is the number of the first execution that has not begun. */
-static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a, uint64_t begun,
+ * too. No sender may be further ahead than the number of slots. */
+static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {
     const struct tt_remote_head *head = &a->packet.head;
+    uint64_t begun = team_begun(t);
+    if (head->number >= begun + t->slots) return;
     bool blocked = m->early.first && !m->early.first->ready;
-    bool whole = a->data || is_here(payload);
+    bool whole = a->data || !payload->receive;
     m->fresh = true;
     if (head->number - head->behind > m->done) m->done = head->number - head->behind;
     if (blocked || !whole || head->number >= begun) {
@@ -322,21 +326,6 @@ static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
     return tt_team_is_remote(t, (int)from) ? tt_mirror_of(t, (int)from) : NULL;
 }
 
-static void receive_for(struct tt_team *t, struct tt_arrival *a, const struct payload *payload)
-{
-    struct tt_mirror *m = sender(t, a->rank, a->packet.head.from);
-    uint64_t begun = team_begun(t);
-    if (!m) return;
-    a->team = t;
-    if (t->broken != TUTTI_OK)
-        tt_remote_broke(t);
-    else if (a->credit)
-        credited(t, m, &a->packet.head);
-    /* no sender may be further ahead */
-    else if (a->packet.head.number < begun + t->slots)
-        arrived(t, m, a, begun, payload);
-}
-
 /* Keeps a message for a team that this rank is about to make. */
 static void keep_for_team(struct tt_remote_teams *remote_teams, struct tt_arrival *a,
                           const struct payload *payload)
@@ -348,14 +337,21 @@ static void keep_for_team(struct tt_remote_teams *remote_teams, struct tt_arriva
 static void take(struct tt_remote_teams *remote_teams, struct tt_arrival *a, int dispatch,
                  const struct payload *payload)
 {
+    const struct tt_remote_head *head = &a->packet.head;
+    struct tt_team *t = team_of(remote_teams, head->team);
+    struct tt_mirror *m = t ? sender(t, a->rank, head->from) : NULL;
     a->data = dispatch == TT_DISPATCH_DATA;
     a->credit = dispatch == TT_DISPATCH_CREDIT;
     a->bytes = payload->bytes;
-    struct tt_team *t = team_of(remote_teams, a->packet.head.team);
-    if (tt_likely(t != NULL))
-        receive_for(t, a, payload);
-    else if (a->packet.head.team >= remote_teams->next_id && a->packet.head.number < TT_SLOTS)
+    a->team = t;
+    if (!t && head->team >= remote_teams->next_id && head->number < TT_SLOTS)
         keep_for_team(remote_teams, a, payload);
+    else if (m && t->broken != TUTTI_OK)
+        tt_remote_broke(t);
+    else if (m && a->credit)
+        credited(t, m, head);
+    else if (m)
+        arrived(t, m, a, payload);
 }
 
 /* Handles a message that came in one packet. */
@@ -373,7 +369,7 @@ static void take_message(tutti_context *context, const tutti_message *message,
     struct payload payload = {.data = message->data,
                               .bytes = message->bytes,
                               .pending = message->pending,
-                              .receive = receive};
+                              .receive = message->data || message->bytes == 0 ? NULL : receive};
     struct tt_arrival a = {.rank = message->rank};
     (void)context;
     if (read_head(message->header, message->header_bytes, &a.packet))
@@ -584,19 +580,14 @@ static struct tt_operation *match(struct tt_mirror *m, const struct tt_remote_he
     return NULL;
 }
 
-/* Whether the message has the size that the recv expects. If not, breaks the team. */
-static bool fits(struct tt_team *t, struct tt_operation *x, int64_t bytes)
+/* The message has another size than the recv expects: breaks the team. */
+static void uneven(struct tt_team *t, struct tt_operation *x, int64_t bytes)
 {
-    if (tt_likely(bytes == x->len)) {
-        x->posted = false;
-        return true;
-    }
-    if (t->broken != TUTTI_OK) return false;
+    if (t->broken != TUTTI_OK) return;
     tutti_status status = tt_step_compare(x->exec, x->peer);
     if (status == TUTTI_OK)
         status = tt_step_uneven(t, x->exec->number, x->peer, t->me, bytes, x->len);
     tt_team_break(t, status);
-    return false;
 }
 
 /* Data came for an execution that has ended here, so there will be no recv for them. */
@@ -631,7 +622,11 @@ static void receive(struct tt_operation *x, struct tt_arrival *a)
     struct tt_team *t = x->exec->team;
     tutti_receive to = {
         .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
-    if (!fits(t, x, a->bytes)) return;
+    if (tt_unlikely(a->bytes != x->len)) {
+        uneven(t, x, a->bytes);
+        return;
+    }
+    x->posted = false;
     if (!a->pending) {
         store(x, a->copy);
         return;
@@ -640,6 +635,13 @@ static void receive(struct tt_operation *x, struct tt_arrival *a)
     a->pending = NULL;
     tutti_status status = tt_msg_receive(t->remote_teams->context, pending, &to);
     if (status != TUTTI_OK) tt_remote_moved(t->remote_teams->context, x, status);
+}
+
+/* Keeps data until their recv is posted. */
+static void keep(struct tt_remote *remote, struct tt_mirror *m, struct tt_arrival *a)
+{
+    tt_arrivals_append(&m->arrived, a);
+    remote->kept++;
 }
 
 /* Handles data for an execution that has begun. Returns true if the arrival was taken over. */
@@ -651,7 +653,7 @@ static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (x)
         receive(x, a);
     else if (exec && exec->number == head->number)
-        tt_arrivals_append(&m->arrived, a);
+        keep(t->remote, m, a);
     else {
         unexpected(t, m, a);
         return false;
@@ -678,14 +680,15 @@ tutti_status tt_remote_recv(struct tt_exec *exec, uint32_t lane, const struct tt
     struct tt_mirror *m = exec->team->remote->mirror[s->peer];
     if (tt_unlikely(!m)) m = tt_mirror_of(exec->team, s->peer);
     if (!m) return tt_fail(TUTTI_ERR_MEMORY, "no memory to receive from rank %d", s->peer);
-    struct tt_operation *x =
-        tt_operation_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
+    struct tt_operation *x = tt_operation_begin(
+        exec, message, s->peer, exec->buffer[s->range->buf] + s->range->off, s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     x->takes = x->posted = true;
     x->lane = lane;
     *message = (struct tt_message){.left = 1};
-    struct tt_arrival *a = take_arrived(m, x);
+    struct tt_arrival *a = m->arrived.first ? take_arrived(m, x) : NULL;
     if (a) {
+        exec->team->remote->kept--;
         receive(x, a);
         tt_arrival_free(exec->team->remote_teams, a);
         return TUTTI_OK;
@@ -761,8 +764,8 @@ tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt
     struct tt_mirror *m;
     struct tt_remote_packet packet;
     TT_TRY(tt_remote_may_send(exec, s->peer, &m));
-    struct tt_operation *x =
-        tt_operation_begin(exec, message, s->peer, tt_exec_own(exec, s->range), s->len);
+    struct tt_operation *x = tt_operation_begin(
+        exec, message, s->peer, exec->buffer[s->range->buf] + s->range->off, s->len);
     if (!x) return TUTTI_ERR_MEMORY;
     *message = (struct tt_message){.left = 1};
     size_t header_bytes = tt_remote_head(exec, m, &packet);
@@ -770,7 +773,8 @@ tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt
     tutti_status status = tt_operation_send(x, m, TT_DISPATCH_DATA, &packet, header_bytes);
     if (status == TUTTI_AGAIN) return TUTTI_OK;
     if (status != TUTTI_OK) return tt_operation_started(x, status);
-    tt_remote_moved(x->remote_teams->context, x, TUTTI_OK);
+    message->complete = true;
+    tt_operation_free(x);
     return TUTTI_OK;
 }
 
@@ -781,7 +785,7 @@ void tt_remote_end(struct tt_exec *exec)
     struct tt_team *t = exec->team;
     struct tt_remote *remote = t->remote;
     if (!exec->own || exec->plan->opens) tt_remote_release(exec);
-    leftover(exec);
+    if (tt_unlikely(remote->kept > 0)) leftover(exec);
     remote->pairs |= exec->pairs;
     bool sweep = t->my_done - remote->swept >= t->slots / 2;
     if (tt_likely(!sweep && remote->wanting == 0)) return;

@@ -447,12 +447,6 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                     : do_step_traced(exec, lane, &plain);
 }
 
-static void end_lane(struct tt_exec *exec, struct tt_lane_run *lane)
-{
-    lane->ended = true;
-    exec->lanes_left--;
-}
-
 /* Do up to `most` steps of a lane that has not ended, until one cannot be done yet. They return how
  * many they did; *status is that of the last one. */
 static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
@@ -463,7 +457,8 @@ static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tut
         *status = straight_step(exec, i, &exec->plan->steps[iter->at]);
         if (*status != TUTTI_OK) return done;
     }
-    if (done < most) end_lane(exec, &exec->lane[i]);
+    if (done < most) exec->lane[i].ended = true;
+    exec->lanes_left -= done < most;
     return done;
 }
 
@@ -477,7 +472,8 @@ static int unrolled_steps(struct tt_exec *exec, uint32_t i, int most, tutti_stat
         lane->has_step = *status != TUTTI_OK;
         if (lane->has_step) return done;
     }
-    if (done < most) end_lane(exec, lane);
+    if (done < most) lane->ended = true;
+    exec->lanes_left -= done < most;
     return done;
 }
 

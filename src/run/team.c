@@ -539,7 +539,7 @@ void tt_team_advance(struct tt_team *t)
         return;
     }
     for (uint64_t k = t->my_done; k < t->next && k < t->my_done + t->slots; k++) {
-        struct tt_exec *exec = t->running[tt_team_slot(t, k)];
+        struct tt_exec *exec = t->running[k & (t->slots - 1)];
         if (exec) tt_exec_advance(exec);
     }
     if (tt_unlikely(t->queue != NULL)) tt_exec_advance(t->queue);

@@ -282,7 +282,7 @@ static inline struct tt_head *tt_team_head(const struct tt_team *t, int rank)
 
 static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
 {
-    return &tt_team_head(t, rank)->done;
+    return &((struct tt_head *)t->view[rank].at)->done;
 }
 
 /* The signal word of a lane. */

@@ -24,6 +24,6 @@ fails "elsewhere: no such path" elsewhere
 fails "wants PATH=CALLS/FILES" --most allreduce=many
 fails "wants PATH=CALLS/FILES" --most elsewhere=1/1
 
-"$count" "${build[@]}" --most allreduce=147/26 --most origin=55/14 --most target=80/15
+"$count" "${build[@]}" --most allreduce=120/20 --most origin=54/14 --most target=80/15
 fails "target may have 10 calls in 99 files" --most target=10/99 target
 fails "target may have 999 calls in 3 files" --most target=999/3 target
