@@ -44,7 +44,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     const struct tt_algorithm tt_##which##_forward = {                                             \
         .coll = TT_COLL_##which,                                                                   \
         .name = "forward",                                                                         \
-        .applies = "a network whose ranks are joined directly, also with holes; p <= 1024",        \
+        .applies = "a network whose ranks are joined directly, also with holes; p <= 4096",        \
         .cost = "for each of its rounds: t_s + t_w (most that goes over a link)",                  \
         .source = "CN101114273, around holes",                                                     \
         .refuse = tt_forward_refuse,                                                               \

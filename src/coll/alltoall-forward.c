@@ -23,21 +23,21 @@ static int64_t own(const struct tt_forward *f)
 
 static int64_t bytes(const struct tt_forward *f, int s, int v)
 {
-    return f->forest.size[(int64_t)s * f->forest.p + v] * tt_call_bytes(f->call);
+    return tt_forest_place(&f->forest, s, v)->size * tt_call_bytes(f->call);
 }
 
 /* Each rank packs blocks in the order of the tree, in which it has also received them. */
 static void pack(struct tt_forward *f, int s, int v)
 {
-    int64_t m = tt_call_bytes(f->call), tree = (int64_t)s * f->forest.p;
-    const uint16_t *at = f->forest.at + tree, *order = f->forest.order + tree + at[v];
+    int64_t m = tt_call_bytes(f->call);
+    const struct tt_tree_place *to = tt_forest_place(&f->forest, s, v);
     if (s != f->me) {
-        int64_t before = (at[v] - at[f->me]) * m;
+        int64_t before = (to->at - tt_forest_place(&f->forest, s, f->me)->at) * m;
         tt_forward_take(f, tt_own(TT_TMP, f->place[s] + before), bytes(f, s, v));
         return;
     }
-    for (int i = 0; i < f->forest.size[tree + v]; i++)
-        tt_forward_take(f, tt_own(TT_IN, tt_block_to(f->call, order[i]).off), m);
+    for (int i = 0; i < to->size; i++)
+        tt_forward_take(f, tt_own(TT_IN, tt_block_to(f->call, f->forest.order[to->at + i]).off), m);
 }
 
 static const struct tt_forward_ops ops = {.own = own, .bytes = bytes, .pack = pack};
@@ -52,7 +52,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_alltoall_forward = {
     .coll = TT_COLL_alltoall,
     .name = "forward",
-    .applies = "a network whose ranks are joined directly, also with holes; p <= 1024",
+    .applies = "a network whose ranks are joined directly, also with holes; p <= 4096",
     .cost = "for each of its rounds: t_s + t_w m (most blocks that go over a link)",
     .source = "CN101114273, around holes",
     .refuse = tt_forward_refuse,

@@ -10,22 +10,31 @@ const char *tt_forest_refuse(const struct tt_net *net, int p)
 {
     if (!net || net->ranks != p) return "needs to know the network";
     if (net->vertices != net->nodes) return "needs ranks that are joined directly, by no switches";
-    if (p > TT_FOREST_RANKS) return "supports at most 1024 ranks";
+    if (p > TT_FOREST_RANKS) return "supports at most 4096 ranks";
     return NULL;
 }
 
-/* One tree while it is built: its rows in the arrays of the forest, and `list`, the ranks in the
- * order of their distance. */
+/* The tree of source s while it is built. All arrays have p entries: the figures of struct
+ * tt_place; order, the ranks in preorder; list, the ranks in the order of their distance; next, a
+ * place to work in. Invariants of a finished tree (tree_is_valid):
+ *
+ *     order[at[v]] == v, order[0] == s, parent[s] == s, depth[s] == 0
+ *     the subtree of v is the size[v] ranks from v on in `order` */
 struct tree {
     int s, n;
-    uint16_t *parent, *depth, *size, *order, *at, *list;
+    uint16_t *parent, *depth, *size, *order, *at, *list, *next;
 };
+enum { TREE_ARRAYS = 7 };
 
-static struct tree row(const struct tt_forest *f, int s, uint16_t *list)
+static struct tree tree_in(uint16_t *room, int p)
 {
-    int64_t i = (int64_t)s * f->p;
-    return (struct tree){s,         0,   f->parent + i, f->depth + i, f->size + i, f->order + i,
-                         f->at + i, list};
+    return (struct tree){.parent = room,
+                         .depth = room + p,
+                         .size = room + 2 * p,
+                         .order = room + 3 * p,
+                         .at = room + 4 * p,
+                         .list = room + 5 * p,
+                         .next = room + 6 * p};
 }
 
 static void look_round(struct tt_forest *f)
@@ -90,25 +99,15 @@ static void join(const struct tt_forest *f, struct tree *t)
 
 /* Numbers the ranks in preorder, children in the order of the list. next[v] is the number for the
  * next child of v. */
-static void number(struct tree *t, uint16_t *next)
+static void number(struct tree *t)
 {
+    uint16_t *next = t->next;
     for (int i = 0; i < t->n; i++) {
         int v = t->list[i], up = t->parent[v];
         t->at[v] = i == 0 ? 0 : next[up];
         if (i > 0) next[up] = (uint16_t)(next[up] + t->size[v]);
         next[v] = (uint16_t)(t->at[v] + 1);
         t->order[t->at[v]] = (uint16_t)v;
-    }
-}
-
-static void grow(struct tt_forest *f, uint16_t *list, uint16_t *next)
-{
-    for (int s = 0; s < f->p; s++) {
-        struct tree tree = row(f, s, list);
-        measure(f, &tree);
-        join(f, &tree);
-        number(&tree, next);
-        f->deepest = (int)tt_max(f->deepest, tree.depth[list[f->p - 1]]);
     }
 }
 
@@ -126,31 +125,52 @@ static bool tree_is_valid(const struct tree *t, int p)
     return valid;
 }
 
-bool tt_forest_valid(const struct tt_forest *f)
+/* Keeps what `me` needs to know of a finished tree. */
+static void keep(struct tt_forest *f, const struct tree *t, int me)
 {
-    bool valid = true;
-    for (int s = 0; s < f->p; s++) {
-        struct tree tree = row(f, s, NULL);
-        valid = valid && tree_is_valid(&tree, f->p);
-    }
-    return valid;
+    for (int v = 0; v < f->p; v++)
+        if (f->column[v] >= 0)
+            f->place[(int64_t)t->s * f->columns + f->column[v]] =
+                (struct tt_tree_place){t->parent[v], t->depth[v], t->size[v], t->at[v]};
+    for (int i = 0; i < f->p && t->s == me; i++) f->order[i] = t->order[i];
+    f->deepest = (int)tt_max(f->deepest, t->depth[t->list[f->p - 1]]);
 }
 
-bool tt_forest_make(struct tt_forest *f, const struct tt_net *net)
+static void grow(struct tt_forest *f, struct tree *t, int me)
 {
-    size_t p = (size_t)net->ranks, ports = (size_t)net->ports, square = p * p;
+    for (int s = 0; s < f->p; s++) {
+        t->s = s;
+        t->n = 0;
+        measure(f, t);
+        join(f, t);
+        number(t);
+        tt_assert(tree_is_valid(t, f->p));
+        keep(f, t, me);
+    }
+}
+
+static void give_columns(struct tt_forest *f, int me)
+{
+    for (int v = 0; v < f->p; v++) f->column[v] = -1;
+    f->column[me] = f->columns++;
+    for (const struct tt_neighbour *n = tt_forest_neighbours(f, me); n->rank >= 0; n++)
+        if (f->column[n->rank] < 0) f->column[n->rank] = f->columns++;
+}
+
+bool tt_forest_make(struct tt_forest *f, const struct tt_net *net, int me)
+{
+    size_t p = (size_t)net->ranks, ports = (size_t)net->ports;
     *f = (struct tt_forest){.p = net->ranks, .ports = net->ports, .net = net};
     f->coordinate = tt_alloc(p * TT_NET_CUBE * sizeof *f->coordinate);
     f->neighbour = tt_alloc(p * (ports + 1) * sizeof *f->neighbour);
-    f->parent = tt_alloc((5 * square + 2 * p) * sizeof *f->parent);
-    if (!f->coordinate || !f->neighbour || !f->parent) return false;
-    f->depth = f->parent + square;
-    f->size = f->depth + square;
-    f->order = f->size + square;
-    f->at = f->order + square;
+    f->column = tt_alloc(p * sizeof *f->column);
+    f->place = tt_alloc(p * (ports + 1) * sizeof *f->place);
+    f->order = tt_alloc((1 + TREE_ARRAYS) * p * sizeof *f->order);
+    if (!f->coordinate || !f->neighbour || !f->column || !f->place || !f->order) return false;
+    struct tree tree = tree_in(f->order + p, f->p);
     look_round(f);
-    grow(f, f->at + square, f->at + square + p);
-    tt_assert(tt_forest_valid(f));
+    give_columns(f, me);
+    grow(f, &tree, me);
     return true;
 }
 
@@ -158,5 +178,7 @@ void tt_forest_free(struct tt_forest *f)
 {
     tt_free(f->coordinate);
     tt_free(f->neighbour);
-    tt_free(f->parent);
+    tt_free(f->column);
+    tt_free(f->place);
+    tt_free(f->order);
 }

@@ -14,25 +14,24 @@
  * carry equal shares; with holes the shares stay close to equal.
  *
  * The trees depend on the network alone, so all ranks compute the same trees. Within a tree the
- * ranks are numbered in preorder, so the ranks behind a link are consecutive.
+ * ranks are numbered in preorder, so the ranks behind a link are consecutive. A rank needs to know
+ * of each tree only its own place and those of its neighbours, so it keeps only these.
  */
 #ifndef TT_COLL_FOREST_H
 #define TT_COLL_FOREST_H
 
 #include "topo/net.h"
 
-/* The most ranks: the memory that is used grows with their square. */
-enum { TT_FOREST_RANKS = 1 << 10 };
+/* The most ranks. The time to compute the trees grows with the square of their number: for 4,096
+ * ranks it is about a second. */
+enum { TT_FOREST_RANKS = 1 << 12 };
 
-/* The trees. For the tree of source s, these arrays have at s * p + v, for rank v: parent; depth,
- * the distance from s; size, the number of ranks in the subtree of v; at, the position of v in
- * preorder. `order` has the ranks of tree s in preorder, from s * p on. Invariants
- * (tt_forest_valid):
- *
- *     order[s * p + at[s * p + v]] == v
- *     order[s * p] == s
- *     the subtree of v is the size[s * p + v] ranks from v on in this order
- *     parent[s * p + s] == s, depth[s * p + s] == 0 */
+/* The trees, as rank `me` sees them. A place of rank v, which is `me` or a neighbour of it, in the
+ * tree of source s has these figures: parent; depth, the distance from s; size, the number of ranks
+ * in the subtree of v; at, the position of v in preorder. */
+struct tt_tree_place {
+    uint16_t parent, depth, size, at;
+};
 struct tt_neighbour {
     int rank, port;
 };
@@ -43,17 +42,18 @@ struct tt_forest {
                                      * an entry of rank -1 */
     int *coordinate;                /* the coordinates of rank v in the network, at v *
                                      * TT_NET_CUBE */
-    uint16_t *parent, *depth, *size, *order, *at;
-    int deepest; /* the greatest depth in any tree */
+    int *column;                    /* of each rank, its column in `place`; -1: it has none */
+    int columns;
+    struct tt_tree_place *place; /* at s * columns + column[v] */
+    uint16_t *order;             /* the ranks of the tree of `me`, in preorder */
+    int deepest;                 /* the greatest depth in any tree */
 };
-
-bool tt_forest_valid(const struct tt_forest *forest);
 
 /* Returns NULL, or a static text that says why this network has no such trees for p ranks. */
 const char *tt_forest_refuse(const struct tt_net *net, int p);
-/* Returns false if there is no memory. The caller frees the forest with tt_forest_free in either
- * case. */
-bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net);
+/* Computes the trees for rank `me`. Returns false if there is no memory. The caller frees the
+ * forest with tt_forest_free in either case. */
+bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net, int me);
 void tt_forest_free(struct tt_forest *forest);
 
 /* The neighbours of rank v, ended by an entry of rank -1. */
@@ -62,13 +62,20 @@ static inline const struct tt_neighbour *tt_forest_neighbours(const struct tt_fo
     return forest->neighbour + (int64_t)v * (forest->ports + 1);
 }
 
+/* The place in the tree of source s of a rank that has a column. */
+static inline const struct tt_tree_place *tt_forest_place(const struct tt_forest *forest, int s,
+                                                          int v)
+{
+    return forest->place + (int64_t)s * forest->columns + forest->column[v];
+}
+
 /* Whether the tree of source s contains the link between the neighbours `from` and `to`, with `to`
- * at this depth. */
+ * at this depth. `to` has a column. */
 static inline bool tt_forest_passes(const struct tt_forest *forest, int s, int from, int to,
                                     int depth)
 {
-    int64_t i = (int64_t)s * forest->p + to;
-    return forest->depth[i] == depth && forest->parent[i] == from;
+    const struct tt_tree_place *place = tt_forest_place(forest, s, to);
+    return place->depth == depth && place->parent == from;
 }
 
 #endif

@@ -187,7 +187,7 @@ static bool begin(struct tt_forward *f, const struct tt_net *net)
 {
     f->link = tt_alloc((size_t)net->ports * sizeof *f->link);
     f->place = tt_alloc((size_t)net->ranks * sizeof *f->place);
-    return tt_forest_make(&f->forest, net) && f->link && f->place;
+    return tt_forest_make(&f->forest, net, f->me) && f->link && f->place;
 }
 
 static void end(struct tt_forward *f)
