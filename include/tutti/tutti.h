@@ -80,6 +80,36 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  *     BOOT, VERSION, MEMORY, SYSTEM */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
+/* Gathers `bytes` bytes from each rank: stores what rank r passed in `in` in out[r * bytes ..
+ * (r + 1) * bytes - 1] on every rank, and returns 0. Blocks until it has done so. Any other value
+ * means that it failed. If it fails at one rank, the call at the other ranks must end, too, and so
+ * must later calls: with an error, or with the bytes that the ranks pass then. */
+typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *arg);
+
+/* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: `allgather` is all
+ * that the ranks need to find each other. It may use any library or launcher: MPI_Allgather,
+ * sockets, files. `arg` is its last argument; this process is rank `rank` of `size` ranks. The
+ * environment does not matter. Afterwards, the client is as one of tutti_init: ranks of one host
+ * share memory, and ranks of several hosts use a network.
+ *
+ * Collective over the job; blocks. All ranks make the same calls of `allgather` in the same order,
+ * a few for the first client and a few for each client of a job on several hosts, all with equal
+ * `bytes`. The calls come from the calling thread, and none after this function has returned. If a
+ * rank cannot go on, it makes one more call, so that all ranks return. Only if the last of the
+ * calls fails at some ranks and not at the others, those others wait for up to TUTTI_BOOT_TIMEOUT
+ * seconds (300 unless set), and return BOOT or PEER.
+ *
+ * A process belongs to one job. Each further call, with the same rank and size, makes a further
+ * client of the job, and tutti_init makes none. One thread of the process at a time. Errors:
+ *
+ *     ARG   a pointer is NULL, size < 1 (the function then makes no call of `allgather`), the rank
+ *           is not in 0 .. size - 1, or the process has joined another job
+ *     BOOT  the allgather failed or returned wrong bytes, or another rank could not go on; the text
+ *           names the rank and its error
+ *     and those of tutti_init */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg,
+                                                        int rank, int size, tutti_client **client);
+
 /* Leaves the client and frees it with all its teams, requests, contexts and memory. When a process
  * has finalized its last client, it leaves the job; it disconnects from a launcher that speaks PMIx
  * only when it ends. The function first stops the helper threads of the client's contexts. If calls

@@ -128,7 +128,19 @@ tutti_status tutti_init(tutti_client **client)
 {
     struct tt_seat seat;
     if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
-    TT_TRY(tt_boot_attach(&seat));
+    TT_TRY(tt_boot_attach(&seat, NULL));
+    return join(&seat, true, client);
+}
+
+tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg, int rank, int size,
+                             tutti_client **client)
+{
+    struct tt_seat seat;
+    const struct tt_gather gather = {allgather, arg, rank, size};
+    if (!client || !allgather)
+        return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "allgather" : "client");
+    if (size < 1) return tt_fail(TUTTI_ERR_ARG, "size is %d, not at least 1", size);
+    TT_TRY(tt_boot_attach(&seat, &gather));
     return join(&seat, true, client);
 }
 

@@ -115,7 +115,7 @@ static tutti_status make_store(void)
 static tutti_status map_first(void)
 {
     int64_t fd, size;
-    if (!tt_setting("TUTTI_JOB")) {
+    if (tt_directory_is_gathered() || !tt_setting("TUTTI_JOB")) {
         TT_TRY(tt_machines_attach(&launched.segment, &launched.rank));
         return same_version(tt_segment_page(&launched.segment), launched.rank);
     }
@@ -226,16 +226,35 @@ static void handle_forks(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
+/* Makes the caller's allgather the exchange of this process. A process belongs to one job. */
+static tutti_status take_gather(const struct tt_gather *gather)
+{
+    bool has_joined = launched.pid != 0, gathered = tt_directory_is_gathered();
+    if (launched.is_child || (!gather && !(has_joined && gathered))) return TUTTI_OK;
+    if (!gather)
+        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init_with: further "
+                                      "clients come from there, too");
+    if (has_joined && !gathered)
+        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init");
+    if (has_joined && tt_directory_differs(gather))
+        return tt_fail(TUTTI_ERR_ARG,
+                       "rank %d of %d: this process is another rank, or of another job",
+                       gather->rank, gather->size);
+    tt_directory_gather(gather);
+    return TUTTI_OK;
+}
+
 /* The lock is held because seats must be taken in the order of the clients' numbers. */
-tutti_status tt_boot_attach(struct tt_seat *seat)
+tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, handle_forks);
     pthread_mutex_lock(&launched.lock);
-    bool alone = !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
-    tutti_status status = alone ? TUTTI_OK : attach_launched(seat);
+    bool alone = !gather && !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
+    tutti_status status = take_gather(gather);
+    if (status == TUTTI_OK && !alone) status = attach_launched(seat);
     pthread_mutex_unlock(&launched.lock);
-    return alone ? boot_alone(seat) : status;
+    return alone && status == TUTTI_OK ? boot_alone(seat) : status;
 }
 
 /* ---- What reading costs (fabric.h): the first rank writes, the second reads, the first
@@ -445,7 +464,7 @@ static void ask(const struct tt_fabric *f, int rank, struct tt_asked *asked)
         asked->until_ns = now + tt_machines_peer_timeout() * INT64_C(1000000000);
     asked->again_ns = now + AGAIN_NS;
     asked->reply = tt_machines_ask_record(f, rank);
-    if (asked->reply) (void)tt_pmix_answered(asked->reply, now + ANSWER_NS);
+    if (asked->reply) (void)tt_reply_answered(asked->reply, now + ANSWER_NS);
 }
 
 static tutti_status unreachable(const struct tt_fabric *f, int rank)
@@ -472,7 +491,7 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
 /* Whether the address is not there yet, and should be asked for again. */
 static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
 {
-    return asked->reply && tt_pmix_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
+    return asked->reply && tt_reply_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
            tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED;
 }
 
@@ -483,7 +502,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (asked->refused) return unreachable(f, rank);
     if (is_late(f, rank, asked) && tt_clock_ns() >= asked->again_ns) tt_boot_address_end(asked);
     if (!asked->reply) ask(f, rank, asked);
-    if (asked->reply && !tt_pmix_answered(asked->reply, 0)) return wait_on(f, rank, asked);
+    if (asked->reply && !tt_reply_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_late(f, rank, asked)) return TUTTI_AGAIN;
     tutti_status status = tt_machines_end_record(f, asked->reply, rank, &record);
     bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
@@ -515,14 +534,14 @@ tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int co
                                      struct tt_asked *asked, void *address, size_t *bytes)
 {
     if (!asked->reply) ask_context(f, rank, context, asked);
-    if (!asked->reply || !tt_pmix_answered(asked->reply, 0)) return TUTTI_AGAIN;
-    tutti_status status = tt_pmix_end(asked->reply, address, TT_WIRE_ADDRESS, bytes);
+    if (!asked->reply || !tt_reply_answered(asked->reply, 0)) return TUTTI_AGAIN;
+    tutti_status status = tt_reply_end(asked->reply, address, TT_WIRE_ADDRESS, bytes);
     asked->reply = NULL;
     return status == TUTTI_OK && *bytes > 0 ? TUTTI_OK : TUTTI_AGAIN;
 }
 
 void tt_boot_address_end(struct tt_asked *asked)
 {
-    if (asked->reply) (void)tt_pmix_end(asked->reply, NULL, 0, NULL);
+    if (asked->reply) (void)tt_reply_end(asked->reply, NULL, 0, NULL);
     asked->reply = NULL;
 }

@@ -6,13 +6,15 @@
 #ifndef TT_BOOT_H
 #define TT_BOOT_H
 
+#include "boot/directory.h"
 #include "fabric/fabric.h"
 
 /* Takes a seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE,
- * TUTTI_JOB, or PMIx). All clients of this process share the job's memory. Without such a job,
- * makes a job of one rank. Errors: BOOT, VERSION, ARG (in a child of the process that joined),
- * LIMIT, and those of the segment. Any thread. */
-tutti_status tt_boot_attach(struct tt_seat *seat);
+ * TUTTI_JOB, or PMIx), or in the one of `gather` if that is not NULL. All clients of this process
+ * share the job's memory. Without such a job, makes a job of one rank. Errors: BOOT, VERSION,
+ * LIMIT, ARG (in a child of the process that joined, or it joined another job), and those of the
+ * segment. Any thread. */
+tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather);
 /* Releases the memory that tt_boot_attach mapped, after the seat was left. Any thread. */
 void tt_boot_detach(struct tt_seat *seat);
 
@@ -30,7 +32,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f);
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* A request for an address. All 0 before the first call. */
 struct tt_asked {
-    struct tt_pmix_reply *reply;
+    struct tt_reply *reply;
     /* the time by which the job's server must answer; after it the rank's host counts as cut off */
     int64_t until_ns;
     int64_t again_ns; /* when to ask again for an address that the server does not know yet */

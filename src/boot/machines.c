@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining by PMIx. The lowest rank of each node, its leader, makes the segment of the node and
- * hands it to the other ranks (share.h). Values that are private to the node go through PMIx in its
- * local scope. Then the ranks of each node go through the three rounds of tt_boot_meet. Then the
- * nodes agree:
+ * Joining by PMIx or the caller's allgather (directory.h). The lowest rank of each node, its
+ * leader, makes the segment of the node and hands it to the other ranks (share.h). Values that are
+ * private to the node go through PMIx in its local scope. Then the ranks of each node go through
+ * the three rounds of tt_boot_meet. Then the nodes agree:
  *
  *   terms   the leader of each node publishes what was agreed there, or why its ranks cannot go on;
  *           a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms, so
@@ -25,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "boot/directory.h"
 #include "boot/notice.h"
-#include "boot/pmix.h"
 #include "boot/share.h"
 #include "boot/watch-net.h"
 #include "boot/watch.h"
@@ -92,7 +92,8 @@ static tutti_status put_records_locked(void)
     for (int i = 0; i < records.n; i++)
         at += tt_address_records_add(at, records.of[i].client, records.of[i].record,
                                      records.of[i].bytes);
-    tutti_status status = tt_pmix_put(TT_PMIX_REMOTE, RECORDS_KEY, bytes, (size_t)(at - bytes));
+    tutti_status status =
+        tt_directory()->put(TT_SCOPE_REMOTE, RECORDS_KEY, bytes, (size_t)(at - bytes));
     tt_free(bytes);
     return status;
 }
@@ -128,12 +129,14 @@ void tt_machines_hide(int client)
     pthread_mutex_unlock(&records.lock);
 }
 
-struct tt_pmix_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank)
+struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank)
 {
     if (!tt_machines_has(f->job)) return NULL;
-    if (kept.of) return tt_pmix_known(kept.of[rank].bytes, kept.of[rank].n);
+    if (kept.of)
+        return tt_reply_known("", kept.of[rank].n ? NULL : "the rank had no address", false,
+                              kept.of[rank].bytes, kept.of[rank].n);
     if (tt_log_on(TT_LOG_boot)) tt_log("asks for the address record of rank %d", rank);
-    return tt_pmix_ask(rank, RECORDS_KEY);
+    return tt_directory()->ask(rank, RECORDS_KEY);
 }
 
 static tutti_status read_record(const struct tt_fabric *f, int rank, const uint8_t *bytes, size_t n,
@@ -150,12 +153,12 @@ static tutti_status read_record(const struct tt_fabric *f, int rank, const uint8
                    rank, its_bytes);
 }
 
-tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_pmix_reply *reply,
-                                    int rank, struct tt_address_record *record)
+tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_reply *reply, int rank,
+                                    struct tt_address_record *record)
 {
     size_t n = 0;
     uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
-    tutti_status status = tt_pmix_end(reply, bytes, bytes ? TT_ADDRESS_RECORDS_BYTES : 0, &n);
+    tutti_status status = tt_reply_end(reply, bytes, bytes ? TT_ADDRESS_RECORDS_BYTES : 0, &n);
     if (status == TUTTI_OK) status = read_record(f, rank, bytes, n, record);
     tt_free(bytes);
     return status;
@@ -174,14 +177,14 @@ tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_pmix_re
 static tutti_status fetch_record(int rank, uint8_t *room, struct kept *record, int64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
-    struct tt_pmix_reply *reply = tt_pmix_ask(rank, RECORDS_KEY);
-    while (reply && tt_pmix_answered(reply, until_ns) && tt_pmix_lacks(reply) &&
+    struct tt_reply *reply = tt_directory()->ask(rank, RECORDS_KEY);
+    while (reply && tt_reply_answered(reply, until_ns) && tt_reply_lacks(reply) &&
            tt_clock_ns() < until_ns) {
-        (void)tt_pmix_end(reply, NULL, 0, NULL);
+        (void)tt_reply_end(reply, NULL, 0, NULL);
         (void)nanosleep(&pause, NULL);
-        reply = tt_pmix_ask(rank, RECORDS_KEY);
+        reply = tt_directory()->ask(rank, RECORDS_KEY);
     }
-    TT_TRY(tt_pmix_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n));
+    TT_TRY(tt_reply_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n));
     record->bytes = tt_alloc(record->n);
     if (!record->bytes)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for the address of rank %d", rank);
@@ -209,11 +212,12 @@ static void drop_records(struct kept *of, int size)
 
 tutti_status tt_machines_detach(const struct tt_fabric *f)
 {
-    if (kept.of || !tt_machines_has(f->job) || !tt_setting_int("TUTTI_DETACH", 0, 0, 1))
+    if (kept.of || !tt_directory()->leave || !tt_machines_has(f->job) ||
+        !tt_setting_int("TUTTI_DETACH", 0, 0, 1))
         return TUTTI_OK;
     struct kept *of = tt_calloc((size_t)f->size, sizeof *of);
     tutti_status status = of ? fetch_records(f, of) : tt_fail(TUTTI_ERR_MEMORY, "no memory");
-    if (status != TUTTI_OK || !tt_pmix_leave()) {
+    if (status != TUTTI_OK || !tt_directory()->leave()) {
         drop_records(of, f->size);
         return status;
     }
@@ -229,26 +233,27 @@ tutti_status tt_machines_detach(const struct tt_fabric *f)
  * own, and only the first client of a job publishes its contexts in this way. For contexts of later
  * clients, and of a rank that has left PMIx, a rank sends messages (wired.c), which the target's
  * context 0 answers. */
-static char *context_key(char key[TT_PMIX_KEY], int context)
+static char *context_key(char key[TT_DIRECTORY_KEY], int context)
 {
-    snprintf(key, TT_PMIX_KEY, "tutti.context.%d", context);
+    snprintf(key, TT_DIRECTORY_KEY, "tutti.context.%d", context);
     return key;
 }
 
 tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
                                       size_t bytes)
 {
-    char key[TT_PMIX_KEY];
-    if (f->client > 0 || kept.of) return TUTTI_OK;
-    return tt_pmix_put(TT_PMIX_REMOTE, context_key(key, context), wire, bytes);
+    char key[TT_DIRECTORY_KEY];
+    if (f->client > 0 || kept.of || !tt_directory()->at_once) return TUTTI_OK;
+    return tt_directory()->put(TT_SCOPE_REMOTE, context_key(key, context), wire, bytes);
 }
 
-struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
+struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
 {
-    char key[TT_PMIX_KEY];
-    if (!tt_machines_has(f->job) || f->client > 0 || kept.of) return NULL;
+    char key[TT_DIRECTORY_KEY];
+    if (!tt_machines_has(f->job) || f->client > 0 || kept.of || !tt_directory()->at_once)
+        return NULL;
     if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
-    return tt_pmix_ask(rank, context_key(key, context));
+    return tt_directory()->ask(rank, context_key(key, context));
 }
 
 #define SECOND INT64_C(1000000000)
@@ -258,9 +263,11 @@ struct machines_member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this node */
     int *node;
-    bool agreed;               /* it has taken part in the first fence */
-    int inbox;                 /* the inbox of this node's ranks; -1: there is only this node */
-    uint64_t token;            /* of the inbox; only the rank that made the inbox has it */
+    bool agreed;        /* it has taken part in the first fence */
+    bool doored, shown; /* where values need a fence: it has taken part in those for the memory of
+                         * the nodes, and for the address records of its last client */
+    int inbox;          /* the inbox of this node's ranks; -1: there is only this node */
+    uint64_t token;     /* of the inbox; only the rank that made the inbox has it */
     struct tt_inbox *inbox_of; /* the inbox of each node, once they have agreed */
 };
 
@@ -310,9 +317,9 @@ static void set_stage(enum stage stage)
  * it. */
 static tutti_status learn(int rank, const char *key, void *to, size_t room, size_t *n)
 {
-    struct tt_pmix_reply *reply = tt_pmix_ask(rank, key);
-    if (reply) (void)tt_pmix_answered(reply, boot_deadline());
-    return tt_pmix_end(reply, to, room, n);
+    struct tt_reply *reply = tt_directory()->ask(rank, key);
+    if (reply) (void)tt_reply_answered(reply, boot_deadline());
+    return tt_reply_end(reply, to, room, n);
 }
 
 /* ---- Which rank is on which node ---- */
@@ -357,8 +364,8 @@ static void refuse_door(void)
 {
     char text[TT_TERMS_WHY];
     int n = snprintf(text, sizeof text, "!%s", tutti_error());
-    (void)tt_pmix_put(TT_PMIX_LOCAL, "tutti.door", text,
-                      (size_t)tt_min(n, (int64_t)sizeof text - 1));
+    (void)tt_directory()->put(TT_SCOPE_LOCAL, "tutti.door", text,
+                              (size_t)tt_min(n, (int64_t)sizeof text - 1));
 }
 
 static int locals_of(const struct machines_member *m)
@@ -383,15 +390,40 @@ static tutti_status open_inbox(struct machines_member *m)
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
 }
 
+static tutti_status fence(void)
+{
+    struct tt_reply *reply = tt_directory()->fence();
+    if (reply && !tt_reply_answered(reply, boot_deadline())) {
+        (void)tt_reply_end(reply, NULL, 0, NULL);
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
+                       boot_timeout());
+    }
+    return tt_reply_end(reply, NULL, 0, NULL);
+}
+
+/* Brings the names of the sockets to all ranks, where the provider needs a fence for that. In the
+ * second fence, a rank at which the first one failed reports that, so that no rank waits for it at
+ * a socket. */
+static tutti_status bring_doors(struct machines_member *m)
+{
+    if (tt_directory()->at_once) return TUTTI_OK;
+    TT_TRY(fence());
+    TT_TRY(fence());
+    m->doored = true;
+    return TUTTI_OK;
+}
+
 /* Hands the descriptors to the other ranks of the node. It records the pid of each rank itself,
  * because a rank may die before it does so, and its death must be noticed. */
-static tutti_status hand_out(const struct machines_member *m, struct tt_share *share,
+static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
     struct tt_job_page *job = tt_segment_page(segment);
     int64_t until = boot_deadline();
     const int fds[TT_SHARE_MOST] = {segment->fd, m->inbox};
-    TT_TRY(tt_pmix_put(TT_PMIX_LOCAL, "tutti.door", share->name, strlen(share->name)));
+    TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, "tutti.door", share->name, strlen(share->name)));
+    TT_TRY(bring_doors(m));
     for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
         pid_t pid = 0;
         tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
@@ -417,7 +449,11 @@ static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],
         status = hand_out(m, &share, segment);
         tt_share_close(&share);
     }
-    if (status != TUTTI_OK) tt_segment_close(segment);
+    if (status != TUTTI_OK) {
+        /* for the ranks that have got the memory and wait for this one */
+        tt_job_fail(tt_segment_page(segment), m->rank, TT_CAUSE_STATUS, (int)status);
+        tt_segment_close(segment);
+    }
     return status;
 }
 
@@ -426,6 +462,7 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
     int fds[TT_SHARE_MOST] = {-1, -1};
+    TT_TRY(bring_doors(m));
     TT_TRY(learn(m->first, "tutti.door", name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
@@ -444,7 +481,7 @@ static tutti_status get_segment(struct machines_member *m, char (*host)[TT_JOB_H
 {
     if (m->rank != m->first) return fetch(m, segment);
     tutti_status status = make(m, host, segment);
-    if (status != TUTTI_OK) refuse_door();
+    if (status != TUTTI_OK && tt_directory()->at_once) refuse_door();
     return status;
 }
 
@@ -456,18 +493,6 @@ static tutti_status same_size(const struct machines_member *m, const struct tt_j
 
 /* ---- Joining and leaving ---- */
 
-static tutti_status fence(void)
-{
-    struct tt_pmix_reply *reply = tt_pmix_fence();
-    if (reply && !tt_pmix_answered(reply, boot_deadline())) {
-        (void)tt_pmix_end(reply, NULL, 0, NULL);
-        return tt_fail(TUTTI_ERR_BOOT,
-                       "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
-                       boot_timeout());
-    }
-    return tt_pmix_end(reply, NULL, 0, NULL);
-}
-
 /* The leader publishes the node's terms; then all ranks meet in the fence. */
 static tutti_status exchange(struct machines_member *m, int client, const struct tt_terms *terms)
 {
@@ -477,9 +502,18 @@ static tutti_status exchange(struct machines_member *m, int client, const struct
     if (m->rank == m->first) {
         memcpy(bytes, &number, sizeof number);
         size_t n = sizeof number + tt_terms_write(terms, bytes + sizeof number);
-        TT_TRY(tt_pmix_put(TT_PMIX_ALL, TERMS_KEY, bytes, n));
+        TT_TRY(tt_directory()->put(TT_SCOPE_ALL, TERMS_KEY, bytes, n));
     }
     return fence();
+}
+
+/* The same where values need a fence: the next fence fails at all ranks. */
+static void refuse_fence(const struct machines_member *m, tutti_status status)
+{
+    char why[TT_TERMS_WHY];
+    if (m->doored && (m->nodes < 2 || m->shown)) return;
+    snprintf(why, sizeof why, "rank %d cannot go on: %.120s", m->rank, tutti_status_text(status));
+    tt_directory()->refuse(why);
 }
 
 /* Takes part in the fence although this rank cannot go on, so that the other nodes do not wait for
@@ -487,7 +521,8 @@ static tutti_status exchange(struct machines_member *m, int client, const struct
 static void come_in_vain(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1};
-    if (m->agreed || m->nodes < 2) return;
+    if (!tt_directory()->at_once) refuse_fence(m, status);
+    if (m->agreed || m->nodes < 2 || !tt_directory()->at_once) return;
     snprintf(terms.version, sizeof terms.version, "%s", tutti_version());
     snprintf(terms.why, sizeof terms.why, "rank %d cannot go on: %.120s", m->rank,
              tutti_status_text(status));
@@ -519,7 +554,7 @@ static tutti_status give_up(struct machines_member *m, tutti_status status)
     char text[256];
     snprintf(text, sizeof text, "%s", tutti_error());
     come_in_vain(m, status);
-    tt_pmix_close();
+    tt_directory()->close();
     if (m->inbox >= 0) close(m->inbox);
     tt_free(m->node);
     tt_free(m->inbox_of);
@@ -531,7 +566,7 @@ tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
 {
     struct machines_member *m = &joined.member;
     *m = (struct machines_member){.inbox = -1};
-    TT_TRY(tt_pmix_open(&m->rank, &m->size));
+    TT_TRY(tt_directory()->open(&m->rank, &m->size));
     *rank = m->rank;
     tutti_status status = join(m, segment);
     if (status != TUTTI_OK) return give_up(m, status);
@@ -544,14 +579,14 @@ void tt_machines_leave(tutti_status status)
     if (joined.stage != IN) return;
     come_in_vain(&joined.member, status == TUTTI_OK ? TUTTI_ERR_BOOT : status);
     set_stage(OUT);
-    tt_pmix_close();
+    tt_directory()->close();
 }
 
 tutti_status tt_machines_return(void)
 {
     int rank, size;
     if (joined.stage != OUT) return TUTTI_OK;
-    TT_TRY(tt_pmix_open(&rank, &size));
+    TT_TRY(tt_directory()->open(&rank, &size));
     set_stage(IN);
     return TUTTI_OK;
 }
@@ -681,6 +716,7 @@ static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struc
 tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 {
     struct tt_terms mine = terms_of(f, status);
+    joined.member.shown = false;
     if (status != TUTTI_OK) return refuse(f, status, &mine);
     TT_TRY(exchange(&joined.member, f->client, &mine));
     TT_TRY(compare_all(f, &mine));
@@ -697,6 +733,7 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
+    joined.member.shown = true;
     tutti_status shown = put_record(f, port, wire, bytes);
     tutti_status met = fence();
     return met != TUTTI_OK ? met : shown;

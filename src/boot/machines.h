@@ -39,9 +39,9 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 tutti_status tt_machines_detach(const struct tt_fabric *f);
 
 /* Asks for the address record of a rank, and reads it once the reply has come. */
-struct tt_pmix_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
-tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_pmix_reply *reply,
-                                    int rank, struct tt_address_record *record);
+struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
+tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_reply *reply, int rank,
+                                    struct tt_address_record *record);
 /* Removes the address record of this rank's client with that number from those that are published,
  * because the client has ended. */
 void tt_machines_hide(int client);
@@ -50,7 +50,7 @@ void tt_machines_hide(int client);
  * are not published. */
 tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
                                       size_t bytes);
-struct tt_pmix_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);
+struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);
 
 /* Start to send a notice (notice.h) to the other nodes; take the notices that have come and record
  * them in the job's page. For a client on several nodes. */

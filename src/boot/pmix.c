@@ -111,72 +111,48 @@ tutti_status tt_pmix_version(const char **text)
     return status;
 }
 
-/* ---- Replies ---- */
+/* ---- Requests ---- */
 
-struct tt_pmix_reply {
-    pthread_mutex_t lock;
-    pthread_cond_t came;
-    int owners;
-    bool done;
-    pmix_status_t status;
-    void *bytes;
-    size_t n;
-    /* The arguments of the request. PMIx may read them until it has answered. */
-    char key[TT_PMIX_KEY];
+/* PMIx may read the arguments of a request until it has answered. */
+struct pmix_request {
+    struct tt_reply *reply;
+    char key[TT_DIRECTORY_KEY];
     pmix_proc_t who;
 };
 
-static struct tt_pmix_reply *reply_new(int owners)
-{
-    pthread_condattr_t monotonic;
-    struct tt_pmix_reply *r = tt_calloc(1, sizeof *r);
-    if (!r) return NULL;
-    r->owners = owners;
-    r->status = PMIX_ERROR;
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->came, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return r;
-}
-
-static void let_go(struct tt_pmix_reply *r)
-{
-    pthread_mutex_lock(&r->lock);
-    bool last = --r->owners == 0;
-    pthread_mutex_unlock(&r->lock);
-    if (!last) return;
-    pthread_cond_destroy(&r->came);
-    pthread_mutex_destroy(&r->lock);
-    tt_free(r->bytes);
-    tt_free(r);
-}
-
-static void settle(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
-{
-    pthread_mutex_lock(&r->lock);
-    r->bytes = n ? tt_alloc(n) : NULL;
-    if (r->bytes) memcpy(r->bytes, bytes, n);
-    r->n = n;
-    r->status = n && !r->bytes ? PMIX_ERR_NOMEM : status;
-    r->done = true;
-    pthread_cond_broadcast(&r->came);
-    pthread_mutex_unlock(&r->lock);
-    let_go(r);
-}
+#define LEFT                                                                                       \
+    "this job has left its launcher (TUTTI_DETACH=1), so its ranks on several hosts can make no "  \
+    "further client"
 
 /* Stores the answer to a request. PMIx' thread calls it; if PMIx does not answer, the thread that
  * made the request calls it. */
-static void answered(struct tt_pmix_reply *r, pmix_status_t status, const void *bytes, size_t n)
+static void answered(struct pmix_request *r, pmix_status_t status, const void *bytes, size_t n)
 {
     atomic_fetch_sub(&session.under_way, 1);
-    settle(r, status, bytes, n);
+    tt_reply_settle(r->reply, "PMIx: ", status == PMIX_SUCCESS ? NULL : pmix.Error_string(status),
+                    status == PMIX_ERR_NOT_FOUND, bytes, n);
+    tt_free(r);
+}
+
+/* Begins a request. NULL: no memory. */
+static struct pmix_request *request_new(int rank, const char *key)
+{
+    struct pmix_request *r = tt_calloc(1, sizeof *r);
+    if (r) r->reply = tt_reply_new(key);
+    if (!r || !r->reply) {
+        tt_free(r);
+        return NULL;
+    }
+    atomic_fetch_add(&session.under_way, 1);
+    memcpy(&r->who, &session.me, sizeof r->who);
+    r->who.rank = rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank;
+    snprintf(r->key, sizeof r->key, "%s", key);
+    return r;
 }
 
 static void got(pmix_status_t status, pmix_value_t *value, void *arg)
 {
-    struct tt_pmix_reply *r = arg;
+    struct pmix_request *r = arg;
     if (status != PMIX_SUCCESS || !value)
         answered(r, status == PMIX_SUCCESS ? PMIX_ERROR : status, NULL, 0);
     else if (value->type == PMIX_BYTE_OBJECT && value->data.bo.bytes)
@@ -194,107 +170,44 @@ static void fenced(pmix_status_t status, void *arg)
     answered(arg, status, NULL, 0);
 }
 
-/* Finishes starting a request. PMIx does not call back for a request that it refused or completed
+/* Finishes starting a request: PMIx does not call back for a request that it refused or completed
  * at once, so this function stores the answer in that case. */
-static struct tt_pmix_reply *begun(struct tt_pmix_reply *r, pmix_status_t status)
+static struct tt_reply *begun(struct pmix_request *r, struct tt_reply *reply, pmix_status_t status)
 {
-    if (status == PMIX_SUCCESS) return r;
+    if (status == PMIX_SUCCESS) return reply;
     answered(r, status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, NULL, 0);
-    return r;
+    return reply;
 }
 
-/* Makes a reply that has its answer already, for use after PMIx was finalized. */
-static struct tt_pmix_reply *answer_here(pmix_status_t status, const void *bytes, size_t n)
+static struct tt_reply *pmix_ask(int rank, const char *key)
 {
-    struct tt_pmix_reply *r = reply_new(2);
-    if (r) settle(r, status, bytes, n);
-    return r;
-}
-
-struct tt_pmix_reply *tt_pmix_known(const void *bytes, size_t n)
-{
-    return answer_here(n ? PMIX_SUCCESS : PMIX_ERR_UNREACH, bytes, n);
-}
-
-struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
-{
-    if (session.left) return answer_here(PMIX_ERR_UNREACH, NULL, 0);
-    struct tt_pmix_reply *r = reply_new(2);
+    if (session.left) return tt_reply_known("", LEFT, false, NULL, 0);
+    struct pmix_request *r = request_new(rank, key);
     if (!r) return NULL;
-    atomic_fetch_add(&session.under_way, 1);
-    memcpy(&r->who, &session.me, sizeof r->who);
-    r->who.rank = rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank;
-    snprintf(r->key, sizeof r->key, "%s", key);
-    return begun(r, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
+    struct tt_reply *reply = r->reply; /* the request may end before the call returns */
+    return begun(r, reply, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
 }
 
-struct tt_pmix_reply *tt_pmix_fence(void)
+/* The barrier must carry values: some launchers (Slurm) make one that carries nothing a barrier of
+ * each host's ranks only. */
+static struct tt_reply *pmix_fence(void)
 {
     static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,
                                     .value = {.type = PMIX_BOOL, .data.flag = true}};
-    if (session.left) return answer_here(PMIX_ERR_UNREACH, NULL, 0);
-    struct tt_pmix_reply *r = reply_new(2);
+    if (session.left) return tt_reply_known("", LEFT, false, NULL, 0);
+    struct pmix_request *r = request_new(-1, "a fence");
     if (!r) return NULL;
-    atomic_fetch_add(&session.under_way, 1);
-    return begun(r, pmix.Fence_nb(NULL, 0, &all, 1, fenced, r));
+    struct tt_reply *reply = r->reply;
+    return begun(r, reply, pmix.Fence_nb(NULL, 0, &all, 1, fenced, r));
 }
 
-bool tt_pmix_answered(struct tt_pmix_reply *r, int64_t until_ns)
+static tutti_status pmix_put(enum tt_scope scope, const char *key, const void *bytes, size_t n)
 {
-    const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
-    int late = until_ns <= 0;
-    pthread_mutex_lock(&r->lock);
-    while (!r->done && !late) late = pthread_cond_timedwait(&r->came, &r->lock, &until);
-    bool done = r->done;
-    pthread_mutex_unlock(&r->lock);
-    return done;
-}
-
-bool tt_pmix_lacks(struct tt_pmix_reply *r)
-{
-    pthread_mutex_lock(&r->lock);
-    bool lacks = r->done && r->status == PMIX_ERR_NOT_FOUND;
-    pthread_mutex_unlock(&r->lock);
-    return lacks;
-}
-
-static tutti_status has_left(void)
-{
-    return tt_fail(TUTTI_ERR_BOOT,
-                   "this job has left its launcher (TUTTI_DETACH=1), so its ranks on several hosts "
-                   "can make no further client");
-}
-
-static tutti_status outcome(const struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
-{
-    if (!r->done) return tt_fail(TUTTI_ERR_BOOT, "the PMIx server does not answer");
-    if (r->status != PMIX_SUCCESS && session.left) return has_left();
-    if (r->status != PMIX_SUCCESS)
-        return tt_fail(TUTTI_ERR_BOOT, "PMIx: %s", pmix.Error_string(r->status));
-    if (r->n > room)
-        return tt_fail(TUTTI_ERR_BOOT, "PMIx gave %zu bytes for %s, more than %zu", r->n, r->key,
-                       room);
-    if (r->n) memcpy(bytes, r->bytes, r->n);
-    if (n) *n = r->n;
-    return TUTTI_OK;
-}
-
-tutti_status tt_pmix_end(struct tt_pmix_reply *r, void *bytes, size_t room, size_t *n)
-{
-    if (!r) return tt_fail(TUTTI_ERR_BOOT, "PMIx could not be asked");
-    pthread_mutex_lock(&r->lock);
-    tutti_status status = outcome(r, bytes, room, n);
-    pthread_mutex_unlock(&r->lock);
-    let_go(r);
-    return status;
-}
-
-tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n)
-{
-    static const pmix_scope_t scopes[] = {
-        [TT_PMIX_LOCAL] = PMIX_LOCAL, [TT_PMIX_REMOTE] = PMIX_REMOTE, [TT_PMIX_ALL] = PMIX_GLOBAL};
+    static const pmix_scope_t scopes[] = {[TT_SCOPE_LOCAL] = PMIX_LOCAL,
+                                          [TT_SCOPE_REMOTE] = PMIX_REMOTE,
+                                          [TT_SCOPE_ALL] = PMIX_GLOBAL};
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {(char *)bytes, n}};
-    if (session.left) return has_left();
+    if (session.left) return tt_fail(TUTTI_ERR_BOOT, LEFT);
     pmix_status_t status = pmix.Put(scopes[scope], key, &value);
     if (status == PMIX_SUCCESS) status = pmix.Commit();
     if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return TUTTI_OK;
@@ -306,9 +219,9 @@ tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *
 static tutti_status job_size(int *size)
 {
     uint32_t n = 0;
-    struct tt_pmix_reply *reply = tt_pmix_ask(-1, PMIX_JOB_SIZE);
-    if (reply) (void)tt_pmix_answered(reply, tt_clock_ns() + INT64_C(60) * 1000000000);
-    TT_TRY(tt_pmix_end(reply, &n, sizeof n, NULL));
+    struct tt_reply *reply = pmix_ask(-1, PMIX_JOB_SIZE);
+    if (reply) (void)tt_reply_answered(reply, tt_clock_ns() + INT64_C(60) * 1000000000);
+    TT_TRY(tt_reply_end(reply, &n, sizeof n, NULL));
     if (n < 1 || n > INT32_MAX || session.me.rank >= n)
         return tt_fail(TUTTI_ERR_BOOT, "PMIx says that rank %u is in a job of %u", session.me.rank,
                        n);
@@ -339,7 +252,7 @@ static void end_session(void)
 
 /* Sets `left` before it finalizes PMIx, so that no thread starts a request meanwhile. If a request
  * of another thread is under way, the session continues. */
-bool tt_pmix_leave(void)
+static bool pmix_leave(void)
 {
     pthread_mutex_lock(&session.lock);
     session.left = true;
@@ -363,7 +276,7 @@ static tutti_status begin_locked(void)
     return TUTTI_OK;
 }
 
-tutti_status tt_pmix_open(int *rank, int *size)
+static tutti_status pmix_open(int *rank, int *size)
 {
     pthread_mutex_lock(&session.lock);
     tutti_status status = begin_locked();
@@ -374,7 +287,7 @@ tutti_status tt_pmix_open(int *rank, int *size)
     return status;
 }
 
-void tt_pmix_close(void)
+static void pmix_close(void)
 {
     pthread_mutex_lock(&session.lock);
     session.users--;
@@ -398,59 +311,43 @@ tutti_status tt_pmix_version(const char **text)
     return not_built();
 }
 
-tutti_status tt_pmix_open(int *rank, int *size)
+static tutti_status pmix_open(int *rank, int *size)
 {
     *rank = *size = 0;
     return not_built();
 }
 
-void tt_pmix_close(void)
+static void pmix_close(void)
 {
 }
 
-bool tt_pmix_leave(void)
+static bool pmix_leave(void)
 {
     return false;
 }
 
-struct tt_pmix_reply *tt_pmix_known(const void *bytes, size_t n)
-{
-    (void)bytes, (void)n;
-    return NULL;
-}
-
-tutti_status tt_pmix_put(enum tt_pmix_scope scope, const char *key, const void *bytes, size_t n)
+static tutti_status pmix_put(enum tt_scope scope, const char *key, const void *bytes, size_t n)
 {
     (void)scope, (void)key, (void)bytes, (void)n;
     return not_built();
 }
 
-struct tt_pmix_reply *tt_pmix_ask(int rank, const char *key)
+static struct tt_reply *pmix_ask(int rank, const char *key)
 {
     (void)rank, (void)key;
     return NULL;
 }
 
-struct tt_pmix_reply *tt_pmix_fence(void)
+static struct tt_reply *pmix_fence(void)
 {
     return NULL;
 }
-
-bool tt_pmix_answered(struct tt_pmix_reply *reply, int64_t until_ns)
-{
-    (void)reply, (void)until_ns;
-    return true;
-}
-
-bool tt_pmix_lacks(struct tt_pmix_reply *reply)
-{
-    (void)reply;
-    return false;
-}
-
-tutti_status tt_pmix_end(struct tt_pmix_reply *reply, void *bytes, size_t room, size_t *n)
-{
-    (void)reply, (void)bytes, (void)room, (void)n;
-    return not_built();
-}
 #endif
+
+const struct tt_directory tt_directory_pmix = {.at_once = true,
+                                               .open = pmix_open,
+                                               .close = pmix_close,
+                                               .leave = pmix_leave,
+                                               .put = pmix_put,
+                                               .ask = pmix_ask,
+                                               .fence = pmix_fence};

@@ -38,7 +38,7 @@
 
 #include "boot/machines.h"
 #include "boot/notice.h"
-#include "boot/pmix.h"
+#include "boot/directory.h"
 #include "boot/watch-net.h"
 
 #define MS INT64_C(1000000)
@@ -63,7 +63,7 @@ struct peer {
     int64_t retry_ns;
     _Atomic int64_t wanted_ns; /* when a rank last waited for it */
     int64_t lost_ns;           /* when a link to it broke; 0: none did */
-    struct tt_pmix_reply *reply;
+    struct tt_reply *reply;
     struct tt_address_record record;
     /* CONNECTING: all connections; UP: one, or none for a process without pidfd */
     int fds[TT_RECORD_ADDRESSES], n;
@@ -89,7 +89,7 @@ static void hang_up(struct peer *p)
 {
     for (int i = 0; i < p->n; i++) close(p->fds[i]);
     p->n = 0;
-    if (p->reply) (void)tt_pmix_end(p->reply, NULL, 0, NULL);
+    if (p->reply) (void)tt_reply_end(p->reply, NULL, 0, NULL);
     p->reply = NULL;
 }
 
@@ -156,8 +156,8 @@ static void connected(struct peer *p)
 static bool is_to_come(struct tt_fabric *f, struct peer *p)
 {
     if (!p->reply) return false;
-    if (!tt_pmix_answered(p->reply, 0)) return true;
-    if (!tt_pmix_lacks(p->reply)) return false;
+    if (!tt_reply_answered(p->reply, 0)) return true;
+    if (!tt_reply_lacks(p->reply)) return false;
     if (in_time(f, p)) {
         hang_up(p);
         p->reply = tt_machines_ask_record(f, p->rank);

@@ -57,7 +57,7 @@ static void fill(uint8_t address[ADDRESS], int rank)
 static void join(void)
 {
     uint8_t address[ADDRESS];
-    must(tt_boot_attach(&seat), "attach");
+    must(tt_boot_attach(&seat, NULL), "attach");
     must(tt_fabric_init(&fabric, &seat), "init");
     fill(address, seat.rank);
     must(tt_boot_meet(&fabric), "meet");
@@ -118,9 +118,9 @@ static void fetch(int rank)
 /* Waits for all ranks, because an address record is available only as long as its rank runs. */
 static void stay(void)
 {
-    struct tt_pmix_reply *reply = tt_pmix_fence();
-    if (reply) (void)tt_pmix_answered(reply, tt_clock_ns() + INT64_C(30000000000));
-    must(tt_pmix_end(reply, NULL, 0, NULL), "fence");
+    struct tt_reply *reply = tt_directory()->fence();
+    if (reply) (void)tt_reply_answered(reply, tt_clock_ns() + INT64_C(30000000000));
+    must(tt_reply_end(reply, NULL, 0, NULL), "fence");
 }
 
 static void records(void)

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The exchange over the caller's own allgather. A fence gathers what the ranks have put since the
+ * last one; afterwards each rank has all values of all ranks.
+ *
+ *     packet   head | up to ROOM bytes of the rank's new values: { key length, bytes, key, value }
+ *
+ * Every call of the function gathers one packet of each rank, so all calls are alike. The heads of
+ * the first packets of a fence say how much each rank has, and so how many calls follow.
+ *
+ * Why no rank waits in a call that the others do not make: a rank that cannot go on makes exactly
+ * one more call, whose packet carries the error. The others are in that call too, since each rank
+ * makes the same calls in the same order, and all of them stop there. A rank at which the function
+ * failed does the same. After an error nobody calls the function again.
+ */
+#include "boot/directory.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC UINT64_C(0x7265687461676174)
+
+enum { PACKET = 1024, WHY = 160 };
+
+struct packet_head {
+    uint64_t magic;
+    uint64_t bytes; /* of all values that the rank publishes in this fence */
+    int32_t rank, size;
+    char version[24];
+    char why[WHY]; /* why the rank cannot go on; "" */
+};
+
+enum { ROOM = PACKET - sizeof(struct packet_head) };
+
+/* A value that a rank has published. */
+struct published {
+    struct published *next;
+    uint32_t key, n; /* lengths of the key and of the value, which follow */
+    char bytes[];
+};
+
+/* The state of this process. `all` and `values` have an entry for each rank. */
+static struct {
+    atomic_bool chosen; /* tt_directory_gather was called */
+    struct tt_gather gather;
+    int calls;
+    bool over;          /* an error has ended the exchange */
+    bool all_know;      /* and all ranks know that */
+    char why[WHY + 96]; /* that error */
+    uint8_t *fresh;     /* what this rank has put since the last fence */
+    size_t fresh_bytes;
+    struct published **values; /* NULL: the session has not begun */
+    uint8_t *all;              /* the packets of a call */
+} me;
+
+void tt_directory_gather(const struct tt_gather *gather)
+{
+    me.gather = *gather;
+    atomic_store(&me.chosen, true);
+}
+
+bool tt_directory_is_gathered(void)
+{
+    return atomic_load(&me.chosen);
+}
+
+bool tt_directory_differs(const struct tt_gather *gather)
+{
+    return me.gather.rank != gather->rank || me.gather.size != gather->size;
+}
+
+/* ---- Values ---- */
+
+static struct published *find(struct published *list, const char *key)
+{
+    size_t n = strlen(key);
+    while (list && (list->key != n || memcmp(list->bytes, key, n) != 0)) list = list->next;
+    return list;
+}
+
+/* Adds a value, which is found before an older one with the same key; frees that one. */
+static bool add(struct published **list, const uint8_t *key, uint32_t key_bytes, uint32_t n)
+{
+    struct published *v = tt_alloc(sizeof *v + key_bytes + n);
+    if (!v) return false;
+    *v = (struct published){.next = *list, .key = key_bytes, .n = n};
+    memcpy(v->bytes, key, (size_t)key_bytes + n);
+    *list = v;
+    for (struct published **at = &v->next; *at; at = &(*at)->next) {
+        struct published *old = *at;
+        if (old->key != key_bytes || memcmp(old->bytes, key, key_bytes) != 0) continue;
+        *at = old->next;
+        tt_free(old);
+        break;
+    }
+    return true;
+}
+
+/* Reads the values that a rank has published. */
+static bool read_values(struct published **list, const uint8_t *from, size_t n)
+{
+    uint32_t length[2];
+    for (size_t at = 0; at < n; at += sizeof length + length[0] + length[1]) {
+        if (n - at < sizeof length) return false;
+        memcpy(length, from + at, sizeof length);
+        if ((uint64_t)length[0] + length[1] > n - at - sizeof length) return false;
+        if (!add(list, from + at + sizeof length, length[0], length[1])) return false;
+    }
+    return true;
+}
+
+static tutti_status put(enum tt_scope scope, const char *key, const void *bytes, size_t n)
+{
+    const uint32_t length[2] = {(uint32_t)strlen(key), (uint32_t)n};
+    size_t more = sizeof length + length[0] + n;
+    (void)scope;
+    uint8_t *fresh = tt_alloc(me.fresh_bytes + more);
+    if (!fresh) return tt_fail(TUTTI_ERR_MEMORY, "no memory to publish %s", key);
+    if (me.fresh_bytes) memcpy(fresh, me.fresh, me.fresh_bytes);
+    memcpy(fresh + me.fresh_bytes, length, sizeof length);
+    memcpy(fresh + me.fresh_bytes + sizeof length, key, length[0]);
+    memcpy(fresh + me.fresh_bytes + sizeof length + length[0], bytes, n);
+    tt_free(me.fresh);
+    me.fresh = fresh;
+    me.fresh_bytes += more;
+    return TUTTI_OK;
+}
+
+/* ---- Calls of the function ---- */
+
+static const char *end_by(const char *why)
+{
+    if (!me.over) snprintf(me.why, sizeof me.why, "%s", why);
+    me.over = true;
+    return me.why;
+}
+
+static struct packet_head head_of(int rank)
+{
+    struct packet_head head;
+    memcpy(&head, me.all + (size_t)rank * PACKET, sizeof head);
+    head.why[WHY - 1] = head.version[sizeof head.version - 1] = 0;
+    return head;
+}
+
+/* Returns what is wrong with the packet of a rank; NULL: nothing. */
+static const char *refuse_packet(int rank, char *text, size_t n)
+{
+    const struct packet_head head = head_of(rank);
+    if (head.magic == MAGIC && head.why[0])
+        snprintf(text, n, "%s", head.why);
+    else if (head.magic != MAGIC || head.rank != rank)
+        snprintf(text, n,
+                 "the allgather given to tutti_init_with returned other bytes for rank %d than "
+                 "that rank gave to it",
+                 rank);
+    else if (head.size != me.gather.size)
+        snprintf(text, n, "rank %d called tutti_init_with for %d ranks, rank %d for %d", rank,
+                 (int)head.size, me.gather.rank, me.gather.size);
+    else if (strcmp(head.version, tutti_version()) != 0)
+        snprintf(text, n, "rank %d is linked to version %s, rank %d to %s", rank, head.version,
+                 me.gather.rank, tutti_version());
+    else
+        return NULL;
+    return text;
+}
+
+static int call(uint64_t bytes, const uint8_t *values, size_t n, const char *why)
+{
+    uint8_t packet[PACKET] = {0};
+    struct packet_head head = {
+        .magic = MAGIC, .bytes = bytes, .rank = me.gather.rank, .size = me.gather.size};
+    snprintf(head.version, sizeof head.version, "%s", tutti_version());
+    snprintf(head.why, sizeof head.why, "%s", why);
+    memcpy(packet, &head, sizeof head);
+    if (n) memcpy(packet + sizeof head, values, n);
+    memset(me.all, 0, (size_t)me.gather.size * PACKET);
+    me.calls++;
+    return me.gather.fn(packet, me.all, PACKET, me.gather.arg);
+}
+
+static void refuse(const char *why)
+{
+    if (me.all_know || !me.all) return;
+    (void)end_by(why);
+    me.all_know = true;
+    (void)call(0, NULL, 0, me.why);
+}
+
+/* Gathers one packet of each rank. Returns the error that ends the exchange; NULL: none. */
+static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
+{
+    char text[WHY + 96];
+    int result = call(bytes, values, n, "");
+    if (result != 0) {
+        snprintf(text, sizeof text,
+                 "the allgather given to tutti_init_with returned %d to rank %d in its call %d",
+                 result, me.gather.rank, me.calls);
+        refuse(text);
+        return me.why;
+    }
+    for (int r = 0; r < me.gather.size; r++) {
+        if (!refuse_packet(r, text, sizeof text)) continue;
+        /* All ranks have seen what another rank says, but perhaps only this one has wrong bytes. */
+        me.all_know = head_of(r).magic == MAGIC && head_of(r).why[0];
+        if (!me.all_know) refuse(text);
+        return end_by(text);
+    }
+    return NULL;
+}
+
+/* ---- A fence ---- */
+
+/* The values of all ranks while they arrive in pieces. */
+struct gathering {
+    uint8_t **from; /* by rank */
+    size_t *bytes;
+    size_t most; /* the largest of `bytes` */
+};
+
+static bool make_room(struct gathering *a)
+{
+    a->most = 0;
+    for (int r = 0; r < me.gather.size; r++) {
+        a->bytes[r] = (size_t)head_of(r).bytes;
+        if (a->bytes[r] > a->most) a->most = a->bytes[r];
+        if (!(a->from[r] = tt_alloc(a->bytes[r] + 1))) return false;
+    }
+    return true;
+}
+
+static void keep(const struct gathering *a, size_t at)
+{
+    for (int r = 0; r < me.gather.size; r++) {
+        const uint8_t *values = me.all + (size_t)r * PACKET + sizeof(struct packet_head);
+        if (at >= a->bytes[r]) continue;
+        memcpy(a->from[r] + at, values, (size_t)tt_min((int64_t)(a->bytes[r] - at), ROOM));
+    }
+}
+
+static const char *no_memory(void)
+{
+    char text[WHY];
+    snprintf(text, sizeof text, "rank %d has no memory for what the ranks publish", me.gather.rank);
+    return end_by(text);
+}
+
+static const char *arrive(struct gathering *a)
+{
+    for (size_t at = 0; at == 0 || at < a->most; at += ROOM) {
+        size_t mine = at < me.fresh_bytes ? me.fresh_bytes - at : 0;
+        const char *error = gather(me.fresh_bytes, mine ? me.fresh + at : NULL,
+                                   (size_t)tt_min((int64_t)mine, ROOM));
+        if (error) return error;
+        if (at == 0 && !make_room(a)) return no_memory();
+        keep(a, at);
+    }
+    for (int r = 0; r < me.gather.size; r++)
+        if (!read_values(&me.values[r], a->from[r], a->bytes[r])) return no_memory();
+    return NULL;
+}
+
+static const char *gather_all(void)
+{
+    size_t p = (size_t)me.gather.size;
+    struct gathering a = {tt_calloc(p, sizeof *a.from), tt_calloc(p, sizeof *a.bytes), 0};
+    const char *error = a.from && a.bytes ? arrive(&a) : no_memory();
+    for (size_t r = 0; a.from && r < p; r++) tt_free(a.from[r]);
+    tt_free(a.from);
+    tt_free(a.bytes);
+    tt_free(me.fresh);
+    me.fresh = NULL;
+    me.fresh_bytes = 0;
+    return error;
+}
+
+static struct tt_reply *fence(void)
+{
+    const char *error = me.over ? me.why : gather_all();
+    return tt_reply_known("", error, false, NULL, 0);
+}
+
+/* ---- The name of a host ---- */
+
+/* Ranks share memory if they have the same host name, kernel, network and process ids: the memory
+ * is handed over in the network namespace, and ranks know each other by their process ids. */
+
+static uint64_t inode_of(const char *path)
+{
+    struct stat is;
+    return stat(path, &is) == 0 ? (uint64_t)is.st_ino : 0;
+}
+
+static tutti_status put_host(void)
+{
+    char name[65] = "", space[96], boot[40] = "";
+    if (gethostname(name, sizeof name - 1) != 0 || !name[0]) snprintf(name, sizeof name, "host");
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && !fgets(boot, sizeof boot, file)) boot[0] = 0;
+    if (file) fclose(file);
+    snprintf(space, sizeof space, "%.36s-%llx-%llx", boot,
+             (unsigned long long)inode_of("/proc/self/ns/net"),
+             (unsigned long long)inode_of("/proc/self/ns/pid"));
+    TT_TRY(put(TT_SCOPE_ALL, "host", name, strlen(name)));
+    return put(TT_SCOPE_ALL, "space", space, strlen(space));
+}
+
+static bool same(int a, int b, const char *key)
+{
+    const struct published *x = find(me.values[a], key), *y = find(me.values[b], key);
+    return x && y && x->n == y->n && memcmp(x->bytes + x->key, y->bytes + y->key, x->n) == 0;
+}
+
+/* Returns the name of the rank's host. If several hosts or containers have one name, all but the
+ * first of them get a longer name. */
+static struct tt_reply *host_of(int rank)
+{
+    char text[192];
+    const struct published *host = find(me.values[rank], "host");
+    const struct published *space = find(me.values[rank], "space");
+    if (!host || !space) return tt_reply_known("", "a rank did not name its host", false, NULL, 0);
+    int first = 0;
+    while (!same(first, rank, "host")) first++;
+    bool alone = same(first, rank, "space");
+    snprintf(text, sizeof text, "%.*s%s%.*s", (int)host->n, host->bytes + host->key,
+             alone ? "" : "/", alone ? 0 : (int)space->n, space->bytes + space->key);
+    return tt_reply_known("", NULL, false, text, strlen(text));
+}
+
+static struct tt_reply *ask(int rank, const char *key)
+{
+    if (!me.values || rank < 0 || rank >= me.gather.size) return NULL;
+    if (strcmp(key, "pmix.hname") == 0) return host_of(rank);
+    const struct published *v = find(me.values[rank], key);
+    if (!v) return tt_reply_known("", "the rank has published no such value", true, NULL, 0);
+    return tt_reply_known("", NULL, false, v->bytes + v->key, v->n);
+}
+
+/* ---- The session ---- */
+
+/* The other ranks get the error of this one in their first call. */
+static tutti_status refuse_rank(void)
+{
+    char text[WHY];
+    snprintf(text, sizeof text, "rank %d is not in 0 .. %d", me.gather.rank, me.gather.size - 1);
+    refuse(text);
+    return tt_fail(TUTTI_ERR_ARG, "%s", text);
+}
+
+static tutti_status begin(void)
+{
+    size_t p = (size_t)me.gather.size;
+    me.values = tt_calloc(p, sizeof(struct published *));
+    me.all = tt_calloc(p, PACKET);
+    if (!me.values || !me.all || put_host() != TUTTI_OK)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", me.gather.size);
+    if (me.gather.rank < 0 || me.gather.rank >= me.gather.size) return refuse_rank();
+    return tt_reply_end(fence(), NULL, 0, NULL);
+}
+
+static void forget(void)
+{
+    for (int r = 0; me.values && r < me.gather.size; r++)
+        while (me.values[r]) {
+            struct published *next = me.values[r]->next;
+            tt_free(me.values[r]);
+            me.values[r] = next;
+        }
+    tt_free(me.values);
+    tt_free(me.all);
+    me.values = NULL;
+    me.all = NULL;
+}
+
+static tutti_status open_session(int *rank, int *size)
+{
+    *rank = me.gather.rank;
+    *size = me.gather.size;
+    if (me.values) return TUTTI_OK;
+    tutti_status status = begin();
+    if (status != TUTTI_OK) forget();
+    return status;
+}
+
+/* The values stay: ranks ask for address records as long as a client lives. */
+static void close_session(void)
+{
+}
+
+const struct tt_directory tt_directory_gathered = {.open = open_session,
+                                                   .close = close_session,
+                                                   .put = put,
+                                                   .ask = ask,
+                                                   .fence = fence,
+                                                   .refuse = refuse};
