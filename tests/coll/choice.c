@@ -104,6 +104,8 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 128 << 10, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_reduce, 32 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_reduce, 128 << 10, &map)->name, "binomial");
 }
 
 /* On a hypercube the choice changes at the length m* of the textbook, for t_s = 1 us and t_w =
