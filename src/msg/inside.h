@@ -11,7 +11,7 @@
  *       tt_inlet     a packet ring that a peer writes
  *       tt_pending   a pending operation that this context started (pending.c); a packet
  *                    completes it
- *       tt_transfer  a packet that waits for room, or for a connection
+ *       tt_transfer  a packet that waits for room, or for a connection (transfer.h)
  *
  * Only the thread that uses a context uses that context and everything that the context points to.
  * The exceptions are `posted`, the members on the same cache line, and the data of pull.h. So
