@@ -14,8 +14,8 @@
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
-    if (!call->commutes) return tt_needs_order;
-    return tt_ring_refuse(call, map->p);
+    (void)map;
+    return call->commutes ? NULL : tt_needs_order;
 }
 
 /* In turn i block me+1+i comes in, is reduced and is sent on. The last send is not waited for here,
@@ -60,6 +60,26 @@ static void gather(struct tt_builder *b, const struct tt_ring_plan *ring)
     tt_wait(b, end);
 }
 
+/* A message that goes round as a whole. In turn i block me+i is sent and block me+1+i comes in; in
+ * the first p-1 turns it is reduced. */
+static void go_round(struct tt_builder *b, const struct tt_call *call,
+                     const struct tt_ring_plan *ring)
+{
+    int p = ring->p;
+    struct tt_range in = tt_own(TT_IN, 0), out = tt_own(TT_OUT, 0);
+    struct tt_range tmp = tt_scratch(b, tt_call_bytes(call));
+    for (int i = 0; i < 2 * (p - 1); i++) {
+        int64_t leaves = tt_ring_whole_block(call, tt_after(p, ring->me, i));
+        int64_t comes = tt_ring_whole_block(call, tt_after(p, ring->me, i + 1));
+        bool reduces = i < p - 1;
+        tt_started send = tt_send(b, ring->left, i == 0 ? in : out, leaves);
+        tt_started recv = tt_recv(b, ring->right, reduces ? tmp : out, comes);
+        tt_wait(b, recv);
+        if (reduces) tt_combine(b, out, (struct tt_range[]){in, tmp}, 2, comes);
+        tt_wait(b, send);
+    }
+}
+
 /* Patarasuk, Yuan 2009, for equal blocks. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
@@ -74,6 +94,10 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     struct tt_ring_plan ring = tt_ring(call, map->p, me);
+    if (tt_ring_is_whole(call, map->p)) {
+        go_round(b, call, &ring);
+        return;
+    }
     tt_started sent = scatter(b, &ring);
     gather(b, &ring);
     tt_wait_ago(b, sent, 1);
@@ -82,7 +106,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 const struct tt_algorithm tt_allreduce_ring = {
     .coll = TT_COLL_allreduce,
     .name = "ring",
-    .applies = "commuting operations, an element for each rank",
+    .applies = "commuting operations",
     .cost = "2 (p-1) t_s + (p-1)/p (2 t_w + gamma) L",
     .source = "Patarasuk, Yuan 2009",
     .refuse = refuse,

@@ -23,14 +23,18 @@ static int subtree_end(int p, int v)
     return v == 0 ? p : (int)tt_min(p, v + (v & -v));
 }
 
-static int64_t span(const struct tt_ring_plan *ring, int from, int to)
+/* Returns where block v begins; block p begins at the end of the message. */
+static int64_t begin(const struct tt_call *call, const struct tt_ring_plan *ring, int v)
 {
-    return (to - from) * ring->block + (to == ring->p && from < to ? ring->last - ring->block : 0);
+    if (v == 0) return 0;
+    if (v == ring->p || tt_ring_is_whole(call, ring->p)) return tt_call_bytes(call);
+    return v * ring->block;
 }
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+/* Returns the bytes of the blocks from `from` up to, but without, `to`. */
+static int64_t span(const struct tt_call *call, const struct tt_ring_plan *ring, int from, int to)
 {
-    return tt_ring_refuse(call, map->p);
+    return begin(call, ring, to) - begin(call, ring, from);
 }
 
 static void scatter(struct tt_builder *b, const struct tt_call *call,
@@ -41,12 +45,13 @@ static void scatter(struct tt_builder *b, const struct tt_call *call,
     int sends = 0;
     if (v > 0)
         tt_wait(b, tt_recv(b, tt_after(p, v - (v & -v), call->root),
-                           tt_own(TT_OUT, v * ring->block), span(ring, v, end)));
+                           tt_own(TT_OUT, begin(call, ring, v)), span(call, ring, v, end)));
     for (int64_t bit = tt_pow2_below(end - v); bit > 0; bit /= 2) {
         int to = v + (int)bit;
         if (to >= end) continue;
-        send[sends++] = tt_send(b, tt_after(p, to, call->root), tt_own(TT_OUT, to * ring->block),
-                                span(ring, to, (int)tt_min(end, to + bit)));
+        send[sends++] =
+            tt_send(b, tt_after(p, to, call->root), tt_own(TT_OUT, begin(call, ring, to)),
+                    span(call, ring, to, (int)tt_min(end, to + bit)));
     }
     while (sends > 0) tt_wait(b, send[--sends]);
 }
@@ -64,6 +69,18 @@ static void gather(struct tt_builder *b, const struct tt_call *call,
     tt_wait(b, recv);
     tt_wait(b, send);
     tt_end(b);
+}
+
+/* A message that goes round as a whole: each rank gets it from its right and passes it on. */
+static void pass_on(struct tt_builder *b, const struct tt_call *call,
+                    const struct tt_ring_plan *ring)
+{
+    int64_t bytes = tt_call_bytes(call);
+    struct tt_range all = tt_own(TT_OUT, 0);
+    if (ring->me > 0)
+        tt_wait(b, tt_recv(b, tt_after(ring->p, ring->right, call->root), all, bytes));
+    if (ring->me != 1)
+        tt_wait(b, tt_send(b, tt_after(ring->p, ring->left, call->root), all, bytes));
 }
 
 /* Thakur, Rabenseifner, Gropp 2005, for p a power of two and equal blocks, where all ranks begin
@@ -84,16 +101,19 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     (void)phase;
     struct tt_ring_plan ring = tt_ring(call, map->p, place(call, map->p, me));
     scatter(b, call, &ring);
-    gather(b, call, &ring);
+    if (tt_ring_is_whole(call, map->p))
+        pass_on(b, call, &ring);
+    else
+        gather(b, call, &ring);
 }
 
 const struct tt_algorithm tt_bcast_scatter_allgather = {
     .coll = TT_COLL_bcast,
     .name = "scatter-allgather",
-    .applies = "an element for each rank",
+    .applies = "always",
     .cost = "(log2(p) + p - 1) t_s + 2 (p-1)/p t_w L",
     .source = "van de Geijn; Thakur, Rabenseifner, Gropp 2005",
-    .refuse = refuse,
+    .refuse = tt_refuse_never,
     .build = build,
     .time = time_ps,
 };

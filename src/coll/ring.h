@@ -3,6 +3,10 @@
  * p blocks of one buffer that go round a ring of p ranks. The steps are in a loop, so that the plan
  * stays small for any p. The ranges of a loop move by equal distances, so all blocks are equal
  * except the last, which also has the remainder of the division.
+ *
+ * A message with fewer elements than ranks has no such blocks. It goes round as a whole, as block
+ * 0, and all other blocks are empty. The algorithms write out these turns; the builder drops the
+ * steps of empty blocks, so these plans are short too.
  */
 #ifndef TT_COLL_RING_H
 #define TT_COLL_RING_H
@@ -12,13 +16,19 @@
 struct tt_ring_plan {
     int p, me;
     int left, right;     /* the ranks to send to, to receive from */
-    int64_t block, last; /* bytes; block > 0 */
+    int64_t block, last; /* bytes; block is 0 if the message goes round as a whole */
 };
 
-/* Returns NULL if each rank has at least one element, or the message is empty; else the reason. */
-static inline const char *tt_ring_refuse(const struct tt_call *call, int p)
+/* Whether the message goes round as a whole. */
+static inline bool tt_ring_is_whole(const struct tt_call *call, int p)
 {
-    return call->n > 0 && call->n < p ? "needs at least one element for each rank" : NULL;
+    return call->n < p;
+}
+
+/* Returns the bytes of block i of such a message. */
+static inline int64_t tt_ring_whole_block(const struct tt_call *call, int i)
+{
+    return i == 0 ? tt_call_bytes(call) : 0;
 }
 
 /* The ring as rank `me` sees it, in the order of the ranks. */

@@ -33,7 +33,7 @@ problem 0 'expected a collective' ''
 problem 0 'expected a collective' /
 problem 0 "unknown collective ' '" ' '
 problem 0 "unknown collective 'Barrier'" Barrier/p4
-problem 10 "unknown type 'f128'" allreduce/f128/sum/8/p4
+problem 10 "unknown type 'f256'" allreduce/f256/sum/8/p4
 problem 14 "unknown operation 'plus'" allreduce/f64/plus/8/p4
 problem 14 'bxor is not defined for f64' allreduce/f64/bxor/8/p4
 problem 17 'expected /a number of bytes' allreduce/f64/sum
