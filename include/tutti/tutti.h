@@ -407,17 +407,17 @@ enum {
  *                                             tutti_start as often as it wants
  *
  * Collective: every rank of the team calls the same collectives (or starts the same requests) in
- * the same order, with the same root, type, operation, flags and, except in alltoallv, gatherv and
- * scatterv, the same counts. Preparing a request is local. A team may have any number of
- * collectives in flight, completed in any order: thirty-two advance at the same time, and later
- * ones wait inside the library. When a collective has completed, this rank's output is valid and
- * the buffers belong to the caller again. Only the completion of a barrier says something about the
- * other ranks. From start to completion the library borrows all buffers: the caller may read inputs
- * but not write them, and must not touch outputs. A request keeps the addresses of its buffers, and
- * copies of counts and displacements. After PEER or MISMATCH other members may still read inputs
- * and write outputs of collectives that were in flight, until they see the error too (within a
- * second). A buffer may be NULL if nothing is read from it or written to it. `in` and `out` must
- * not overlap. Results have the same bits on every rank and in every run.
+ * the same order, with the same root, type, operation, flags and, except in alltoallv,
+ * alltoallw, gatherv and scatterv, the same counts. Preparing a request is local. A team may have
+ * any number of collectives in flight, completed in any order: thirty-two advance at the same time,
+ * and later ones wait inside the library. When a collective has completed, this rank's output is
+ * valid and the buffers belong to the caller again. Only the completion of a barrier says something
+ * about the other ranks. From start to completion the library borrows all buffers: the caller may
+ * read inputs but not write them, and must not touch outputs. A request keeps the addresses of its
+ * buffers, and copies of counts and displacements. After PEER or MISMATCH other members may still
+ * read inputs and write outputs of collectives that were in flight, until they see the error too
+ * (within a second). A buffer may be NULL if nothing is read from it or written to it. `in` and
+ * `out` must not overlap. Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients.
@@ -434,7 +434,7 @@ enum {
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
  * later call on the team, or from tutti_finalize. If a rank sends more or less in an alltoallv,
- * gatherv or scatterv than the receiver expects, these two ranks get MISMATCH.
+ * alltoallw, gatherv or scatterv than the receiver expects, these two ranks get MISMATCH.
  */
 
 /* Returns only after every rank of the team has called it. */
@@ -511,6 +511,18 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const 
                                                         const int64_t *in_displs, void *out,
                                                         const int64_t *out_counts,
                                                         const int64_t *out_displs, tutti_type type);
+/* Does the same as tutti_alltoallv, with types and displacements of its own for each rank: sends
+ * in_counts[r] elements of in_types[r] that begin in_displs[r] bytes into `in` to rank r, and
+ * stores what rank r sends as out_counts[r] elements of out_types[r], out_displs[r] bytes into
+ * `out`. What this rank sends to r must pack to the same basic elements as what r expects from it;
+ * the library compares the number of bytes. A type whose count is 0 is ignored. Output pieces must
+ * not overlap. If `in` is TUTTI_IN_PLACE, `out` with its lists is also the input; the other in_...
+ * arguments are then ignored, and other ranks need not do the same. Types may be freed after the
+ * call, also while a request lives. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status
+tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
+                const int64_t *in_displs, const tutti_type *in_types, void *out,
+                const int64_t *out_counts, const int64_t *out_displs, const tutti_type *out_types);
 
 /* Nonblocking forms. *request is started and belongs to the caller, who completes it and frees
  * it. */
@@ -567,6 +579,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoall(tutti_team *team, const 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallv(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallw(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
+    const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
+    const tutti_type *out_types, tutti_request **request);
 
 /* Persistent forms. *request is prepared, not started, and belongs to the caller. Local, does not
  * block. */
@@ -631,6 +647,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv_init(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type, unsigned flags,
     tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallw_init(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
+    const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
+    const tutti_type *out_types, unsigned flags, tutti_request **request);
 
 /* A request is under way from tutti_start (or tutti_iX) until its owner has completed it: until
  * tutti_wait has returned, or tutti_test has returned anything but AGAIN. Whether a request is

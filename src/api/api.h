@@ -99,6 +99,10 @@ struct tt_args {
      * displacements of all ranks */
     int64_t n;
     const int64_t *counts, *displs;
+    /* typed: an alltoallw, which is an alltoallv of the type TT_TYPE_EACH with displacements in
+     * bytes, and with the types of the elements for each rank and from it */
+    bool typed;
+    const tutti_type *in_types, *out_types;
     /* the memory of the arrays in `call` that tt_args_check makes from these; NULL: none. The
      * caller of tt_args_check frees it with tt_free when no call uses it any more, also if the
      * check failed. */

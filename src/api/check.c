@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "type/layout.h"
 #include "type/type.h"
 
 static tutti_status check_common(const tutti_team *team, struct tt_call *c)
@@ -260,6 +261,79 @@ static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
     return check_in_out(team, args);
 }
 
+/* ---- alltoallw ---- */
+
+/* Checks piece r, which has a type of its own, and sets its packed bytes. */
+static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at, tutti_type type,
+                                int64_t *bytes)
+{
+    const struct tt_layout *l = tt_layout_find(type);
+    int64_t end;
+    *bytes = 0;
+    if (n == 0) return TUTTI_OK;
+    if (!l)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "%stypes[%d] is %d, none of the %d basic types, nor a live derived one",
+                       prefix, r, (int)type, TUTTI_TYPES);
+    if (__builtin_mul_overflow(n, l->packed, bytes) || __builtin_mul_overflow(n, l->extent, &end) ||
+        __builtin_add_overflow(end, at, &end) || end > INT64_MAX - tt_max(l->end, 0))
+        return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r, prefix,
+                       r);
+    return TUTTI_OK;
+}
+
+/* Checks the lists of one side, and sets *own to the packed bytes of this rank's piece for
+ * itself. */
+static tutti_status check_typed_list(struct check_names name, const int64_t *counts,
+                                     const int64_t *displs, const tutti_type *types,
+                                     const void *buffer, const struct tt_team *t, int64_t *own)
+{
+    bool ascend;
+    int64_t bytes;
+    TT_TRY(check_list(name, counts, displs, buffer, t->map.p, 1, &ascend));
+    if (!types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", name.prefix);
+    for (int r = 0; r < t->map.p; r++) {
+        TT_TRY(check_typed(name.prefix, r, counts[r], displs[r], types[r], &bytes));
+        if (r == t->me) *own = bytes;
+    }
+    return TUTTI_OK;
+}
+
+/* Refuses output pieces that overlap, among those whose elements lie in a row. Elements of other
+ * types may interleave. */
+static tutti_status check_typed_apart(const struct tt_args *args, int p)
+{
+    const struct tt_call *c = &args->call;
+    int64_t *bytes = tt_alloc(2 * (size_t)p * sizeof *bytes);
+    if (!bytes) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    int64_t *at = bytes + p;
+    for (int r = 0; r < p; r++) {
+        const struct tt_layout *l = tt_layout_find(args->out_types[r]);
+        bool solid = c->out_counts[r] > 0 && l->solid;
+        bytes[r] = solid ? c->out_counts[r] * l->packed : 0;
+        at[r] = solid ? c->out_displs[r] + l->begin : 0;
+    }
+    tutti_status status = check_apart(bytes, at, p);
+    tt_free(bytes);
+    return status;
+}
+
+static tutti_status check_each_type(const tutti_team *team, struct tt_args *args)
+{
+    struct tt_call *c = &args->call;
+    struct check_names in = {"in_", "in"}, out = {"out_", "out"};
+    int64_t sent = 0, expected = 0;
+    TT_TRY(check_place(team, args));
+    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, &team->run,
+                            &sent));
+    TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out,
+                            &team->run, &expected));
+    if (sent != expected)
+        return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld bytes and expects %lld",
+                       (long long)sent, (long long)expected);
+    return check_typed_apart(args, team->run.map.p);
+}
+
 /* ---- The whole call ---- */
 
 /* Checks the blocks of a reduce_scatter, which lie one after the other, and sets n to their sum. */
@@ -281,6 +355,7 @@ static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
 
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args)
 {
+    if (args->typed) return check_each_type(team, args);
     TT_TRY(check_common(team, &args->call));
     if (args->call.coll == TT_COLL_barrier) return TUTTI_OK;
     TT_TRY(check_op(args));

@@ -4,6 +4,7 @@
  * them on.
  */
 #include "api/api.h"
+#include "type/layout.h"
 
 static inline struct tt_args barrier_of(void)
 {
@@ -349,6 +350,58 @@ tutti_status tutti_alltoallv_init(tutti_team *team, const void *in, const int64_
                                   tutti_request **request)
 {
     struct tt_args args = alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type);
+    return tt_collective_init(team, &args, flags, request);
+}
+
+/* In place, the output is also the input: it is packed before anything is unpacked into it. */
+static inline struct tt_args alltoallw_of(const void *in, const int64_t *in_counts,
+                                          const int64_t *in_displs, const tutti_type *in_types,
+                                          void *out, const int64_t *out_counts,
+                                          const int64_t *out_displs, const tutti_type *out_types)
+{
+    bool place = in == TUTTI_IN_PLACE;
+    return (struct tt_args){.call = {.commutes = true,
+                                     .coll = TT_COLL_alltoallv,
+                                     .type = TT_TYPE_EACH,
+                                     .in_counts = place ? out_counts : in_counts,
+                                     .in_displs = place ? out_displs : in_displs,
+                                     .out_counts = out_counts,
+                                     .out_displs = out_displs},
+                            .in = place ? out : in,
+                            .out = out,
+                            .typed = true,
+                            .in_types = place ? out_types : in_types,
+                            .out_types = out_types};
+}
+
+tutti_status tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
+                             const int64_t *in_displs, const tutti_type *in_types, void *out,
+                             const int64_t *out_counts, const int64_t *out_displs,
+                             const tutti_type *out_types)
+{
+    struct tt_args args =
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types);
+    return tt_collective_run(team, &args);
+}
+
+tutti_status tutti_ialltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
+                              const int64_t *in_displs, const tutti_type *in_types, void *out,
+                              const int64_t *out_counts, const int64_t *out_displs,
+                              const tutti_type *out_types, tutti_request **request)
+{
+    struct tt_args args =
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types);
+    return tt_collective_start(team, &args, request);
+}
+
+tutti_status tutti_alltoallw_init(tutti_team *team, const void *in, const int64_t *in_counts,
+                                  const int64_t *in_displs, const tutti_type *in_types, void *out,
+                                  const int64_t *out_counts, const int64_t *out_displs,
+                                  const tutti_type *out_types, unsigned flags,
+                                  tutti_request **request)
+{
+    struct tt_args args =
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types);
     return tt_collective_init(team, &args, flags, request);
 }
 

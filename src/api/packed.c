@@ -4,7 +4,8 @@
  *
  * If a derived type consists of one basic type, the plan moves and reduces elements of that basic
  * type. A user-defined operation gets whole elements. Other data are moved as bytes. So ranks with
- * different layouts run the same plan if their packed elements are the same.
+ * different layouts run the same plan if their packed elements are the same. An alltoallw, in which
+ * each piece has a type of its own, becomes an alltoallv of bytes.
  */
 #include "api/packed.h"
 
@@ -96,19 +97,20 @@ static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int
     return TUTTI_OK;
 }
 
-static tutti_status make_memory(struct tt_packed *k, tutti_team *team, const struct tt_call *c)
+/* Makes memory for `in` elements of the input and `out` elements of the output, of sz bytes. */
+static tutti_status make_memory(struct tt_packed *k, tutti_team *team, int64_t in, int64_t out,
+                                int64_t sz)
 {
-    int p = team->run.map.p, me = team->run.me;
-    int64_t in, out, bytes, sz = k->layout->packed;
-    if (__builtin_mul_overflow(in_elements(c, p, me), sz, &in) || in > INT64_MAX - TT_LINE ||
-        __builtin_mul_overflow(out_elements(c, p, me), sz, &out) ||
+    int64_t bytes;
+    if (__builtin_mul_overflow(in, sz, &in) || in > INT64_MAX - TT_LINE ||
+        __builtin_mul_overflow(out, sz, &out) ||
         __builtin_add_overflow(tt_round_up(in, TT_LINE), out, &bytes))
         return tt_fail(TUTTI_ERR_ARG, "counts of elements of %lld bytes overflow", (long long)sz);
     TT_TRY(find_memory(k, &team->client->fabric.arena, bytes));
     if (k->arena) k->memory = tt_fabric_at(&team->client->fabric, k->offset);
     k->in = k->memory;
     k->out = k->memory + tt_round_up(in, TT_LINE);
-    if (!c->in_place) k->args.in = k->in;
+    if (!k->args.call.in_place) k->args.in = k->in;
     k->args.out = k->out;
     return TUTTI_OK;
 }
@@ -135,7 +137,7 @@ static tutti_status add(struct tt_packed *k, const struct packed_side *side, int
         return tt_fail(TUTTI_ERR_ARG, "%s is too large: %lld elements, %lld bytes apart",
                        side->name, (long long)n, (long long)l->extent);
     k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){
-        (char *)side->user + first * l->extent, side->packed + at * l->packed, n};
+        k->layout, (char *)side->user + first * l->extent, side->packed + at * l->packed, n};
     return TUTTI_OK;
 }
 
@@ -186,18 +188,76 @@ static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args, 
     return add_unpacks(k, &out, &args->call, p, me);
 }
 
+/* ---- A type for each rank ---- */
+
+/* One side of an alltoallw. */
+struct typed_side {
+    char *user;
+    const int64_t *counts, *displs;
+    const tutti_type *types;
+    int64_t *packed; /* p counts and p displacements of the packed pieces, in bytes */
+};
+
+/* Sets the packed lists. Returns the bytes of all pieces; INT64_MAX if they are too many. */
+static int64_t set_typed_list(const struct typed_side *s, int p)
+{
+    int64_t at = 0;
+    for (int r = 0; r < p; r++) {
+        s->packed[r] = s->counts[r] ? s->counts[r] * (int64_t)tutti_type_size(s->types[r]) : 0;
+        s->packed[p + r] = at;
+        if (__builtin_add_overflow(at, s->packed[r], &at)) return INT64_MAX;
+    }
+    return at;
+}
+
+static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed, int p)
+{
+    for (int r = 0; r < p; r++) {
+        if (s->counts[r] == 0) continue;
+        struct tt_layout *l = tt_layout_hold(s->types[r]);
+        if (!l) return tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)s->types[r]);
+        k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){
+            l, s->user + s->displs[r], packed + s->packed[p + r], s->counts[r]};
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const struct tt_args *args)
+{
+    int p = team->run.map.p;
+    const struct tt_call *c = &args->call;
+    struct typed_side in = {(char *)args->in, c->in_counts, c->in_displs, args->in_types,
+                            k->counts};
+    struct typed_side out = {args->out, c->out_counts, c->out_displs, args->out_types,
+                             k->counts + 2 * p};
+    int64_t in_bytes = set_typed_list(&in, p), out_bytes = set_typed_list(&out, p);
+    TT_TRY(make_memory(k, team, in_bytes, out_bytes, 1));
+    TT_TRY(add_typed(k, &in, k->in, p));
+    k->packs = k->unpacks;
+    k->unpacks = 0;
+    TT_TRY(add_typed(k, &out, k->out, p));
+    k->args.call.sz = 1;
+    k->args.call.in_counts = in.packed;
+    k->args.call.in_displs = in.packed + p;
+    k->args.call.out_counts = out.packed;
+    k->args.call.out_displs = out.packed + p;
+    return TUTTI_OK;
+}
+
 /* ---- Making, beginning and ending ---- */
 
 static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct tt_args *args)
 {
-    int p = team->run.map.p;
+    int p = team->run.map.p, me = team->run.me;
+    const struct tt_call *c = &args->call;
+    if (!k->layout) return tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)c->type);
     if (has_user_op(&args->call) && k->layout->packed > TT_ELEMENT_MOST)
         return tt_fail(TUTTI_ERR_ARG,
                        "elements of %lld bytes are too large for a user-defined operation: %d is "
                        "the most",
                        (long long)k->layout->packed, TT_ELEMENT_MOST);
-    TT_TRY(make_memory(k, team, &args->call));
-    TT_TRY(set_pieces(k, args, p, team->run.me));
+    TT_TRY(make_memory(k, team, in_elements(c, p, me), out_elements(c, p, me), k->layout->packed));
+    TT_TRY(set_pieces(k, args, p, me));
     set_call(k, p);
     return TUTTI_OK;
 }
@@ -223,9 +283,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false; /* call.h */
     k->args = plain;
     k->layout = tt_layout_hold(args->call.type);
-    tutti_status status = k->layout
-                              ? set_up(k, team, &plain)
-                              : tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)args->call.type);
+    tutti_status status = args->typed ? set_up_typed(k, team, &plain) : set_up(k, team, &plain);
     tt_assert(status != TUTTI_OK || (tt_packed_valid(k) && !k->pending));
     if (status == TUTTI_OK)
         *packed = k;
@@ -242,6 +300,8 @@ void tt_packed_free(struct tt_packed *k)
     else
         tt_free(k->memory);
     if (k->layout) tt_layout_drop(k->layout);
+    for (int i = 0; !k->layout && i < k->packs + k->unpacks; i++)
+        tt_layout_drop(k->pieces[i].layout);
     tt_free(k);
 }
 
@@ -249,7 +309,7 @@ void tt_packed_begin(struct tt_packed *k)
 {
     tt_assert(tt_packed_valid(k) && !k->pending);
     for (int i = 0; i < k->packs; i++)
-        tt_layout_pack(k->layout, k->pieces[i].packed, k->pieces[i].user, k->pieces[i].n);
+        tt_layout_pack(k->pieces[i].layout, k->pieces[i].packed, k->pieces[i].user, k->pieces[i].n);
     k->pending = true;
 }
 
@@ -259,5 +319,5 @@ void tt_packed_end(struct tt_packed *k, bool good)
     if (!k->pending) return;
     k->pending = false;
     for (int i = 0; i < k->unpacks && good; i++)
-        tt_layout_unpack(k->layout, piece[i].packed, piece[i].user, piece[i].n);
+        tt_layout_unpack(piece[i].layout, piece[i].packed, piece[i].user, piece[i].n);
 }

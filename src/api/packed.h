@@ -12,6 +12,7 @@ struct tt_layout;
 
 /* Elements of the user's memory, and their place in the packed memory. */
 struct tt_packed_piece {
+    struct tt_layout *layout;
     char *user, *packed;
     int64_t n;
 };
@@ -19,9 +20,11 @@ struct tt_packed_piece {
 /* Invariants (tt_packed_valid): pieces[0..packs-1] are packed at each start. The `unpacks`
  * pieces after them are unpacked at its end; `pending` is true until then. */
 struct tt_packed {
-    struct tt_layout *layout; /* this object holds a reference */
-    struct tt_arena *arena;   /* the arena of `memory`; NULL: it is from the heap */
-    int64_t offset;           /* of `memory` in the segment */
+    /* The layout of all pieces, to which this object holds a reference. NULL in an alltoallw: there
+     * each piece holds a reference to its own layout. */
+    struct tt_layout *layout;
+    struct tt_arena *arena; /* the arena of `memory`; NULL: it is from the heap */
+    int64_t offset;         /* of `memory` in the segment */
     char *memory, *in, *out;
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;

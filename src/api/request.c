@@ -242,7 +242,8 @@ static void name_packed(tutti_request *request, const struct tt_args *args,
     request->packed = packed;
     request->signature = tt_signature_of(&args->call, request->team->run.map.p, plain->print);
     request->signature.type = plain->type;
-    request->signature.element = (int32_t)tt_min(packed->layout->packed, INT32_MAX);
+    int64_t element = packed->layout ? packed->layout->packed : 1;
+    request->signature.element = (int32_t)tt_min(element, INT32_MAX);
     request->exec->signature = &request->signature;
     request->exec->shape ^= (uint64_t)(uint32_t)request->signature.element << 32;
 }

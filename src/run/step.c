@@ -251,7 +251,7 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
     int giver = t->job_rank[from], taker = t->job_rank[to];
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
-                   tt_coll_pairs(coll) ? tt_coll_name(coll) : "an exchange", giver, taker,
+                   tt_coll_pairs(coll) ? tt_signature_name(w) : "an exchange", giver, taker,
                    elements(w, sent), tt_signature_type(w, type, sizeof type),
                    argument_of(coll, true, to, out, sizeof out), taker, elements(w, expected),
                    argument_of(coll, false, from, in, sizeof in), which_team(t, team, sizeof team));

@@ -94,6 +94,7 @@ static void work(tutti_context *context, void *arg)
 static void blocking(tutti_team *team)
 {
     const int64_t n[64] = {0};
+    const tutti_type types[64] = {TUTTI_I8};
     REFUSED(tutti_barrier(team));
     REFUSED(tutti_bcast(team, in, 1, TUTTI_F64, 0));
     REFUSED(tutti_reduce(team, in, out, 1, TUTTI_F64, TUTTI_SUM, 0));
@@ -105,6 +106,7 @@ static void blocking(tutti_team *team)
     REFUSED(tutti_allgatherv(team, in, out, n, n, TUTTI_F64));
     REFUSED(tutti_alltoall(team, in, out, 1, TUTTI_F64));
     REFUSED(tutti_alltoallv(team, in, n, n, out, n, n, TUTTI_F64));
+    REFUSED(tutti_alltoallw(team, in, n, n, types, out, n, n, types));
     REFUSED(tutti_scatter(team, in, out, 1, TUTTI_F64, 0));
     REFUSED(tutti_gatherv(team, in, 1, out, n, n, TUTTI_F64, 0));
     REFUSED(tutti_scatterv(team, in, n, n, out, 1, TUTTI_F64, 0));
