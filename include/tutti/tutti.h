@@ -523,6 +523,42 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status
 tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
                 const int64_t *in_displs, const tutti_type *in_types, void *out,
                 const int64_t *out_counts, const int64_t *out_displs, const tutti_type *out_types);
+/* The neighbourhood collectives, on a team that tutti_team_cart or tutti_team_graph made (else:
+ * ARG) or on a duplicate of one. Each rank sends a piece to each of its destinations and receives a
+ * piece from each of its sources, in the order of tutti_team_destinations and tutti_team_sources.
+ * Pieces for TUTTI_NO_RANK are ignored. What a rank sends to another one must be as long as what
+ * that rank expects from it. If a rank has another one as a neighbour several times, pieces match
+ * in the order of the lists; in a grid, the piece for the lower neighbour in a dimension arrives
+ * there as that of the higher neighbour. TUTTI_IN_PLACE is not allowed.
+ *
+ * Sends in[0..n-1] to each destination, and stores the n elements of source i in
+ * out[i*n .. i*n+n-1]. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgather(tutti_team *team, const void *in,
+                                                                 void *out, int64_t n,
+                                                                 tutti_type type);
+/* Sends in[0..n-1] to each destination, and stores the counts[i] elements of source i in
+ * out[displs[i] .. +counts[i]-1]. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgatherv(tutti_team *team, const void *in,
+                                                                  int64_t n, void *out,
+                                                                  const int64_t *counts,
+                                                                  const int64_t *displs,
+                                                                  tutti_type type);
+/* Sends in[i*n .. i*n+n-1] to destination i, and stores the n elements of source i in
+ * out[i*n .. i*n+n-1]. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoall(tutti_team *team, const void *in,
+                                                                void *out, int64_t n,
+                                                                tutti_type type);
+/* Sends in[in_displs[i] .. +in_counts[i]-1] to destination i, and stores the elements of source i
+ * in out[out_displs[i] .. +out_counts[i]-1]. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallv(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type);
+/* Does the same as tutti_neighbor_alltoallv, with a type for each piece and displacements in bytes,
+ * as tutti_alltoallw. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
+    const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
+    const tutti_type *out_types);
 
 /* Nonblocking forms. *request is started and belongs to the caller, who completes it and frees
  * it. */
@@ -580,6 +616,24 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallv(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ialltoallw(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
+    const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
+    const tutti_type *out_types, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_allgather(tutti_team *team, const void *in,
+                                                                  void *out, int64_t n,
+                                                                  tutti_type type,
+                                                                  tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_allgatherv(
+    tutti_team *team, const void *in, int64_t n, void *out, const int64_t *counts,
+    const int64_t *displs, tutti_type type, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_alltoall(tutti_team *team, const void *in,
+                                                                 void *out, int64_t n,
+                                                                 tutti_type type,
+                                                                 tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_alltoallv(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_alltoallw(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
     const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
     const tutti_type *out_types, tutti_request **request);
@@ -648,6 +702,27 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv_init(
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type, unsigned flags,
     tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallw_init(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
+    const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
+    const tutti_type *out_types, unsigned flags, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgather_init(tutti_team *team,
+                                                                      const void *in, void *out,
+                                                                      int64_t n, tutti_type type,
+                                                                      unsigned flags,
+                                                                      tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgatherv_init(
+    tutti_team *team, const void *in, int64_t n, void *out, const int64_t *counts,
+    const int64_t *displs, tutti_type type, unsigned flags, tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoall_init(tutti_team *team,
+                                                                     const void *in, void *out,
+                                                                     int64_t n, tutti_type type,
+                                                                     unsigned flags,
+                                                                     tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallv_init(
+    tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
+    const int64_t *out_counts, const int64_t *out_displs, tutti_type type, unsigned flags,
+    tutti_request **request);
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
     const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
     const tutti_type *out_types, unsigned flags, tutti_request **request);

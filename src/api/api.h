@@ -103,6 +103,13 @@ struct tt_args {
      * bytes, and with the types of the elements for each rank and from it */
     bool typed;
     const tutti_type *in_types, *out_types;
+    /* a neighbourhood collective, which is like an alltoallw with in_n pieces for the ranks
+     * in_ranks[] and out_n pieces from out_ranks[]; NULL: piece r is for or from rank r. The pieces
+     * that a rank has for another one match in the order of the lists; `crossed`: of the source's
+     * list and this one's with entries 2i and 2i + 1 exchanged. */
+    const int *in_ranks, *out_ranks;
+    int in_n, out_n;
+    bool crossed;
     /* the memory of the arrays in `call` that tt_args_check makes from these; NULL: none. The
      * caller of tt_args_check frees it with tt_free when no call uses it any more, also if the
      * check failed. */

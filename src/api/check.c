@@ -282,38 +282,40 @@ static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at
     return TUTTI_OK;
 }
 
-/* Checks the lists of one side, and sets *own to the packed bytes of this rank's piece for
- * itself. */
+/* Checks the n pieces of one side, and adds the packed bytes of those that this rank has for itself
+ * to *own. */
 static tutti_status check_typed_list(struct check_names name, const int64_t *counts,
                                      const int64_t *displs, const tutti_type *types,
-                                     const void *buffer, const struct tt_team *t, int64_t *own)
+                                     const void *buffer, const int *ranks, int n, int me,
+                                     int64_t *own)
 {
     bool ascend;
     int64_t bytes;
-    TT_TRY(check_list(name, counts, displs, buffer, t->map.p, 1, &ascend));
+    TT_TRY(check_list(name, counts, displs, buffer, n, 1, &ascend));
     if (!types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", name.prefix);
-    for (int r = 0; r < t->map.p; r++) {
-        TT_TRY(check_typed(name.prefix, r, counts[r], displs[r], types[r], &bytes));
-        if (r == t->me) *own = bytes;
+    for (int i = 0; i < n; i++) {
+        TT_TRY(check_typed(name.prefix, i, counts[i], displs[i], types[i], &bytes));
+        if ((ranks ? ranks[i] : i) == me && __builtin_add_overflow(*own, bytes, own))
+            return tt_fail(TUTTI_ERR_ARG, "the pieces for this rank itself overflow");
     }
     return TUTTI_OK;
 }
 
 /* Refuses output pieces that overlap, among those whose elements lie in a row. Elements of other
  * types may interleave. */
-static tutti_status check_typed_apart(const struct tt_args *args, int p)
+static tutti_status check_typed_apart(const struct tt_args *args, int n)
 {
     const struct tt_call *c = &args->call;
-    int64_t *bytes = tt_alloc(2 * (size_t)p * sizeof *bytes);
+    int64_t *bytes = tt_alloc((2 * (size_t)n + 1) * sizeof *bytes);
     if (!bytes) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
-    int64_t *at = bytes + p;
-    for (int r = 0; r < p; r++) {
+    int64_t *at = bytes + n;
+    for (int r = 0; r < n; r++) {
         const struct tt_layout *l = tt_layout_find(args->out_types[r]);
         bool solid = c->out_counts[r] > 0 && l->solid;
         bytes[r] = solid ? c->out_counts[r] * l->packed : 0;
         at[r] = solid ? c->out_displs[r] + l->begin : 0;
     }
-    tutti_status status = check_apart(bytes, at, p);
+    tutti_status status = check_apart(bytes, at, n);
     tt_free(bytes);
     return status;
 }
@@ -323,15 +325,17 @@ static tutti_status check_each_type(const tutti_team *team, struct tt_args *args
     struct tt_call *c = &args->call;
     struct check_names in = {"in_", "in"}, out = {"out_", "out"};
     int64_t sent = 0, expected = 0;
+    int p = team->run.map.p, me = team->run.me;
+    int in_n = args->in_ranks ? args->in_n : p, out_n = args->out_ranks ? args->out_n : p;
     TT_TRY(check_place(team, args));
-    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, &team->run,
-                            &sent));
+    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in,
+                            args->in_ranks, in_n, me, &sent));
     TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out,
-                            &team->run, &expected));
+                            args->out_ranks, out_n, me, &expected));
     if (sent != expected)
         return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld bytes and expects %lld",
                        (long long)sent, (long long)expected);
-    return check_typed_apart(args, team->run.map.p);
+    return check_typed_apart(args, out_n);
 }
 
 /* ---- The whole call ---- */

@@ -195,47 +195,80 @@ struct typed_side {
     char *user;
     const int64_t *counts, *displs;
     const tutti_type *types;
-    int64_t *packed; /* p counts and p displacements of the packed pieces, in bytes */
+    const int *ranks; /* of the n pieces; NULL: piece r belongs to rank r */
+    int n;
+    bool crossed;    /* pieces 2i and 2i + 1 exchange places */
+    int64_t *packed; /* p counts and p displacements by rank, in bytes */
 };
 
-/* Sets the packed lists. Returns the bytes of all pieces; INT64_MAX if they are too many. */
+static int rank_of(const struct typed_side *s, int i)
+{
+    return s->ranks ? s->ranks[i] : i;
+}
+
+/* Sets the packed lists, whose memory is 0. Returns the bytes of all pieces; INT64_MAX if they are
+ * too many. */
 static int64_t set_typed_list(const struct typed_side *s, int p)
 {
     int64_t at = 0;
+    for (int i = 0; i < s->n; i++) {
+        int64_t *bytes = &s->packed[tt_max(rank_of(s, i), 0)];
+        int64_t more = s->counts[i] ? s->counts[i] * (int64_t)tutti_type_size(s->types[i]) : 0;
+        if (__builtin_add_overflow(*bytes, more, bytes)) return INT64_MAX;
+    }
     for (int r = 0; r < p; r++) {
-        s->packed[r] = s->counts[r] ? s->counts[r] * (int64_t)tutti_type_size(s->types[r]) : 0;
         s->packed[p + r] = at;
         if (__builtin_add_overflow(at, s->packed[r], &at)) return INT64_MAX;
     }
     return at;
 }
 
-static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed, int p)
+/* Adds the pieces of a rank one after the other. at[r] is the place of the next one of rank r. */
+static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed,
+                              int64_t *at)
 {
-    for (int r = 0; r < p; r++) {
-        if (s->counts[r] == 0) continue;
-        struct tt_layout *l = tt_layout_hold(s->types[r]);
-        if (!l) return tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)s->types[r]);
-        k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){
-            l, s->user + s->displs[r], packed + s->packed[p + r], s->counts[r]};
+    for (int j = 0; j < s->n; j++) {
+        int i = s->crossed ? j ^ 1 : j, r = rank_of(s, i);
+        if (s->counts[i] == 0) continue;
+        struct tt_layout *l = tt_layout_hold(s->types[i]);
+        if (!l) return tt_fail(TUTTI_ERR_ARG, "type %d was freed", (int)s->types[i]);
+        k->pieces[k->packs + k->unpacks++] =
+            (struct tt_packed_piece){l, s->user + s->displs[i], packed + at[r], s->counts[i]};
+        at[r] += s->counts[i] * l->packed;
     }
     return TUTTI_OK;
+}
+
+/* Adds the pieces of one side; afterwards the displacements are those of the first pieces again. */
+static tutti_status add_typed_side(struct tt_packed *k, const struct typed_side *s, char *packed,
+                                   int p)
+{
+    tutti_status status = add_typed(k, s, packed, s->packed + p);
+    for (int r = 0; r < p; r++) s->packed[p + r] -= s->packed[r];
+    return status;
 }
 
 static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const struct tt_args *args)
 {
     int p = team->run.map.p;
     const struct tt_call *c = &args->call;
-    struct typed_side in = {(char *)args->in, c->in_counts, c->in_displs, args->in_types,
+    struct typed_side in = {(char *)args->in,
+                            c->in_counts,
+                            c->in_displs,
+                            args->in_types,
+                            args->in_ranks,
+                            args->in_ranks ? args->in_n : p,
+                            false,
                             k->counts};
-    struct typed_side out = {args->out, c->out_counts, c->out_displs, args->out_types,
-                             k->counts + 2 * p};
+    struct typed_side out = {args->out,       c->out_counts,    c->out_displs,
+                             args->out_types, args->out_ranks,  args->out_ranks ? args->out_n : p,
+                             args->crossed,   k->counts + 2 * p};
     int64_t in_bytes = set_typed_list(&in, p), out_bytes = set_typed_list(&out, p);
     TT_TRY(make_memory(k, team, in_bytes, out_bytes, 1));
-    TT_TRY(add_typed(k, &in, k->in, p));
+    TT_TRY(add_typed_side(k, &in, k->in, p));
     k->packs = k->unpacks;
     k->unpacks = 0;
-    TT_TRY(add_typed(k, &out, k->out, p));
+    TT_TRY(add_typed_side(k, &out, k->out, p));
     k->args.call.sz = 1;
     k->args.call.in_counts = in.packed;
     k->args.call.in_displs = in.packed + p;
@@ -274,6 +307,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
 {
     bool lists = tt_call_counts(&args->call);
     size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
+    if (args->in_ranks) pieces = (size_t)args->in_n + (size_t)args->out_n;
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
     if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");

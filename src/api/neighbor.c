@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The neighbourhood collectives. All of them are an alltoallw with any number of pieces for each
+ * rank: packed, the pieces for a rank follow each other, and an alltoallv moves them.
+ */
+#include "api/api.h"
+#include "type/layout.h"
+
+/* One side of a call. Piece i has counts[i] elements at displs[i], or n elements at i * n if it has
+ * no lists; `same`: every piece is the whole buffer. Displacements are in bytes where each piece
+ * has a type of its own. */
+struct neighbor_side {
+    const char *prefix; /* of the names of its arguments */
+    bool same, lists, typed;
+    int64_t n;
+    const int64_t *counts, *displs;
+    tutti_type type;
+    const tutti_type *types;
+};
+
+struct neighbor_call {
+    const void *in;
+    void *out;
+    struct neighbor_side from, to;
+};
+
+/* The form of a call: a function of api.h, with its further arguments. */
+struct neighbor_form {
+    enum { NEIGHBOR_RUN, NEIGHBOR_START, NEIGHBOR_INIT } form;
+    unsigned flags;
+    tutti_request **request;
+};
+
+/* The lists of one side in terms of an alltoallw. */
+struct neighbor_lists {
+    int64_t *counts, *displs;
+    tutti_type *types;
+    int *ranks;
+    int n;
+};
+
+static tutti_status check_side(const struct neighbor_side *s, int n)
+{
+    if (!s->lists && s->n < 0)
+        return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)s->n);
+    if (n > 0 && s->lists && (!s->counts || !s->displs))
+        return tt_fail(TUTTI_ERR_ARG, "%scounts or %sdispls is NULL", s->prefix, s->prefix);
+    if (n > 0 && s->typed && !s->types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", s->prefix);
+    if (!s->typed && !tt_layout_find(s->type))
+        return tt_fail(TUTTI_ERR_ARG,
+                       "type %d is none of the %d basic types, nor a live derived one",
+                       (int)s->type, TUTTI_TYPES);
+    return TUTTI_OK;
+}
+
+/* Places outside of the grid are no ranks; their pieces are empty. */
+static tutti_status set_lists(const struct neighbor_side *s, const struct neighbor_lists *to)
+{
+    TT_TRY(check_side(s, to->n));
+    int64_t each = s->typed ? 1 : tutti_type_extent(s->type);
+    for (int i = 0; i < to->n; i++) {
+        int64_t at = s->lists ? s->displs[i] : 0;
+        bool fits = s->lists || s->same || !__builtin_mul_overflow(i, s->n, &at);
+        if (!fits || __builtin_mul_overflow(at, each, &to->displs[i]))
+            return tt_fail(TUTTI_ERR_ARG, "the place of piece %d overflows", i);
+        to->counts[i] = to->ranks[i] < 0 ? 0 : s->lists ? s->counts[i] : s->n;
+        to->types[i] = s->typed ? s->types[i] : s->type;
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status pass_on(tutti_team *team, const struct neighbor_call *c,
+                            const struct neighbor_lists *in, const struct neighbor_lists *out,
+                            const struct neighbor_form *f)
+{
+    struct tt_args args = {.call = {.commutes = true,
+                                    .coll = TT_COLL_alltoallv,
+                                    .type = TT_TYPE_NEIGHBORS,
+                                    .in_counts = in->counts,
+                                    .in_displs = in->displs,
+                                    .out_counts = out->counts,
+                                    .out_displs = out->displs},
+                           .in = c->in,
+                           .out = c->out,
+                           .typed = true,
+                           .in_types = in->types,
+                           .out_types = out->types,
+                           .in_ranks = in->ranks,
+                           .out_ranks = out->ranks,
+                           .in_n = in->n,
+                           .out_n = out->n,
+                           .crossed = team->cart != NULL};
+    if (f->form == NEIGHBOR_RUN) return tt_collective_run(team, &args);
+    if (f->form == NEIGHBOR_START) return tt_collective_start(team, &args, f->request);
+    return tt_collective_init(team, &args, f->flags, f->request);
+}
+
+static tutti_status fill(tutti_team *team, const struct neighbor_call *c,
+                         const struct neighbor_lists *in, const struct neighbor_lists *out)
+{
+    TT_TRY(tutti_team_destinations(team, in->ranks, in->n, NULL));
+    TT_TRY(tutti_team_sources(team, out->ranks, out->n, NULL));
+    TT_TRY(set_lists(&c->from, in));
+    return set_lists(&c->to, out);
+}
+
+static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighbor_form f)
+{
+    struct neighbor_lists in = {0}, out = {0};
+    TT_TRY(tutti_team_destinations(team, NULL, 0, &in.n));
+    TT_TRY(tutti_team_sources(team, NULL, 0, &out.n));
+    if (c.in == TUTTI_IN_PLACE)
+        return tt_fail(TUTTI_ERR_ARG, "in is TUTTI_IN_PLACE, and a neighborhood collective cannot "
+                                      "be done in place");
+    size_t n = (size_t)in.n, all = n + (size_t)out.n;
+    size_t each = 2 * sizeof(int64_t) + sizeof(tutti_type) + sizeof(int);
+    int64_t *at = tt_alloc((all + 1) * each);
+    if (!at) {
+        tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for the neighbours' pieces");
+        tt_team_break(&team->run, status);
+        return status;
+    }
+    tutti_type *types = (tutti_type *)(at + 2 * all);
+    int *ranks = (int *)(types + all);
+    in = (struct neighbor_lists){at, at + all, types, ranks, in.n};
+    out = (struct neighbor_lists){at + n, at + all + n, types + n, ranks + n, out.n};
+    tutti_status status = fill(team, &c, &in, &out);
+    if (status == TUTTI_OK) status = pass_on(team, &c, &in, &out, &f);
+    tt_free(at);
+    return status;
+}
+
+/* ---- The collectives in their three forms ---- */
+
+static struct neighbor_call allgather_of(const void *in, void *out, int64_t n, tutti_type type)
+{
+    return (struct neighbor_call){
+        in, out, {.same = true, .n = n, .type = type}, {.n = n, .type = type}};
+}
+
+tutti_status tutti_neighbor_allgather(tutti_team *team, const void *in, void *out, int64_t n,
+                                      tutti_type type)
+{
+    return call(team, allgather_of(in, out, n, type),
+                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+tutti_status tutti_ineighbor_allgather(tutti_team *team, const void *in, void *out, int64_t n,
+                                       tutti_type type, tutti_request **request)
+{
+    return call(team, allgather_of(in, out, n, type),
+                (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+tutti_status tutti_neighbor_allgather_init(tutti_team *team, const void *in, void *out, int64_t n,
+                                           tutti_type type, unsigned flags, tutti_request **request)
+{
+    return call(team, allgather_of(in, out, n, type),
+                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
+
+static struct neighbor_call allgatherv_of(const void *in, int64_t n, void *out,
+                                          const int64_t *counts, const int64_t *displs,
+                                          tutti_type type)
+{
+    return (struct neighbor_call){
+        in,
+        out,
+        {.same = true, .n = n, .type = type},
+        {"", .lists = true, .counts = counts, .displs = displs, .type = type}};
+}
+
+tutti_status tutti_neighbor_allgatherv(tutti_team *team, const void *in, int64_t n, void *out,
+                                       const int64_t *counts, const int64_t *displs,
+                                       tutti_type type)
+{
+    return call(team, allgatherv_of(in, n, out, counts, displs, type),
+                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+tutti_status tutti_ineighbor_allgatherv(tutti_team *team, const void *in, int64_t n, void *out,
+                                        const int64_t *counts, const int64_t *displs,
+                                        tutti_type type, tutti_request **request)
+{
+    return call(team, allgatherv_of(in, n, out, counts, displs, type),
+                (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+tutti_status tutti_neighbor_allgatherv_init(tutti_team *team, const void *in, int64_t n, void *out,
+                                            const int64_t *counts, const int64_t *displs,
+                                            tutti_type type, unsigned flags,
+                                            tutti_request **request)
+{
+    return call(team, allgatherv_of(in, n, out, counts, displs, type),
+                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
+
+static struct neighbor_call alltoall_of(const void *in, void *out, int64_t n, tutti_type type)
+{
+    return (struct neighbor_call){in, out, {.n = n, .type = type}, {.n = n, .type = type}};
+}
+
+tutti_status tutti_neighbor_alltoall(tutti_team *team, const void *in, void *out, int64_t n,
+                                     tutti_type type)
+{
+    return call(team, alltoall_of(in, out, n, type), (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+tutti_status tutti_ineighbor_alltoall(tutti_team *team, const void *in, void *out, int64_t n,
+                                      tutti_type type, tutti_request **request)
+{
+    return call(team, alltoall_of(in, out, n, type),
+                (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+tutti_status tutti_neighbor_alltoall_init(tutti_team *team, const void *in, void *out, int64_t n,
+                                          tutti_type type, unsigned flags, tutti_request **request)
+{
+    return call(team, alltoall_of(in, out, n, type),
+                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
+
+static struct neighbor_call alltoallv_of(const void *in, const int64_t *in_counts,
+                                         const int64_t *in_displs, void *out,
+                                         const int64_t *out_counts, const int64_t *out_displs,
+                                         tutti_type type)
+{
+    return (struct neighbor_call){
+        in,
+        out,
+        {"in_", .lists = true, .counts = in_counts, .displs = in_displs, .type = type},
+        {"out_", .lists = true, .counts = out_counts, .displs = out_displs, .type = type}};
+}
+
+tutti_status tutti_neighbor_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
+                                      const int64_t *in_displs, void *out,
+                                      const int64_t *out_counts, const int64_t *out_displs,
+                                      tutti_type type)
+{
+    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
+                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+tutti_status tutti_ineighbor_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
+                                       const int64_t *in_displs, void *out,
+                                       const int64_t *out_counts, const int64_t *out_displs,
+                                       tutti_type type, tutti_request **request)
+{
+    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
+                (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+tutti_status tutti_neighbor_alltoallv_init(tutti_team *team, const void *in,
+                                           const int64_t *in_counts, const int64_t *in_displs,
+                                           void *out, const int64_t *out_counts,
+                                           const int64_t *out_displs, tutti_type type,
+                                           unsigned flags, tutti_request **request)
+{
+    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
+                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
+
+static struct neighbor_call alltoallw_of(const void *in, const int64_t *in_counts,
+                                         const int64_t *in_displs, const tutti_type *in_types,
+                                         void *out, const int64_t *out_counts,
+                                         const int64_t *out_displs, const tutti_type *out_types)
+{
+    return (struct neighbor_call){in,
+                                  out,
+                                  {"in_", .lists = true, .typed = true, .counts = in_counts,
+                                   .displs = in_displs, .types = in_types},
+                                  {"out_", .lists = true, .typed = true, .counts = out_counts,
+                                   .displs = out_displs, .types = out_types}};
+}
+
+tutti_status tutti_neighbor_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
+                                      const int64_t *in_displs, const tutti_type *in_types,
+                                      void *out, const int64_t *out_counts,
+                                      const int64_t *out_displs, const tutti_type *out_types)
+{
+    return call(
+        team,
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
+        (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+tutti_status tutti_ineighbor_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
+                                       const int64_t *in_displs, const tutti_type *in_types,
+                                       void *out, const int64_t *out_counts,
+                                       const int64_t *out_displs, const tutti_type *out_types,
+                                       tutti_request **request)
+{
+    return call(
+        team,
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
+        (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+tutti_status tutti_neighbor_alltoallw_init(tutti_team *team, const void *in,
+                                           const int64_t *in_counts, const int64_t *in_displs,
+                                           const tutti_type *in_types, void *out,
+                                           const int64_t *out_counts, const int64_t *out_displs,
+                                           const tutti_type *out_types, unsigned flags,
+                                           tutti_request **request)
+{
+    return call(
+        team,
+        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
+        (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
