@@ -136,6 +136,23 @@ struct starved {
     char text[3][200];
 };
 
+/* Calls whose roots have lists, scans, and teams with neighbours. */
+static tutti_status more_shapes(tutti_team *world)
+{
+    static const int64_t counts[3] = {1, 2, 3}, displs[3] = {0, 1, 3};
+    int64_t in[64] = {1}, out[64], mine = counts[tutti_rank(world)];
+    int p = tutti_size(world), next = (tutti_rank(world) + 1) % p;
+    int before = (tutti_rank(world) + p - 1) % p;
+    tutti_team *grid, *graph;
+    TT_TRY(tutti_gatherv(world, in, mine, out, counts, displs, TUTTI_I64, 0));
+    TT_TRY(tutti_scatterv(world, in, counts, displs, out, mine, TUTTI_I64, 1));
+    TT_TRY(tutti_scan(world, in, out, 4, TUTTI_I64, TUTTI_SUM));
+    TT_TRY(tutti_exscan(world, in, out, 6, TUTTI_I64, TUTTI_SUM));
+    TT_TRY(tutti_scatter(world, in, out, 7, TUTTI_I64, 0));
+    TT_TRY(tutti_team_cart(world, 1, &p, NULL, TUTTI_CART_LAST_FASTEST, &grid));
+    return tutti_team_graph(world, 1, &before, 1, &next, &graph);
+}
+
 static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
 {
     tutti_team *world = tutti_world(client), *part = NULL;
@@ -148,6 +165,7 @@ static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
     if (status == TUTTI_OK) status = tutti_team_split(world, 0, 0, &part);
     if (status == TUTTI_OK) status = tutti_ibcast(part, out, 9, TUTTI_I64, 0, &request);
     if (status == TUTTI_OK) status = tutti_wait(request);
+    if (status == TUTTI_OK) status = more_shapes(world);
     if (status == TUTTI_OK) status = tutti_barrier(world);
     if (starve) tt_memory_fail_at(-1);
     return status;
