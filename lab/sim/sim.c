@@ -546,7 +546,7 @@ static void begin_phase(struct tt_sim *sim, struct tt_sim_rank *rank, int64_t ti
     }
     rank->plan = sim->job->plan(sim->job->arg, me, rank->phase++);
     if (!rank->plan) {
-        sim->status = TUTTI_ERR_MEMORY;
+        sim->status = tt_error_status();
         return;
     }
     rank->lanes_left = (int)rank->plan->lanes;

@@ -58,6 +58,10 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status st
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 
+/* Returns the status of the last error of this thread, for a caller that learns of an error by NULL
+ * or false. */
+tutti_status tt_error_status(void);
+
 /* Keep the text of tutti_error() over calls whose failures are none of the caller's: such as that a
  * message came too late for a rank that had left. */
 enum { TT_ERROR_TEXT = 512 };

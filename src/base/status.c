@@ -12,6 +12,7 @@
 #include "base/base.h"
 
 static _Thread_local char last_error[TT_ERROR_TEXT];
+static _Thread_local tutti_status last_status;
 
 /* Formats into a second buffer, because an argument may be the last error itself: tt_fail(status,
  * "while ...: %s", tutti_error()) adds a context to a cause. */
@@ -33,7 +34,7 @@ tutti_status tt_fail(tutti_status status, const char *format, ...)
     va_start(args, format);
     note(format, args, 0);
     va_end(args);
-    return status;
+    return last_status = status;
 }
 
 tutti_status tt_fail_errno(tutti_status status, const char *format, ...)
@@ -43,7 +44,12 @@ tutti_status tt_fail_errno(tutti_status status, const char *format, ...)
     va_start(args, format);
     note(format, args, error);
     va_end(args);
-    return status;
+    return last_status = status;
+}
+
+tutti_status tt_error_status(void)
+{
+    return last_status;
 }
 
 void tt_error_keep(char kept[TT_ERROR_TEXT])

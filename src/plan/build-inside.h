@@ -29,6 +29,7 @@ struct tt_builder {
     const struct tt_subteam *part; /* NULL while the plan is built for the whole team */
     int64_t part_tmp;              /* where the TMP of the part begins */
     const char *error;
+    bool starved; /* the error is that memory is short */
 };
 
 /* ---- build-part.c: converts ranks and ranges of the part to those of the team ---- */

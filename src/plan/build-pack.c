@@ -71,7 +71,8 @@ struct tt_plan *tt_builder_finish(struct tt_builder *b)
 {
     if (b->depth || b->dead) b->error = "a loop without an end";
     if (b->error) {
-        (void)tt_fail(TUTTI_ERR_MEMORY, "cannot build a plan: %s", b->error);
+        (void)tt_fail(b->starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_LIMIT, "cannot build a plan: %s",
+                      b->error);
         return NULL;
     }
     if (b->shapes.n) measure_window(b);

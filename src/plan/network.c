@@ -108,8 +108,9 @@ static bool has_places(const struct tt_net *net)
 
 static void take_out(struct tt_reader *in, struct tt_net *net, int node)
 {
-    if (!in->failed && tt_net_remove(net, node) != TUTTI_OK)
-        tt_reader_wrong(in, in->at, "no memory for a network of %d nodes", net->nodes);
+    if (in->failed || tt_net_remove(net, node) == TUTTI_OK) return;
+    tt_reader_wrong(in, in->at, "no memory for a network of %d nodes", net->nodes);
+    in->starved = true;
 }
 
 /* Returns the node with these n coordinates. */
@@ -205,11 +206,12 @@ static const char *node_text(const struct tt_net *net, int node, char *text, siz
 
 typedef tutti_status settle_fn(struct tt_net *net, int cut[2]);
 
-static void settle(struct tt_reader *in, struct tt_net *net, const char *begin, settle_fn *fn)
+static tutti_status settle(struct tt_reader *in, struct tt_net *net, const char *begin,
+                           settle_fn *fn)
 {
     char one[64], other[64];
     int cut[2];
-    if (in->failed) return;
+    if (in->failed) return in->starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_ARG;
     tutti_status status = fn(net, cut);
     if (status == TUTTI_ERR_LIMIT)
         tt_reader_wrong(in, begin, "with missing nodes there may be 8192, with 255 links each");
@@ -221,10 +223,11 @@ static void settle(struct tt_reader *in, struct tt_net *net, const char *begin, 
                         node_text(net, cut[1], other, sizeof other));
     else if (status != TUTTI_OK)
         tt_reader_wrong(in, begin, "no memory for a network of %d nodes", net->nodes);
+    return status == TUTTI_ERR_LIMIT ? TUTTI_ERR_ARG : status;
 }
 
-static bool parse_text(const char *text, struct tt_net *net, struct tt_reader_error *wrong,
-                       settle_fn *fn)
+static tutti_status parse_text(const char *text, struct tt_net *net, struct tt_reader_error *wrong,
+                               settle_fn *fn)
 {
     struct tt_reader in = {.text = text, .at = text, .error = wrong};
     *net = (struct tt_net){.nodes = 0};
@@ -232,32 +235,33 @@ static bool parse_text(const char *text, struct tt_net *net, struct tt_reader_er
     if (!in.failed) shape(&in, net);
     const char *holes = in.at;
     while (!in.failed && *in.at) missing(&in, net);
-    settle(&in, net, holes, fn);
-    if (in.failed) tt_net_free(net);
-    return !in.failed;
+    tutti_status status = settle(&in, net, holes, fn);
+    if (status != TUTTI_OK) tt_net_free(net);
+    return status;
 }
 
 /* Parses the network in a file. On an error, wrong->at is the place of the path in the network
  * string, and wrong->text begins with the line and column in the file. */
-static bool parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
-                       settle_fn *fn)
+static tutti_status parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
+                               settle_fn *fn)
 {
     struct tt_network_file file;
     struct tt_reader_error inside;
     int line = 0, column = 0;
     *net = (struct tt_net){.nodes = 0};
     wrong->at = strlen(FILE_WORD);
-    if (tt_network_file_read(path, &file, &inside) != TUTTI_OK) {
+    tutti_status status = tt_network_file_read(path, &file, &inside);
+    if (status != TUTTI_OK) {
         snprintf(wrong->text, sizeof wrong->text, "%.200s: %.200s", path, inside.text);
-        return false;
+        return status;
     }
-    bool parsed = parse_text(file.text, net, &inside, fn);
-    if (!parsed) tt_network_file_place(&file, inside.at, &line, &column);
-    if (!parsed)
+    status = parse_text(file.text, net, &inside, fn);
+    if (status != TUTTI_OK) tt_network_file_place(&file, inside.at, &line, &column);
+    if (status != TUTTI_OK)
         snprintf(wrong->text, sizeof wrong->text, "%.200s:%d:%d: %.250s", path, line, column,
                  inside.text);
     tt_network_file_free(&file);
-    return parsed;
+    return status;
 }
 
 static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader_error *error,
@@ -265,11 +269,13 @@ static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader
 {
     struct tt_reader_error wrong;
     bool file = strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0;
-    if (file ? parse_file(text + strlen(FILE_WORD), net, &wrong, fn)
-             : parse_text(text, net, &wrong, fn))
-        return TUTTI_OK;
+    tutti_status status = file ? parse_file(text + strlen(FILE_WORD), net, &wrong, fn)
+                               : parse_text(text, net, &wrong, fn);
+    if (status == TUTTI_OK) return TUTTI_OK;
     if (error) *error = wrong;
-    return tt_fail(TUTTI_ERR_ARG, "bad network '%.200s': %s (at character %zu)", text, wrong.text,
+    if (status == TUTTI_ERR_MEMORY)
+        return tt_fail(status, "network '%.200s': %s", text, wrong.text);
+    return tt_fail(status, "bad network '%.200s': %s (at character %zu)", text, wrong.text,
                    wrong.at + 1);
 }
 

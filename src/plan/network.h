@@ -19,9 +19,9 @@
 #define TT_NET_WORD(name) #name " "
 #define TT_NET_WORDS TT_NET_LIST(TT_NET_WORD)
 
-/* Parses a network. Returns TUTTI_OK, and then the caller frees the network; or ERR_ARG, also when
- * memory is short, and sets *error if it is not NULL. A network in which two nodes cannot reach
- * each other is refused; the message names two such nodes. */
+/* Parses a network. Returns TUTTI_OK, and then the caller frees the network; or ERR_ARG or
+ * ERR_MEMORY, and sets *error if it is not NULL. A network in which two nodes cannot reach each
+ * other is refused; the message names two such nodes. */
 tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_reader_error *error);
 /* Sets *ranks to the number of nodes of the network without finding their routes. Errors are those
  * of tt_network_parse. */

@@ -17,6 +17,7 @@ struct tt_reader {
     const char *text, *at;
     struct tt_reader_error *error;
     bool failed;
+    bool starved; /* it failed because memory is short */
 };
 
 /* Records the error at this place, unless there is one already. */

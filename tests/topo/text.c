@@ -125,6 +125,26 @@ static void networks_from_files(void **state)
     unlink(path + strlen("file:"));
 }
 
+/* Every allocation fails once. */
+static void memory_that_is_short_has_its_own_status(void **state)
+{
+    (void)state;
+    struct tt_net net;
+    struct tt_reader_error error;
+    const char *path = file_of("torus:4x4-hole(1,1)");
+    tutti_status status = TUTTI_ERR_MEMORY;
+    int failures = 0;
+    for (; status == TUTTI_ERR_MEMORY; failures++) {
+        tt_memory_fail_at(failures);
+        status = tt_network_parse(path, &net, &error);
+        tt_memory_fail_at(-1);
+    }
+    assert_int_equal(status, TUTTI_OK);
+    assert_in_range(failures, 4, 100);
+    tt_net_free(&net);
+    unlink(path + strlen("file:"));
+}
+
 static void networks_are_distinguished_from_other_maps(void **state)
 {
     (void)state;
@@ -141,6 +161,7 @@ int main(void)
         cmocka_unit_test(wrong_networks_are_refused),
         cmocka_unit_test(members_are_counted_without_routes),
         cmocka_unit_test(networks_from_files),
+        cmocka_unit_test(memory_that_is_short_has_its_own_status),
         cmocka_unit_test(networks_are_distinguished_from_other_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
