@@ -80,10 +80,10 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  *     BOOT, VERSION, MEMORY, SYSTEM */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
-/* Gathers `bytes` bytes from each rank: stores what rank r passed in `in` in out[r * bytes ..
- * (r + 1) * bytes - 1] on every rank, and returns 0. Blocks until it has done so. Any other value
- * means that it failed. If it fails at one rank, the call at the other ranks must end, too, and so
- * must later calls: with an error, or with the bytes that the ranks pass then. */
+/* Gathers `bytes` bytes from each rank: on every rank, stores what rank r passed in `in` at byte
+ * r * bytes of `out`, and returns 0. Blocks until it has done so. Any other value means that it
+ * failed. If it fails at one rank, the call at the other ranks must end, too, and so must later
+ * calls: with an error, or with the bytes that the ranks pass then. */
 typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *arg);
 
 /* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: `allgather` is all

@@ -111,7 +111,7 @@ static void number(struct tree *t)
     }
 }
 
-static bool tree_is_valid(const struct tree *t, int p)
+__attribute__((unused)) static bool tree_is_valid(const struct tree *t, int p)
 {
     bool valid = t->order[0] == t->s && t->parent[t->s] == t->s && t->depth[t->s] == 0 &&
                  t->at[t->s] == 0 && t->size[t->s] == p;
