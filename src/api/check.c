@@ -162,8 +162,9 @@ static tutti_status check_in_out(const tutti_team *team, const struct tt_args *a
     const int64_t nowhere = 0;
     int p = team->run.map.p;
     if (c->in_place || (unsigned)c->type >= TUTTI_TYPES) return TUTTI_OK;
-    struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in), *out = in + p;
+    struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in);
     if (!in) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    struct piece *out = in + p;
     int ni = c->in_counts
                  ? add_pieces(in, 0, args->in, c->in_counts, c->in_displs, p, c->sz)
                  : add_pieces(in, 0, args->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz);

@@ -184,13 +184,17 @@ tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2])
     size_t n = (size_t)net->vertices;
     int *room = tt_alloc(((2 * STATES + TT_NET_CUBE + 1) * n + 1) * sizeof *room);
     net->order = tt_alloc(n * sizeof *net->order);
+    if (!room || !net->order) {
+        tt_free(room);
+        return TUTTI_ERR_MEMORY;
+    }
     struct search s = {.net = net,
                        .order = net->order,
                        .list = room,
                        .distance = room + STATES * n,
                        .coordinate = room + 2 * STATES * n,
                        .first = room + (2 * STATES + TT_NET_CUBE) * n};
-    tutti_status status = room && net->order ? reroute(&s, net, routes, cut) : TUTTI_ERR_MEMORY;
+    tutti_status status = reroute(&s, net, routes, cut);
     tt_free(s.port);
     tt_free(s.to);
     tt_free(room);
