@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Replies. A reply has two owners: the thread that asked, and the
- * one that answers, which may be a thread of PMIx' library. Either may release it first.
+ * Replies to what a rank asks a provider. A reply has two owners: the thread that asked, and the
+ * thread that answers, which may belong to the library of PMIx. Either may release it first.
  */
 #include "boot/directory.h"
 

@@ -507,7 +507,7 @@ static tutti_status exchange(struct machines_member *m, int client, const struct
     return fence();
 }
 
-/* The same where values need a fence: the next fence fails at all ranks. */
+/* Reports this rank's error where values need a fence: the next fence fails at all ranks. */
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {
     char why[TT_TERMS_WHY];

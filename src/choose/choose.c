@@ -326,7 +326,7 @@ static const struct tt_algorithm *choose_spread(const struct tt_call *call,
     return NULL;
 }
 
-/* What a message costs on a known network: 1 us, and 1 ns for each byte, as `tutti sim` assumes. */
+/* A message costs 1 us, and 1 ns for each byte, on a known network: the model of `tutti sim`. */
 static const struct tt_costs network_costs = {.ts = 1000000, .tw = 1000, .tw_both = 1000};
 
 /* Chooses on a hypercube with a rank at each node, where both formulas are exact: `hypercube` sends

@@ -67,7 +67,7 @@ int tt_composed_phases(const struct tt_call *call, const struct tt_map *map);
 void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase);
 
-/* The same for a composition that the row names itself. */
+/* These functions do the same for a composition that the row names itself. */
 const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
                                   const struct tt_map *map);
 int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,

@@ -91,7 +91,7 @@ tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type in an alltoallw, which has a type for each rank. No call of
  * tt_layout_sequence returns it. */
 #define TT_TYPE_EACH ((tutti_type)(2 * TUTTI_TYPE_USER_END))
-/* The same for neighbourhood collectives. */
+/* The number that stands for the type in a neighbourhood collective. */
 #define TT_TYPE_NEIGHBORS ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
 /* Returns a number that is equal on all ranks whose types pack alike, for the comparison of
  * calls. */
