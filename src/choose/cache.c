@@ -119,7 +119,7 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
     const char *path;
     size_t n;
     struct tt_map map = team->map;
-    TT_TRY(tt_choose_file(c->coll, &path, &n));
+    TT_TRY(tt_choose_file(c, &path, &n));
     *file = 0;
     *forced = path != NULL;
     p->windows = TT_LONG_WINDOWS;

@@ -216,12 +216,14 @@ static const char *forcing(void)
     return override ? override : tt_setting("TUTTI_ALGORITHM");
 }
 
-/* Returns the name that TUTTI_ALGORITHM gives for a collective: COLLECTIVE=NAME, or a NAME alone
- * for every collective that has such an algorithm. NULL: it gives none. A NAME alone that no
+/* Returns the name that TUTTI_ALGORITHM gives for the call's collective: COLLECTIVE=NAME, or a NAME
+ * alone for every collective that has such an algorithm. NULL: it gives none, or the call is a step
+ * of a call such as tutti_team_split, which the setting does not concern. A NAME alone that no
  * collective has is returned for every collective, so that it is reported. */
-static const char *forced_name(enum tt_coll coll, size_t *length)
+static const char *forced_name(const struct tt_call *call, size_t *length)
 {
-    const char *text = forcing(), *name = tt_coll_name(coll);
+    enum tt_coll coll = call->coll;
+    const char *text = call->as ? NULL : forcing(), *name = tt_coll_name(coll);
     while (text && *text) {
         size_t n = strcspn(text, ","), key = strcspn(text, "=,");
         bool alone = key == n;
@@ -233,16 +235,16 @@ static const char *forced_name(enum tt_coll coll, size_t *length)
     return NULL;
 }
 
-tutti_status tt_choose_file(enum tt_coll coll, const char **path, size_t *n)
+tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n)
 {
     *path = NULL;
     TT_TRY(check_named(forcing()));
-    const char *name = forced_name(coll, n);
+    const char *name = forced_name(call, n);
     if (!name || name[0] != '@') return TUTTI_OK;
     if (name == forcing() || name[-1] == ',')
         return tt_fail(TUTTI_ERR_ARG,
                        "TUTTI_ALGORITHM: %.*s needs the name of its collective, as in %s=%.*s",
-                       (int)*n, name, tt_coll_name(coll), (int)*n, name);
+                       (int)*n, name, tt_coll_name(call->coll), (int)*n, name);
     *path = name + 1;
     *n -= 1;
     return TUTTI_OK;
@@ -264,7 +266,7 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
 {
     size_t length;
     TT_TRY(check_named(forcing()));
-    const char *name = forced_name(call->coll, &length), *coll = tt_coll_name(call->coll);
+    const char *name = forced_name(call, &length), *coll = tt_coll_name(call->coll);
     *algorithm = NULL;
     if (!name) return TUTTI_OK;
     if (name[0] == '@') return refuse_file(name, length, coll);

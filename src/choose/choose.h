@@ -16,10 +16,10 @@
  *                  collective twice */
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **algorithm, bool *forced);
-/* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for this collective
+/* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
  * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
-tutti_status tt_choose_file(enum tt_coll coll, const char **path, size_t *n);
+tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone
  * stands for all collectives that have such an algorithm. NULL: the environment decides again.
  * `text` must stay valid until the next call. No thread may choose an algorithm during this

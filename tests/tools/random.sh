@@ -35,5 +35,10 @@ for MUTANT in copy reduce; do
     echo "the mutant $MUTANT was found by: $again"
 done
 
+# An algorithm is forced in the calls of the problem, and not in those that make its team.
+expect 1 tutti bench --threads --reversed --algorithm neighbour allgather/f64/8/p3
+says err '--algorithm neighbour does not apply: it needs an even number of ranks$'
+expect 0 env TUTTI_ALGORITHM=neighbour tutti bench --threads --reversed bcast/f64/8/p3 --iterations 2
+
 expect 2 tutti bench --random 1 allreduce/f64/sum/8/p2
 says err 'random'
