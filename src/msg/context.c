@@ -105,11 +105,11 @@ bool tt_msg_is_idle(const tutti_context *context)
 
 /* Returns the bytes of the largest eager message: what TUTTI_EAGER asks for, or else `unasked`, but
  * no more than a packet holds. */
-static int64_t whole(int64_t unasked, size_t packet)
+static int64_t whole(int64_t unasked, int64_t packet)
 {
     bool asked = tt_setting(tt_setting_must_match_name(TT_MUST_MATCH_EAGER)) != NULL;
     int64_t most = asked ? tt_setting_must_match(TT_MUST_MATCH_EAGER) : unasked;
-    return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, (int64_t)packet));
+    return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, packet));
 }
 
 /* Returns the bytes of the largest message that goes through a packet ring. Where rings are
@@ -128,7 +128,8 @@ static void set_sizes(struct tt_msg *msg)
     msg->ring_bytes = 1;
     while (msg->ring_bytes * 2 <= tt_setting_must_match(TT_MUST_MATCH_RING)) msg->ring_bytes *= 2;
     msg->fill = tt_fill_asked();
-    msg->wire_eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
+    msg->ring.packet_most = (int64_t)tt_ring_data_most(msg->ring_bytes);
+    msg->network.eager_most = whole(TT_WIRE_DATA, TT_WIRE_DATA);
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
@@ -137,11 +138,11 @@ static void set_sizes(struct tt_msg *msg)
  * split copy. */
 static void settle(struct tt_msg *msg)
 {
-    size_t packet = tt_ring_data_most(msg->ring_bytes);
+    int64_t packet = msg->ring.packet_most;
     int64_t splits = tt_setting_int("TUTTI_SPLIT_COPY", -1, 0, 1);
     msg->rings_most = rings_most(msg);
     msg->splits = splits >= 0 ? splits != 0 : msg->f->job->arenas <= msg->f->cores;
-    msg->eager_most = whole(msg->rings_most > 0 ? (int64_t)packet : msg->f->eager_most, packet);
+    msg->ring.eager_most = whole(msg->rings_most > 0 ? packet : msg->f->eager_most, packet);
 }
 
 tutti_status tt_msg_met(struct tt_msg *msg)
@@ -157,7 +158,8 @@ tutti_status tt_msg_open(struct tt_fabric *f, tutti_client *client, struct tt_ms
     if (!msg) return tt_fail(TUTTI_ERR_MEMORY, "no memory for messages");
     msg->f = f;
     msg->client = client;
-    msg->ring = &tt_transport_ring;
+    msg->ring = tt_transport_ring;
+    msg->network = tt_transport_wire;
     pthread_mutex_init(&msg->region_lock, NULL);
     pthread_mutex_init(&msg->pulls.lock, NULL);
     set_sizes(msg);

@@ -110,27 +110,33 @@ struct tt_send_queue {
 };
 
 /* How packets travel to a peer: through a packet ring (tt_transport_ring in send.c) or over the
- * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. */
+ * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. A
+ * client has a copy of each with its own sizes. */
 struct tt_transport {
-    /* Whether the packet has been copied when `send` returns. Otherwise the network may read it
-     * until its entry's `on_wire` is 0. */
-    bool copies;
-    /* Returns how many bytes of data a packet holds, at most. */
-    size_t (*most)(const tutti_context *context);
+    /* True: the peer's rank shares memory with this one. A packet has been copied when `send`
+     * returns, and the fabric may reach the peer's memory. False: the network may read a packet
+     * until its entry's `on_wire` is 0, and it reaches memory only by a key. */
+    bool shares;
+    int64_t packet_most; /* bytes of data that a packet holds, at most */
+    int64_t eager_most;  /* bytes of the largest message that is sent eagerly */
     /* Sends a packet. Preconditions: no packet to the peer waits before this one; the packet holds
-     * at most `most` bytes of data, and if it is a fence, the network has completed all puts to the
-     * peer; `entry` has the packet, or is NULL if the transport copies. OK: the packet was sent, or
-     * entry->on_wire counts it. AGAIN: there is no room or no connection yet. Other errors: MEMORY,
-     * LIMIT, PEER (the peer is gone), and those of the wire. */
+     * at most packet_most bytes of data, and if it is a fence, the network has completed all puts
+     * to the peer; `entry` has the packet, or is NULL if the transport shares memory. OK: the
+     * packet was sent, or entry->on_wire counts it. AGAIN: there is no room or no connection yet.
+     * Other errors: MEMORY, LIMIT, PEER (the peer is gone), and those of the wire. */
     tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet, struct tt_transfer *entry);
+    /* Stores in the request to send (RTS) where the target finds the data of the long message: an
+     * address and, as the data of the packet, a key. `key` has TT_WIRE_KEY bytes of room, which
+     * must last as long as the packet. */
+    void (*offer)(tutti_context *context, struct tt_pending *pending, struct tt_packet *rts,
+                  char *key);
 };
 extern const struct tt_transport tt_transport_ring, tt_transport_wire;
 
 struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
     const struct tt_transport *transport;
-    int64_t packet_most; /* bytes of data of a packet to it, at most */
     struct tt_send_queue waiting;
     /* `risked` counts the messages sent to the peer whose loss no completion function reports, and
      * the operations that were lost with the peer. `settled` is how many of these were covered by a
@@ -139,7 +145,6 @@ struct tt_peer {
     /* this rank, while leaving, dropped a message of the peer; no fence has reported that yet */
     bool dropped;
     int rank, context;
-    bool shares; /* reached through shared memory; `transport` is tt_transport_ring then */
     /* the rank has failed or left; the packets that it sent before are handled first */
     bool going;
     bool gone;     /* everything that came from it was handled; nothing is sent to it any more */
@@ -196,8 +201,7 @@ struct tt_msg {
     /* largest message in bytes that goes through a packet ring instead of being read by the
      * target */
     int64_t rings_most;
-    int64_t eager_most, wire_eager_most; /* bytes of the largest message that is sent eagerly */
-    size_t packet_most;                  /* bytes that a received packet can carry, at most */
+    size_t packet_most; /* bytes that a received packet can carry, at most */
     struct tt_handler {
         tutti_message_fn *fn;
         void *arg;
@@ -212,8 +216,9 @@ struct tt_msg {
     uint64_t regions_made;
     struct tt_mark *free_marks; /* region.h */
     pthread_mutex_t region_lock;
-    /* how packets travel within the node and to other nodes; network: NULL if there is none */
-    const struct tt_transport *ring, *network;
+    /* how packets travel within the node and to other nodes; the second is used if `ops` is not
+     * NULL */
+    struct tt_transport ring, network;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this node */
     tt_wire_arrive_fn *arrive;     /* handles the packets of the network */
     struct tt_wire *wire;

@@ -43,7 +43,7 @@ enum leave_wait { NOT, AWHILE, TAKEN, WRITTEN };
 /* Whether the peer's rank has notified this rank that it leaves. */
 static bool leaves(const tutti_context *c, const struct tt_peer *peer)
 {
-    if (!peer->shares) return peer->leaving;
+    if (!peer->transport->shares) return peer->leaving;
     const struct tt_mailbox *mailbox = tt_mailbox_of(c->f, peer->rank);
     return mailbox && atomic_load_explicit(&mailbox->leaving, memory_order_acquire);
 }
@@ -57,7 +57,7 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
 static enum leave_wait in_queue(const struct tt_peer *peer)
 {
     if (peer->users_send_entries > 0) return TAKEN;
-    return peer->send_entries > 0 && (peer->shares || peer->link) ? AWHILE : NOT;
+    return peer->send_entries > 0 && (peer->transport->shares || peer->link) ? AWHILE : NOT;
 }
 
 /* Whether the target has still to pull a user's message. */
@@ -94,7 +94,7 @@ static enum leave_wait of_all(const struct tt_msg *msg)
 static void notify(tutti_context *c, struct tt_peer *peer)
 {
     const struct tt_packet p = {.kind = TT_PACKET_LEAVING};
-    if (peer->shares || peer->gone || peer->notified) return;
+    if (peer->transport->shares || peer->gone || peer->notified) return;
     peer->notified = tt_post_packet(c, peer, &p, 0, NULL, false) == TUTTI_OK;
 }
 

@@ -53,13 +53,13 @@ static tutti_status move(const struct onesided_access *t)
 {
     const struct tt_fabric *f = t->context->f;
     if (t->bytes == 0) return TUTTI_OK;
-    if (!t->peer->shares && t->key.wire_bytes) {
+    if (!t->peer->transport->shares && t->key.wire_bytes) {
         tutti_status status = tt_wired_move(t->context, t->pending, t->key.wire, t->key.wire_bytes,
                                             t->key.memory + (uint64_t)t->offset, t->here);
         if (status != TUTTI_ERR_UNSUPPORTED) return status;
     }
     bool may = tt_fabric_may(f, t->peer->rank, t->put ? TT_WRITES : TT_READS);
-    bool reached = t->peer->shares && (may || tt_fabric_reach(f, t->key.address));
+    bool reached = t->peer->transport->shares && (may || tt_fabric_reach(f, t->key.address));
     tutti_status status = reached ? by_fabric(t) : TUTTI_ERR_UNSUPPORTED;
     return status == TUTTI_ERR_UNSUPPORTED ? by_messages(t) : status;
 }

@@ -29,9 +29,8 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->rank = rank;
     peer->context = index;
     peer->owner = c;
-    peer->shares = !c->msg->network || !tt_peer_is_remote(c->msg, rank);
-    peer->transport = peer->shares ? c->msg->ring : c->msg->network;
-    peer->packet_most = (int64_t)peer->transport->most(c);
+    bool wired = c->msg->ops && tt_peer_is_remote(c->msg, rank);
+    peer->transport = wired ? &c->msg->network : &c->msg->ring;
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;

@@ -104,7 +104,7 @@ static int64_t split_piece(int64_t bytes, int64_t portions)
 static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
 {
     const struct tt_fabric *f = c->f;
-    bool other = r->peer->shares && r->peer->rank != f->me;
+    bool other = r->peer->transport->shares && r->peer->rank != f->me;
     if (!c->msg->splits || !other || r->take < LEAST || r->take > MOST) return false;
     return f->writes && tt_fabric_may(f, r->peer->rank, TT_READS) && r->take > c->msg->rings_most &&
            !tt_fabric_reach(f, r->address);
@@ -305,8 +305,9 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
 {
     const struct tt_fabric *f = c->f;
     const struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
-    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !f->mapped && peer->shares &&
-                  peer->rank != f->me && !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
+    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !f->mapped &&
+                  peer->transport->shares && peer->rank != f->me &&
+                  !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
     return kernel && pending && pending->kind == TT_PENDING_LONG && peer->out.ring &&
            p->arg[2] > 0 && p->arg[2] <= (uint64_t)tt_min(MOST, pending->bytes) &&
            piece_of(p) > 0 && serial_of(p->arg[4]) != 0 && claim_word_of(p) < TT_CLAIM_WORDS;
@@ -635,7 +636,7 @@ static const void *reach(const struct tt_fabric *f, const struct tutti_pending *
 /* Whether only the owner can do anything, since it has to ask the origin for every piece. */
 static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
-    if (!r->peer->shares) return r->key_bytes == 0;
+    if (!r->peer->transport->shares) return r->key_bytes == 0;
     return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
@@ -683,7 +684,8 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     /* the origin does not wait for this rank any more */
     if (c->msg->leaving) status = TUTTI_ERR_PEER;
     if (status == TUTTI_OK)
-        status = r->peer->shares ? pull_local(c, r, begin, bytes) : ask_for(c, r, begin, bytes);
+        status = r->peer->transport->shares ? pull_local(c, r, begin, bytes)
+                                            : ask_for(c, r, begin, bytes);
     c->events++;
     if (status == TUTTI_ERR_UNSUPPORTED && c != r->context)
         give_back(r, piece);

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "msg/region.h"
 #include "msg/thread.h"
 #include "type/layout.h"
 
@@ -134,17 +133,18 @@ static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
     return TUTTI_OK;
 }
 
-static size_t ring_most(const tutti_context *c)
+static void offer_here(tutti_context *c, struct tt_pending *pending, struct tt_packet *p, char *key)
 {
-    return tt_ring_data_most(c->msg->ring_bytes);
+    (void)key; /* the target needs none */
+    p->arg[2] = tt_fabric_address(c->f, pending->data);
 }
 
 const struct tt_transport tt_transport_ring = {
-    .copies = true, .most = ring_most, .send = send_into_ring};
+    .shares = true, .send = send_into_ring, .offer = offer_here};
 
 tutti_status tt_post_now(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
-    bool now = peer->transport->copies && !peer->waiting.first;
+    bool now = peer->transport->shares && !peer->waiting.first;
     return now ? peer->transport->send(c, peer, p, NULL) : TUTTI_AGAIN;
 }
 
@@ -211,8 +211,9 @@ static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
     struct tt_packet piece = entry->packet;
-    bool last = entry->left <= peer->packet_most;
-    piece.bytes = (size_t)(last ? entry->left : peer->packet_most);
+    int64_t most = peer->transport->packet_most;
+    bool last = entry->left <= most;
+    piece.bytes = (size_t)(last ? entry->left : most);
     if (piece.kind == TT_PACKET_PUT && !last) piece.arg[2] = 0;
     TT_TRY(peer->transport->send(c, peer, &piece, entry));
     entry->left -= (int64_t)piece.bytes;
@@ -296,7 +297,7 @@ tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct
 {
     struct tt_packet whole = *p;
     whole.bytes = (size_t)bytes;
-    bool now = peer->transport->copies && bytes <= peer->packet_most;
+    bool now = peer->transport->shares && bytes <= peer->transport->packet_most;
     tutti_status status = now ? tt_post_now(c, peer, &whole) : TUTTI_AGAIN;
     if (status == TUTTI_AGAIN) return send_or_queue(c, peer, p, bytes, pending, lent);
     if (status == TUTTI_OK && pending) tt_pending_gone(c, pending);
@@ -343,7 +344,7 @@ tutti_status tt_post_transfer(tutti_context *c, struct tt_peer *peer, struct tt_
     tutti_status status =
         peer->waiting.first ? TUTTI_AGAIN : peer->transport->send(c, peer, &x->packet, x);
     if (tt_likely(status == TUTTI_OK && x->on_wire == 0)) return TUTTI_OK;
-    if (status > TUTTI_AGAIN && peer->transport->copies) return status;
+    if (status > TUTTI_AGAIN && peer->transport->shares) return status;
     count_transfer(peer, x);
     x->sent = status == TUTTI_OK;
     if (!x->sent) queue_transfer(c, peer, x);
@@ -459,7 +460,7 @@ static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const t
 static tutti_status send_short(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                int64_t bytes)
 {
-    if (!send->delivered && peer->shares) {
+    if (!send->delivered && peer->transport->shares) {
         tutti_status status = send_at_once(c, peer, send, bytes);
         if (tt_likely(status != TUTTI_AGAIN)) return status;
     }
@@ -467,14 +468,6 @@ static tutti_status send_short(tutti_context *c, struct tt_peer *peer, const tut
 }
 
 /* ---- Long messages ---- */
-
-/* Over a network the request carries the key by which the target can get the data. */
-static void offer(tutti_context *c, struct tt_pending *pending, struct tt_packet *p, char *key)
-{
-    p->arg[2] = (uint64_t)(uintptr_t)pending->data;
-    p->bytes = tt_region_offer(c, pending, key);
-    p->data = key;
-}
 
 static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                               int64_t bytes, char *packed)
@@ -491,8 +484,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     p.data = NULL;
     p.arg[0] = pending->id;
     p.arg[1] = (uint64_t)bytes;
-    p.arg[2] = tt_fabric_address(c->f, pending->data);
-    if (!peer->shares) offer(c, pending, &p, key);
+    peer->transport->offer(c, pending, &p, key);
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
     pending->packed = NULL; /* still belongs to the caller */
@@ -524,7 +516,7 @@ tutti_status tt_msg_send(tutti_context *c, const tutti_send *send)
     tt_assert(tt_enter(c));
     tutti_status status = tt_send_peer(c, send->to, &peer);
     if (tt_likely(status == TUTTI_OK)) {
-        bool eager = bytes <= (peer->shares ? c->msg->eager_most : c->msg->wire_eager_most);
+        bool eager = bytes <= peer->transport->eager_most;
         if (tt_unlikely(!layout->solid && bytes > 0))
             status = send_packed(c, peer, send, layout, bytes, eager);
         else if (tt_likely(eager))
@@ -564,9 +556,8 @@ tutti_status tt_msg_transfer(tutti_context *c, const tutti_endpoint *to, struct 
     tt_assert(tt_enter(c));
     tutti_status status = tt_send_peer(c, to, &peer);
     if (tt_likely(status == TUTTI_OK)) {
-        int64_t most = peer->shares ? c->msg->eager_most : c->msg->wire_eager_most;
-        status = (int64_t)x->packet.bytes <= most ? tt_post_transfer(c, peer, x)
-                                                  : transfer_long(c, peer, x);
+        bool eager = (int64_t)x->packet.bytes <= peer->transport->eager_most;
+        status = eager ? tt_post_transfer(c, peer, x) : transfer_long(c, peer, x);
     }
     tt_assert(tt_leave(c));
     return status;
@@ -581,7 +572,7 @@ enum { IMMEDIATES_MOST = 128 };
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     tutti_status status;
-    if (tt_likely(peer->shares))
+    if (tt_likely(peer->transport->shares))
         status = tt_post_now(c, peer, p);
     else if (peer->send_entries >= IMMEDIATES_MOST)
         status = TUTTI_AGAIN;

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "boot/watch.h"
+#include "msg/region.h"
 #include "msg/thread.h"
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
@@ -78,7 +79,6 @@ tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive)
     for (int r = 0; r < msg->f->size && !wanted; r++) wanted = tt_peer_is_remote(msg, r);
     if (!wanted) return TUTTI_OK;
     msg->ops = &tt_wire_ucx;
-    msg->network = &tt_transport_wire;
     msg->arrive = arrive;
     tutti_status status = open_wire(msg);
     if (status != TUTTI_OK) msg->ops = NULL;
@@ -320,13 +320,16 @@ static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
     return tt_likely(status <= TUTTI_AGAIN) ? TUTTI_OK : no_link(peer, status);
 }
 
-static size_t wire_most(const tutti_context *c)
+static void offer_by_key(tutti_context *c, struct tt_pending *pending, struct tt_packet *p,
+                         char *key)
 {
-    (void)c;
-    return TT_WIRE_DATA;
+    p->arg[2] = (uint64_t)(uintptr_t)pending->data;
+    p->bytes = tt_region_offer(c, pending, key);
+    p->data = key;
 }
 
-const struct tt_transport tt_transport_wire = {.most = wire_most, .send = send_over_wire};
+const struct tt_transport tt_transport_wire = {
+    .packet_most = TT_WIRE_DATA, .send = send_over_wire, .offer = offer_by_key};
 
 /* ---- Advancing ---- */
 
@@ -458,7 +461,7 @@ static void end_lost(tutti_context *c, struct tt_peer *peer)
 
 static void say_goodbye(tutti_context *c, struct tt_peer *peer)
 {
-    if (peer->shares || peer->gone) return;
+    if (peer->transport->shares || peer->gone) return;
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
