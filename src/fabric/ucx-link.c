@@ -15,33 +15,8 @@
  * A put is in place at the peer when a flush that began after it is over. A link has one flush at a
  * time, which covers all puts that were started before it, so many puts cost few flushes. */
 
-enum { CHUNK = 64 }; /* operations that are allocated together */
-
-struct chunk {
-    struct tt_list ring;
-    struct tt_ucx_op ops[CHUNK];
-};
-
-static bool allocate(struct tt_port *port)
-{
-    struct chunk *chunk = tt_alloc(sizeof *chunk);
-    if (!chunk) return false;
-    tt_ring_add(&port->chunks, &chunk->ring);
-    for (int i = 0; i < CHUNK; i++) tt_ring_add(&port->idle, &chunk->ops[i].ring);
-    return true;
-}
-
-void tt_ucx_ops_free(struct tt_port *port)
-{
-    while (!tt_ring_empty(&port->chunks)) {
-        struct tt_list *ring = port->chunks.next;
-        tt_ring_take(ring);
-        tt_free(tt_container_of(ring, struct chunk, ring));
-    }
-}
-
 /* Records that an event for which an operation waits has happened. */
-static void op_event(struct tt_ucx_op *op, ucs_status_t status)
+static void op_event(struct tt_wire_op *op, ucs_status_t status)
 {
     struct tt_link *link = op->link;
     if (status != UCS_OK) {
@@ -58,7 +33,7 @@ static void op_event(struct tt_ucx_op *op, ucs_status_t status)
 static void ops_event(struct tt_list *ring, ucs_status_t status)
 {
     while (!tt_ring_empty(ring)) {
-        struct tt_ucx_op *op = tt_container_of(ring->next, struct tt_ucx_op, ring);
+        struct tt_wire_op *op = tt_container_of(ring->next, struct tt_wire_op, ring);
         tt_ring_move(&op->link->under_way, &op->ring);
         op_event(op, status);
     }
@@ -68,12 +43,11 @@ int tt_ucx_ops_done(struct tt_port *port)
 {
     int n = 0;
     for (; !tt_ring_empty(&port->completed); n++) {
-        struct tt_ucx_op *op = tt_container_of(port->completed.next, struct tt_ucx_op, ring);
-        struct tt_ucx_op over = {.done = op->done, .arg = op->arg, .status = op->status};
-        tt_ring_move(&port->idle, &op->ring);
-        if (over.status == TUTTI_ERR_PEER)
+        struct tt_wire_op *op = tt_container_of(port->completed.next, struct tt_wire_op, ring);
+        tt_ring_take(&op->ring);
+        if (op->status == TUTTI_ERR_PEER)
             (void)tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");
-        over.done(over.arg, over.status);
+        op->done(op, op->status);
     }
     return n;
 }
@@ -93,37 +67,29 @@ __attribute__((noinline, cold)) static void pause_randomly(struct tt_port *port)
     nanosleep(&time, NULL);
 }
 
-/* Readies a free operation, which stays in the list of free ones until UCX has a request for it,
- * and what UCX needs to complete it. The operation that was used last comes first, since its lines
- * are in the cache. */
-static tutti_status begin(struct tt_link *link, tt_wire_done_fn *done, void *arg,
-                          struct tt_ucx_op **ready, ucp_request_param_t *param)
+/* Readies an operation, which is in no list until UCX has a request for it, and what UCX needs to
+ * complete it. */
+static tutti_status begin(struct tt_link *link, struct tt_wire_op *op, ucp_request_param_t *param)
 {
     struct tt_port *port = link->port;
     if (tt_unlikely(link->failed || link->closing))
         return tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");
     if (tt_unlikely(port->wire->delay_us > 0)) pause_randomly(port);
-    if (tt_unlikely(port->idle.prev == &port->idle) && !allocate(port))
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for what is under way");
-    struct tt_ucx_op *op = tt_container_of(port->idle.prev, struct tt_ucx_op, ring);
     op->link = link;
-    op->done = done;
-    op->arg = arg;
     op->awaits = 1;
     op->status = TUTTI_OK;
     param->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param->cb.send = request_over;
     param->user_data = op;
-    *ready = op;
     return TUTTI_OK;
 }
 
 /* Handles UCX's answer to a request: it is complete, under way, or refused. */
-static tutti_status begun(struct tt_link *link, struct tt_ucx_op *op, ucs_status_ptr_t request,
+static tutti_status begun(struct tt_link *link, struct tt_wire_op *op, ucs_status_ptr_t request,
                           const char *doing)
 {
     if (UCS_PTR_IS_PTR(request)) {
-        tt_ring_move(&link->under_way, &op->ring);
+        tt_ring_add(&link->under_way, &op->ring);
         return TUTTI_AGAIN;
     }
     if (!request) return TUTTI_OK;
@@ -148,58 +114,55 @@ static size_t gap_before(const void *data, size_t head_bytes)
     return ((uintptr_t)data - before) % TT_LINE;
 }
 
-static size_t fill_head(struct tt_ucx_op *op, const void *head, size_t head_bytes, size_t gap)
+/* Writes what stands before the head, and the gap behind it. Returns the bytes up to the data. */
+static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t gap)
 {
-    struct tt_link *link = op->link;
-    struct tt_packet_head packet = {.pass = link->pass,
+    struct tt_link *link = packet->op.link;
+    struct tt_packet_head before = {.pass = link->pass,
                                     .origin = link->origin,
                                     .number = link->number,
                                     .head_bytes = (uint16_t)head_bytes,
                                     .gap = (uint8_t)gap,
                                     .form = TT_PACKET_FORM};
-    memcpy(op->head, &packet, sizeof packet);
-    if (head_bytes) memcpy(op->head + sizeof packet, head, head_bytes);
-    memset(op->head + sizeof packet + head_bytes, 0, gap);
-    return sizeof packet + head_bytes + gap;
+    memcpy(packet->bytes, &before, sizeof before);
+    memset(packet->bytes + sizeof before + head_bytes, 0, gap);
+    return sizeof before + head_bytes + gap;
 }
 
 /* Sends everything in what UCX calls the header, which takes the shorter path through UCX. */
-static ucs_status_ptr_t send_short(struct tt_ucx_op *op, const ucp_request_param_t *param,
-                                   const void *head, size_t head_bytes, const void *data,
-                                   size_t data_bytes)
+static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_request_param_t *param,
+                                   size_t head_bytes, const void *data, size_t data_bytes)
 {
-    size_t bytes = fill_head(op, head, head_bytes, 0);
-    if (data_bytes) memcpy(op->head + bytes, data, data_bytes);
-    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, op->head, bytes + data_bytes, NULL, 0,
-                                  param);
+    size_t bytes = fill_head(packet, head_bytes, 0);
+    if (data_bytes) memcpy(packet->bytes + bytes, data, data_bytes);
+    return tt_ucx.ucp_am_send_nbx(packet->op.link->endpoint, 0, packet->bytes, bytes + data_bytes,
+                                  NULL, 0, param);
 }
 
 /* Sends nothing in UCX's header, since UCX may put that behind the data. */
-static ucs_status_ptr_t send_long(struct tt_ucx_op *op, ucp_request_param_t *param,
-                                  const void *head, size_t head_bytes, const void *data,
-                                  size_t data_bytes)
+static ucs_status_ptr_t send_long(struct tt_wire_packet *packet, ucp_request_param_t *param,
+                                  size_t head_bytes, const void *data, size_t data_bytes)
 {
-    size_t bytes = fill_head(op, head, head_bytes, gap_before(data, head_bytes));
-    op->part[0] = (ucp_dt_iov_t){.buffer = op->head, .length = bytes};
-    op->part[1] = (ucp_dt_iov_t){.buffer = (void *)(uintptr_t)data, .length = data_bytes};
+    size_t bytes = fill_head(packet, head_bytes, gap_before(data, head_bytes));
+    packet->part[0] = (struct tt_wire_part){.memory = packet->bytes, .bytes = bytes};
+    packet->part[1] = (struct tt_wire_part){.memory = (void *)(uintptr_t)data, .bytes = data_bytes};
     param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     param->datatype = ucp_dt_make_iov();
-    return tt_ucx.ucp_am_send_nbx(op->link->endpoint, 0, NULL, 0, op->part, 2, param);
+    return tt_ucx.ucp_am_send_nbx(packet->op.link->endpoint, 0, NULL, 0, packet->part, 2, param);
 }
 
-tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_bytes,
-                         const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg)
+tutti_status tt_ucx_send(struct tt_link *link, struct tt_wire_packet *packet, size_t head_bytes,
+                         const void *data, size_t data_bytes)
 {
-    struct tt_ucx_op *op = NULL;
     ucp_request_param_t param;
     tt_assert(head_bytes <= TT_WIRE_HEAD);
-    TT_TRY(begin(link, done, arg, &op, &param));
+    TT_TRY(begin(link, &packet->op, &param));
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer has its own rendezvous */
     ucs_status_ptr_t request = head_bytes + data_bytes <= TT_WIRE_HEAD
-                                   ? send_short(op, &param, head, head_bytes, data, data_bytes)
-                                   : send_long(op, &param, head, head_bytes, data, data_bytes);
-    tutti_status status = begun(link, op, request, "sending a packet");
+                                   ? send_short(packet, &param, head_bytes, data, data_bytes)
+                                   : send_long(packet, &param, head_bytes, data, data_bytes);
+    tutti_status status = begun(link, &packet->op, request, "sending a packet");
     if (status == TUTTI_OK || status == TUTTI_AGAIN) link->number++;
     return status;
 }
@@ -207,11 +170,10 @@ tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_byt
 /* ---- One-sided operations ---- */
 
 tutti_status tt_ucx_get(struct tt_link *link, void *to, uint64_t from, struct tt_wire_key *key,
-                        size_t bytes, tt_wire_done_fn *done, void *arg)
+                        size_t bytes, struct tt_wire_op *op)
 {
-    struct tt_ucx_op *op = NULL;
     ucp_request_param_t param;
-    TT_TRY(begin(link, done, arg, &op, &param));
+    TT_TRY(begin(link, op, &param));
     ucs_status_ptr_t request =
         bytes ? tt_ucx.ucp_get_nbx(link->endpoint, to, bytes, from, key->key, &param) : NULL;
     return begun(link, op, request, "reading registered memory");
@@ -243,17 +205,16 @@ static void ucx_flush(struct tt_link *link)
 }
 
 tutti_status tt_ucx_put(struct tt_link *link, uint64_t to, const void *from,
-                        struct tt_wire_key *key, size_t bytes, tt_wire_done_fn *done, void *arg)
+                        struct tt_wire_key *key, size_t bytes, struct tt_wire_op *op)
 {
-    struct tt_ucx_op *op = NULL;
     ucp_request_param_t param;
-    TT_TRY(begin(link, done, arg, &op, &param));
+    TT_TRY(begin(link, op, &param));
     ucs_status_ptr_t request =
         bytes ? tt_ucx.ucp_put_nbx(link->endpoint, from, bytes, to, key->key, &param) : NULL;
     if (bytes == 0 || UCS_PTR_IS_ERR(request))
         return begun(link, op, request, "writing registered memory");
     op->awaits = request ? 2 : 1;
-    tt_ring_move(&link->unflushed, &op->ring);
+    tt_ring_add(&link->unflushed, &op->ring);
     link->port->stirred = true;
     return TUTTI_AGAIN;
 }
@@ -343,11 +304,11 @@ static void give_up(struct tt_link *link)
     ops_event(&link->unflushed, link->end);
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
         for (struct tt_list *at = rings[i]->next; at != rings[i]; at = at->next)
-            tt_container_of(at, struct tt_ucx_op, ring)->awaits = 1;
+            tt_container_of(at, struct tt_wire_op, ring)->awaits = 1;
     }
     ops_event(&link->in_flush, UCS_ERR_CANCELED);
     while (!tt_ring_empty(&link->under_way))
-        op_event(tt_container_of(link->under_way.next, struct tt_ucx_op, ring), UCS_ERR_CANCELED);
+        op_event(tt_container_of(link->under_way.next, struct tt_wire_op, ring), UCS_ERR_CANCELED);
     link->flushing = false;
 }
 
@@ -612,9 +573,7 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
     if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a port");
     opened->wire = wire;
     tt_ring_init(&opened->links);
-    tt_ring_init(&opened->idle);
     tt_ring_init(&opened->completed);
-    tt_ring_init(&opened->chunks);
     tutti_status status = begin_order(opened, arrive, arg);
     if (status == TUTTI_OK) status = create_worker(opened);
     if (status == TUTTI_OK) {
@@ -684,7 +643,6 @@ void tt_ucx_port_close(struct tt_port *port)
     end_worker(port);
     tt_ucx_links_drop(port);
     tt_ucx_ops_done(port);
-    tt_ucx_ops_free(port);
     tt_order_free(port->order);
     tt_free(port->watch.stuck);
     tt_free(port);

@@ -4,13 +4,12 @@
  * context and registered memory, and the watch over the sockets of its workers; ucx-link.c has its
  * workers and endpoints, and the operations on a link. ucx-order.c keeps packets in order.
  *
- * A link owns its operations. Each operation is in exactly one list:
+ * The callers keep the operations. An operation that is under way is in exactly one list:
  *
  *     link->under_way   UCX has a request for it
  *     link->unflushed   a put that no flush covers yet
  *     link->in_flush    a put that the current flush covers
  *     port->completed   complete: the port's next advance calls `done`
- *     port->idle        free for the next operation
  *
  * UCX calls back from anywhere. The callbacks only move operations and links between lists, and
  * advance calls the user's functions from one place. So these may call everything but port_advance
@@ -76,10 +75,6 @@ __attribute__((cold)) tutti_status tt_ucx_fail(ucs_status_t status, const char *
 
 /* ---- Doubly linked lists ---- */
 
-struct tt_list {
-    struct tt_list *prev, *next;
-};
-
 static inline void tt_ring_init(struct tt_list *ring)
 {
     ring->prev = ring->next = ring;
@@ -144,7 +139,7 @@ struct tt_port {
     ucp_worker_h worker;
     struct tt_ucx_order *order;
     uint64_t pass; /* a packet without it is refused: ucx-order.h */
-    struct tt_list links, idle, completed, chunks;
+    struct tt_list links, completed;
     unsigned advances;
     /* the worker's epoll set: its wake descriptor, by which its sockets are found, too */
     int descriptor;
@@ -177,20 +172,12 @@ struct tt_link {
     int keys; /* number of open keys */
 };
 
-enum { TT_UCX_HEAD = sizeof(struct tt_packet_head) + TT_WIRE_HEAD };
-
-struct tt_ucx_op {
-    struct tt_list ring;
-    struct tt_link *link;
-    tt_wire_done_fn *done;
-    void *arg;
-    int awaits; /* events to wait for: the request, and for a put also the flush */
-    tutti_status status;
-    /* UCX borrows a packet until it is sent: its head with the gap behind it, and the parts that it
-     * consists of. */
-    unsigned char head[TT_UCX_HEAD + TT_LINE];
-    ucp_dt_iov_t part[2];
-};
+/* UCX borrows the bytes of a packet, and the list of its parts, until the packet is sent. */
+enum { TT_UCX_HEAD = TT_WIRE_BEFORE + TT_WIRE_HEAD };
+_Static_assert(sizeof(struct tt_packet_head) == TT_WIRE_BEFORE, "stands before the head");
+_Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&
+                   offsetof(struct tt_wire_part, bytes) == offsetof(ucp_dt_iov_t, length),
+               "UCX reads the parts");
 
 /* ---- ucx.c ---- */
 
@@ -245,14 +232,13 @@ void tt_ucx_links_abandon(struct tt_port *port);
 /* Frees all links in any state, when their worker is gone. Their operations complete with PEER. */
 void tt_ucx_links_drop(struct tt_port *port);
 
-tutti_status tt_ucx_send(struct tt_link *link, const void *head, size_t head_bytes,
-                         const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg);
+tutti_status tt_ucx_send(struct tt_link *link, struct tt_wire_packet *packet, size_t head_bytes,
+                         const void *data, size_t data_bytes);
 tutti_status tt_ucx_get(struct tt_link *link, void *to, uint64_t from, struct tt_wire_key *key,
-                        size_t bytes, tt_wire_done_fn *done, void *arg);
+                        size_t bytes, struct tt_wire_op *op);
 tutti_status tt_ucx_put(struct tt_link *link, uint64_t to, const void *from,
-                        struct tt_wire_key *key, size_t bytes, tt_wire_done_fn *done, void *arg);
+                        struct tt_wire_key *key, size_t bytes, struct tt_wire_op *op);
 /* Calls `done` of all complete operations and returns their number. */
 int tt_ucx_ops_done(struct tt_port *port);
-void tt_ucx_ops_free(struct tt_port *port);
 
 #endif

@@ -27,13 +27,15 @@
 struct tt_wire;
 struct tt_port;
 struct tt_link;
+struct tt_wire_op;
 struct tt_wire_region; /* registered memory */
 struct tt_wire_key;    /* registered memory of another process, as a link uses it */
 
 /* A packet has arrived; head and data are valid during the call. */
 typedef void tt_wire_arrive_fn(void *arg, const void *head, size_t head_bytes, const void *data,
                                size_t data_bytes);
-typedef void tt_wire_done_fn(void *arg, tutti_status status);
+/* An operation is complete: OK, or PEER. The wire does not use it any more. */
+typedef void tt_wire_done_fn(struct tt_wire_op *op, tutti_status status);
 /* The process behind a link is gone, or its node cannot be reached. Called once. */
 typedef void tt_wire_lost_fn(void *arg, tutti_status status);
 
@@ -43,12 +45,38 @@ enum {
     TT_WIRE_HEAD = 256,     /* bytes of a packet's head, at most */
     /* Bytes of data that a message layer should put into one packet, at most: each packet costs
      * both sides some system calls, and lies in a buffer of the receiver. */
-    TT_WIRE_DATA = 256 << 10
+    TT_WIRE_DATA = 256 << 10,
+    TT_WIRE_BEFORE = 24 /* bytes that the network puts before the head */
+};
+
+struct tt_list {
+    struct tt_list *prev, *next;
+};
+
+/* An operation on a link. It lies inside the record that the caller keeps of it, so that each
+ * operation has one record. The caller sets `done`; the other members belong to the wire. */
+struct tt_wire_op {
+    struct tt_list ring;
+    struct tt_link *link;
+    tt_wire_done_fn *done;
+    int awaits; /* events to wait for: the request, and for a put also the flush */
+    tutti_status status;
+};
+
+/* A packet and the operation that sends it. The caller writes the head to bytes + TT_WIRE_BEFORE.
+ * The network also uses the room behind the head. */
+struct tt_wire_packet {
+    struct tt_wire_op op;
+    struct tt_wire_part {
+        void *memory;
+        size_t bytes;
+    } part[2];
+    unsigned char bytes[TT_WIRE_BEFORE + TT_WIRE_HEAD + TT_LINE];
 };
 
 /* Functions that start an operation return OK if it is complete already (then `done` is not
  * called), AGAIN if `done` will be called, or an error (PEER, MEMORY, LIMIT, SYSTEM) if nothing was
- * started. The wire borrows the buffers until `done` is called; it copies `head`. */
+ * started. The wire borrows the operation and the buffers until `done` is called. */
 struct tt_wire_ops {
     const char *name;
     /* `reach`: registered memory is needed. If no network card gives access to the memory, the
@@ -101,8 +129,8 @@ struct tt_wire_ops {
     bool (*link_is_idle)(const struct tt_link *link);
 
     /* Sends a packet; head_bytes <= TT_WIRE_HEAD. */
-    tutti_status (*send)(struct tt_link *link, const void *head, size_t head_bytes,
-                         const void *data, size_t data_bytes, tt_wire_done_fn *done, void *arg);
+    tutti_status (*send)(struct tt_link *link, struct tt_wire_packet *packet, size_t head_bytes,
+                         const void *data, size_t data_bytes);
 
     /* Registers memory, so that peers can access it with a key. Errors: UNSUPPORTED, MEMORY, PEER,
      * SYSTEM. */
@@ -121,9 +149,9 @@ struct tt_wire_ops {
     /* `done` is called when the bytes of a get have arrived here, and when those of a put are in
      * place at the peer. */
     tutti_status (*get)(struct tt_link *link, void *to, uint64_t from, struct tt_wire_key *key,
-                        size_t bytes, tt_wire_done_fn *done, void *arg);
+                        size_t bytes, struct tt_wire_op *op);
     tutti_status (*put)(struct tt_link *link, uint64_t to, const void *from,
-                        struct tt_wire_key *key, size_t bytes, tt_wire_done_fn *done, void *arg);
+                        struct tt_wire_key *key, size_t bytes, struct tt_wire_op *op);
 };
 
 /* UCX's UCP; it is loaded at the first `open`. If Tutti was built without UCX, `open` returns

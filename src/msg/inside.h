@@ -91,6 +91,7 @@ struct tt_pending {
     tutti_status status;
     bool ended;   /* complete; its functions are called at the next advance */
     bool on_wire; /* the network executes it and will end it */
+    struct tt_wire_op wire;
     struct tt_pending *next;
     struct tt_wire_region *region; /* of a long message on a network */
     struct tt_wire_key *key;

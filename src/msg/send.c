@@ -41,7 +41,8 @@ struct tt_transfer *tt_transfer_take(tutti_context *c)
     struct tt_transfer *p = c->spare_entry;
     c->spare_entry = p->next;
     c->spare_entries--;
-    *p = (struct tt_transfer){0};
+    memset(p, 0, offsetof(struct tt_transfer, header));
+    p->whole = p;
     return p;
 }
 
@@ -206,6 +207,17 @@ static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
     return entry;
 }
 
+/* Returns the record for the next packet of an entry. The network completes each packet by itself,
+ * so only the last one has the entry's own record. NULL: no memory. */
+static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry, bool last)
+{
+    if (last || entry->peer->transport->shares) return entry;
+    /* the records in reserve are for answers */
+    struct tt_transfer *record = tt_transfer_reserve(c) ? tt_transfer_take(c) : NULL;
+    if (record) record->whole = entry;
+    return record;
+}
+
 /* Sends one packet's worth of a send-queue entry. In DATA and PUT packets arg[1] is the offset of
  * the data; only the last packet of a put asks for an acknowledgement. */
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
@@ -215,7 +227,12 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
     bool last = entry->left <= most;
     piece.bytes = (size_t)(last ? entry->left : most);
     if (piece.kind == TT_PACKET_PUT && !last) piece.arg[2] = 0;
-    TT_TRY(peer->transport->send(c, peer, &piece, entry));
+    struct tt_transfer *record = record_of(c, entry, last);
+    int before = entry->on_wire;
+    tutti_status status =
+        record ? peer->transport->send(c, peer, &piece, record) : TUTTI_ERR_MEMORY;
+    if (record && record != entry && entry->on_wire == before) tt_transfer_give(c, record);
+    if (status != TUTTI_OK) return status;
     entry->left -= (int64_t)piece.bytes;
     if (piece.bytes) entry->packet.data = (const char *)entry->packet.data + piece.bytes;
     entry->packet.arg[1] += piece.bytes;
@@ -339,6 +356,7 @@ tutti_status tt_post_transfer(tutti_context *c, struct tt_peer *peer, struct tt_
     x->peer = peer;
     x->pending = NULL;
     x->owned = NULL;
+    x->whole = x;
     x->left = x->on_wire = 0;
     x->users = x->sent = false;
     tutti_status status =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The record of a packet that this rank sends, from whoever sends it down to the wire. It is queued
- * while the packet waits for room or for a connection, it is what the network is given to complete,
- * and it contains the function that is called at the end.
+ * while the packet waits for room or for a connection, it contains the operation that the network
+ * completes and the bytes that the network borrows, and the function that is called at the end.
  *
  * A context has a pool of records for its own packets and for messages of users. A message of a
  * plan has the record inside the plan's operation (tt_operation in src/run), so it needs no other
@@ -11,6 +11,7 @@
 #ifndef TT_TRANSFER_H
 #define TT_TRANSFER_H
 
+#include "fabric/wire.h"
 #include "msg/packet.h"
 
 struct tt_pending;
@@ -20,7 +21,7 @@ struct tt_transfer;
 typedef void tt_transfer_fn(struct tt_transfer *transfer, tutti_status status);
 
 /* Invariant (tt_transfer_valid, while it waits): packet.header points to `header`; packet.data
- * points to memory that the sender lent or to `owned`. */
+ * points to memory that the sender lent or to `owned`; the record has all of its data. */
 struct tt_transfer {
     struct tt_transfer *next;
     struct tt_packet packet;
@@ -34,17 +35,20 @@ struct tt_transfer {
     tutti_context *context;
     struct tt_peer *peer; /* the destination */
     uint64_t pending_id;  /* id of `pending`, which may have ended since */
-    int on_wire;          /* pieces that the network still reads */
-    bool sent;            /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
-    bool lent;            /* the data belong to the caller */
-    bool users;           /* the packet carries a user's message or put */
+    /* The record of all the data, if this is one packet of many; else this record itself. */
+    struct tt_transfer *whole;
+    int on_wire; /* packets that the network still reads, those of other records included */
+    bool sent;   /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
+    bool lent;   /* the data belong to the caller */
+    bool users;  /* the packet carries a user's message or put */
     char header[TUTTI_HEADER_BYTES];
+    struct tt_wire_packet wire; /* set while the network reads the packet */
 };
 
 static inline bool tt_transfer_valid(const struct tt_transfer *e)
 {
     bool has_owned = e->owned && (const char *)e->packet.data >= e->owned;
-    return e->packet.header == e->header && e->left >= 0 &&
+    return e->packet.header == e->header && e->left >= 0 && e->whole == e &&
            (e->left == 0 || (e->lent ? !e->owned : has_owned));
 }
 

@@ -292,10 +292,12 @@ static void answer_address_requests(tutti_context *c, struct tt_peer *peer)
 
 /* ---- Sending ---- */
 
-static void sent(void *arg, tutti_status status)
+static void sent(struct tt_wire_op *op, tutti_status status)
 {
-    struct tt_transfer *entry = arg;
+    struct tt_transfer *record = tt_container_of(op, struct tt_transfer, wire.op);
+    struct tt_transfer *entry = record->whole;
     (void)status; /* a lost peer, and what is lost with it, is reported once for all */
+    if (record != entry) tt_transfer_give(entry->context, record);
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
@@ -311,12 +313,13 @@ static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
                                    const struct tt_packet *p, struct tt_transfer *entry)
 {
-    char head[TT_WIRE_HEAD];
+    struct tt_wire_packet *wire = &entry->wire;
     tutti_status status = tt_likely(peer->link != NULL) ? TUTTI_OK : link_up(c, peer);
     if (status != TUTTI_OK) return no_link(peer, status);
-    size_t n = tt_packet_wire_head(p, c->f->me, c->index, head);
-    status = c->msg->ops->send(peer->link, head, n, p->data, p->bytes, sent, entry);
-    entry->on_wire += status == TUTTI_AGAIN;
+    size_t n = tt_packet_wire_head(p, c->f->me, c->index, wire->bytes + TT_WIRE_BEFORE);
+    wire->op.done = sent;
+    status = c->msg->ops->send(peer->link, wire, n, p->data, p->bytes);
+    entry->whole->on_wire += status == TUTTI_AGAIN;
     return tt_likely(status <= TUTTI_AGAIN) ? TUTTI_OK : no_link(peer, status);
 }
 
@@ -359,9 +362,9 @@ static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
     return first && link_up(c, first) == TUTTI_OK ? first->link : NULL;
 }
 
-static void moved(void *arg, tutti_status status)
+static void moved(struct tt_wire_op *op, tutti_status status)
 {
-    struct tt_pending *pending = arg;
+    struct tt_pending *pending = tt_container_of(op, struct tt_pending, wire);
     struct tt_peer *peer = pending->peer;
     pending->on_wire = false;
     peer->wire_puts -= pending->kind == TT_PENDING_PUT;
@@ -376,9 +379,11 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
     if (!link || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
         return TUTTI_ERR_UNSUPPORTED;
     size_t n = (size_t)pending->bytes;
+    struct tt_wire_op *op = &pending->wire;
+    op->done = moved;
     tutti_status status = pending->kind == TT_PENDING_PUT
-                              ? ops->put(link, there, here, pending->key, n, moved, pending)
-                              : ops->get(link, here, there, pending->key, n, moved, pending);
+                              ? ops->put(link, there, here, pending->key, n, op)
+                              : ops->get(link, here, there, pending->key, n, op);
     if (status == TUTTI_AGAIN) {
         pending->on_wire = true;
         pending->peer->wire_puts += pending->kind == TT_PENDING_PUT;

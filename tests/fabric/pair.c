@@ -154,14 +154,63 @@ void pair_wait(struct side *side)
     must(recv(side->fd, &byte, 1, 0) == 1);
 }
 
-void tally_done(void *arg, tutti_status status)
+void tally_done(struct tally *tally, tutti_status status)
 {
-    struct tally *tally = arg;
     must(tally->left > 0);
     tally->left--;
     tally->over++;
     tally->failed += status != TUTTI_OK;
     must(status == TUTTI_OK || status == TUTTI_ERR_PEER);
+}
+
+struct tallied {
+    struct tally *tally;
+    struct tt_wire_packet packet;
+};
+
+static void tallied_done(struct tt_wire_op *op, tutti_status status)
+{
+    struct tallied *one = tt_container_of(op, struct tallied, packet.op);
+    struct tally *tally = one->tally;
+    free(one);
+    tally_done(tally, status);
+}
+
+static struct tallied *tallied_new(struct tally *tally)
+{
+    struct tallied *one = malloc(sizeof *one);
+    must(one != NULL);
+    one->tally = tally;
+    one->packet.op.done = tallied_done;
+    return one;
+}
+
+static tutti_status tallied_begun(struct tallied *one, tutti_status status)
+{
+    if (status != TUTTI_AGAIN) free(one);
+    return status;
+}
+
+tutti_status tally_send(struct side *side, struct tt_link *link, const void *head,
+                        size_t head_bytes, const void *data, size_t data_bytes, struct tally *tally)
+{
+    struct tallied *one = tallied_new(tally);
+    memcpy(one->packet.bytes + TT_WIRE_BEFORE, head, head_bytes);
+    return tallied_begun(one, side->ops->send(link, &one->packet, head_bytes, data, data_bytes));
+}
+
+tutti_status tally_get(struct side *side, void *to, uint64_t from, struct tt_wire_key *key,
+                       size_t bytes, struct tally *tally)
+{
+    struct tallied *one = tallied_new(tally);
+    return tallied_begun(one, side->ops->get(side->link, to, from, key, bytes, &one->packet.op));
+}
+
+tutti_status tally_put(struct side *side, uint64_t to, const void *from, struct tt_wire_key *key,
+                       size_t bytes, struct tally *tally)
+{
+    struct tallied *one = tallied_new(tally);
+    return tallied_begun(one, side->ops->put(side->link, to, from, key, bytes, &one->packet.op));
 }
 
 void tally_begun(struct tally *tally, tutti_status status)

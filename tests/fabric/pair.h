@@ -62,8 +62,17 @@ void pair_wait(struct side *side);
 struct tally {
     int left, over, failed;
 };
-void tally_done(void *arg, tutti_status status);
-/* Counts the status that the function returned which started an operation. */
+/* Start an operation that is counted when it is complete. They return the status of its start,
+ * which tally_begun counts; each has a record of its own until it ends. */
+tutti_status tally_send(struct side *side, struct tt_link *link, const void *head,
+                        size_t head_bytes, const void *data, size_t data_bytes,
+                        struct tally *tally);
+tutti_status tally_get(struct side *side, void *to, uint64_t from, struct tt_wire_key *key,
+                       size_t bytes, struct tally *tally);
+tutti_status tally_put(struct side *side, uint64_t to, const void *from, struct tt_wire_key *key,
+                       size_t bytes, struct tally *tally);
+/* Counts an operation that is complete. */
+void tally_done(struct tally *tally, tutti_status status);
 void tally_begun(struct tally *tally, tutti_status status);
 void tally_wait(struct side *side, struct tally *tally);
 

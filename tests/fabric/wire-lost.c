@@ -77,12 +77,10 @@ static void work_begin(struct side *side, struct wire_lost_work *work)
 {
     char *from = work->memory, *to = work->memory + MIB;
     for (int i = 0; i < MANY; i++) {
-        tally_begun(&work->sends,
-                    side->ops->send(side->link, "head", 4, from, MIB, tally_done, &work->sends));
-        tally_begun(&work->gets, side->ops->get(side->link, to, work->there, work->key, MIB,
-                                                tally_done, &work->gets));
-        tally_begun(&work->puts, side->ops->put(side->link, work->there + MIB, from, work->key, MIB,
-                                                tally_done, &work->puts));
+        tally_begun(&work->sends, tally_send(side, side->link, "head", 4, from, MIB, &work->sends));
+        tally_begun(&work->gets, tally_get(side, to, work->there, work->key, MIB, &work->gets));
+        tally_begun(&work->puts,
+                    tally_put(side, work->there + MIB, from, work->key, MIB, &work->puts));
     }
 }
 
@@ -96,11 +94,9 @@ static void nothing_goes(struct side *side, struct wire_lost_work *work)
 {
     struct tt_wire_key *key;
     char byte;
-    must(side->ops->send(side->link, "head", 4, NULL, 0, tally_done, NULL) == TUTTI_ERR_PEER);
-    must(side->ops->get(side->link, &byte, work->there, work->key, 1, tally_done, NULL) ==
-         TUTTI_ERR_PEER);
-    must(side->ops->put(side->link, work->there, &byte, work->key, 1, tally_done, NULL) ==
-         TUTTI_ERR_PEER);
+    must(tally_send(side, side->link, "head", 4, NULL, 0, NULL) == TUTTI_ERR_PEER);
+    must(tally_get(side, &byte, work->there, work->key, 1, NULL) == TUTTI_ERR_PEER);
+    must(tally_put(side, work->there, &byte, work->key, 1, NULL) == TUTTI_ERR_PEER);
     char own[TT_WIRE_KEY];
     size_t bytes;
     must(side->ops->pack(work->region, own, &bytes) == TUTTI_OK);
@@ -150,8 +146,7 @@ static void play_killed_idle(struct side *side)
     work_meet(side, &work);
     char byte = 1;
     struct tally tally = {0};
-    tally_begun(&tally,
-                side->ops->put(side->link, work.there, &byte, work.key, 1, tally_done, &tally));
+    tally_begun(&tally, tally_put(side, work.there, &byte, work.key, 1, &tally));
     tally_wait(side, &tally);
     pair_sync(side);
     if (side->me == 1) kill(getpid(), SIGKILL);
@@ -206,8 +201,7 @@ static void play_gone(struct side *side)
     }
     pair_wait(side);
     for (int i = 0; i < 3; i++) {
-        tutti_status status =
-            side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &work.sends);
+        tutti_status status = tally_send(side, side->link, "head", 4, NULL, 0, &work.sends);
         if (status == TUTTI_ERR_PEER) continue; /* the loss has been noticed already */
         tally_begun(&work.sends, status);
     }
@@ -264,8 +258,8 @@ static void play_abandoned(struct side *side)
     side->ops->key_close(work.key);
     if (side->me == 0) {
         for (int i = 0; i < MANY; i++)
-            tally_begun(&work.sends, side->ops->send(side->link, "head", 4, work.memory, MIB,
-                                                     tally_done, &work.sends));
+            tally_begun(&work.sends,
+                        tally_send(side, side->link, "head", 4, work.memory, MIB, &work.sends));
         must(left(&work) > 0);
         side->ops->link_close(side->link);
         pair_close_port(side);
@@ -300,8 +294,7 @@ static void play_last_words(struct side *side)
     pair_sync(side);
     if (side->me == 0) {
         for (int i = 0; i < 20; i++)
-            tally_begun(&tally,
-                        side->ops->send(side->link, "head", 4, data, 50000, tally_done, &tally));
+            tally_begun(&tally, tally_send(side, side->link, "head", 4, data, 50000, &tally));
         tally_wait(side, &tally);
     } else {
         while (came < 20) side->ops->port_advance(side->port);
@@ -351,7 +344,7 @@ static void play_cut_idle(struct side *side)
     int came = 0;
     struct tally tally = {0};
     pair_meet(side, ignore_packet, &came);
-    tally_begun(&tally, side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &tally));
+    tally_begun(&tally, tally_send(side, side->link, "head", 4, NULL, 0, &tally));
     tally_wait(side, &tally);
     while (came == 0) side->ops->port_advance(side->port);
     pair_sync(side);
@@ -392,7 +385,7 @@ static void play_cut_before(struct side *side)
     if (side->me == 0) ip("neigh replace " NOWHERE " nud permanent");
     pair_sync(side);
     pair_link(side);
-    tally_begun(&tally, side->ops->send(side->link, "head", 4, NULL, 0, tally_done, &tally));
+    tally_begun(&tally, tally_send(side, side->link, "head", 4, NULL, 0, &tally));
     notice(side, "before");
     tally_wait(side, &tally);
     must(tally.over == 1);

@@ -112,7 +112,7 @@ static void connect_all(struct side *side, struct side *ports, int *came)
         ports[i] = *side;
         must(side->ops->port_open(side->wire, ignore_packet, came, &ports[i].port) == TUTTI_OK);
         pair_link(&ports[i]);
-        tally_begun(&tally, side->ops->send(ports[i].link, "head", 4, NULL, 0, tally_done, &tally));
+        tally_begun(&tally, tally_send(side, ports[i].link, "head", 4, NULL, 0, &tally));
         tally_wait(&ports[i], &tally);
         while (*came <= i) side->ops->port_advance(ports[i].port);
     }

@@ -58,8 +58,8 @@ static void play_stranger(struct side *side)
          TUTTI_OK);
     for (size_t i = 0; i < WORDS; i++) {
         size_t bytes = i % 2 * (sizeof data - 1);
-        tally_begun(&tally, side->ops->send(stranger, "s", 1, data, bytes, tally_done, &tally));
-        tally_begun(&tally, side->ops->send(friend, "f", 1, data, bytes, tally_done, &tally));
+        tally_begun(&tally, tally_send(side, stranger, "s", 1, data, bytes, &tally));
+        tally_begun(&tally, tally_send(side, friend, "f", 1, data, bytes, &tally));
     }
     tally_wait(side, &tally);
     while (came < WORDS) side->ops->port_advance(side->port);

@@ -84,29 +84,31 @@ struct outbox {
         struct outbox *outbox;
         char *data;
         bool lent;
+        struct tt_wire_packet packet;
     } places[IN_FLIGHT];
 };
 
-static void message_sent(void *arg, tutti_status status)
+static void message_sent(struct tt_wire_op *op, tutti_status status)
 {
-    struct place *place = arg;
+    struct place *place = tt_container_of(op, struct place, packet.op);
     must(place->lent && status == TUTTI_OK);
     place->lent = false;
-    pattern_fill(place->data, 2 * TT_LINE, 99); /* the buffer is ours again: whatever is read
-                                                 * from it now is wrong */
+    /* The buffer and the packet are ours again: whatever is read from them now is wrong. */
+    pattern_fill(place->data, 2 * TT_LINE, 99);
+    pattern_fill(place->packet.bytes, sizeof place->packet.bytes, 99);
     tally_done(&place->outbox->tally, status);
 }
 
 static void send_message(struct side *side, struct place *place, uint64_t seed)
 {
     struct wire_message message = message_at(seed);
-    char head[TT_WIRE_HEAD], *data = place->data + offset_of(seed);
+    char *data = place->data + offset_of(seed);
     while (place->lent) side->ops->port_advance(side->port);
-    pattern_fill(head, message.head_bytes, seed);
+    pattern_fill(place->packet.bytes + TT_WIRE_BEFORE, message.head_bytes, seed);
     pattern_fill(data, message.data_bytes, seed + 1);
-    tutti_status status = side->ops->send(side->link, head, message.head_bytes, data,
-                                          message.data_bytes, message_sent, place);
-    pattern_fill(head, sizeof head, 99); /* the head has been copied by now */
+    place->packet.op.done = message_sent;
+    tutti_status status =
+        side->ops->send(side->link, &place->packet, message.head_bytes, data, message.data_bytes);
     place->lent = status == TUTTI_AGAIN;
     tally_begun(&place->outbox->tally, status);
 }
@@ -219,8 +221,7 @@ static void get_all(struct side *side, struct area *area)
     pair_sync(side);
     for (int i = 0; i < PIECES; i++) {
         size_t bytes, at = piece_at(i, &bytes);
-        tally_begun(&tally, side->ops->get(side->link, copy + at, area->there + at, area->key,
-                                           bytes, tally_done, &tally));
+        tally_begun(&tally, tally_get(side, copy + at, area->there + at, area->key, bytes, &tally));
     }
     tally_wait(side, &tally);
     must(tally.over == PIECES);
@@ -244,8 +245,7 @@ static void put_all(struct side *side, struct area *area)
     pair_sync(side);
     for (int i = 0; i < PIECES; i++) {
         size_t bytes, at = piece_at(i, &bytes);
-        tally_begun(&tally, side->ops->put(side->link, area->there + at, from + at, area->key,
-                                           bytes, tally_done, &tally));
+        tally_begun(&tally, tally_put(side, area->there + at, from + at, area->key, bytes, &tally));
     }
     tally_wait(side, &tally);
     must(tally.over == PIECES && tally.failed == 0);
@@ -316,8 +316,8 @@ static void *play_ball(void *arg)
         int64_t number = i * THREADS + fellow->index;
         tally_wait(side, &tally);
         pattern_fill(data, sizeof data, (uint64_t)number);
-        tally_begun(&tally, side->ops->send(side->link, &number, sizeof number, data, sizeof data,
-                                            tally_done, &tally));
+        tally_begun(&tally, tally_send(side, side->link, &number, sizeof number, data, sizeof data,
+                                       &tally));
         while (fellow->came <= i) {
             if (side->ops->port_advance(side->port) == 0) sched_yield();
         }
@@ -381,7 +381,7 @@ static void sleep_until(struct side *side, const int *came, int want)
 static void send_byte(struct side *side)
 {
     struct tally tally = {0};
-    tally_begun(&tally, side->ops->send(side->link, "x", 1, NULL, 0, tally_done, &tally));
+    tally_begun(&tally, tally_send(side, side->link, "x", 1, NULL, 0, &tally));
     tally_wait(side, &tally);
 }
 
@@ -433,8 +433,8 @@ static void echo_came(void *arg, const void *head, size_t head_bytes, const void
     for (int i = 1; i <= 2; i++) {
         int next = echo->came * 2 + i;
         if (next < 100)
-            tally_begun(&echo->tally, side->ops->send(side->link, &next, sizeof next, NULL, 0,
-                                                      tally_done, &echo->tally));
+            tally_begun(&echo->tally,
+                        tally_send(side, side->link, &next, sizeof next, NULL, 0, &echo->tally));
     }
     echo->came++;
     echo->inside--;
@@ -449,8 +449,8 @@ static void play_echo(struct side *side)
     pair_open(side, echo_came, &echo);
     must(side->ops->port_address(side->port, address, &bytes) == TUTTI_OK);
     must(side->ops->link_open(side->port, address, bytes, NULL, NULL, &side->link) == TUTTI_OK);
-    tally_begun(&echo.tally, side->ops->send(side->link, &first, sizeof first, NULL, 0, tally_done,
-                                             &echo.tally));
+    tally_begun(&echo.tally,
+                tally_send(side, side->link, &first, sizeof first, NULL, 0, &echo.tally));
     must(echo.came == 0); /* delivery happens only within port_advance */
     while (echo.came < 100) side->ops->port_advance(side->port);
     tally_wait(side, &echo.tally);
