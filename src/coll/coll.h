@@ -157,7 +157,11 @@ struct tt_algorithm {
     X(bcast_chain)                                                                                 \
     X(reduce_chain)                                                                                \
     X(allreduce_multiplying)                                                                       \
-    X(allreduce_parts)
+    X(allreduce_parts)                                                                             \
+    X(bcast_two_tree)                                                                              \
+    X(reduce_two_tree)                                                                             \
+    X(allreduce_two_tree)                                                                          \
+    X(reduce_in_order)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -52,6 +52,54 @@ struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *ma
     return t;
 }
 
+/* A run [lo, hi) of ranks, of which `head` is the one that passes on what the others have. */
+struct ordered_run {
+    int lo, hi, head;
+};
+
+/* Cuts a run of ranks into `k` runs of about equal length, leaving out the empty ones. The head of
+ * each is where half of its own k children come before it. Returns the number of runs. */
+static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
+{
+    int n = 0;
+    for (int64_t i = 0, all = hi - lo; i < parts; i++) {
+        int first = (int)(lo + all * i / parts), end = (int)(lo + all * (i + 1) / parts);
+        if (first < end)
+            to[n++] = (struct ordered_run){first, end,
+                                           first + (int)((int64_t)(end - first - 1) * (k / 2) / k)};
+    }
+    return n;
+}
+
+/* Returns the number of the runs below the head of a run, at most k runs (at least one on each side
+ * of the head), and sets them in rank order. */
+static int runs_below(const struct ordered_run *run, int k, struct ordered_run *to)
+{
+    int64_t before = run->head - run->lo, rest = run->hi - run->lo - 1;
+    int first = rest ? (int)((k * before + rest / 2) / rest) : 0;
+    if (before > 0) first = tt_max(1, first);
+    if (before < rest) first = tt_min(first, tt_max(k - 1, before > 0));
+    int n = cut_run(run->lo, run->head, first, k, to);
+    return n + cut_run(run->head + 1, run->hi, tt_max(k - first, 1), k, to + n);
+}
+
+struct tt_tree tt_tree_in_order(const struct tt_call *call, const struct tt_map *map, int base,
+                                int me)
+{
+    struct ordered_run run = {0, map->p, base}, below[TT_CHILDREN + 1];
+    struct tt_tree t = {.parent = -1};
+    int n = runs_below(&run, radix(call), below);
+    while (run.head != me) {
+        int i = 0;
+        while (me >= below[i].hi) i++;
+        t.parent = run.head;
+        run = below[i];
+        n = runs_below(&run, radix(call), below);
+    }
+    for (int i = 0; i < n; i++) t.child[t.children++] = below[i].head;
+    return t;
+}
+
 static bool has_tree(const struct tt_map *map)
 {
     return map->net && map->net->kind == TT_NET_tree;
@@ -125,27 +173,42 @@ static bool has_out(const struct tt_call *call, int me)
     return call->coll != TT_COLL_reduce || me == call->root;
 }
 
+/* Whether operands come in rank order up the tree, whatever its root is. */
+static bool is_in_order(tt_tree_fn *shape)
+{
+    return shape == tt_tree_chain || shape == tt_tree_in_order;
+}
+
 /* base_of returns the root of the tree. hands_on says whether that rank must send the result on to
  * the root of the collective. */
 static int base_of(const struct tt_call *call, tt_tree_fn *shape)
 {
-    bool any = call->commutes || shape == tt_tree_chain;
+    bool any = call->commutes || is_in_order(shape);
     return call->coll == TT_COLL_reduce && any ? call->root : 0;
 }
 
-static bool hands_on(const struct tt_call *call, tt_tree_fn *shape)
+static bool hands_on(const struct tt_call *call, int base)
 {
-    return call->coll == TT_COLL_reduce && base_of(call, shape) != call->root;
+    return call->coll == TT_COLL_reduce && base != call->root;
 }
 
-/* Combines into `to` this turn's slices of this rank and of its children, which have combined those
- * of their subtrees. The first `before` children come before this rank in rank order. */
+/* Returns how many children come before this rank where operands stay in rank order. */
+static int children_before(const struct tt_call *call, const struct tt_tree *t, int me)
+{
+    int n = 0;
+    while (!call->commutes && n < t->children && t->child[n] < me) n++;
+    return n;
+}
+
+/* Combines into `to` this turn's slices of this rank, which are `mine`, and of its children, which
+ * have combined those of their subtrees. The first `before` children come before this rank in rank
+ * order. */
 static void combine(struct tt_builder *b, const struct tt_slices *s, const struct tt_tree *t,
-                    int before, struct tt_range to)
+                    int before, struct tt_range mine, struct tt_range to)
 {
     struct tt_range operand[1 + TT_CHILDREN];
     tt_started recv[TT_CHILDREN];
-    operand[before] = tt_slice(b, s, tt_own(TT_IN, 0));
+    operand[before] = mine;
     for (int c = 0; c < t->children; c++) {
         struct tt_range *come = &operand[c < before ? c : 1 + c];
         *come = tt_scratch(b, s->len);
@@ -173,22 +236,21 @@ static void recv_slice(struct tt_builder *b, const struct tt_slices *s, int peer
     tt_wait(b, recv);
 }
 
-void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                    int me, tt_tree_fn *shape, int64_t slice)
+void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                         int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice)
 {
-    int base = base_of(call, shape);
     /* The root sends its input up before it receives the result. */
-    bool again = hands_on(call, shape) && me == call->root;
+    bool again = hands_on(call, base) && me == call->root;
     struct tt_tree t = shape(call, map, base, me);
-    int to = t.parent >= 0 ? t.parent : hands_on(call, shape) ? call->root : -1;
-    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
-    struct tt_range own = tt_slice(b, &s, tt_own(TT_IN, 0)),
-                    out = tt_slice(b, &s, tt_own(TT_OUT, 0));
+    int to = t.parent >= 0 ? t.parent : hands_on(call, base) ? call->root : -1;
+    struct tt_slices s = tt_slices(part.len, tt_slice_bytes(call, slice), call->sz);
+    struct tt_range mine = tt_slice(b, &s, tt_own(TT_IN, part.off)), own = mine,
+                    out = tt_slice(b, &s, tt_own(TT_OUT, part.off));
     tt_started send = 0;
     if (t.children > 0)
         own = has_out(call, me) && !again ? out : tt_half(b, &s, tt_scratch(b, 2 * s.len));
     tt_slices_begin(b, &s);
-    if (t.children > 0) combine(b, &s, &t, !call->commutes && t.child[0] < me, own);
+    if (t.children > 0) combine(b, &s, &t, children_before(call, &t, me), mine, own);
     if (to >= 0) {
         send = send_slice(b, &s, to, own);
         tt_wait_ago(b, send, s.turns > 1 && !again);
@@ -198,14 +260,26 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
     if (to >= 0 && s.turns > 1 && !again) tt_wait_ago(b, send, 1);
 }
 
+/* Returns the whole message. */
+static struct tt_span whole(const struct tt_call *call)
+{
+    return (struct tt_span){0, tt_call_bytes(call)};
+}
+
+void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me, tt_tree_fn *shape, int64_t slice)
+{
+    tt_tree_reduce_part(b, call, map, me, base_of(call, shape), shape, whole(call), slice);
+}
+
 /* ---- Down ---- */
 
-void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                   int me, int base, tt_tree_fn *shape, int64_t slice)
+void tt_tree_bcast_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                        int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice)
 {
     struct tt_tree t = shape(call, map, base, me);
-    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, slice), call->sz);
-    struct tt_range out = tt_slice(b, &s, tt_own(TT_OUT, 0));
+    struct tt_slices s = tt_slices(part.len, tt_slice_bytes(call, slice), call->sz);
+    struct tt_range out = tt_slice(b, &s, tt_own(TT_OUT, part.off));
     tt_started send[TT_CHILDREN];
     tt_slices_begin(b, &s);
     if (t.parent >= 0) recv_slice(b, &s, t.parent, out);
@@ -215,6 +289,12 @@ void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struc
     for (int c = t.children - 1; c >= 0; c--) tt_wait_ago(b, send[c], s.turns > 1);
     tt_slices_end(b, &s);
     for (int c = t.children - 1; c >= 0 && s.turns > 1; c--) tt_wait_ago(b, send[c], 1);
+}
+
+void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                   int me, int base, tt_tree_fn *shape, int64_t slice)
+{
+    tt_tree_bcast_part(b, call, map, me, base, shape, whole(call), slice);
 }
 
 /* ---- Times of full trees ---- */
@@ -242,6 +322,7 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     if (network && (base > 0 || map->net->ranks < map->net->nodes)) return false;
     if (shape == tt_tree_chain && is_two_chains(call) && base > 0 && base < map->p - 1)
         return false;
+    if (shape == tt_tree_in_order && f->k * base % (map->p - 1) != 0) return false;
     /* With a single slice, no rank sends while it receives. */
     bool full_duplex = s.turns == 1 || c->tw_both == c->tw;
     return n == map->p && s.tail == s.len && !c->all_ports && full_duplex;
@@ -255,8 +336,8 @@ int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {
     struct full f;
-    if (!full(call, map, c, base_of(call, shape), shape, slice, &f) || hands_on(call, shape))
-        return -1;
+    int base = base_of(call, shape);
+    if (hands_on(call, base) || !full(call, map, c, base, shape, slice, &f)) return -1;
     bool beside = c->starts_side_by_side;
     int64_t in = beside ? c->ts + f.k * f.bytes : f.k * f.message;
     int64_t next = beside ? tt_max(f.k * f.bytes, f.message) : in;

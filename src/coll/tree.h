@@ -5,7 +5,9 @@
  *
  * Ranks are counted from a base, which is the root of the tree. The base is the root of the
  * collective; but where operands must stay in rank order it is rank 0, which then sends the result
- * on to the root of the collective. A chain keeps the order with any root.
+ * on to the root of the collective. Trees in order (tt_tree_in_order, tt_tree_chain, and the two
+ * trees of two-tree.h) keep the rank order with any root: the ranks below a rank are a run before
+ * it and a run behind it.
  */
 #ifndef TT_COLL_TREE_H
 #define TT_COLL_TREE_H
@@ -24,12 +26,13 @@ struct tt_tree {
 /* Returns the neighbours of rank `me` in the tree whose root is `base`. Only the member `radix` of
  * the call is read, except by tt_tree_chain. tt_tree_network follows the links of the map's network
  * if that is a tree; on another network it numbers the tree breadth first. In both cases the ranks
- * of a subtree are not adjacent. In tt_tree_chain each rank has one child, the next rank (mod p).
- * But in a reduce in rank order, two chains lead to the root: that of the ranks below it, and that
- * of the ranks above it. */
+ * of a subtree are not adjacent. In tt_tree_in_order the ranks of a subtree are adjacent, and some
+ * of the children come before their parent in rank order. In tt_tree_chain each rank has one child,
+ * the next rank (mod p). But in a reduce in rank order, two chains lead to the root: that of the
+ * ranks below it, and that of the ranks above it. */
 typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_map *map, int base,
                                   int me);
-tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_network, tt_tree_chain;
+tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_in_order, tt_tree_network, tt_tree_chain;
 /* Returns NULL, or a static text that says why there is no such tree. */
 const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map);
@@ -41,6 +44,12 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
                     int me, tt_tree_fn *shape, int64_t slice);
 void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                    int me, int base, tt_tree_fn *shape, int64_t slice);
+/* Do the same for one part of the message only. The root of the tree is `base`, which in a reduce
+ * sends the result on if it is not the root of the collective. */
+void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                         int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice);
+void tt_tree_bcast_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                        int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice);
 
 /* The times of a reduce and a bcast along a full tree, in which each inner rank has the same
  * number of children and all leaves have the same depth, with equal slices; -1 for other trees

@@ -245,6 +245,16 @@ static int64_t one(int64_t p)
     return p > 1;
 }
 
+static int64_t two(int64_t p)
+{
+    return p > 1 ? 2 : 0;
+}
+
+static int64_t two_and_two(int64_t p)
+{
+    return 2 * two(p);
+}
+
 static int64_t half(int64_t p)
 {
     return p / 2;
@@ -296,6 +306,11 @@ static int64_t bits(int64_t p)
 static bool any(int p)
 {
     return p > 0;
+}
+
+static bool more_than_three(int p)
+{
+    return p > 3;
 }
 
 static bool even(int p)
@@ -355,6 +370,10 @@ static const struct count_statement {
     {&tt_allreduce_circulant, any, true, rounds_twice, each_other_twice, each_other},
     {&tt_bcast_chain, any, false, one, one, NULL},
     {&tt_reduce_chain, any, false, one, one, one},
+    {&tt_bcast_two_tree, any, false, two, one, NULL},
+    {&tt_reduce_two_tree, any, false, two, one, one},
+    {&tt_allreduce_two_tree, more_than_three, false, two_and_two, two, one},
+    {&tt_reduce_in_order, more_than_three, false, one, one, two},
     {&tt_allreduce_multiplying, power_of_four, false, by_fours, by_fours, by_fours},
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coll/coll-util.h"
 #include "simulated.h"
 
 static void meets_formula(const char *problem, const char *algorithm, const struct tt_model *model)
@@ -258,10 +259,15 @@ static void full_trees(void **state)
         meets_it_for("reduce/f64/sum/64K/p%d/slice=1K", "prt", full[i], ONE_WAY);
         meets_it_for("reduce/f64/sum/1K/p%d/root=1", "prt", full[i], ONE_WAY);
         meets_it_for("allreduce/f64/sum/64K/p%d/slice=1K", "prt", full[i], ONE_WAY);
+        meets_it_for("reduce/f64/sum/64K/p%d/slice=1K", "in-order", full[i], ONE_WAY);
+        meets_it_for("reduce/f64/sum/1K/p%d/order=rank", "in-order", full[i], ONE_WAY);
         meets_it_for("bcast/u8/64K/p%d/slice=1K/root=1", "tree", full[i], ONE_WAY);
         meets_it_for("reduce/f64/sum/64K/p%d/slice=1K/root=1", "tree", full[i], ONE_WAY);
         meets_it_for("allreduce/f64/sum/64K/p%d/slice=1K", "tree", full[i], ONE_WAY);
     }
+    meets_it_for("reduce/f64/sum/64K/p%d/slice=1K/root=7/order=rank", "in-order", 15, ONE_WAY);
+    meets_it_for("reduce/f64/sum/64K/p%d/slice=1K/root=26/order=rank/radix=3", "in-order", 40,
+                 ONE_WAY);
     static const int ternary[] = {4, 13, 40};
     for (int i = 0; i < 3; i++) {
         char text[96];
@@ -275,12 +281,14 @@ static void full_trees(void **state)
 }
 
 /* Algorithms that the textbook does not cover: they use shared memory or puts, trees drawn by a
- * hash, or nodes of different sizes. */
+ * hash, nodes of different sizes, or two trees whose messages take a port as they come (a test
+ * below holds these to their bounds). */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
-    static const char *const names[] = {"flat", "direct", "window", "exchange", "forward", "parts"};
+    static const char *const names[] = {"flat",    "direct", "window",  "exchange",
+                                        "forward", "parts",  "two-tree"};
     if (strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0) return true;
-    for (int i = 0; i < 6 && a->coll != TT_COLL_barrier; i++)
+    for (int i = 0; i < 7 && a->coll != TT_COLL_barrier; i++)
         if (strcmp(a->name, names[i]) == 0) return true;
     return false;
 }
@@ -316,6 +324,8 @@ static void what_has_none(void **state)
     has_none("allreduce/f64/sum/64K/p8/slice=1K", "prt", &simples[0]);
     has_none("allreduce/f64/sum/64K/p7/slice=1K", "prt", &simples[4]);
     has_none("allreduce/f64/sum/64K/p8/slice=1K", "tree", &simples[0]);
+    has_none("reduce/f64/sum/64K/p15/slice=1K/root=3", "in-order", &simples[0]);
+    has_none("reduce/f64/sum/64K/p8/slice=1K", "in-order", &simples[0]);
     has_none("bcast/u8/64K/p7/slice=1K/root=1@tree:2x7", "tree", &simples[0]);
     has_none("allreduce/f64/sum/64K/p6", "halving", &simples[0]);
     has_none("allreduce/f64/sum/65544/p8", "halving", &simples[0]);
@@ -327,6 +337,34 @@ static void what_has_none(void **state)
     has_none("reduce/f64/sum/6400/p8/root=3/order=rank", "chain", &simples[0]);
     has_none("bcast/u8/6400/p8/slice=64", "chain", &simples[4]);
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
+}
+
+/* Returns the time by `two-tree` for q slices of 1000 bytes in each tree, in messages of that
+ * length. */
+static int64_t messages_by_two_trees(const char *coll, int p, int q)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s/%d/p%d/slice=1000", coll, 2 * 1000 * q, p);
+    int64_t message = simples[0].ts_ps + 1000 * simples[0].tw_ps;
+    return tt_div_up(simulated(text, "two-tree", &simples[0]).time_ps, message);
+}
+
+/* Sanders, Speck, Traff 2009: a bcast of 2q slices takes 2q messages and about 2 log2 p more. A
+ * reduction may take some more, because a rank waits for the slices of both children; but a long
+ * vector takes hardly longer than one message of its length, and an allreduce twice that. A binary
+ * tree takes twice as long. */
+static void two_trees_use_the_full_bandwidth(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 65; p++) {
+        for (int q = 1; q <= 32; q *= 2) {
+            int64_t took = messages_by_two_trees("bcast/u8", p, q);
+            assert_in_range(took, 2 * q, 2 * q + 2 * tt_log2_up(p) + 1);
+        }
+        if (p % 8 > 1) continue;
+        assert_in_range(messages_by_two_trees("reduce/u8/sum", p, 256), 512, 512 + 512 / 10);
+        assert_in_range(messages_by_two_trees("allreduce/u8/sum", p, 256), 1024, 1024 + 1024 / 10);
+    }
 }
 
 /* Simulates link by link. On hypercubes, the messages of trees and halvings follow edges. If each
@@ -477,6 +515,7 @@ int main(void)
         cmocka_unit_test(full_trees),
         cmocka_unit_test(who_has_one),
         cmocka_unit_test(what_has_none),
+        cmocka_unit_test(two_trees_use_the_full_bandwidth),
         cmocka_unit_test(on_networks),
         cmocka_unit_test(trees_link_by_link),
         cmocka_unit_test(none_is_quicker_than_its_formula),
