@@ -290,7 +290,7 @@ static void every_algorithm_is_proven(void **state)
     assert_non_null(prover);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         proven = 0;
-        for (int p = 1; p <= brief(9, 5); p++) maps(*a, p);
+        for (int p = 1; p <= brief(9, 4); p++) maps(*a, p);
         networks(*a);
         print_message("%s %s: %d proofs\n", tt_coll_name((*a)->coll), (*a)->name, proven);
         assert_true(proven > 0);
