@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The neighbourhood collectives. All of them are an alltoallw with any number of pieces for each
- * rank: packed, the pieces for a rank follow each other, and an alltoallv moves them.
+ * rank: packed, the pieces for a rank follow each other, and an alltoallv moves them whose plan
+ * names the neighbours of the rank only.
  */
 #include "api/api.h"
 #include "type/layout.h"
@@ -19,6 +20,7 @@ struct neighbor_side {
 };
 
 struct neighbor_call {
+    enum tt_neighbor which;
     const void *in;
     void *out;
     struct neighbor_side from, to;
@@ -75,7 +77,7 @@ static tutti_status pass_on(tutti_team *team, const struct neighbor_call *c,
 {
     struct tt_args args = {.call = {.commutes = true,
                                     .coll = TT_COLL_alltoallv,
-                                    .type = TT_TYPE_NEIGHBORS,
+                                    .type = TT_TYPE_NEIGHBORS + (tutti_type)c->which,
                                     .in_counts = in->counts,
                                     .in_displs = in->displs,
                                     .out_counts = out->counts,
@@ -134,8 +136,11 @@ static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighb
 
 static struct neighbor_call allgather_of(const void *in, void *out, int64_t n, tutti_type type)
 {
-    return (struct neighbor_call){
-        in, out, {.same = true, .n = n, .type = type}, {.n = n, .type = type}};
+    return (struct neighbor_call){TT_NEIGHBOR_allgather,
+                                  in,
+                                  out,
+                                  {.same = true, .n = n, .type = type},
+                                  {.n = n, .type = type}};
 }
 
 tutti_status tutti_neighbor_allgather(tutti_team *team, const void *in, void *out, int64_t n,
@@ -164,6 +169,7 @@ static struct neighbor_call allgatherv_of(const void *in, int64_t n, void *out,
                                           tutti_type type)
 {
     return (struct neighbor_call){
+        TT_NEIGHBOR_allgatherv,
         in,
         out,
         {.same = true, .n = n, .type = type},
@@ -197,7 +203,8 @@ tutti_status tutti_neighbor_allgatherv_init(tutti_team *team, const void *in, in
 
 static struct neighbor_call alltoall_of(const void *in, void *out, int64_t n, tutti_type type)
 {
-    return (struct neighbor_call){in, out, {.n = n, .type = type}, {.n = n, .type = type}};
+    return (struct neighbor_call){
+        TT_NEIGHBOR_alltoall, in, out, {.n = n, .type = type}, {.n = n, .type = type}};
 }
 
 tutti_status tutti_neighbor_alltoall(tutti_team *team, const void *in, void *out, int64_t n,
@@ -226,6 +233,7 @@ static struct neighbor_call alltoallv_of(const void *in, const int64_t *in_count
                                          tutti_type type)
 {
     return (struct neighbor_call){
+        TT_NEIGHBOR_alltoallv,
         in,
         out,
         {"in_", .lists = true, .counts = in_counts, .displs = in_displs, .type = type},
@@ -265,7 +273,8 @@ static struct neighbor_call alltoallw_of(const void *in, const int64_t *in_count
                                          void *out, const int64_t *out_counts,
                                          const int64_t *out_displs, const tutti_type *out_types)
 {
-    return (struct neighbor_call){in,
+    return (struct neighbor_call){TT_NEIGHBOR_alltoallw,
+                                  in,
                                   out,
                                   {"in_", .lists = true, .typed = true, .counts = in_counts,
                                    .displs = in_displs, .types = in_types},

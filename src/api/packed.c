@@ -9,6 +9,8 @@
  */
 #include "api/packed.h"
 
+#include <stdlib.h>
+
 #include "type/layout.h"
 #include "type/type.h"
 
@@ -197,13 +199,26 @@ struct typed_side {
     const tutti_type *types;
     const int *ranks; /* of the n pieces; NULL: piece r belongs to rank r */
     int n;
-    bool crossed;    /* pieces 2i and 2i + 1 exchange places */
-    int64_t *packed; /* p counts and p displacements by rank, in bytes */
+    bool crossed;         /* pieces 2i and 2i + 1 exchange places */
+    int64_t *packed;      /* p counts and p displacements by rank, in bytes */
+    const int32_t *peers; /* the ranks other than this one that have pieces; NULL: all p */
+    int peers_n, me;
 };
 
 static int rank_of(const struct typed_side *s, int i)
 {
     return s->ranks ? s->ranks[i] : i;
+}
+
+/* The i-th of the places(s, p) ranks that may have pieces. */
+static int place_at(const struct typed_side *s, int i)
+{
+    return !s->ranks ? i : i < s->peers_n ? s->peers[i] : s->me;
+}
+
+static int places(const struct typed_side *s, int p)
+{
+    return s->ranks ? s->peers_n + 1 : p;
 }
 
 /* Sets the packed lists, whose memory is 0. Returns the bytes of all pieces; INT64_MAX if they are
@@ -216,7 +231,8 @@ static int64_t set_typed_list(const struct typed_side *s, int p)
         int64_t more = s->counts[i] ? s->counts[i] * (int64_t)tutti_type_size(s->types[i]) : 0;
         if (__builtin_add_overflow(*bytes, more, bytes)) return INT64_MAX;
     }
-    for (int r = 0; r < p; r++) {
+    for (int i = 0; i < places(s, p); i++) {
+        int r = place_at(s, i);
         s->packed[p + r] = at;
         if (__builtin_add_overflow(at, s->packed[r], &at)) return INT64_MAX;
     }
@@ -244,25 +260,75 @@ static tutti_status add_typed_side(struct tt_packed *k, const struct typed_side 
                                    int p)
 {
     tutti_status status = add_typed(k, s, packed, s->packed + p);
-    for (int r = 0; r < p; r++) s->packed[p + r] -= s->packed[r];
+    for (int i = 0; i < places(s, p); i++) {
+        int r = place_at(s, i);
+        s->packed[p + r] -= s->packed[r];
+    }
     return status;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+/* Copies the ranks other than `me`, each once and in ascending order. Places outside of a grid are
+ * negative. Returns how many there are. */
+static int32_t copy_ranks(int32_t *to, const int *ranks, int n, int me)
+{
+    int32_t all = 0, kept = 0;
+    for (int i = 0; i < n; i++)
+        if (ranks[i] >= 0 && ranks[i] != me) to[all++] = ranks[i];
+    if (all > 0) qsort(to, (size_t)all, sizeof *to, by_rank);
+    for (int32_t i = 0; i < all; i++)
+        if (i == 0 || to[i] != to[i - 1]) to[kept++] = to[i];
+    return kept;
+}
+
+static void set_neighbors(struct tt_packed *k, const struct tt_args *args, int p, int me)
+{
+    int32_t *to = (int32_t *)(k->counts + 4 * p), *from = to + args->in_n;
+    k->neighbors.to = to;
+    k->neighbors.from = from;
+    k->neighbors.to_n = copy_ranks(to, args->in_ranks, args->in_n, me);
+    k->neighbors.from_n = copy_ranks(from, args->out_ranks, args->out_n, me);
+    k->args.call.neighbors = &k->neighbors;
+}
+
+static struct typed_side input_side(struct tt_packed *k, const struct tt_args *args, int p, int me)
+{
+    return (struct typed_side){.user = (char *)args->in,
+                               .counts = args->call.in_counts,
+                               .displs = args->call.in_displs,
+                               .types = args->in_types,
+                               .ranks = args->in_ranks,
+                               .n = args->in_ranks ? args->in_n : p,
+                               .packed = k->counts,
+                               .peers = k->neighbors.to,
+                               .peers_n = k->neighbors.to_n,
+                               .me = me};
+}
+
+static struct typed_side output_side(struct tt_packed *k, const struct tt_args *args, int p, int me)
+{
+    return (struct typed_side){.user = args->out,
+                               .counts = args->call.out_counts,
+                               .displs = args->call.out_displs,
+                               .types = args->out_types,
+                               .ranks = args->out_ranks,
+                               .n = args->out_ranks ? args->out_n : p,
+                               .crossed = args->crossed,
+                               .packed = k->counts + 2 * p,
+                               .peers = k->neighbors.from,
+                               .peers_n = k->neighbors.from_n,
+                               .me = me};
 }
 
 static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const struct tt_args *args)
 {
-    int p = team->run.map.p;
-    const struct tt_call *c = &args->call;
-    struct typed_side in = {(char *)args->in,
-                            c->in_counts,
-                            c->in_displs,
-                            args->in_types,
-                            args->in_ranks,
-                            args->in_ranks ? args->in_n : p,
-                            false,
-                            k->counts};
-    struct typed_side out = {args->out,       c->out_counts,    c->out_displs,
-                             args->out_types, args->out_ranks,  args->out_ranks ? args->out_n : p,
-                             args->crossed,   k->counts + 2 * p};
+    int p = team->run.map.p, me = team->run.me;
+    if (args->in_ranks) set_neighbors(k, args, p, me);
+    struct typed_side in = input_side(k, args, p, me), out = output_side(k, args, p, me);
     int64_t in_bytes = set_typed_list(&in, p), out_bytes = set_typed_list(&out, p);
     TT_TRY(make_memory(k, team, in_bytes, out_bytes, 1));
     TT_TRY(add_typed_side(k, &in, k->in, p));
@@ -307,7 +373,9 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
 {
     bool lists = tt_call_counts(&args->call);
     size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
-    if (args->in_ranks) pieces = (size_t)args->in_n + (size_t)args->out_n;
+    size_t ranks = args->in_ranks ? (size_t)args->in_n + (size_t)args->out_n : 0;
+    if (args->in_ranks) pieces = ranks;
+    counts += tt_div_up(ranks, 2); /* the neighbours lie behind the counts */
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
     if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");

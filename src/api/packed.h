@@ -30,7 +30,8 @@ struct tt_packed {
     bool pending;
     int packs, unpacks;
     struct tt_packed_piece *pieces;
-    int64_t counts[]; /* counts and displacements of `args` */
+    struct tt_neighbors neighbors; /* of a neighbourhood collective */
+    int64_t counts[];              /* counts and displacements of `args` */
 };
 
 bool tt_packed_valid(const struct tt_packed *packed);

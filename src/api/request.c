@@ -154,12 +154,13 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 
 /* ---- Requests ---- */
 
-/* Copies the caller's counts and displacements. */
+/* Copies the caller's counts and displacements. Those of a neighbourhood collective already lie in
+ * the request's tt_packed. */
 static tutti_status keep_counts(tutti_request *request, int p)
 {
     const int64_t **lists[] = {&request->call.in_counts, &request->call.in_displs,
                                &request->call.out_counts, &request->call.out_displs};
-    if (!tt_call_counts(&request->call)) return TUTTI_OK;
+    if (!tt_call_counts(&request->call) || request->call.neighbors) return TUTTI_OK;
     int64_t *at = request->counts = tt_alloc(4 * (size_t)p * sizeof *at);
     if (!at) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of a request");
     for (int i = 0; i < 4; i++) {

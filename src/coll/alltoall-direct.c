@@ -8,9 +8,12 @@
  *     IN@2  [to 0][to 1][to 2]
  *
  * There is one copy, and there are two rounds of signals: the inputs are open; all have been read.
- * Each rank begins with the rank after it. For alltoallv the algorithm is called `flat`: the place
- * of each segment is published when the input is opened, so that no rank needs the counts of
- * another.
+ * Each rank begins with the rank after it.
+ *
+ * For alltoallv the algorithm is called `flat`: the place of each segment is published when the
+ * input is opened, so that no rank needs the counts of another. Ranks without data for each other
+ * do not wait for each other, and do not signal each other if they are on several nodes: both know
+ * that there are none.
  * Source: single-copy exchange by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -27,12 +30,31 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         int r = tt_after(map->p, me, k);
         struct tt_span block = tt_block_from(call, r);
         tt_await(b, r, 1);
-        /* In an alltoallv, IN@r is the segment at rank r that is meant for this rank. */
-        tt_copy(b, tt_own(TT_OUT, block.off),
-                tt_at(TT_IN, r, tt_call_segments(call) ? 0 : from.off), block.len);
+        tt_copy(b, tt_own(TT_OUT, block.off), tt_at(TT_IN, r, from.off), block.len);
     }
     tt_signal(b, TT_ALL, 2);
     tt_await_all(b, map->p, me, 2);
+}
+
+static void build_v(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me, int phase)
+{
+    (void)phase;
+    struct tt_peers to = tt_peers_to(call, map->p, me), from = tt_peers_from(call, map->p, me);
+    struct tt_span mine = tt_block_from(call, me);
+    tt_open(b, 1 << TT_IN);
+    tt_signal_peers(b, call, map, &to, tt_block_to, 1);
+    tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
+    for (int k = 0; k < from.n; k++) {
+        int r = tt_peer(&from, k);
+        struct tt_span block = tt_block_from(call, r);
+        if (block.len == 0) continue;
+        tt_await(b, r, 1);
+        /* IN@r is the segment at rank r that is meant for this rank. */
+        tt_copy(b, tt_own(TT_OUT, block.off), tt_at(TT_IN, r, 0), block.len);
+    }
+    tt_signal_peers(b, call, map, &from, tt_block_from, 2);
+    tt_await_peers(b, call, &to, tt_block_to, 2);
 }
 
 const struct tt_algorithm tt_alltoall_direct = {
@@ -52,5 +74,5 @@ const struct tt_algorithm tt_alltoallv_flat = {
     .cost = "2 t_s + t_w (m_0 + ... + m_(p-1))",
     .source = "single copy by cross-memory attach",
     .refuse = tt_refuse_direct,
-    .build = build,
+    .build = build_v,
 };

@@ -10,7 +10,8 @@
  *
  * There are two rounds of signals: the outputs are open; all puts are in place. There are no
  * receives, so no order can deadlock. Where memory is not shared, or the system does not allow
- * writing to it, the puts are made by messages.
+ * writing to it, the puts are made by messages. In an alltoallv, ranks without data for each other
+ * do not wait for each other.
  * Source: CN101114273; docs/plan.md.
  */
 #include "coll/coll-util.h"
@@ -34,35 +35,63 @@ static int64_t chunk(const struct tt_call *call)
     return tt_max(tt_slice_bytes(call, CHUNK) / call->sz, 1) * call->sz;
 }
 
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
+/* Appends the puts of the segments for rank r. */
+static void put_to(struct tt_builder *b, const struct tt_call *call, int me, int r)
 {
-    (void)phase;
-    struct tt_span mine = outgoing(call, me, me), place = tt_block_from(call, me);
+    struct tt_span out = outgoing(call, me, r);
+    /* In the v-forms OUT@r is the segment at r that is meant for this rank. */
+    int64_t theirs = tt_call_segments(call) ? 0 : tt_block_from(call, me).off;
+    if (r != me)
+        tt_entry(b,
+                 &(struct tt_entry){.mine = out.off, .theirs = theirs, .len = out.len, .peer = r});
+}
+
+static void put_all(struct tt_builder *b, const struct tt_call *call, int p, int me)
+{
+    const struct tt_neighbors *n = call->neighbors;
     struct tt_exchange how = {.order = call->commutes ? TT_ORDER_RANDOM : TT_ORDER_RANK,
                               .window = UNDER_WAY,
                               .seed = call->seed,
                               .chunk = chunk(call),
                               .from = TT_IN};
+    for (int i = 0; i < (n ? n->to_n : p); i++) put_to(b, call, me, n ? n->to[i] : i);
+    tt_exchange(b, &how);
+}
+
+static void copy_own(struct tt_builder *b, const struct tt_call *call, int me)
+{
+    struct tt_span mine = outgoing(call, me, me);
+    tt_copy_in(b, call, tt_block_from(call, me).off, mine.off, mine.len);
+}
+
+static void build_v(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                    int me, int phase)
+{
+    (void)phase;
+    struct tt_peers to = tt_peers_to(call, map->p, me), from = tt_peers_from(call, map->p, me);
+    tt_open(b, 1 << TT_OUT);
+    tt_signal_peers(b, call, map, &from, tt_block_from, 1);
+    tt_await_peers(b, call, &to, tt_block_to, 1);
+    put_all(b, call, map->p, me);
+    copy_own(b, call, me);
+    tt_signal_peers(b, call, map, &to, tt_block_to, 2);
+    tt_await_peers(b, call, &from, tt_block_from, 2);
+}
+
+static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                  int me, int phase)
+{
+    (void)phase;
     tt_open(b, 1 << TT_OUT);
     tt_signal(b, TT_ALL, 1);
     tt_await_all(b, map->p, me, 1);
-    for (int r = 0; r < map->p; r++) {
-        struct tt_span out = outgoing(call, me, r);
-        if (r == me) continue;
-        /* In the v-forms OUT@r is the segment at r that is meant for this rank. */
-        tt_entry(b, &(struct tt_entry){.mine = out.off,
-                                       .theirs = tt_call_segments(call) ? 0 : place.off,
-                                       .len = out.len,
-                                       .peer = r});
-    }
-    tt_exchange(b, &how);
-    tt_copy_in(b, call, place.off, mine.off, mine.len);
+    put_all(b, call, map->p, me);
+    copy_own(b, call, me);
     tt_signal(b, TT_ALL, 2);
     tt_await_all(b, map->p, me, 2);
 }
 
-#define ROW(which)                                                                                 \
+#define ROW(which, steps)                                                                          \
     const struct tt_algorithm tt_##which##_exchange = {                                            \
         .coll = TT_COLL_##which,                                                                   \
         .name = "exchange",                                                                        \
@@ -70,10 +99,10 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         .cost = "2 t_s + p (t_s + t_w m)",                                                         \
         .source = "CN101114273",                                                                   \
         .refuse = tt_refuse_never,                                                                 \
-        .build = build,                                                                            \
+        .build = steps,                                                                            \
     }
 
-ROW(allgather);
-ROW(allgatherv);
-ROW(alltoall);
-ROW(alltoallv);
+ROW(allgather, build);
+ROW(allgatherv, build);
+ROW(alltoall, build);
+ROW(alltoallv, build_v);

@@ -7,7 +7,11 @@
  *     j = 1:  0<>1  2<>3       j = 2:  0<>2  1<>3       j = 3:  0<>3  1<>2
  *
  * There are p-1 rounds, and each block is sent once. On a hypercube with E-cube routing no two
- * messages share a link.
+ * messages share a link. An empty block of an alltoallv is not sent: both ranks know that it is
+ * empty.
+ *
+ * If the ranks have neighbours, there are no rounds, because a rank knows no round in which its
+ * neighbour is free. It starts the messages with all its neighbours, and then waits for them.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/coll-util.h"
@@ -19,6 +23,26 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
     return c->tr * m + (map->p - 1) * (c->ts + c->tw_both * m);
 }
 
+static void with_neighbors(struct tt_builder *b, const struct tt_call *call, int p, int me)
+{
+    struct tt_peers to = tt_peers_to(call, p, me), from = tt_peers_from(call, p, me);
+    tt_started *started = tt_alloc(((size_t)to.n + (size_t)from.n + 1) * sizeof *started);
+    if (!started) {
+        tt_builder_fail(b, "there is no memory for its messages");
+        return;
+    }
+    for (int k = 0; k < from.n; k++) {
+        struct tt_span in = tt_block_from(call, tt_peer(&from, k));
+        started[k] = tt_recv(b, tt_peer(&from, k), tt_own(TT_OUT, in.off), in.len);
+    }
+    for (int k = 0; k < to.n; k++) {
+        struct tt_span out = tt_block_to(call, tt_peer(&to, k));
+        started[from.n + k] = tt_send(b, tt_peer(&to, k), tt_own(TT_IN, out.off), out.len);
+    }
+    for (int i = 0; i < from.n + to.n; i++) tt_wait(b, started[i]);
+    tt_free(started);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -27,7 +51,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     bool cube = tt_pow2_below(p) == p;
     struct tt_span mine = tt_block_to(call, me);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
-    for (int j = 1; j < p; j++) {
+    if (call->neighbors) with_neighbors(b, call, p, me);
+    for (int j = 1; j < p && !call->neighbors; j++) {
         int to = cube ? me ^ j : tt_after(p, me, j), from = cube ? to : tt_after(p, me, p - j);
         struct tt_span out = tt_block_to(call, to), in = tt_block_from(call, from);
         tt_started send = tt_send(b, to, tt_own(TT_IN, out.off), out.len);

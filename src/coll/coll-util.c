@@ -225,3 +225,46 @@ void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, in
 {
     if (!call->in_place) tt_copy(b, tt_own(TT_OUT, to), tt_own(TT_IN, from), len);
 }
+
+static struct tt_peers peers_in(const int32_t *list, int n, int p, int me)
+{
+    struct tt_peers peers = {list, n, 0, p, me};
+    while (peers.first < n && list[peers.first] < me) peers.first++;
+    return peers;
+}
+
+struct tt_peers tt_peers_to(const struct tt_call *call, int p, int me)
+{
+    const struct tt_neighbors *n = call->neighbors;
+    return n ? peers_in(n->to, n->to_n, p, me) : (struct tt_peers){NULL, p - 1, 0, p, me};
+}
+
+struct tt_peers tt_peers_from(const struct tt_call *call, int p, int me)
+{
+    const struct tt_neighbors *n = call->neighbors;
+    return n ? peers_in(n->from, n->from_n, p, me) : (struct tt_peers){NULL, p - 1, 0, p, me};
+}
+
+void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                     const struct tt_peers *peers,
+                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value)
+{
+    uint32_t n = 0;
+    if (!peers->list && tt_map_one_node(map)) {
+        tt_signal(b, TT_ALL, value);
+        return;
+    }
+    int32_t *set = tt_alloc(((size_t)peers->n + 1) * sizeof *set);
+    if (!set) tt_builder_fail(b, "there is no memory for a set of ranks");
+    for (int k = 0; set && k < peers->n; k++)
+        if (block(call, tt_peer(peers, k)).len > 0) set[n++] = tt_peer(peers, k);
+    if (set) tt_signal_set(b, set, n, value);
+    tt_free(set);
+}
+
+void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
+                    struct tt_span (*block)(const struct tt_call *, int), uint32_t value)
+{
+    for (int k = 0; k < peers->n; k++)
+        if (block(call, tt_peer(peers, k)).len > 0) tt_await(b, tt_peer(peers, k), value);
+}

@@ -116,6 +116,31 @@ static inline int tt_after(int p, int me, int k)
     return (int)(((int64_t)me + k) % p);
 }
 
+/* The ranks that exchange pieces with rank `me` in an alltoallv: its neighbours if the call names
+ * them, else all ranks but itself. */
+struct tt_peers {
+    const int32_t *list; /* NULL: all ranks but me */
+    int n, first;        /* list[first] is the first neighbour behind me */
+    int p, me;
+};
+/* The ranks that get a piece of this rank, and those whose pieces it gets. */
+struct tt_peers tt_peers_to(const struct tt_call *call, int p, int me);
+struct tt_peers tt_peers_from(const struct tt_call *call, int p, int me);
+/* Returns the k-th of the peers, counted from rank me + 1 on. */
+static inline int tt_peer(const struct tt_peers *peers, int k)
+{
+    if (!peers->list) return tt_after(peers->p, peers->me, k + 1);
+    return peers->list[tt_after(peers->n, peers->first, k)];
+}
+/* Signals those of the peers that have a piece here: a set of ranks, or all ranks if that is one
+ * store. `block` is tt_block_to or tt_block_from, according to the peers. */
+void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
+                     const struct tt_peers *peers,
+                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
+/* Awaits `value` from those of the peers that have a piece here. */
+void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
+                    struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
+
 /* Copies `len` bytes from IN to OUT, unless the call is in place. */
 void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, int64_t from,
                 int64_t len);

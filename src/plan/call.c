@@ -112,10 +112,25 @@ static bool all_fit(const int64_t *counts, const int64_t *displs, int p, int64_t
     return fit;
 }
 
+/* Whether the n ranks ascend and are ranks of p. */
+static bool ascend(const int32_t *ranks, int n, int p)
+{
+    for (int i = 0; i < n; i++)
+        if (ranks[i] < 0 || ranks[i] >= p || (i > 0 && ranks[i] <= ranks[i - 1])) return false;
+    return true;
+}
+
+static bool neighbors_valid(const struct tt_call *call, int p)
+{
+    const struct tt_neighbors *n = call->neighbors;
+    return !n || (call->coll == TT_COLL_alltoallv && ascend(n->to, n->to_n, p) &&
+                  ascend(n->from, n->from_n, p));
+}
+
 bool tt_call_valid(const struct tt_call *call, int p)
 {
     bool in = tt_coll_pairs(call->coll);
-    return !call->in_counts == !in && !call->in_displs == !in &&
+    return neighbors_valid(call, p) && !call->in_counts == !in && !call->in_displs == !in &&
            !call->out_counts == !tt_call_counts(call) &&
            !call->out_displs == !tt_call_segments(call) && fits(0, call->n, call->sz) &&
            all_fit(call->in_counts, call->in_displs, p, call->sz) &&

@@ -74,6 +74,14 @@ enum tt_coll {
         TT_COLLS
 };
 
+/* The ranks that one rank sends pieces to and gets pieces from in a neighbourhood collective, other
+ * than itself: each once, in ascending order. The lists of two ranks agree: r is in `to` of s if
+ * and only if s is in `from` of r. */
+struct tt_neighbors {
+    const int32_t *to, *from;
+    int32_t to_n, from_n;
+};
+
 /* Invariants (tt_call_valid): n * sz and all byte offsets fit in 63 bits. The arrays have p
  * entries in the collectives that use them, and are NULL in all others: allgatherv (out_*),
  * alltoallv, gatherv and scatterv (all four), reduce_scatter (out_counts). */
@@ -95,6 +103,10 @@ struct tt_call {
     int32_t radix; /* branching of trees and exchanges; 0: the algorithm's own */
     uint64_t seed; /* seed of random orders */
     const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* in elements */
+    /* A neighbourhood collective, which is an alltoallv in which each rank knows its neighbours and
+     * has counts of 0 for all other ranks but itself. Like the counts, the lists belong to this
+     * rank; whether there are any is equal on all ranks. NULL: any other call. */
+    const struct tt_neighbors *neighbors;
 };
 
 bool tt_call_valid(const struct tt_call *call, int p);

@@ -33,18 +33,24 @@ static tt_address address_of(const struct tt_exec *exec, enum tt_buffer which, i
 
 /* Publishes for each peer its pieces of IN and OUT. Their sizes are published even if the buffer is
  * not opened, so that the peers can compare them. */
+static void open_segment(struct tt_exec *exec, int r)
+{
+    const struct tt_call *c = exec->call;
+    struct tt_segment_opening *s = tt_team_segment(exec->team, exec->team->me, exec->slot, r);
+    /* In an allgatherv every peer may read all of IN, and writes its own piece of OUT. */
+    s->at[TT_IN] = address_of(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
+    s->bytes[TT_IN] = c->in_counts ? c->in_counts[r] * c->sz : exec->bytes[TT_IN];
+    s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
+    s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
+    s->begun = exec->number + 1;
+}
+
 static void open_segments(struct tt_exec *exec)
 {
-    struct tt_team *t = exec->team;
-    const struct tt_call *c = exec->call;
-    for (int r = 0; r < t->map.p; r++) {
-        struct tt_segment_opening *s = tt_team_segment(t, t->me, exec->slot, r);
-        /* In an allgatherv every peer may read all of IN, and writes its own piece of OUT. */
-        s->at[TT_IN] = address_of(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
-        s->bytes[TT_IN] = c->in_counts ? c->in_counts[r] * c->sz : exec->bytes[TT_IN];
-        s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
-        s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
-    }
+    const struct tt_neighbors *n = exec->call->neighbors;
+    for (int r = 0; !n && r < exec->team->map.p; r++) open_segment(exec, r);
+    for (int i = 0; n && i < n->to_n; i++) open_segment(exec, n->to[i]);
+    for (int i = 0; n && i < n->from_n; i++) open_segment(exec, n->from[i]);
 }
 
 void tt_access_open(struct tt_exec *exec)

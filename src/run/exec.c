@@ -430,13 +430,19 @@ static void count_end(struct tt_team *t, uint64_t number)
  * other. So their counts are compared here. A member's counts stay in the slot until both have
  * ended the execution, so the member that begins the execution later finds the counts of the other
  * member. */
+static tutti_status compare_pair(const struct tt_exec *exec, int r)
+{
+    const struct tt_team *t = exec->team;
+    return r == t->me || tt_team_is_remote(t, r) ? TUTTI_OK : tt_step_compare(exec, r);
+}
+
 static tutti_status compare_pairs(const struct tt_exec *exec)
 {
-    struct tt_team *t = exec->team;
-    tutti_status status = TUTTI_OK;
-    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
-        if (r != t->me && !tt_team_is_remote(t, r)) status = tt_step_compare(exec, r);
-    return status;
+    const struct tt_neighbors *n = exec->call->neighbors;
+    for (int r = 0; !n && r < exec->team->map.p; r++) TT_TRY(compare_pair(exec, r));
+    for (int i = 0; n && i < n->to_n; i++) TT_TRY(compare_pair(exec, n->to[i]));
+    for (int i = 0; n && i < n->from_n; i++) TT_TRY(compare_pair(exec, n->from[i]));
+    return TUTTI_OK;
 }
 
 static void complete(struct tt_exec *exec)

@@ -180,6 +180,7 @@ static void open_there(struct tt_team *t, struct tt_mirror *m, uint64_t number,
         segment->at[b] = opening->at[b];
         segment->bytes[b] = o->bytes[b];
     }
+    segment->begun = number + 1;
     tt_free(m->opening[slot]);
     m->opening[slot] = o;
     m->opens[slot] = number + 1;

@@ -58,7 +58,8 @@ const char *tt_signature_name(const struct tt_call_signature *signature)
     int coll = signature->coll;
     if (coll < 0 || coll >= TT_SIGNATURE_KINDS) return "something else";
     if (coll == TT_COLL_alltoallv && signature->type == (int32_t)TT_TYPE_EACH) return "alltoallw";
-    if (signature->type == (int32_t)TT_TYPE_NEIGHBORS) return "a neighborhood collective";
+    const char *neighbors = tt_type_neighbors((tutti_type)signature->type);
+    if (coll == TT_COLL_alltoallv && neighbors) return neighbors;
     return coll < TT_COLLS ? tt_coll_name((enum tt_coll)coll) : other_names[coll - TT_COLLS];
 }
 
@@ -85,7 +86,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct signature_text *to,
 static void add_type(struct signature_text *to, const struct tt_call_signature *w)
 {
     bool basic = w->type >= 0 && w->type < TUTTI_TYPES;
-    if (w->type == (int32_t)TT_TYPE_EACH || w->type == (int32_t)TT_TYPE_NEIGHBORS)
+    if (w->type == (int32_t)TT_TYPE_EACH || tt_type_neighbors((tutti_type)w->type))
         add(to, "packed bytes");
     else if (basic && w->element == 0)
         add(to, "%s", tt_type_name((tutti_type)w->type));

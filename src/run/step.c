@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "run/roll.h"
+#include "type/layout.h"
 
 /* ---- Messages ---- */
 
@@ -230,10 +231,14 @@ static long long elements(const struct tt_call_signature *w, int64_t bytes)
 }
 
 /* Writes the name of the argument that holds a count, in brackets. The counts that ranks other than
- * the root give to a gatherv or scatterv are their n, which the text names already. */
-static const char *argument_of(enum tt_coll coll, bool sends, int index, char *text, size_t n)
+ * the root give to a gatherv or scatterv are their n, which the text names already. In a
+ * neighbourhood collective several pieces may go to the same rank. */
+static const char *argument_of(const struct tt_call_signature *w, bool sends, int index, char *text,
+                               size_t n)
 {
-    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv);
+    enum tt_coll coll = (enum tt_coll)w->coll;
+    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv) &&
+                 !tt_type_neighbors((tutti_type)w->type);
     const char *prefix = coll == TT_COLL_gatherv || coll == TT_COLL_scatterv ? ""
                          : sends                                             ? "in_"
                                                                              : "out_";
@@ -253,8 +258,8 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
                    tt_coll_pairs(coll) ? tt_signature_name(w) : "an exchange", giver, taker,
                    elements(w, sent), tt_signature_type(w, type, sizeof type),
-                   argument_of(coll, true, to, out, sizeof out), taker, elements(w, expected),
-                   argument_of(coll, false, from, in, sizeof in), which_team(t, team, sizeof team));
+                   argument_of(w, true, to, out, sizeof out), taker, elements(w, expected),
+                   argument_of(w, false, from, in, sizeof in), which_team(t, team, sizeof team));
 }
 
 /* A member of this node that has left the job may have freed the memory of its counts. It has
@@ -274,6 +279,7 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     if (!tt_coll_pairs((enum tt_coll)tt_team_signature(t, t->me, slot)->coll) || r == t->me)
         return TUTTI_OK;
     if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
+    if (tt_team_segment(t, t->me, slot, r)->begun != number + 1) return TUTTI_OK; /* no neighbour */
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
     const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];

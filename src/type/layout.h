@@ -91,8 +91,17 @@ tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type in an alltoallw, which has a type for each rank. No call of
  * tt_layout_sequence returns it. */
 #define TT_TYPE_EACH ((tutti_type)(2 * TUTTI_TYPE_USER_END))
-/* The number that stands for the type in a neighbourhood collective. */
+/* The neighbourhood collectives. TT_TYPE_NEIGHBORS + TT_NEIGHBOR_allgather and so on stand for the
+ * type in them. tt_type_neighbors returns the name of the collective that the number stands for;
+ * NULL: it is none of these numbers. */
+#define TT_NEIGHBOR_LIST(X) X(allgather) X(allgatherv) X(alltoall) X(alltoallv) X(alltoallw)
+enum tt_neighbor {
+#define TT_NEIGHBOR_ENUM(name) TT_NEIGHBOR_##name,
+    TT_NEIGHBOR_LIST(TT_NEIGHBOR_ENUM)
+#undef TT_NEIGHBOR_ENUM
+};
 #define TT_TYPE_NEIGHBORS ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
+const char *tt_type_neighbors(tutti_type type);
 /* Returns a number that is equal on all ranks whose types pack alike, for the comparison of
  * calls. */
 tutti_type tt_type_shape(tutti_type type);

@@ -73,6 +73,16 @@ tutti_type tt_type_shape(tutti_type type)
     return single ? l->uniform : tt_layout_sequence(l, 1);
 }
 
+const char *tt_type_neighbors(tutti_type type)
+{
+#define NAME(name) "neighbor_" #name,
+    static const char *const names[] = {TT_NEIGHBOR_LIST(NAME)};
+#undef NAME
+    int64_t which = (int64_t)type - (int64_t)TT_TYPE_NEIGHBORS;
+    bool one = which >= 0 && which < (int64_t)(sizeof names / sizeof *names);
+    return one ? names[which] : NULL;
+}
+
 /* ---- Making and freeing ---- */
 
 /* Returns the new type's number; 0 if all entries are in use. */

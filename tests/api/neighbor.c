@@ -2,8 +2,8 @@
  *
  * The neighbourhood collectives in their three forms: on grids, periodic and not, with dimensions
  * of length 1 and 2, where a neighbour occurs twice; and on a graph in which ranks have different
- * numbers of neighbours, some of them several times. Also lengths that do not match, and wrong
- * arguments.
+ * numbers of neighbours, some of them several times. Also lengths and collectives that do not
+ * match, and wrong arguments.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -263,6 +263,27 @@ static void mismatch(struct neighbor_rank *x)
     (void)tutti_team_free(t);
 }
 
+/* Two neighbours call different collectives of as many bytes: both get an error with both names. */
+static void other_collective(tutti_client *client, void *arg)
+{
+    struct neighbor_rank *x = calloc(1, sizeof *x);
+    tutti_team *t;
+    (void)arg;
+    if (!x) abort();
+    x->team = tutti_world(client);
+    x->me = tutti_rank(x->team);
+    int other = 1 - x->me;
+    must(tutti_team_graph(x->team, 1, &other, 1, &other, &t), x, "graph");
+    tutti_status status = x->me == 1 ? tutti_neighbor_alltoall(t, x->in, x->out, 2, TUTTI_I32)
+                                     : tutti_neighbor_allgather(t, x->in, x->out, 2, TUTTI_I32);
+    if (status == TUTTI_OK) status = tutti_barrier(t);
+    check(status == TUTTI_ERR_MISMATCH, x, "collectives that do not match");
+    check(strstr(tutti_error(), "neighbor_alltoall(") != NULL, x, "the one name");
+    check(strstr(tutti_error(), "neighbor_allgather(") != NULL, x, "the other name");
+    (void)tutti_team_free(t);
+    free(x);
+}
+
 static void one_rank(tutti_client *client, void *arg)
 {
     struct neighbor_rank *x = calloc(1, sizeof *x);
@@ -286,7 +307,7 @@ int main(int argc, char **argv)
     if (argc == 4) {
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             if (tutti_threads(p, one_rank, NULL) != TUTTI_OK) return 1;
-        return 0;
+        return tutti_threads(2, other_collective, NULL) != TUTTI_OK;
     }
     if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
     one_rank(client, NULL);
