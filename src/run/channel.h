@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages from one rank to another in order: a byte ring in shared memory with one writer and one
- * reader.
+ * Messages from one rank to another in order. There is one channel for each (sender, receiver,
+ * slot, lane). All messages in it therefore belong to one lane of one execution at a time, and both
+ * sides know from their plans which messages come, how long they are and in which order. So the
+ * message that comes next belongs to the recv that was posted first, and nothing else has to match.
  *
- * There is one channel for each (sender, receiver, slot, lane). All messages in it therefore belong
- * to one lane of one execution at a time, and both sides know from their plans which messages come,
- * how long they are and in which order. So there is no matching and there are no unexpected
- * messages. The length travels before each message all the same: if the calls of the two ranks do
- * not match, the receiver must return an error and not deliver the bytes of another message.
+ * From another node a message comes in a packet that names its execution and lane, and remote.c
+ * gives it to the first recv of the receiver's end (tt_end_take). Within a node the channel is a
+ * byte ring in shared memory with one writer and one reader. The length travels with each message
+ * all the same: if the calls of the two ranks do not match, the receiver must return an error and
+ * not deliver the bytes of another message. A message goes through the ring in one of two ways:
  *
  *   eager        The bytes go through the ring, in several parts if they do not fit at once. The
  *                send is complete when the last part is in the ring.
@@ -61,6 +63,7 @@ struct tt_end {
     uint64_t position;
     int peer; /* rank in the job */
     bool sending;
+    bool remote; /* the peer is on another node: there is no ring, and the end is never advanced */
     bool listed; /* in a list of ends that have messages */
     /* receiver: where the peer publishes which call it runs; NULL: no check */
     const _Atomic uint64_t *shape;
@@ -70,15 +73,15 @@ struct tt_end {
     struct tt_end *next;
 };
 
+/* ---- step.c ---- */
+
 bool tt_end_valid(const struct tt_end *end);
 
-/* Appends a message of len > 0 bytes to the queue of this end. Moves no bytes; tt_end_advance
- * does. */
-void tt_end_post(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, void *memory,
-                 int64_t len);
-/* Moves all bytes that can be moved without waiting. Errors: those of the fabric's read; MEMORY and
- * LIMIT when a ring is made; MISMATCH if the other side runs another call, before any byte of the
- * message is moved. */
-tutti_status tt_end_advance(struct tt_fabric *f, struct tt_end *end);
+/* Appends a message of len > 0 bytes to the queue of this end, and the end to a list of ends that
+ * have messages, unless it is in the list already. Moves no bytes. */
+void tt_end_post(struct tt_end *end, struct tt_message *m, void *memory, int64_t len,
+                 struct tt_end **list);
+/* Takes the first message off the queue of this end. NULL: the queue is empty. */
+struct tt_message *tt_end_take(struct tt_end *end);
 
 #endif

@@ -83,17 +83,15 @@ struct tt_arrivals {
  * exec->remote->moving while exec is not NULL. */
 struct tt_operation {
     struct tt_remote_teams *remote_teams;
-    /* all: list of all operations; next: list of spare or posted ones */
+    /* all: list of all operations; next: list of spare ones */
     struct tt_operation *all, *next;
     struct tt_operation *before, *after; /* neighbours in the execution's list */
     struct tt_exec *exec;                /* NULL: the execution does not need it any more */
     /* completes with this operation; NULL: an operand or a signal */
     struct tt_message *message;
-    int *left; /* count of operand pieces to come; NULL: not an operand */
-    int peer;  /* rank in the team */
-    uint32_t lane;
+    int *left;   /* count of operand pieces to come; NULL: not an operand */
+    int peer;    /* rank in the team */
     bool takes;  /* it writes to memory of this rank */
-    bool posted; /* a recv whose message has not come */
     bool opened; /* it moves bytes to or from a buffer that the peer opened */
     bool closed; /* the peer has closed that buffer: the operation never completes */
     char *at;
@@ -132,7 +130,8 @@ struct tt_mirror {
     struct tt_remote_opening *opening[TT_SLOTS]; /* by slot: its opening, with keys */
     struct tt_arrivals early;                    /* messages for executions that have not begun */
     struct tt_arrivals arrived;                  /* data for which no recv is posted */
-    struct tt_operation *posted, **posted_end;   /* recvs whose data have not come */
+    /* by lane, and then by slot: the ends at which recvs wait for its data; NULL: none yet */
+    struct tt_end *ends[TT_LANES];
 };
 
 /* The state of a team that has remote members. */

@@ -80,6 +80,7 @@ static void remote_drop(struct tt_team *t)
 static void free_mirror(struct tt_mirror *m)
 {
     for (int s = 0; s < TT_SLOTS; s++) tt_free(m->opening[s]);
+    for (int lane = 0; lane < TT_LANES; lane++) tt_free(m->ends[lane]);
     tt_free(m->block);
     tt_free(m);
 }
@@ -104,7 +105,6 @@ void tt_remote_free(struct tt_team *t)
 static tutti_status fill_mirror(struct tt_team *t, int rank, struct tt_mirror *m)
 {
     m->rank = rank;
-    m->posted_end = &m->posted;
     m->block = tt_alloc_lines((size_t)t->remote->layout.bytes);
     if (!m->block) return TUTTI_ERR_MEMORY;
     return tt_msg_endpoint(t->remote_teams->msg, t->job_rank[rank], 0, &m->to);

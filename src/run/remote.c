@@ -10,10 +10,14 @@
 
 #include "run/remote-inside.h"
 
-static struct tt_operation *match(struct tt_mirror *m, const struct tt_remote_head *head);
-static void uneven(struct tt_team *t, struct tt_operation *x, int64_t bytes);
+static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
+                                const struct tt_remote_head *head);
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
-static void store(struct tt_operation *x, const void *data);
+static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a,
+                   int64_t expected);
+static void store(struct tt_message *message, const void *data);
+static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
+                                  const struct tt_arrival *a, struct tt_message *message);
 
 /* ---- Teams ---- */
 
@@ -206,6 +210,13 @@ static bool take_payload(struct tt_arrival *a, const struct payload *payload)
     return true;
 }
 
+/* This rank has no memory for a message, and counts as failed. */
+static void fail_here(struct tt_remote_teams *remote_teams)
+{
+    tt_common_fail(remote_teams->f->job, remote_teams->f->common, remote_teams->f->me,
+                   TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
+}
+
 /* Returns an allocated copy of the arrival, with the payload of the message. NULL: no memory or no
  * valid payload; this rank then counts as failed. */
 static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const struct tt_arrival *a,
@@ -216,8 +227,7 @@ static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const st
     if (copy && take_payload(copy, payload)) return copy;
     if (copy) tt_free(copy->opening);
     tt_free(copy);
-    tt_common_fail(remote_teams->f->job, remote_teams->f->common, remote_teams->f->me,
-                   TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
+    fail_here(remote_teams);
     return NULL;
 }
 
@@ -239,22 +249,18 @@ static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_ar
 static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
                       const struct payload *payload)
 {
-    struct tt_operation *x = match(m, &a->packet.head);
-    if (tt_unlikely(!x)) {
+    struct tt_message *message = match(t, m, &a->packet.head);
+    if (tt_unlikely(!message)) {
         struct tt_arrival *copy = copy_of(t->remote_teams, a, payload);
         if (copy && !remote_data(t, m, copy)) tt_arrival_free(t->remote_teams, copy);
         return;
     }
-    if (tt_unlikely(a->bytes != x->len)) {
-        uneven(t, x, a->bytes);
-        return;
-    }
-    x->posted = false;
-    if (tt_likely(!payload->receive))
-        store(x, payload->data);
+    if (tt_unlikely(a->bytes != message->left))
+        uneven(t, m, a, message->left);
+    else if (tt_likely(!payload->receive))
+        store(message, payload->data);
     else
-        *payload->receive = (tutti_receive){
-            .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
+        *payload->receive = receive_long(t, m, a, message);
 }
 
 static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
@@ -561,32 +567,26 @@ tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 
 /* ---- Recvs ---- */
 
-static void unlink_posted(struct tt_mirror *m, struct tt_operation **link)
+/* Takes the recv that was posted first for this message. NULL: none is posted, or the execution
+ * does not run. */
+static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
+                                const struct tt_remote_head *head)
 {
-    struct tt_operation *x = *link;
-    *link = x->next;
-    if (!x->next) m->posted_end = link;
-}
-
-/* Finds the posted recv for this message and takes it off the list. NULL: there is none yet. */
-static struct tt_operation *match(struct tt_mirror *m, const struct tt_remote_head *head)
-{
-    struct tt_operation **link = &m->posted, *x;
-    for (; (x = *link) != NULL; link = &x->next)
-        if (x->exec->number == head->number && x->lane == head->lane) {
-            unlink_posted(m, link);
-            return x;
-        }
-    return NULL;
+    int slot = (int)(head->number & (t->slots - 1));
+    const struct tt_exec *exec = t->running[slot];
+    struct tt_end *ends = head->lane < TT_LANES ? m->ends[head->lane] : NULL;
+    return ends && exec && exec->number == head->number ? tt_end_take(&ends[slot]) : NULL;
 }
 
 /* The message has another size than the recv expects: breaks the team. */
-static void uneven(struct tt_team *t, struct tt_operation *x, int64_t bytes)
+static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a,
+                   int64_t expected)
 {
+    const struct tt_exec *exec = t->running[a->packet.head.number & (t->slots - 1)];
     if (t->broken != TUTTI_OK) return;
-    tutti_status status = tt_step_compare(x->exec, x->peer);
+    tutti_status status = tt_step_compare(exec, m->rank);
     if (status == TUTTI_OK)
-        status = tt_step_uneven(t, x->exec->number, x->peer, t->me, bytes, x->len);
+        status = tt_step_uneven(t, exec->number, m->rank, t->me, a->bytes, expected);
     tt_team_break(t, status);
 }
 
@@ -610,31 +610,47 @@ static void leftover(struct tt_exec *exec)
 }
 
 /* Stores the data of a short message. They have as many bytes as the recv expects. */
-static void store(struct tt_operation *x, const void *data)
+static void store(struct tt_message *message, const void *data)
 {
-    if (x->len > 0) tt_memcpy(x->at, data, (size_t)x->len);
-    tt_remote_moved(x->remote_teams->context, x, TUTTI_OK);
+    if (message->left > 0) tt_memcpy(message->at, data, (size_t)message->left);
+    message->complete = true;
+}
+
+/* Returns where the data of a long message are to be stored. While they come, an operation belongs
+ * to the message. If there is no memory, this rank counts as failed, and the data are dropped. */
+static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
+                                  const struct tt_arrival *a, struct tt_message *message)
+{
+    struct tt_exec *exec = t->running[a->packet.head.number & (t->slots - 1)];
+    struct tt_operation *x = tt_operation_begin(exec, message, m->rank, message->at, message->left);
+    if (!x) {
+        fail_here(t->remote_teams);
+        return (tutti_receive){.to = NULL};
+    }
+    x->takes = true;
+    message->left = 1;
+    return (tutti_receive){
+        .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
 }
 
 /* Receives a message that was kept, at its destination. */
-static void receive(struct tt_operation *x, struct tt_arrival *a)
+static void receive(struct tt_team *t, const struct tt_mirror *m, struct tt_arrival *a,
+                    struct tt_message *message)
 {
-    struct tt_team *t = x->exec->team;
-    tutti_receive to = {
-        .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
-    if (tt_unlikely(a->bytes != x->len)) {
-        uneven(t, x, a->bytes);
+    tutti_context *c = t->remote_teams->context;
+    if (tt_unlikely(a->bytes != message->left)) {
+        uneven(t, m, a, message->left);
         return;
     }
-    x->posted = false;
     if (!a->pending) {
-        store(x, a->copy);
+        store(message, a->copy);
         return;
     }
     tutti_pending *pending = a->pending;
+    tutti_receive to = receive_long(t, m, a, message);
     a->pending = NULL;
-    tutti_status status = tt_msg_receive(t->remote_teams->context, pending, &to);
-    if (status != TUTTI_OK) tt_remote_moved(t->remote_teams->context, x, status);
+    tutti_status status = tt_msg_receive(c, pending, &to);
+    if (status != TUTTI_OK && to.arg) tt_remote_moved(c, to.arg, status);
 }
 
 /* Keeps data until their recv is posted. */
@@ -648,25 +664,26 @@ static void keep(struct tt_remote *remote, struct tt_mirror *m, struct tt_arriva
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     const struct tt_remote_head *head = &a->packet.head;
-    struct tt_operation *x = match(m, head);
+    struct tt_message *message = match(t, m, head);
     const struct tt_exec *exec = t->running[head->number & (t->slots - 1)];
-    if (x)
-        receive(x, a);
+    if (message)
+        receive(t, m, a, message);
     else if (exec && exec->number == head->number)
         keep(t->remote, m, a);
     else {
         unexpected(t, m, a);
         return false;
     }
-    return x == NULL;
+    return message == NULL;
 }
 
-/* Takes the first message that has come for this recv off the list. NULL: none has come yet. */
-static struct tt_arrival *take_arrived(struct tt_mirror *m, const struct tt_operation *x)
+/* Takes the first message that has come for a recv of this lane off the list. NULL: none has come
+ * yet. */
+static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uint32_t lane)
 {
     struct tt_arrival **link = &m->arrived.first, *a;
     for (; (a = *link) != NULL; link = &a->next)
-        if (a->packet.head.number == x->exec->number && a->packet.head.lane == x->lane) {
+        if (a->packet.head.number == number && a->packet.head.lane == lane) {
             *link = a->next;
             if (!a->next) m->arrived.end = link;
             return a;
@@ -674,27 +691,37 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, const struct tt_oper
     return NULL;
 }
 
+/* Returns the end at which the lane's recvs from this member wait. NULL: no memory. */
+static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
+{
+    struct tt_end **ends = &m->ends[lane];
+    if (!*ends) *ends = tt_calloc(TT_SLOTS, sizeof **ends);
+    if (!*ends) return NULL;
+    struct tt_end *end = &(*ends)[exec->slot];
+    end->peer = exec->team->job_rank[m->rank];
+    end->remote = true;
+    return end;
+}
+
+/* If the message has come already, no recv that was posted before this one lacks its own. */
 tutti_status tt_remote_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                             struct tt_message *message)
 {
-    struct tt_mirror *m = exec->team->remote->mirror[s->peer];
-    if (tt_unlikely(!m)) m = tt_mirror_of(exec->team, s->peer);
-    if (!m) return tt_fail(TUTTI_ERR_MEMORY, "no memory to receive from rank %d", s->peer);
-    struct tt_operation *x = tt_operation_begin(
-        exec, message, s->peer, exec->buffer[s->range->buf] + s->range->off, s->len);
-    if (!x) return TUTTI_ERR_MEMORY;
-    x->takes = x->posted = true;
-    x->lane = lane;
-    *message = (struct tt_message){.left = 1};
-    struct tt_arrival *a = m->arrived.first ? take_arrived(m, x) : NULL;
-    if (a) {
-        exec->team->remote->kept--;
-        receive(x, a);
-        tt_arrival_free(exec->team->remote_teams, a);
+    struct tt_team *t = exec->team;
+    char *at = exec->buffer[s->range->buf] + s->range->off;
+    struct tt_mirror *m = t->remote->mirror[s->peer];
+    if (tt_unlikely(!m)) m = tt_mirror_of(t, s->peer);
+    struct tt_end *end = m ? end_of(exec, m, lane) : NULL;
+    if (!end) return tt_fail(TUTTI_ERR_MEMORY, "no memory to receive from rank %d", s->peer);
+    struct tt_arrival *a = m->arrived.first ? take_arrived(m, exec->number, lane) : NULL;
+    if (!a) {
+        tt_end_post(end, message, at, s->len, &exec->ends);
         return TUTTI_OK;
     }
-    *m->posted_end = x;
-    m->posted_end = &x->next;
+    t->remote->kept--;
+    *message = (struct tt_message){.at = at, .left = s->len};
+    receive(t, m, a, message);
+    tt_arrival_free(t->remote_teams, a);
     return TUTTI_OK;
 }
 
@@ -794,15 +821,17 @@ void tt_remote_end(struct tt_exec *exec)
     if (sweep) remote->swept = t->my_done;
 }
 
-static void withdraw(struct tt_team *t, struct tt_operation *x)
+/* Withdraws the recvs whose messages have not come. */
+static void withdraw(struct tt_exec *exec)
 {
-    struct tt_mirror *m = t->remote->mirror[x->peer];
-    for (struct tt_operation **link = &m->posted; *link; link = &(*link)->next)
-        if (*link == x) {
-            unlink_posted(m, link);
-            break;
-        }
-    tt_operation_free(x);
+    struct tt_end **link = &exec->ends, *end;
+    while ((end = *link) != NULL) {
+        while (end->remote && tt_end_take(end)) continue;
+        if (end->remote)
+            *link = end->next;
+        else
+            link = &end->next;
+    }
 }
 
 /* Transfers that only read the buffers continue without the execution, as a reader in shared memory
@@ -810,11 +839,10 @@ static void withdraw(struct tt_team *t, struct tt_operation *x)
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;
+    withdraw(exec);
     for (struct tt_operation *x = exec->remote->moving, *after; x; x = after) {
         after = x->after;
-        if (x->posted)
-            withdraw(exec->team, x);
-        else if (x->closed)
+        if (x->closed)
             tt_operation_free(x);
         else if (x->takes)
             writes = true;
@@ -828,9 +856,7 @@ bool tt_remote_fail(struct tt_exec *exec)
 void tt_remote_forget(struct tt_exec *exec)
 {
     while (exec->remote->moving) {
-        if (exec->remote->moving->posted)
-            withdraw(exec->team, exec->remote->moving);
-        else if (exec->remote->moving->closed)
+        if (exec->remote->moving->closed)
             tt_operation_free(exec->remote->moving);
         else
             tt_operation_unlist(exec->remote->moving);
