@@ -102,6 +102,7 @@ static void queues_of_messages(void **state)
     static char data[8];
     entry.packet.header = entry.header;
     entry.packet.data = data;
+    entry.whole = &entry;
     entry.lent = true;
     entry.left = 8;
     assert_true(tt_transfer_valid(&entry));
