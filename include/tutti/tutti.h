@@ -142,6 +142,38 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * (tutti_threads), and exit in any way. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 
+/* A function that waiting calls. It must return, and must not call the library with the client that
+ * it was set for: that client is in the middle of a call. It may use other clients. */
+typedef void tutti_hook_fn(void *arg);
+
+/* Sets a function that the client's waiting calls (collectives, tutti_wait, tutti_advance_wait,
+ * calls that make a team, tutti_team_agree, tutti_finalize) call while they wait, so that another
+ * library in the process makes progress, for example the MPI library under which Tutti runs. A call
+ * of the client that waits calls hook(arg) after it has looked `first` times in vain for what it
+ * waits for, then each time it has looked `every` more times in vain, and before each sleep. A call
+ * that finds what it waits for within `first` looks does not call it. A look takes some 10 ns while
+ * the call spins, and longer while it yields the processor (docs/tuning.md, Waiting). With
+ * first = 200 and every = 32, short calls do not pay for it.
+ *
+ * hook = NULL removes the function; the other arguments are ignored then. The client keeps `hook`
+ * and `arg` until then or until it is finalized. tutti_init does not call it, and neither do the
+ * helpers of contexts (tutti_helper_start); it runs on the thread that waits, and if several
+ * threads of the program wait, on several at once. Local, does not block; no other thread may be
+ * inside the library with this client. Errors: ARG (the client is no live one; first or every is
+ * less than 1). After Open MPI's opal_progress_register, turned round. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_hook(tutti_client *client, tutti_hook_fn *hook,
+                                                          void *arg, int first, int every);
+
+/* The longest sleep of a client for which nobody has set a shorter one, in microseconds. */
+#define TUTTI_SLEEP_MOST_US 50000
+
+/* Limits how long a waiting call of the client sleeps until it looks again and calls the hook, to
+ * `longest_us` microseconds; a call also wakes up when what it waits for has come. With 0, calls
+ * never sleep, and only yield the processor. The kernel may add some 50 microseconds to each sleep.
+ * Local, does not block; no other thread may be inside the library with this client. Errors: ARG
+ * (the client is no live one; longest_us is not in 0 .. TUTTI_SLEEP_MOST_US). */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client, int longest_us);
+
 /* The function that each thread of tutti_threads runs. The client belongs to the library. */
 typedef void tutti_thread_fn(tutti_client *client, void *arg);
 

@@ -203,6 +203,29 @@ tutti_status tutti_finalize(tutti_client *client)
     return return_last(status, text);
 }
 
+/* ---- Waiting ---- */
+
+tutti_status tutti_client_hook(tutti_client *client, tutti_hook_fn *hook, void *arg, int first,
+                               int every)
+{
+    TT_TRY_HANDLE(client);
+    if (hook && (first < 1 || every < 1))
+        return tt_fail(TUTTI_ERR_ARG, "%s is %d, not at least 1", first < 1 ? "first" : "every",
+                       first < 1 ? first : every);
+    tt_wait_set_hook(&client->fabric.policy, (struct tt_wait_hook){hook, arg, first, every});
+    return TUTTI_OK;
+}
+
+tutti_status tutti_client_sleep(tutti_client *client, int longest_us)
+{
+    TT_TRY_HANDLE(client);
+    if (longest_us < 0 || longest_us > TUTTI_SLEEP_MOST_US)
+        return tt_fail(TUTTI_ERR_ARG, "longest_us is %d, not in 0 .. %d", longest_us,
+                       TUTTI_SLEEP_MOST_US);
+    tt_wait_set_sleep(&client->fabric.policy, longest_us * INT64_C(1000));
+    return TUTTI_OK;
+}
+
 /* ---- Threads ---- */
 
 struct thread {

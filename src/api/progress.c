@@ -167,6 +167,9 @@ static void *helper_main(void *arg)
     struct tt_wait wait;
     struct tt_wait_policy policy;
     begin(&wait, &policy, h->context);
+    tt_wait_set_hook(&policy,
+                     (struct tt_wait_hook){.call = NULL}); /* it is the program's thread's */
+    wait.quiet = policy.quiet;
     while (!atomic_load(&h->end)) {
         int n = 0;
         note(h, tutti_advance(h->context, &n));

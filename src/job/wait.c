@@ -17,9 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The longest sleep. Some events wake no sleeper, for example if a rank is killed together with the
- * launcher. The sleeper notices them because it looks again after this time. */
-#define SLEEP_MOST_NS 50000000
 /* The number of yields between two looks at the clock. */
 #define YIELDS_TO_CLOCK 64
 /* A yield is long if it takes more than this many ticks of the processor's counter, which is a
@@ -110,11 +107,26 @@ int tt_common_cores(const struct tt_common *common)
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores)
 {
     bool crowded = ranks > cores;
+    int spins = (int)tt_setting_int("TUTTI_SPINS", crowded ? 0 : 100, 0, INT_MAX);
     return (struct tt_wait_policy){
-        .spins = (int)tt_setting_int("TUTTI_SPINS", crowded ? 0 : 100, 0, INT_MAX),
+        .spins = spins,
+        .quiet = spins,
+        .sleep_ns = TT_SLEEP_MOST_NS,
         .yields = (int)tt_setting_int("TUTTI_YIELDS", crowded ? 4000 : 1000, 0, INT_MAX),
         .exact = tt_setting("TUTTI_YIELDS") != NULL,
         .can_sleep = true};
+}
+
+void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook)
+{
+    policy->hook = hook;
+    policy->quiet = hook.call && hook.first < policy->spins ? hook.first : policy->spins;
+}
+
+void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
+{
+    policy->can_sleep = ns > 0;
+    policy->sleep_ns = tt_min(ns, TT_SLEEP_MOST_NS);
 }
 
 /* ---- Processors that others want ----
@@ -221,7 +233,7 @@ static void look_at_clock(struct tt_wait *w)
 {
     int64_t now = tt_clock_ns();
     if (w->yields_ns == 0) w->yields_ns = now;
-    w->slow = now - w->yields_ns > SLEEP_MOST_NS;
+    w->slow = now - w->yields_ns > TT_SLEEP_MOST_NS;
 }
 
 static void yield(struct tt_wait *w)
@@ -265,7 +277,7 @@ static void announce(struct tt_wait *w)
 static void sleep_on_wake_word(struct tt_wait *w)
 {
     tt_assert(tt_wait_valid(w));
-    int64_t ns = SLEEP_MOST_NS;
+    int64_t ns = w->policy->sleep_ns;
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);
@@ -281,6 +293,7 @@ static void doze(struct tt_wait *w)
     int64_t now = tt_clock_ns();
     if (w->since_ns == 0) w->since_ns = now;
     int64_t ns = tt_max(DOZE_LEAST_NS, tt_min(DOZE_MOST_NS, (now - w->since_ns) / 8));
+    ns = tt_min(ns, w->policy->sleep_ns);
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - now));
     struct timespec most = {.tv_nsec = (long)ns};
     if (wake->arm(wake->arg)) (void)ppoll(&ready, 1, &most, NULL);
@@ -296,20 +309,49 @@ static bool yields(const struct tt_wait *w)
     return false;
 }
 
+static void spin(struct tt_wait *w)
+{
+    w->spun++;
+    tt_relax();
+}
+
+static void wait_after_spins(struct tt_wait *w)
+{
+    if (yields(w))
+        yield(w);
+    else if (w->policy->wake)
+        doze(w);
+    else if (!w->announced)
+        announce(w); /* the caller looks once more */
+    else
+        sleep_on_wake_word(w);
+}
+
+/* A thread that has announced itself does not call the hook before it sleeps, because it has called
+ * the hook before the announcement. Between the two, every signaller would make a system call to
+ * wake the thread. */
+static __attribute__((noinline)) void wait_with_hook(struct tt_wait *w)
+{
+    const struct tt_wait_hook *hook = &w->policy->hook;
+    bool spins = w->spun < w->policy->spins, sleeps = !spins && !yields(w);
+    if (!w->announced && (w->to_hook-- <= 0 || sleeps)) {
+        w->to_hook = hook->every - 1;
+        hook->call(hook->arg);
+    }
+    if (spins)
+        spin(w);
+    else
+        wait_after_spins(w);
+}
+
 void tt_wait_more(struct tt_wait *w)
 {
-    if (w->spun < w->policy->spins) {
-        w->spun++;
-        tt_relax();
-    } else if (yields(w)) {
-        yield(w);
-    } else if (w->policy->wake) {
-        doze(w);
-    } else if (!w->announced) {
-        announce(w); /* the caller looks once more */
-    } else {
-        sleep_on_wake_word(w);
-    }
+    if (w->spun < w->quiet)
+        spin(w);
+    else if (tt_unlikely(w->policy->hook.call != NULL))
+        wait_with_hook(w);
+    else
+        wait_after_spins(w);
 }
 
 void tt_wait_done(struct tt_wait *w)

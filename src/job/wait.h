@@ -40,10 +40,27 @@ struct tt_wake_descriptor {
     void *arg;
 };
 
-/* The wait policy of one client. Local. */
+/* The longest sleep. Some events wake no sleeper, for example if a rank is killed together with the
+ * launcher. The sleeper notices them because it looks again after this time. */
+#define TT_SLEEP_MOST_NS 50000000
+
+/* A function that a waiting thread calls, after `first` looks in vain, then after every `every`
+ * looks in vain, and before each sleep. */
+struct tt_wait_hook {
+    void (*call)(void *arg); /* NULL: there is none */
+    void *arg;
+    int first, every; /* at least 1 */
+};
+
+/* The wait policy of one client. Local. A wait spins without looking at anything else for the first
+ * `quiet` looks, so that a hook costs nothing there: quiet = spins without a hook, and
+ * min(spins, hook.first) with one. */
 struct tt_wait_policy {
-    int spins;  /* looks before the first yield */
-    int yields; /* yields before the sleep */
+    int spins;        /* looks before the first yield */
+    int quiet;        /* looks before the first yield or the first call of the hook */
+    int yields;       /* yields before the sleep */
+    int64_t sleep_ns; /* the longest sleep */
+    struct tt_wait_hook hook;
     bool exact; /* makes all yields, also while others want the processors */
     bool can_sleep;
     const struct tt_wake_descriptor *wake; /* NULL: none */
@@ -52,6 +69,10 @@ struct tt_wait_policy {
 /* Returns the wait policy for this many ranks of a node on this many cores. More ranks than cores
  * means no spin but many yields. */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores);
+/* Replaces the hook of a policy. */
+void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
+/* Limits the sleeps of a policy, to at most TT_SLEEP_MOST_NS; with 0, waits do not sleep. */
+void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
 /* Returns the number of processors that this process may use: the minimum of affinity and cpuset,
  * and the cgroup's cpu.max. At least 1. */
 int tt_usable_cores(void);
@@ -73,6 +94,9 @@ struct tt_wait {
     struct tt_wake_word *wake_word;
     int64_t until_ns; /* sleeps no longer than until then; INT64_MAX: without limit */
     int64_t since_ns; /* since when it sleeps on a wake descriptor; 0: it has not done so */
+    int quiet;   /* looks without a call of the hook: policy->quiet, less those of earlier waits of
+                * the same call (tt_wait_afresh) */
+    int to_hook; /* if there is a hook: looks until its next call, after the last quiet one */
     int spun, yielded;
     int64_t yields_ns; /* when it was first seen to have yielded often; 0: never */
     bool slow;         /* it has been yielding for long, because others use the processor */
@@ -94,7 +118,9 @@ static inline void tt_wait_begin(struct tt_wait *w, const struct tt_wait_policy 
     *w = (struct tt_wait){.policy = policy,
                           .job = job,
                           .wake_word = job->rank[rank].wake_word,
-                          .until_ns = INT64_MAX};
+                          .until_ns = INT64_MAX,
+                          .quiet = policy->quiet,
+                          .to_hook = policy->hook.first - policy->quiet};
 }
 /* Changes the wait to another context. */
 static inline void tt_wait_at(struct tt_wait *w, int context)
@@ -128,10 +154,12 @@ static inline bool tt_wait_is_long(const struct tt_wait *w)
 void tt_wait_more(struct tt_wait *w);
 /* Called when the wait is over, successful or not. */
 void tt_wait_done(struct tt_wait *w);
-/* Ends the wait and begins another one of the same kind. */
+/* Ends the wait and begins another one of the same kind. The hook's looks are counted on: a call
+ * that makes progress again and again may last long, too. */
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);
+    if (tt_unlikely(w->policy->hook.call != NULL)) w->quiet = (int)tt_max(0, w->quiet - w->spun);
     w->spun = w->yielded = 0;
     w->since_ns = w->yields_ns = 0;
     w->slow = false;

@@ -136,9 +136,11 @@ static int advance_all(struct tt_msg *msg, bool *failed)
     return all;
 }
 
-static void pause_after(int rounds)
+static void pause_after(const struct tt_msg *msg, int rounds)
 {
     const struct timespec time = {.tv_nsec = PAUSE_NS};
+    const struct tt_wait_hook *hook = &msg->f->policy.hook;
+    if (hook->call) hook->call(hook->arg);
     if (rounds < ROUNDS)
         sched_yield();
     else
@@ -165,7 +167,7 @@ static void go_on(struct tt_msg *msg)
         }
         if (p == AWHILE && tt_clock_ns() > end) break;
         if (failed && tt_clock_ns() - moved > TT_PARTING_NS) break;
-        pause_after(idle);
+        pause_after(msg, idle);
         if (idle > ROUNDS || waiting.shown_ns) tt_waiting_look(&waiting, idle == 0);
     }
     tt_waiting_end(&waiting);
