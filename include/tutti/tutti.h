@@ -231,6 +231,30 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
                                                                 tutti_domain domain, int key,
                                                                 tutti_team **part);
 
+/* Makes a team of the ranks ranks[n] of `team`: ranks[i] becomes rank i of the new team. Only these
+ * ranks call this function, and all with the same list and tag; the other ranks of `team` take no
+ * part, and may have failed. The call does not belong to the order of collectives on `team`. A rank
+ * may make several teams, also with other ranks in each, one after the other; then no circle of
+ * ranks may wait for each other. Calls with different tags are independent: two threads of a rank
+ * that make teams at the same time pass different tags. Blocks until all ranks of the list have
+ * called it, and advances context 0 and the client's teams. Collective over the listed ranks, which
+ * return the same status, except as stated below. The caller frees the team. One thread per client.
+ * The ranks gather by an agreement as in tutti_team_agree, with a few
+ * messages for each rank; the call is MPI_Comm_create_group of MPI 3 (Dinan et al., "Noncollective
+ * communicator creation in MPI", EuroMPI 2011). Errors:
+ *
+ *     ARG       n is not in 1 .. size of the team, ranks is NULL, an entry is no rank of the team
+ *               or is in the list twice, or this rank is not in the list: only this rank returns,
+ *               and the others wait until it makes the right call or leaves; or part is NULL at
+ *               some rank
+ *     MISMATCH  two ranks that wait for each other passed different lists with the same tag; all
+ *               ranks of these lists that make such a call return it. The old team goes on
+ *               working, but this tag does not work any more on it for these ranks
+ *     PEER      a rank of the list has failed or left, or this rank counts as failed
+ *     MEMORY, LIMIT */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n,
+                                                      int tag, tutti_team **part);
+
 /* Frees a team that another function of this file made. The caller must have freed the
  * team's requests. All members call this function, at any time: it waits for no other rank, so
  * ranks may free several teams in different orders. The other members may still read this rank's

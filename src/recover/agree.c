@@ -19,12 +19,26 @@ struct tt_agree_message_head {
     /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
      * sender */
     uint32_t print;
-    uint32_t unused;
+    /* ASK: the number of the sender's call. DIFFERS: that of the receiver's call. */
+    uint32_t question;
+    /* ASK: the id of the agreement in which the sender waits. DIFFERS: the number of its call. END:
+     * as in struct tt_agree_count, `different`. */
+    uint64_t list;
 };
 /* Further kinds, which are not part of the state machine. REVOKE: the sender has revoked the team;
  * number is 0. PROBE: the sender wants to find out whether the receiver still exists, which it
- * learns from msg alone; the receiver ignores the message. */
-enum { TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS, TT_AGREE_MESSAGE_PROBE };
+ * learns from msg alone; the receiver ignores the message. In ASK and DIFFERS, `team` is the key of
+ * tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS: the sender waits for
+ * the receiver, too, but with another list. END: the sender ends this agreement, and all later ones
+ * of this id, with MISMATCH. */
+enum {
+    TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS,
+    TT_AGREE_MESSAGE_PROBE,
+    TT_AGREE_MESSAGE_ASK,
+    TT_AGREE_MESSAGE_DIFFERS,
+    TT_AGREE_MESSAGE_END,
+    TT_AGREE_MESSAGE_KINDS
+};
 
 /* A message that is being sent, or that has come and has not been handled yet. */
 struct tt_agree_message {
@@ -42,6 +56,9 @@ struct tt_agree_count {
     uint64_t team;
     uint32_t number; /* agreements that have begun here */
     bool under_way;  /* the last agreement has not ended */
+    /* of a key of tt_agree_meet: the two ranks of the job whose lists differed, the first one
+     * << 32; 0: there was no such call */
+    uint64_t different;
 };
 
 /* The agreements of a client. */
@@ -54,6 +71,8 @@ struct tt_agree {
     struct tt_agree_message *out;
     struct tt_agree_count *counts;
     int n, room;
+    struct meeting *meetings; /* those of tt_agree_meet that are under way */
+    uint32_t questions;       /* the number of the last question that this rank has asked */
     bool lost; /* a message was lost for want of memory: others may wait for an answer to it */
 };
 
@@ -141,7 +160,7 @@ static tutti_status agree_count_of(struct tt_agree *agree, uint64_t team,
 static bool is_over(const struct tt_agree *agree, const struct tt_agree_message_head *head)
 {
     const struct tt_agree_count *c = find_count(agree, head->team);
-    return c && head->kind != TT_AGREE_MESSAGE_REVOKE &&
+    return c && head->kind < TT_ACCORD_KINDS &&
            (head->number < c->number || (head->number == c->number && !c->under_way));
 }
 
@@ -195,7 +214,7 @@ static bool is_sound(const tutti_message *m, struct tt_agree_message_head *head)
     if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
         return false;
     memcpy(head, m->header, sizeof *head);
-    return head->kind <= TT_AGREE_MESSAGE_REVOKE &&
+    return head->kind < TT_AGREE_MESSAGE_KINDS && head->kind != TT_AGREE_MESSAGE_PROBE &&
            (m->bytes > 0) == tt_accord_carries((enum tt_accord_kind)head->kind);
 }
 
@@ -224,13 +243,15 @@ static void take(struct tt_agree_message *l, const tutti_message *m, tutti_recei
     keep(l->agree, l);
 }
 
+static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head);
+
 static void handle_packet(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                           void *arg)
 {
     (void)context;
     struct tt_agree_message_head head;
     struct tt_agree *agree = arg;
-    if (!is_sound(m, &head) || is_over(agree, &head)) return;
+    if (!is_sound(m, &head) || is_over(agree, &head) || !is_wanted(agree, &head)) return;
     struct tt_team *t = head.kind == TT_AGREE_MESSAGE_REVOKE ? find_team(agree, head.team) : NULL;
     if (t) {
         revoked(t, &head, m->rank);
@@ -352,6 +373,13 @@ struct meeting {
     int64_t apart_ns; /* since when a message waits whose sender made other calls; 0: none */
     int events;
     tutti_status status;
+    /* ---- of tt_agree_meet; key 0: it is another agreement ---- */
+    uint64_t key;
+    uint32_t question; /* the number of this call in questions and answers; 0: none yet */
+    bool asked;
+    uint64_t different; /* as in struct tt_agree_count; 0: none is known */
+    bool ended;         /* this rank has sent END */
+    struct meeting *next;
 };
 
 static bool is_meant(const struct meeting *m, struct tt_say say, int r)
@@ -373,6 +401,124 @@ static tutti_status send_out(struct meeting *m, struct tt_say say)
         if (is_meant(m, say, r)) status = message_send(m->team, l, r);
     message_release(l);
     return status;
+}
+
+/* ---- Lists that differ ---- */
+
+/* Questions and answers that concern no call under way are dropped. */
+static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head)
+{
+    if (head->kind != TT_AGREE_MESSAGE_ASK && head->kind != TT_AGREE_MESSAGE_DIFFERS) return true;
+    const struct meeting *m = agree->meetings;
+    while (m && m->key != head->team) m = m->next;
+    return m != NULL;
+}
+
+/* Returns the member that is this rank of the job; -1: none. */
+static int member_of(const struct meeting *m, int job_rank)
+{
+    int r = m->accord->p - 1;
+    while (r >= 0 && m->team->job_rank[r] != job_rank) r--;
+    return r;
+}
+
+/* Sends a message without an accord to member `to`, or to all others. */
+static void send_word(struct meeting *m, const struct tt_agree_message_head *head, int to)
+{
+    struct tt_agree_message *l = message_new(m->agree, head, 0);
+    if (!l) m->status = TUTTI_ERR_MEMORY;
+    for (int r = 0; l && r < m->accord->p && m->status == TUTTI_OK; r++)
+        if (r != m->accord->me && (to < 0 || r == to)) m->status = message_send(m->team, l, r);
+    if (l) message_release(l);
+}
+
+static uint32_t question_of(struct meeting *m)
+{
+    if (!m->question) m->question = ++m->agree->questions;
+    return m->question;
+}
+
+/* Asks all other members, once. */
+static void ask(struct meeting *m)
+{
+    if (!m->key || m->asked) return;
+    m->asked = true;
+    const struct tt_agree_message_head head = {.team = m->key,
+                                               .kind = TT_AGREE_MESSAGE_ASK,
+                                               .question = question_of(m),
+                                               .list = m->team->id};
+    send_word(m, &head, -1);
+}
+
+/* Sends to member r that this rank waits for it with another list. `question` is a number that r
+ * gives to its call. */
+static void differ(struct meeting *m, int r, uint32_t question)
+{
+    const struct tt_agree_message_head head = {.team = m->key,
+                                               .kind = TT_AGREE_MESSAGE_DIFFERS,
+                                               .question = question,
+                                               .list = question_of(m)};
+    send_word(m, &head, r);
+}
+
+/* A member without a proposal waits for all members of its list to come. A member that holds one
+ * does not wait for another rank's next call, so its list does not matter any more. A rank that
+ * learns that lists differ answers once more, because the other rank does not know it yet. */
+static void answer(struct meeting *m, const struct tt_agree_message *l)
+{
+    int r = member_of(m, l->from);
+    if (r < 0 || m->different || m->accord->level != TT_ACCORD_CALLED) return;
+    if (l->head.kind == TT_AGREE_MESSAGE_ASK) {
+        if (l->head.list != m->team->id) differ(m, r, l->head.question);
+    } else if (l->head.question == m->question) {
+        differ(m, r, (uint32_t)l->head.list);
+        m->different = (uint64_t)m->team->job_rank[m->accord->me] << 32 | (uint32_t)l->from;
+    }
+}
+
+/* Handles the questions and answers with this key, and END. END stays in the list, because it
+ * concerns later calls, too. A member that holds a proposal is in an agreement that the sender of
+ * END has taken part in, so END concerns only later ones. */
+static void read_lists(struct meeting *m)
+{
+    bool may_end = m->accord->level == TT_ACCORD_CALLED && !m->different;
+    for (struct tt_agree_message *l = m->agree->in, *next; m->key && l; l = next) {
+        const struct tt_agree_message_head *head = &l->head;
+        next = l->next;
+        if (head->kind == TT_AGREE_MESSAGE_END && head->team == m->team->id && may_end)
+            m->different = head->list;
+        if (head->team != m->key) continue;
+        answer(m, l);
+        message_drop(l);
+    }
+}
+
+/* Sends to all members that the lists differ. */
+static void end_meeting(struct meeting *m)
+{
+    struct tt_agree_message_head head = m->head;
+    if (m->ended) return;
+    m->ended = true;
+    head.kind = TT_AGREE_MESSAGE_END;
+    head.list = m->different;
+    send_word(m, &head, -1);
+}
+
+static void enter(struct meeting *m)
+{
+    m->next = m->agree->meetings;
+    m->agree->meetings = m;
+}
+
+static void leave(struct meeting *m)
+{
+    struct meeting **link = &m->agree->meetings;
+    while (*link != m) link = &(*link)->next;
+    *link = m->next;
+    for (struct tt_agree_message *l = m->agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team == m->key) message_drop(l);
+    }
 }
 
 /* ---- The agreement ---- */
@@ -422,7 +568,9 @@ static void read_messages(struct meeting *m)
 {
     for (struct tt_agree_message *l = m->agree->in, *next; l; l = next) {
         next = l->next;
-        if (l->head.team != m->head.team || l->head.number > m->head.number) continue;
+        if (l->head.team != m->head.team || l->head.number > m->head.number ||
+            l->head.kind == TT_AGREE_MESSAGE_END)
+            continue;
         if (l->head.number == m->head.number && is_apart(m, &l->head)) {
             if (m->apart_ns == 0) m->apart_ns = tt_clock_ns();
             continue;
@@ -461,7 +609,7 @@ static void start(struct meeting *m)
     m->failures = atomic_load(&m->team->fabric->job->failures);
     for (int r = 0; r < m->accord->p; r++)
         if (is_gone(m, r)) (void)tt_accord_lose(m->accord, r);
-    carry_out(m, tt_accord_start(m->accord));
+    if (!m->different) carry_out(m, tt_accord_start(m->accord));
 }
 
 static bool is_failed(const struct meeting *m)
@@ -492,6 +640,11 @@ static void go_on(struct meeting *m)
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
     /* The calls that these messages belong to return their errors. */
     (void)tt_msg_advance(m->context, &m->events);
+    read_lists(m);
+    if (m->different) {
+        end_meeting(m);
+        return;
+    }
     read_messages(m);
     look_for_gone(m);
 }
@@ -499,7 +652,8 @@ static void go_on(struct meeting *m)
 /* This rank stays until all its messages have been sent: afterwards nobody can ask it again. */
 static bool is_done(const struct meeting *m)
 {
-    return m->status != TUTTI_OK || (m->accord->level == TT_ACCORD_ENDED && !m->agree->out);
+    bool ended = m->accord->level == TT_ACCORD_ENDED || m->ended;
+    return m->status != TUTTI_OK || (ended && !m->agree->out);
 }
 
 /* If a rank on another node has left or died, the leader may notice it only by sending a message to
@@ -561,6 +715,7 @@ static void meet(struct meeting *m)
         tt_wait_more(&wait);
         if (!tt_team_check(t, tt_wait_is_long(&wait))) continue;
         probe(m);
+        ask(m);
         look_for_others(m);
         tt_waiting_look(&waiting, false);
     }
@@ -581,6 +736,10 @@ static tutti_status outcome(const struct meeting *m)
 {
     struct tt_accord *a = m->accord;
     if (m->status != TUTTI_OK) return m->status;
+    if (m->different)
+        return tt_fail(TUTTI_ERR_MISMATCH,
+                       "ranks %d and %d called team_of() with the same tag and different lists",
+                       (int)(m->different >> 32), (int)(uint32_t)m->different);
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
                        "the other members excluded this rank, since they got no answer from it");
@@ -589,7 +748,7 @@ static tutti_status outcome(const struct meeting *m)
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);
     uint64_t what = a->word[1] & ~(uint64_t)TT_AGREE_BROKEN;
-    if (what == TT_AGREE_VALUE || what == TT_AGREE_SHRINK) return TUTTI_OK;
+    if (what == TT_AGREE_VALUE || what == TT_AGREE_SHRINK || what == TT_AGREE_MEET) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "some members called tutti_team_agree and others tutti_team_shrink");
 }
@@ -638,25 +797,53 @@ static tutti_status note(struct tt_team *t, enum tt_agree_what what)
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
 
-tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
+/* Runs the meeting. m->status is the error with which this rank takes no part. */
+static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t value,
+                          const uint64_t *own, struct tt_accord **accord)
+{
+    if (m->status == TUTTI_OK) m->status = prepare(m, what, value, own);
+    if (m->status == TUTTI_OK) {
+        meet(m);
+        end_count(m);
+    }
+    tutti_status status = m->status == TUTTI_OK ? outcome(m) : m->status;
+    if (m->status != TUTTI_OK && m->status != TUTTI_ERR_PEER) tt_team_break(m->team, m->status);
+    tt_free(m->word);
+    if (status == TUTTI_OK)
+        *accord = m->accord;
+    else
+        tt_free(m->accord);
+    return status;
+}
+
+static struct meeting meeting_of(struct tt_agree *a, struct tt_team *team)
+{
+    return (struct meeting){.agree = a,
+                            .team = team,
+                            .context = tt_msg_context(a->msg, 0),
+                            .reported = team->broken != TUTTI_OK && team->reported};
+}
+
+tutti_status tt_agree(struct tt_agree *a, struct tt_team *team, enum tt_agree_what what,
                       uint64_t value, const uint64_t *own, struct tt_accord **accord)
 {
-    struct meeting m = {.agree = agree,
-                        .team = team,
-                        .context = tt_msg_context(agree->msg, 0),
-                        .reported = team->broken != TUTTI_OK && team->reported};
+    struct meeting m = meeting_of(a, team);
     m.status = note(team, what);
-    if (m.status == TUTTI_OK) m.status = prepare(&m, what, value, own);
-    if (m.status == TUTTI_OK) {
-        meet(&m);
-        end_count(&m);
-    }
-    tutti_status status = m.status == TUTTI_OK ? outcome(&m) : m.status;
-    if (m.status != TUTTI_OK && m.status != TUTTI_ERR_PEER) tt_team_break(team, m.status);
-    tt_free(m.word);
-    if (status == TUTTI_OK)
-        *accord = m.accord;
-    else
-        tt_free(m.accord);
+    return agree(&m, what, value, own, accord);
+}
+
+tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t key,
+                           const uint64_t *own, uint32_t *number, struct tt_accord **accord)
+{
+    struct meeting m = meeting_of(a, team);
+    struct tt_agree_count *count;
+    m.key = key | 1;
+    m.status = agree_count_of(a, m.key, &count);
+    if (m.status == TUTTI_OK) m.different = count->different;
+    enter(&m);
+    tutti_status status = agree(&m, TT_AGREE_MEET, 0, own, accord);
+    leave(&m);
+    if (m.different && agree_count_of(a, m.key, &count) == TUTTI_OK) count->different = m.different;
+    *number = m.head.number;
     return status;
 }

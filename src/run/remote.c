@@ -450,6 +450,19 @@ void tt_remote_add(struct tt_remote_teams *remote_teams, struct tt_team *t, uint
     if (remote_teams->early.first) take_early(remote_teams, t);
 }
 
+bool tt_remote_claim(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id)
+{
+    if (id < remote_teams->next_id) return false;
+    if (!t->remote_teams) {
+        tt_remote_add(remote_teams, t, id);
+        return true;
+    }
+    remote_teams->next_id = id + 1;
+    t->remote->id = id;
+    if (remote_teams->early.first) take_early(remote_teams, t);
+    return true;
+}
+
 void tt_remote_close(struct tt_remote_teams *remote_teams)
 {
     if (!remote_teams) return;

@@ -49,6 +49,9 @@ void tt_remote_close(struct tt_remote_teams *remote_teams);
 /* The team handles messages from now on. All members must pass the same id, which none of them has
  * used for another team: the greatest of their tt_remote_next_id. */
 void tt_remote_add(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id);
+/* Does the same if this rank has used the id for no other team; else returns false. May be called
+ * again with a greater id, if another member could not use this one. */
+bool tt_remote_claim(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id);
 uint32_t tt_remote_next_id(const struct tt_remote_teams *remote_teams); /* returns 0 for NULL */
 
 /* ---- Members of this node whose memory the system does not let others access (served.c) ---- */

@@ -173,6 +173,16 @@ static tutti_status view_members(struct tt_team *t, const int *job_rank, const i
     return TUTTI_OK;
 }
 
+void tt_team_place(struct tt_team *t, const int64_t *blocks)
+{
+    t->offset = blocks[t->me];
+    for (int r = 0; r < t->map.p; r++) {
+        if (tt_team_is_remote(t, r)) continue;
+        t->view[r].at = tt_fabric_at(t->fabric, blocks[r]);
+        find_short_window(t, r);
+    }
+}
+
 void tt_team_met(struct tt_team *t)
 {
     struct tt_fabric *f = t->fabric;

@@ -200,6 +200,8 @@ uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
  * members of *t are freed, but not the block. */
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
+/* Gives a team the blocks of its members, instead of those with which it was initialized. */
+void tt_team_place(struct tt_team *t, const int64_t *blocks);
 /* Makes the extension of this rank's block, unless it is made already. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_extend(struct tt_team *t);
 /* Find the long windows of a member of this node, or of all of them. False: a member has not made

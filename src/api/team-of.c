@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making a team from a list of ranks, without the other ranks of the old team.
+ *
+ * The ranks of the list have no team yet on which they could call a collective. So each of them
+ * makes the new team with blocks that it does not use, and meets the others by an agreement
+ * (recover/agree.h), which needs only their ranks in the job. The agreement gathers the blocks, and
+ * shows if a member has failed. Its id is a hash of the old team's id, the tag and the list, and it
+ * counts the calls with this id, so all members compute the same id for the new team.
+ *
+ * Members on other nodes number their messages by a smaller id, which none of them may have used
+ * for another team. Two threads of a rank may make teams at the same time. So after the first
+ * agreement the members propose the greatest of their next ids, and agree again whether it is
+ * unused, until it is.
+ */
+#include <stdio.h>
+
+#include "api/api.h"
+
+/* A call of tutti_team_of at one rank. */
+struct team_list {
+    tutti_team *team; /* the old one */
+    const int *ranks;
+    int n, me; /* this rank's place in the list */
+    int tag;
+};
+
+/* ---- Arguments ---- */
+
+/* Finds out whether a rank is in the list twice, by marking each one in a set. */
+static tutti_status check_twice(const struct team_list *l)
+{
+    tutti_status status = TUTTI_OK;
+    unsigned char *seen = tt_calloc((size_t)l->team->run.map.p, 1);
+    if (!seen) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a list of %d ranks", l->n);
+    for (int i = 0; i < l->n && status == TUTTI_OK; i++)
+        if (seen[l->ranks[i]]++)
+            status = tt_fail(TUTTI_ERR_ARG, "ranks[%d] is %d, which is in the list already", i,
+                             l->ranks[i]);
+    tt_free(seen);
+    return status;
+}
+
+static tutti_status check_list(struct team_list *l)
+{
+    int p = l->team->run.map.p;
+    if (!l->ranks) return tt_fail(TUTTI_ERR_ARG, "ranks is NULL");
+    if (l->n < 1 || l->n > p)
+        return tt_fail(TUTTI_ERR_ARG, "n is %d, not in 1 .. %d, the size of the team", l->n, p);
+    l->me = -1;
+    for (int i = 0; i < l->n; i++) {
+        if (l->ranks[i] < 0 || l->ranks[i] >= p)
+            return tt_fail(TUTTI_ERR_ARG, "ranks[%d] is %d, not in 0 .. %d", i, l->ranks[i], p - 1);
+        if (l->ranks[i] == l->team->run.me) l->me = i;
+    }
+    TT_TRY(check_twice(l));
+    if (l->me < 0)
+        return tt_fail(TUTTI_ERR_ARG, "this rank, %d, is not in the list", l->team->run.me);
+    return TUTTI_OK;
+}
+
+/* ---- Meeting ---- */
+
+/* Equal in calls that match, but for their lists. */
+static uint64_t key_of(const struct team_list *l)
+{
+    return tt_team_id(l->team->run.id, UINT64_C(1) << 40 | (uint32_t)l->tag, 0);
+}
+
+static uint64_t id_of(const struct team_list *l)
+{
+    uint64_t id = key_of(l);
+    for (int i = 0; i < l->n; i++) id = tt_team_id(id, (uint64_t)i, l->ranks[i]);
+    return id;
+}
+
+/* Makes the new team with the block of the old one at all places. */
+static tutti_status make_alone(const struct team_list *l, tutti_team **part)
+{
+    int *ranks = tt_alloc((size_t)l->n * sizeof *ranks);
+    int64_t *blocks = tt_alloc((size_t)l->n * sizeof *blocks);
+    tutti_status status = TUTTI_ERR_MEMORY;
+    for (int i = 0; ranks && blocks && i < l->n; i++) {
+        ranks[i] = l->team->run.job_rank[l->ranks[i]];
+        blocks[i] = l->team->run.offset;
+    }
+    if (ranks && blocks)
+        status = tt_team_new(l->team->client, l->n, l->me, ranks, blocks, part);
+    else
+        (void)tt_fail(status, "no memory for a team of %d ranks", l->n);
+    tt_free(ranks);
+    tt_free(blocks);
+    if (status == TUTTI_OK) (*part)->run.id = id_of(l);
+    return status;
+}
+
+/* Words that a member contributes to an agreement. First its block, or, if it has none, its error
+ * (a block begins at a page, so its offset is larger than any status); then its next id for
+ * messages between nodes. */
+static uint64_t word_of(struct tt_accord *a, int r, int i)
+{
+    return tt_accord_own(a)[TT_AGREE_OWN * r + i];
+}
+
+static bool is_block(uint64_t word)
+{
+    return word >= 4096;
+}
+
+static tutti_status return_failed(tutti_team *part)
+{
+    tt_team_check(&part->run, false);
+    if (part->run.broken != TUTTI_OK) return tt_team_error(&part->run);
+    return tt_fail(TUTTI_ERR_PEER, "a rank of the list has failed");
+}
+
+/* Returns the error because of which no member gets a team: the same status on all members. `why`
+ * is the text of this rank's own error. */
+static tutti_status worst_of(tutti_team *part, struct tt_accord *a, const char *why)
+{
+    for (int r = 0; r < a->p; r++)
+        if (tt_accord_has_gone(a->word, r)) return return_failed(part);
+    for (int r = 0; r < a->p; r++) {
+        uint64_t word = word_of(a, r, 0);
+        if (is_block(word)) continue;
+        if (r == a->me) return tt_fail((tutti_status)word, "%s", why);
+        return tt_fail((tutti_status)word, "rank %d could not make its team",
+                       part->run.job_rank[r]);
+    }
+    return TUTTI_OK;
+}
+
+static uint32_t greatest_id(struct tt_accord *a)
+{
+    uint64_t id = 0;
+    for (int r = 0; r < a->p; r++) id = tt_max(id, word_of(a, r, 1));
+    return (uint32_t)id;
+}
+
+/* Gives the team the blocks that the members have agreed on. Errors: MEMORY; this rank then counts
+ * as failed. */
+static tutti_status place(tutti_team *part, struct tt_accord *a)
+{
+    int64_t *blocks = tt_alloc((size_t)a->p * sizeof *blocks);
+    if (!blocks) {
+        tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", a->p);
+        tt_team_break(&part->run, status);
+        return status;
+    }
+    for (int r = 0; r < a->p; r++) blocks[r] = (int64_t)word_of(a, r, 0);
+    tt_team_place(&part->run, blocks);
+    tt_free(blocks);
+    return TUTTI_OK;
+}
+
+/* One agreement of the members on a word of each and on their greatest id. */
+struct team_round {
+    uint64_t word;   /* this rank's block or status */
+    uint32_t id;     /* its next id; afterwards the greatest of all members */
+    uint32_t number; /* of the agreement */
+    char why[256];   /* the text of this rank's error */
+};
+
+/* Does a round. On success, all members have given a block. *accord then belongs to the caller. */
+static tutti_status meet(const struct team_list *l, tutti_team *part, struct team_round *round,
+                         struct tt_accord **accord)
+{
+    const uint64_t own[TT_AGREE_OWN] = {round->word, round->id};
+    struct tt_accord *a;
+    TT_TRY(tt_agree_meet(part->client->agree, &part->run, key_of(l), own, &round->number, &a));
+    tutti_status status = worst_of(part, a, round->why);
+    round->id = greatest_id(a);
+    if (status == TUTTI_OK)
+        *accord = a;
+    else
+        tt_free(a);
+    return status;
+}
+
+/* Proposes ids until one is unused at all members. A member to which the id is no longer free has a
+ * greater next id, so each round proposes a greater one. */
+static tutti_status choose_id(const struct team_list *l, tutti_team *part, struct team_round round)
+{
+    struct tt_remote_teams *remote_teams = part->client->remote_teams;
+    const uint64_t block = round.word;
+    uint32_t id;
+    bool all = false;
+    if (!part->run.remote) {
+        tt_remote_add(remote_teams, &part->run, 0);
+        return TUTTI_OK;
+    }
+    while (!all) {
+        struct tt_accord *a;
+        id = round.id;
+        bool mine = tt_remote_claim(remote_teams, &part->run, id);
+        round.word = mine ? block : block + 1;
+        round.id = tt_remote_next_id(remote_teams);
+        TT_TRY(meet(l, part, &round, &a));
+        all = true;
+        for (int r = 0; r < a->p; r++) all = all && word_of(a, r, 0) % 4096 == 0;
+        tt_free(a);
+    }
+    return TUTTI_OK;
+}
+
+/* Meets the others; at the end the team is complete. */
+static tutti_status complete(const struct team_list *l, tutti_team *part, struct team_round *round)
+{
+    struct tt_accord *a;
+    TT_TRY(meet(l, part, round, &a));
+    uint32_t number = round->number;
+    tutti_status status = place(part, a);
+    tt_free(a);
+    if (status == TUTTI_OK) status = choose_id(l, part, *round);
+    if (status != TUTTI_OK) return status;
+    part->run.id = tt_team_id(part->run.id, number, 0);
+    tt_team_list(&part->run);
+    tt_agree_know(part->client->agree, &part->run);
+    return TUTTI_OK;
+}
+
+static tutti_status make(const struct team_list *l, struct team_round *round, tutti_team **part)
+{
+    tutti_team *made;
+    tutti_status status = make_alone(l, &made);
+    if (status != TUTTI_OK) {
+        tt_team_break(&l->team->run, status); /* the others must not wait for this rank */
+        return status;
+    }
+    status = complete(l, made, round);
+    if (status == TUTTI_OK)
+        *part = made;
+    else
+        tt_team_delete(made, false);
+    return status;
+}
+
+/* ---- The call ---- */
+
+tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, tutti_team **part)
+{
+    TT_TRY_HANDLE(team);
+    struct team_list l = {.team = team, .ranks = ranks, .n = n, .tag = tag};
+    struct tt_fabric *f = &team->client->fabric;
+    int64_t block = 0;
+    char text[512];
+    TT_TRY(check_list(&l));
+    tt_teams_leave(team->client);
+    tutti_status mine = part ? tt_team_block(f, n, &block) : tt_fail(TUTTI_ERR_ARG, "part is NULL");
+    struct team_round round = {.word = mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,
+                               .id = tt_remote_next_id(team->client->remote_teams)};
+    if (mine != TUTTI_OK) snprintf(round.why, sizeof round.why, "%s", tutti_error());
+    tutti_status status = make(&l, &round, part);
+    if (status == TUTTI_OK) return status;
+    snprintf(text, sizeof text, "%s", tutti_error()); /* freeing may set another error */
+    if (mine == TUTTI_OK) tt_arena_free(&f->arena, block);
+    return tt_fail(status, "%s", text);
+}
