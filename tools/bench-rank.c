@@ -18,9 +18,22 @@
 enum { BATCHES_LEAST = 5, BATCHES_MOST = 2000, TRIES = 3 };
 static const int64_t batch_ns = 1000000, calls_most = 1 << 20;
 
+static tutti_status call_neighbors(const struct tt_bench *b, const void *in, void *out,
+                                   tutti_request **request)
+{
+    const struct tt_neighbors *n = b->call.neighbors;
+    const int64_t *to = b->pieces, *from = b->pieces + 2 * n->to_n;
+    if (!request)
+        return tutti_neighbor_alltoallv(b->team, in, to, to + n->to_n, out, from, from + n->from_n,
+                                        b->call.type);
+    return tutti_neighbor_alltoallv_init(b->team, in, to, to + n->to_n, out, from, from + n->from_n,
+                                         b->call.type, 0, request);
+}
+
 static tutti_status call_v(const struct tt_bench *b, const void *in, void *out)
 {
     const struct tt_call *c = &b->call;
+    if (c->neighbors) return call_neighbors(b, in, out, NULL);
     if (c->coll == TT_COLL_allgatherv)
         return tutti_allgatherv(b->team, in, out, c->out_counts, c->out_displs, c->type);
     if (c->coll == TT_COLL_gatherv)
@@ -126,6 +139,7 @@ static tutti_status plan_v(const struct tt_bench *b, const void *in, char *out,
                            tutti_request **request)
 {
     const struct tt_call *c = &b->call;
+    if (c->neighbors) return call_neighbors(b, in, out, request);
     if (c->coll == TT_COLL_allgatherv)
         return tutti_allgatherv_init(b->team, in, out, c->out_counts, c->out_displs, c->type, 0,
                                      request);
@@ -354,13 +368,39 @@ static void tune(struct tt_cache *cache, const struct tt_call *call)
     cache->in_order = !call->commutes;
 }
 
-static bool set_up(struct tt_bench *b)
+/* Makes a team with the neighbours of the problem, which takes the place of b->team, and lists
+ * their pieces. */
+static bool join_neighbors(struct tt_bench *b, tutti_team *world)
+{
+    const struct tt_call *c = &b->call;
+    const struct tt_neighbors *n = c->neighbors;
+    tutti_team *before = b->team;
+    if (!n) return true;
+    if (tutti_team_graph(before, n->from_n, n->from, n->to_n, n->to, &b->team) != TUTTI_OK ||
+        (before != world && tutti_team_free(before) != TUTTI_OK))
+        return failed(b, "the team with neighbours");
+    int64_t *at = b->pieces = calloc(2 * ((size_t)n->to_n + (size_t)n->from_n) + 1, sizeof *at);
+    if (!at) return false;
+    for (int i = 0; i < n->to_n; i++, at++) {
+        at[0] = c->in_counts[n->to[i]];
+        at[n->to_n] = c->in_displs[n->to[i]];
+    }
+    at += n->to_n;
+    for (int i = 0; i < n->from_n; i++, at++) {
+        at[0] = c->out_counts[n->from[i]];
+        at[n->from_n] = c->out_displs[n->from[i]];
+    }
+    return true;
+}
+
+static bool set_up(struct tt_bench *b, tutti_team *world)
 {
     const struct tt_problem *problem = &b->c->problem;
     b->room = calloc(tt_problem_room(problem) + 1, sizeof *b->room);
     if (!b->room) return false;
     b->call = tt_problem_call(problem, b->me, b->room);
     tt_bench_sizes(b);
+    if (!join_neighbors(b, world)) return false;
     tune(&b->team->cache, &b->call);
     if (tt_problem_net(problem, &b->net) != TUTTI_OK) return failed(b, "the network");
     b->outer = b->team->run.map.net;
@@ -374,6 +414,7 @@ static void tear_down(struct tt_bench *b)
     if (b->net.nodes > 0) tt_cache_release(&b->team->cache);
     b->team->run.map.net = b->outer;
     tt_net_free(&b->net);
+    free(b->pieces);
     free(b->room);
 }
 
@@ -396,7 +437,7 @@ bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
     tutti_team *world = tutti_world(client);
     struct tt_bench b = {.c = c};
     if (!open_team(&b, world)) return false;
-    bool good = set_up(&b) && run(&b, result);
+    bool good = set_up(&b, world) && run(&b, result);
     tear_down(&b);
     if (b.team != world && tutti_team_free(b.team) != TUTTI_OK) good = failed(&b, "the team");
     return good;

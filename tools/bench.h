@@ -51,7 +51,9 @@ struct tt_bench {
     tutti_team *team;
     struct tt_call call; /* the call of this rank, counts included */
     int64_t *room;
-    struct tt_net net;          /* the problem's network, if it has one */
+    int64_t *pieces;   /* counts and displacements of the pieces for neighbours, then of those from
+                      * neighbours; NULL: no neighbourhood collective */
+    struct tt_net net; /* the problem's network, if it has one */
     const struct tt_net *outer; /* the job's own network, which `net` replaces during the case */
     int p, me;
     int64_t in_bytes, out_bytes;

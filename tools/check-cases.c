@@ -151,7 +151,7 @@ static bool needs_network(const struct tt_algorithm *algorithm)
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
 static const int32_t radices[] = {0, 3, 4, 8};
-enum { TYPES = 3, SLICES = 4, RADICES = 4 };
+enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4 };
 
 /* The number of elements. Collectives in which the count is for each pair of ranks or each block
  * get small counts. */
@@ -180,7 +180,21 @@ static int32_t root_at(int p, int which)
 
 /* ---- The digits ---- */
 
-enum digit { MAP, MACHINE, COUNT, SLICE, TYPE, PLACE, ORDER, ROOT, SKEW, GAPS, RADIX, DIGITS };
+enum digit {
+    MAP,
+    MACHINE,
+    COUNT,
+    SLICE,
+    TYPE,
+    PLACE,
+    ORDER,
+    ROOT,
+    SKEW,
+    GAPS,
+    RADIX,
+    GRAPH,
+    DIGITS
+};
 
 static void sizes_of(const struct tt_algorithm *algorithm, int p, uint64_t size[DIGITS])
 {
@@ -198,6 +212,7 @@ static void sizes_of(const struct tt_algorithm *algorithm, int p, uint64_t size[
     size[SKEW] = v || coll == TT_COLL_reduce_scatter ? TT_SKEWS : 1;
     size[GAPS] = v ? 2 : 1;
     size[RADIX] = RADICES;
+    size[GRAPH] = coll == TT_COLL_alltoallv ? GRAPHS : 1;
 }
 
 static uint64_t product(const uint64_t size[DIGITS])
@@ -236,6 +251,17 @@ static void digits_of(uint64_t number, const uint64_t size[DIGITS], int digit[DI
     }
 }
 
+/* The neighbours: none, in a grid or torus as square as p allows, or each third rank. */
+static struct tt_problem_graph graph_of(int p, int which)
+{
+    struct tt_problem_graph graph = {.kind = (enum tt_graph_kind)which, .dims = 2, .dim = {p, 1}};
+    for (int n = 2; n * n <= p; n++)
+        if (p % n == 0) graph.dim[0] = p / n, graph.dim[1] = n;
+    if (which == TT_GRAPH_none) return (struct tt_problem_graph){0};
+    if (which != TT_GRAPH_random) return graph;
+    return (struct tt_problem_graph){.kind = graph.kind, .dims = 1, .dim = {(p + 2) / 3}};
+}
+
 static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DIGITS])
 {
     struct tt_problem problem = {.p = p, .skew = (enum tt_skew)digit[SKEW], .seed = 1};
@@ -248,6 +274,7 @@ static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DI
                              .root = root_at(p, digit[ROOT]),
                              .sz = (int64_t)tutti_type_size(types[digit[TYPE]]),
                              .radix = radices[digit[RADIX]]};
+    problem.graph = graph_of(p, digit[GRAPH]);
     call->slice = digit[SLICE] * call->sz;
     if (coll == TT_COLL_barrier) return problem;
     problem.n = count_at(coll, p, digit[COUNT]);

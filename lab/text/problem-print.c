@@ -35,6 +35,13 @@ void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_e
 
 /* ---- Printing ---- */
 
+static void print_graph(FILE *out, const struct tt_problem_graph *g)
+{
+    if (!g->kind) return;
+    fprintf(out, "/graph=%s", tt_word(&tt_graph_words, (int)g->kind - 1));
+    for (int i = 0; i < g->dims; i++) fprintf(out, "%c%d", i ? 'x' : ':', g->dim[i]);
+}
+
 static void print_keys(FILE *out, const struct tt_problem *problem)
 {
     const struct tt_call *call = &problem->call;
@@ -47,6 +54,7 @@ static void print_keys(FILE *out, const struct tt_problem *problem)
     if (call->in_place) fprintf(out, "/inplace=1");
     if (problem->seed) fprintf(out, "/seed=%" PRIu64, problem->seed);
     if (problem->skew) fprintf(out, "/skew=%s", tt_word(&tt_skew_words, (int)problem->skew));
+    print_graph(out, &problem->graph);
 }
 
 static void print(FILE *out, const struct tt_problem *problem)

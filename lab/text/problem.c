@@ -18,6 +18,14 @@ static const char *const skews[] = {
 
 const struct tt_words tt_skew_words = {skews, TT_SKEWS};
 
+static const char *const graphs[] = {
+#define GRAPH(name) #name,
+    TT_GRAPH_LIST(GRAPH)
+#undef GRAPH
+};
+
+const struct tt_words tt_graph_words = {graphs, sizeof graphs / sizeof *graphs};
+
 struct parser {
     struct tt_reader in;
     struct tt_problem *problem;
@@ -202,6 +210,51 @@ static void key_skew(struct parser *to, struct problem_piece value)
     to->problem->skew = (enum tt_skew)word(to, value, &tt_skew_words, "skew");
 }
 
+/* Reads the next number of AxBxC, and moves *at behind it and the x. */
+static int extent(struct parser *to, const char **at, const char *end)
+{
+    struct problem_piece piece = {*at, 0};
+    while (piece.begin + piece.len < end && piece.begin[piece.len] != 'x') piece.len++;
+    int64_t value = size(to, piece, "a whole number");
+    if (!to->in.failed && (value < 1 || value > to->problem->p))
+        tt_reader_wrong(&to->in, piece.begin, "%" PRId64 " of %d ranks", value, to->problem->p);
+    *at += piece.len + 1;
+    return to->in.failed ? 1 : (int)value;
+}
+
+/* Reads the dimensions of a grid of p places, or the degree of a random graph. */
+static void extents(struct parser *to, const char *at, const char *end)
+{
+    struct tt_problem_graph *g = &to->problem->graph;
+    const char *begin = at;
+    int64_t places = 1;
+    int most = g->kind == TT_GRAPH_random ? 1 : TT_GRAPH_DIMS;
+    while (at <= end && places <= to->problem->p) {
+        if (g->dims == most) tt_reader_wrong(&to->in, at, "more than %d numbers", most);
+        if (to->in.failed) return;
+        g->dim[g->dims] = extent(to, &at, end);
+        places *= g->dim[g->dims++];
+    }
+    if (g->kind != TT_GRAPH_random && places != to->problem->p && !to->in.failed)
+        tt_reader_wrong(&to->in, begin, "the grid must have as many places as there are ranks: %d",
+                        to->problem->p);
+}
+
+static void key_graph(struct parser *to, struct problem_piece value)
+{
+    const char *colon = memchr(value.begin, ':', value.len), *end = value.begin + value.len;
+    struct problem_piece name = {value.begin, colon ? (size_t)(colon - value.begin) : value.len};
+    to->problem->graph.kind = (enum tt_graph_kind)(word(to, name, &tt_graph_words, "graph") + 1);
+    if (to->in.failed) return;
+    if (!colon) tt_reader_wrong(&to->in, end, "expected : and numbers, as in grid:4x4 or random:3");
+    if (!to->in.failed) extents(to, colon + 1, end);
+}
+
+static bool has_neighbors(enum tt_coll coll)
+{
+    return coll == TT_COLL_alltoallv;
+}
+
 static bool always(enum tt_coll coll)
 {
     (void)coll;
@@ -225,8 +278,8 @@ static bool has_counts(enum tt_coll coll)
 }
 
 static const char *const key_names[] = {"root", "slice", "order", "inplace",
-                                        "seed", "skew",  "radix"};
-static const struct tt_words key_words = {key_names, 7};
+                                        "seed", "skew",  "radix", "graph"};
+static const struct tt_words key_words = {key_names, 8};
 static const struct {
     bool (*applies)(enum tt_coll);
     void (*read)(struct parser *, struct problem_piece);
@@ -234,7 +287,7 @@ static const struct {
     {tt_coll_has_root, key_root}, {moves, key_slice},
     {has_order, key_order},       {tt_coll_has_place, key_inplace},
     {always, key_seed},           {has_counts, key_skew},
-    {always, key_radix},
+    {always, key_radix},          {has_neighbors, key_graph},
 };
 
 static void key(struct parser *to)

@@ -24,6 +24,11 @@
  *     skew=WORD     counts of the v-forms and reduce_scatter: equal (the default), uniform (drawn
  *                   from 0 to twice BYTES), zipf (the k-th rank in a drawn order gets a share of
  *                   1/k), zero (about half of the counts are zero)
+ *     graph=WORD    an alltoallv is a neighbourhood collective, tutti_neighbor_alltoallv. The word
+ *                   is grid:4x3 (the ranks lie in a grid, the last coordinate growing fastest, and
+ *                   their neighbours are those one step away), torus:4x3 (the same, and each
+ *                   dimension is closed to a ring), or random:3 (each rank sends to three others on
+ *                   average, drawn from the seed)
  *
  * MAP is one of
  *
@@ -55,11 +60,29 @@ enum tt_skew {
 };
 extern const struct tt_words tt_skew_words;
 
+#define TT_GRAPH_LIST(X) X(grid) X(torus) X(random)
+enum tt_graph_kind {
+    TT_GRAPH_none,
+#define TT_GRAPH_ENUM(name) TT_GRAPH_##name,
+    TT_GRAPH_LIST(TT_GRAPH_ENUM)
+#undef TT_GRAPH_ENUM
+};
+extern const struct tt_words tt_graph_words; /* from TT_GRAPH_grid on */
+
+enum { TT_GRAPH_DIMS = 4 };
+/* The neighbours of the ranks: a grid or torus of `dims` dimensions, or a random graph, whose
+ * degree is dim[0]. */
+struct tt_problem_graph {
+    enum tt_graph_kind kind;
+    int dims, dim[TT_GRAPH_DIMS];
+};
+
 struct tt_problem {
-    struct tt_call call; /* the arrays of the v-forms are NULL */
+    struct tt_call call; /* the arrays of the v-forms, and the neighbours, are NULL */
     int p;
     int64_t n; /* elements that a rank contributes; in v-forms the average, except with skew=zero */
     enum tt_skew skew;
+    struct tt_problem_graph graph;
     uint64_t seed;
     char map[TT_PROBLEM_MAP]; /* the text after the @; "" if there is none */
 };
@@ -80,7 +103,7 @@ void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_e
 size_t tt_problem_room(const struct tt_problem *problem);
 /* Returns the call of rank `me`. The counts of the v-forms and of reduce_scatter are drawn from the
  * seed, so that out_counts[r] of rank `me` equals in_counts[me] of rank r; displacements leave no
- * gaps. The arrays lie in `room`, which must outlive the call. */
+ * gaps. The arrays and the neighbours lie in `room`, which must outlive the call. */
 struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room);
 /* Fills node[0..p-1], and sets map->p, map->nodes and map->node, which points to `node` (NULL with
  * one node). The rest of *map stays as it is. */

@@ -6,6 +6,7 @@
  */
 #include "text/problem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns a number below `limit` that is drawn for the pair (from, to). */
@@ -49,6 +50,31 @@ static double harmonic_sum(const struct tt_problem *problem)
     return sum;
 }
 
+/* Whether one step leads from one place of the grid to the other. */
+static bool is_next_to(const struct tt_problem_graph *g, int from, int to)
+{
+    int steps = 0;
+    for (int i = g->dims - 1; i >= 0; i--) {
+        int n = g->dim[i], apart = abs(from % n - to % n);
+        bool closed = g->kind == TT_GRAPH_torus && apart == n - 1;
+        if (apart > 1 && !closed) return false;
+        steps += apart > 0;
+        from /= n;
+        to /= n;
+    }
+    return steps == 1;
+}
+
+/* Whether a rank sends to another one in a neighbourhood collective. No rank is its own
+ * neighbour. */
+static bool is_neighbor(const struct tt_problem *problem, int from, int to)
+{
+    const struct tt_problem_graph *g = &problem->graph;
+    if (from == to) return false;
+    if (g->kind != TT_GRAPH_random) return is_next_to(g, from, to);
+    return drawn(problem, problem->p + from, to, problem->p - 1) < g->dim[0];
+}
+
 /* Whether nothing goes from one rank to another: in a gatherv or scatterv one of the two is the
  * root; in place, the root's own piece does not move. */
 static bool is_apart(const struct tt_call *call, int from, int to)
@@ -67,6 +93,7 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
     enum tt_coll coll = problem->call.coll;
     bool gather = coll != TT_COLL_alltoallv && coll != TT_COLL_scatterv;
     if (is_apart(&problem->call, from, to)) return 0;
+    if (problem->graph.kind && !is_neighbor(problem, from, to)) return 0;
     if (gather) to = 0;
     switch (problem->skew) {
     case TT_SKEW_uniform: return drawn(problem, from, to, 2 * problem->n + 1);
@@ -78,10 +105,27 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
     return problem->n;
 }
 
+/* The numbers of the room that struct tt_neighbors takes; the ranks follow. */
+enum { NEIGHBORS_WORDS = sizeof(struct tt_neighbors) / sizeof(int64_t) };
+_Static_assert(sizeof(struct tt_neighbors) % sizeof(int64_t) == 0, "the ranks follow it");
+
 size_t tt_problem_room(const struct tt_problem *problem)
 {
     size_t arrays = tt_coll_pairs(problem->call.coll) ? 4 : tt_call_counts(&problem->call) ? 2 : 0;
-    return arrays * (size_t)problem->p;
+    size_t graph = problem->graph.kind ? NEIGHBORS_WORDS + (size_t)problem->p : 0;
+    return arrays * (size_t)problem->p + graph;
+}
+
+static const struct tt_neighbors *neighbors(const struct tt_problem *problem, int me, int64_t *room)
+{
+    struct tt_neighbors *n = (struct tt_neighbors *)room;
+    int32_t *to = (int32_t *)(n + 1), *from = to + problem->p;
+    *n = (struct tt_neighbors){.to = to, .from = from};
+    for (int r = 0; r < problem->p; r++) {
+        if (is_neighbor(problem, me, r)) to[n->to_n++] = r;
+        if (is_neighbor(problem, r, me)) from[n->from_n++] = r;
+    }
+    return n;
 }
 
 static void without_gaps(const int64_t *counts, int64_t *displs, int p)
@@ -114,6 +158,7 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
     without_gaps(in, in + p, p);
     call.in_counts = in;
     call.in_displs = in + p;
+    if (problem->graph.kind) call.neighbors = neighbors(problem, me, in + 2 * (size_t)p);
     return call;
 }
 

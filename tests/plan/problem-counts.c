@@ -100,6 +100,49 @@ static void others_exchange_nothing_with_each_other(void **state)
     }
 }
 
+/* Nothing goes to ranks that are no neighbours, and the lists of both sides agree. */
+static void agree_on_neighbors(const struct team *team, int r)
+{
+    const struct tt_call *call = &team->call[r];
+    const struct tt_neighbors *n = call->neighbors;
+    assert_true(tt_call_valid(call, team->p));
+    for (int s = 0, i = 0, k = 0; s < team->p; s++) {
+        const struct tt_neighbors *other = team->call[s].neighbors;
+        bool to = i < n->to_n && n->to[i] == s, found = false;
+        for (int j = 0; j < other->from_n; j++) found = found || other->from[j] == r;
+        assert_int_equal(to, found);
+        assert_int_equal(call->in_counts[s], to ? 1000 : 0);
+        assert_int_equal(team->call[s].out_counts[r], to ? 1000 : 0);
+        i += to;
+        k += k < n->from_n && n->from[k] == s;
+        if (s == team->p - 1) assert_true(i == n->to_n && k == n->from_n);
+    }
+}
+
+static int expect_neighbors(const char *text)
+{
+    struct team team = team_of(text);
+    int most = 0;
+    for (int r = 0; r < team.p; r++) {
+        agree_on_neighbors(&team, r);
+        most = (int)tt_max(most, team.call[r].neighbors->to_n);
+    }
+    team_free(&team);
+    return most;
+}
+
+static void neighbors_agree(void **state)
+{
+    (void)state;
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p1/graph=torus:1"), 0);
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p12/graph=grid:4x3"), 4);
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p6/graph=grid:1x6"), 2);
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p8/graph=torus:2x2x2"), 3);
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p27/graph=torus:3x3x3"), 6);
+    assert_int_equal(expect_neighbors("alltoallv/f32/4000/p9/graph=random:9"), 8);
+    assert_in_range(expect_neighbors("alltoallv/f32/4000/p64/graph=random:3"), 3, 16);
+}
+
 static void all_gather_alike(void **state)
 {
     (void)state;
@@ -193,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_sides_agree),
+        cmocka_unit_test(neighbors_agree),
         cmocka_unit_test(all_gather_alike),
         cmocka_unit_test(averages),
         cmocka_unit_test(zipf_has_its_shape),

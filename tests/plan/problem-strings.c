@@ -56,6 +56,10 @@ static const struct {
     {"gatherv/u8/64K/p64/root=7/skew=zipf", NULL},
     {"scatterv/f32/64K/p64/inplace=1/skew=zero", NULL},
     {"alltoall/i8/4398046511103/p1048576", NULL},
+    {"alltoallv/f64/8/p12/graph=grid:4x3", NULL},
+    {"alltoallv/f64/8/p12/graph=torus:2x3x2/skew=zero@torus:3x4",
+     "alltoallv/f64/8/p12/skew=zero/graph=torus:2x3x2@torus:3x4"},
+    {"alltoallv/f64/8/p12/seed=4/graph=random:3@nodes:4*3", NULL},
 };
 
 static void good_ones_come_back(void **state)
@@ -163,6 +167,15 @@ static const struct {
     {"reduce/f64/sum/8/p4/order=some", 26, "unknown order 'some', expected one of rank any"},
     {"reduce/f64/sum/8/p4/inplace=2", 28, "unknown inplace '2', expected one of 0 1"},
     {"alltoallv/u8/8/p4/skew=odd", 23, "expected one of equal uniform zipf zero"},
+    {"alltoallv/u8/8/p4/graph=ring:4", 24, "unknown graph 'ring', expected one of grid torus"},
+    {"alltoallv/u8/8/p4/graph=grid", 28, "expected : and numbers"},
+    {"alltoallv/u8/8/p4/graph=grid:", 29, "'' is not a whole number"},
+    {"alltoallv/u8/8/p4/graph=grid:2x", 31, "'' is not a whole number"},
+    {"alltoallv/u8/8/p4/graph=grid:0x4", 29, "0 of 4 ranks"},
+    {"alltoallv/u8/8/p4/graph=torus:2x3", 30, "as many places as there are ranks: 4"},
+    {"alltoallv/u8/8/p4/graph=grid:1x1x1x1x4", 37, "more than 4 numbers"},
+    {"alltoallv/u8/8/p4/graph=random:2x2", 33, "more than 1 numbers"},
+    {"alltoall/u8/8/p4/graph=grid:4", 17, "alltoall has no graph"},
     {"barrier/p4@", 11, "unknown map '', expected nodes: or a network: ring mesh torus"},
     {"barrier/p4@taurus:4", 11, "unknown map 'taurus'"},
     {"barrier/p4@torus:5", 11, "the network has 5 nodes for 4 ranks"},
