@@ -435,12 +435,14 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 
 /* ---- Collectives --------------------------------------------------------------------------- */
 
-/* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces it.
- * Either all ranks of the team pass it or none; in reduce, gather(v) and scatter(v) only the root
- * may. In gather(v) and allgather(v) the input lies at the rank's own place in `out`. In scatter(v)
- * the root's `out` holds all pieces. In reduce_scatter(_block) `out` has room for the whole input;
- * the library stores the rank's block of the result at its beginning and leaves the rest undefined.
- * bcast, barrier and alltoall(v) do not take it. */
+/* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces
+ * it. Either all ranks of the team pass it or none; in reduce, gather(v) and scatter(v) only the
+ * root may, and in alltoall(v, w) each rank decides for itself. In gather(v) and allgather(v) the
+ * input lies at the rank's own place in `out`. In scatter(v) the root's `out` holds all pieces. In
+ * reduce_scatter(_block) `out` has room for the whole input; the library stores the rank's block
+ * of the result at its beginning and leaves the rest undefined. In alltoall(v, w) `out` with its
+ * counts and displacements is also the input; the library packs it into memory of its own first.
+ * bcast, barrier and the neighbourhood collectives do not take it. */
 #define TUTTI_IN_PLACE ((const void *)1)
 
 /* Flags of tutti_X_init. All ranks must pass the same flags. */
@@ -561,7 +563,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall(tutti_team *team, const v
                                                        int64_t n, tutti_type type);
 /* Sends in[in_displs[r] .. +in_counts[r]-1] to rank r, and stores the elements that rank r sends in
  * out[out_displs[r] .. +out_counts[r]-1]. out_counts[r] at this rank equals in_counts[me] at rank
- * r. Input pieces may overlap, output pieces must not. */
+ * r. Input pieces may overlap, output pieces must not. If `in` is TUTTI_IN_PLACE, the other in_...
+ * arguments are ignored. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const void *in,
                                                         const int64_t *in_counts,
                                                         const int64_t *in_displs, void *out,

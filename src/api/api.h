@@ -99,6 +99,8 @@ struct tt_args {
      * displacements of all ranks */
     int64_t n;
     const int64_t *counts, *displs;
+    /* an alltoall or alltoallv in place: `in` is `out`; elements of basic types are packed too */
+    bool exchanges_in_place;
     /* typed: an alltoallw, which is an alltoallv of the type TT_TYPE_EACH with displacements in
      * bytes, and with the types of the elements for each rank and from it */
     bool typed;
@@ -115,6 +117,12 @@ struct tt_args {
      * check failed. */
     int64_t *lists;
 };
+
+/* Whether the elements are packed at the start and unpacked at the end. */
+static inline bool tt_args_pack(const struct tt_args *args)
+{
+    return (unsigned)args->call.type >= TUTTI_TYPES || args->exchanges_in_place;
+}
 
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);

@@ -284,12 +284,16 @@ tutti_status tutti_allgatherv_init(tutti_team *team, const void *in, void *out,
     return tt_collective_init(team, &args, flags, request);
 }
 
+/* In place, the output of an alltoall(v, w) is also the input: it is packed before anything is
+ * unpacked into it. */
 static inline struct tt_args alltoall_of(const void *in, void *out, int64_t n, tutti_type type)
 {
+    bool place = in == TUTTI_IN_PLACE;
     return (struct tt_args){
         .call = {.commutes = true, .coll = TT_COLL_alltoall, .n = n, .type = type},
-        .in = in,
-        .out = out};
+        .in = place ? out : in,
+        .out = out,
+        .exchanges_in_place = place};
 }
 
 tutti_status tutti_alltoall(tutti_team *team, const void *in, void *out, int64_t n, tutti_type type)
@@ -317,15 +321,17 @@ static inline struct tt_args alltoallv_of(const void *in, const int64_t *in_coun
                                           const int64_t *out_counts, const int64_t *out_displs,
                                           tutti_type type)
 {
+    bool place = in == TUTTI_IN_PLACE;
     return (struct tt_args){.call = {.commutes = true,
                                      .coll = TT_COLL_alltoallv,
                                      .type = type,
-                                     .in_counts = in_counts,
-                                     .in_displs = in_displs,
+                                     .in_counts = place ? out_counts : in_counts,
+                                     .in_displs = place ? out_displs : in_displs,
                                      .out_counts = out_counts,
                                      .out_displs = out_displs},
-                            .in = in,
-                            .out = out};
+                            .in = place ? out : in,
+                            .out = out,
+                            .exchanges_in_place = place};
 }
 
 tutti_status tutti_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
@@ -353,7 +359,6 @@ tutti_status tutti_alltoallv_init(tutti_team *team, const void *in, const int64_
     return tt_collective_init(team, &args, flags, request);
 }
 
-/* In place, the output is also the input: it is packed before anything is unpacked into it. */
 static inline struct tt_args alltoallw_of(const void *in, const int64_t *in_counts,
                                           const int64_t *in_displs, const tutti_type *in_types,
                                           void *out, const int64_t *out_counts,

@@ -183,7 +183,8 @@ static tutti_status add_unpacks(struct tt_packed *k, const struct packed_side *o
 
 static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args, int p, int me)
 {
-    struct packed_side in = {"in", args->in, k->in}, out = {tt_args_out(args), args->out, k->out};
+    const char *name = args->exchanges_in_place ? "out" : "in";
+    struct packed_side in = {name, args->in, k->in}, out = {tt_args_out(args), args->out, k->out};
     TT_TRY(add_packs(k, &in, &out, &args->call, p, me));
     k->packs = k->unpacks;
     k->unpacks = 0;

@@ -140,7 +140,7 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
     tt_assert(tt_msg_outside(team->client->msg, "a collective that blocks"));
-    if (tt_unlikely((unsigned)args->call.type >= TUTTI_TYPES)) return run_packed(team, args);
+    if (tt_unlikely(tt_args_pack(args))) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
     if (tt_likely(status == TUTTI_OK)) {
         status = run_spare(team, prepared, args);
@@ -244,6 +244,7 @@ static void name_packed(tutti_request *request, const struct tt_args *args,
     request->signature = tt_signature_of(&args->call, request->team->run.map.p, plain->print);
     request->signature.type = plain->type;
     int64_t element = packed->layout ? packed->layout->packed : 1;
+    if ((unsigned)args->call.type < TUTTI_TYPES) element = 0; /* the type has a name */
     request->signature.element = (int32_t)tt_min(element, INT32_MAX);
     request->exec->signature = &request->signature;
     request->exec->shape ^= (uint64_t)(uint32_t)request->signature.element << 32;
@@ -277,9 +278,8 @@ static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_r
 {
     TT_TRY_HANDLE(team);
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
-    tutti_status status = (unsigned)args->call.type < TUTTI_TYPES
-                              ? make_plain(team, args, request)
-                              : make_packed(team, args, request);
+    tutti_status status =
+        tt_args_pack(args) ? make_packed(team, args, request) : make_plain(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
     return status;
 }

@@ -113,7 +113,9 @@ static void test_exchanges(void **state)
 {
     int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
     (void)state;
-    refused(tutti_alltoall(team, TUTTI_IN_PLACE, y, 1, TUTTI_I64), TUTTI_ERR_ARG, "in place");
+    refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_I64), TUTTI_ERR_ARG, "out is NULL");
+    refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, c, NULL, TUTTI_I64), TUTTI_ERR_ARG,
+            "displs is NULL");
     refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
@@ -237,7 +239,7 @@ static void test_calls_of_types(void **state)
     refused(tutti_bcast(team, x, -1, pair, 0), TUTTI_ERR_ARG, "negative");
     refused(tutti_bcast(team, x, INT64_MAX / 8, pair, 0), TUTTI_ERR_ARG, "too large");
     refused(tutti_allgather(team, NULL, y, 1, pair), TUTTI_ERR_ARG, "in is NULL");
-    refused(tutti_alltoall(team, TUTTI_IN_PLACE, y, 1, pair), TUTTI_ERR_ARG, "in place");
+    refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, pair), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_allgatherv(team, x, y, one, far, pair), TUTTI_ERR_ARG, "out is too large");
     refused(tutti_alltoallv(team, x, one, NULL, y, one, none, pair), TUTTI_ERR_ARG, "NULL");
     assert_int_equal(tutti_allgatherv(team, NULL, NULL, none, none, pair), TUTTI_OK);
