@@ -135,6 +135,18 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
 /* Returns MISMATCH if member `rank` has started this execution as another call, else OK. */
 tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
 
+/* How the steps that start something reach their peer: through the memory that a node shares (in
+ * step.c), or by messages to another node (tt_reach_remote in remote.c). Preconditions: the step is
+ * of this kind and its peer can be reached so; the step before it with the same message has
+ * completed. OK: it was started, and m->complete is set when it is done, perhaps at once. AGAIN: it
+ * could not be started yet. Other errors end the execution. */
+typedef tutti_status tt_reach_fn(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                                 struct tt_message *m);
+struct tt_reach {
+    tt_reach_fn *send, *recv;
+    tt_reach_fn *access; /* put, get */
+};
+
 /* Advances all messages under way. A status above TUTTI_AGAIN, here and below, is an error that
  * ends the execution. */
 tutti_status tt_step_messages(struct tt_exec *exec);

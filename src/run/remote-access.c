@@ -78,9 +78,10 @@ static tutti_status go(const struct remote_access *w, const struct tt_range *rem
     return TUTTI_OK;
 }
 
-tutti_status tt_remote_access(struct tt_exec *exec, const struct tt_plain *s,
+tutti_status tt_remote_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                               struct tt_message *message)
 {
+    (void)lane;
     bool put = s->kind == TT_PUT;
     const struct tt_range *remote = &s->range[put ? 0 : 1], *local = &s->range[put ? 1 : 0];
     struct remote_access w = {

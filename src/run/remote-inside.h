@@ -231,6 +231,9 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 /* Whether the bytes are a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
+/* Starts a put or get by messages or by the network (remote-access.c). */
+tt_reach_fn tt_remote_access;
+
 /* ---- Receiving (remote.c) ---- */
 
 /* Makes an operation of `len` bytes at `at` to or from a member, and lists it with the execution.

@@ -717,8 +717,8 @@ static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t
 }
 
 /* If the message has come already, no recv that was posted before this one lacks its own. */
-tutti_status tt_remote_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                            struct tt_message *message)
+static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                               struct tt_message *message)
 {
     struct tt_team *t = exec->team;
     char *at = exec->buffer[s->range->buf] + s->range->off;
@@ -798,8 +798,8 @@ tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m
     return status;
 }
 
-tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                            struct tt_message *message)
+static tutti_status start_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                               struct tt_message *message)
 {
     struct tt_mirror *m;
     struct tt_remote_packet packet;
@@ -817,6 +817,9 @@ tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt
     tt_operation_free(x);
     return TUTTI_OK;
 }
+
+const struct tt_reach tt_reach_remote = {
+    .send = start_send, .recv = start_recv, .access = tt_remote_access};
 
 /* ---- Ending ---- */
 

@@ -78,13 +78,8 @@ tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end);
 tutti_status tt_remote_may_signal(struct tt_exec *exec, const struct tt_plain *s);
 tutti_status tt_remote_signal(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s);
 
-/* Start a send, a recv, and a put or get with a remote peer; m->complete is set when it is done.
- * AGAIN: it could not be started yet. */
-tutti_status tt_remote_send(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                            struct tt_message *m);
-tutti_status tt_remote_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
-                            struct tt_message *m);
-tutti_status tt_remote_access(struct tt_exec *exec, const struct tt_plain *s, struct tt_message *m);
+/* The steps send, recv, put and get with a remote peer. */
+extern const struct tt_reach tt_reach_remote;
 /* Fetches those operands of a step that lie at remote ranks, and changes *s to name the copies.
  * AGAIN: some are still to come. */
 tutti_status tt_remote_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plain *s);

@@ -43,7 +43,7 @@ tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct t
                              struct tt_message *m)
 {
     tutti_status status = tt_served_refused(exec, lane);
-    return status == TUTTI_AGAIN ? tt_remote_access(exec, s, m) : status;
+    return status == TUTTI_AGAIN ? tt_remote_access(exec, lane, s, m) : status;
 }
 
 static int member_of(const struct tt_team *t, int job_rank)

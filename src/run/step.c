@@ -300,13 +300,14 @@ tutti_status tt_step_messages(struct tt_exec *exec)
     return TUTTI_OK;
 }
 
-static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+/* Starts a message to or from a member of this node. */
+static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                         struct tt_message *m)
 {
     struct tt_end *end = end_of(exec, lane, s->peer, s->kind == TT_SEND);
     if (!end) return tt_fail(TUTTI_ERR_MEMORY, "no memory for channels");
     end->shape = &tt_team_line(exec->team, s->peer, exec->slot)->shape;
     end->mark = exec->mark;
-    struct tt_message *m = message(exec, lane, s);
     tt_end_post(end, m, tt_exec_own(exec, s->range), s->len, &exec->ends);
     const struct tt_fabric *f = exec->team->fabric;
     m->rendezvous = s->len > f->eager_most && f->reads;
@@ -328,26 +329,29 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
 
 /* Starts a transfer on this node. A transfer that completes here is marked as complete, so the wait
  * step for it does nothing. */
-static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
+                                 struct tt_message *m)
 {
     /* A put may come before its target has begun the call, and so before the target has made its
      * window. */
     if (tt_unlikely(exec->finds_windows) && find_windows(exec, s) >= 0) return TUTTI_AGAIN;
-    message(exec, lane, s)->complete = true;
+    m->complete = true;
     tutti_status status = tt_access_copy(exec, s->range, s->len);
     if (tt_likely(status != TUTTI_ERR_UNSUPPORTED)) return status;
-    return tt_served_start(exec, lane, s, message(exec, lane, s));
+    return tt_served_start(exec, lane, s, m);
 }
+
+static const struct tt_reach reach_node = {.send = post, .recv = post, .access = start_access};
 
 /* Starts a message or transfer, on this node or to another one. */
 static tutti_status start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     const struct tt_team *t = exec->team;
-    if (tt_likely(!t->remote || !tt_team_is_remote(t, s->peer)))
-        return s->kind <= TT_RECV ? post(exec, lane, s) : start_access(exec, lane, s);
+    bool is_remote = tt_unlikely(t->remote != NULL) && tt_team_is_remote(t, s->peer);
+    const struct tt_reach *reach = is_remote ? &tt_reach_remote : &reach_node;
     struct tt_message *m = message(exec, lane, s);
-    if (s->kind == TT_SEND) return tt_remote_send(exec, lane, s, m);
-    return s->kind == TT_RECV ? tt_remote_recv(exec, lane, s, m) : tt_remote_access(exec, s, m);
+    if (s->kind == TT_SEND) return reach->send(exec, lane, s, m);
+    return s->kind == TT_RECV ? reach->recv(exec, lane, s, m) : reach->access(exec, lane, s, m);
 }
 
 /* ---- Signals ---- */
