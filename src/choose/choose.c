@@ -151,6 +151,7 @@ static const struct spread_row spread[] = {
     {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},

@@ -220,6 +220,33 @@ void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value)
     for (int k = 1; k < p; k++) tt_await(b, tt_after(p, me, k), value);
 }
 
+/* ---- Messages under way ---- */
+
+struct tt_bounded tt_bounded(const struct tt_call *call)
+{
+    enum { OUTSTANDING = 4 };
+    return (struct tt_bounded){.most = call->radix > 0 ? (int)tt_min(call->radix, TT_BOUNDED)
+                                                       : OUTSTANDING};
+}
+
+void tt_bounded_room(struct tt_builder *b, const struct tt_bounded *messages)
+{
+    if (messages->n >= messages->most) tt_wait(b, messages->started[messages->n % messages->most]);
+}
+
+void tt_bounded_add(struct tt_bounded *messages, tt_started started)
+{
+    messages->started[messages->n++ % messages->most] = started;
+}
+
+void tt_bounded_end(struct tt_builder *b, const struct tt_bounded *messages)
+{
+    for (int i = (int)tt_max(0, messages->n - messages->most); i < messages->n; i++)
+        tt_wait(b, messages->started[i % messages->most]);
+}
+
+/* ---- Copies ---- */
+
 void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, int64_t from,
                 int64_t len)
 {

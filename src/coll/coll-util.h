@@ -141,6 +141,24 @@ void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const str
 void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
 
+/* ---- Messages under way ----
+ *
+ * A rank that exchanges a message with each of many ranks has at most `most` of them under way: as
+ * many as the radix of the call says, up to TT_BOUNDED, or four. So the memory that pending
+ * messages take does not grow with the number of ranks. */
+
+enum { TT_BOUNDED = 32 };
+struct tt_bounded {
+    int most, n; /* n: messages started so far */
+    tt_started started[TT_BOUNDED];
+};
+struct tt_bounded tt_bounded(const struct tt_call *call);
+/* Waits until one more message may start. The caller starts it next and adds it. */
+void tt_bounded_room(struct tt_builder *b, const struct tt_bounded *messages);
+void tt_bounded_add(struct tt_bounded *messages, tt_started started);
+/* Waits for all messages that are still under way. */
+void tt_bounded_end(struct tt_builder *b, const struct tt_bounded *messages);
+
 /* Copies `len` bytes from IN to OUT, unless the call is in place. */
 void tt_copy_in(struct tt_builder *b, const struct tt_call *call, int64_t to, int64_t from,
                 int64_t len);

@@ -161,7 +161,13 @@ struct tt_algorithm {
     X(bcast_two_tree)                                                                              \
     X(reduce_two_tree)                                                                             \
     X(allreduce_two_tree)                                                                          \
-    X(reduce_in_order)
+    X(reduce_in_order)                                                                             \
+    X(gather_linear)                                                                               \
+    X(gather_direct)                                                                               \
+    X(reduce_scatter_block_direct)                                                                 \
+    X(reduce_scatter_direct)                                                                       \
+    X(allgather_doubling)                                                                          \
+    X(scatter_composed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

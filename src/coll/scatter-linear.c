@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Scatter `linear`: the root sends each rank its piece, and has at most four messages under way.
+ * Scatter `linear`: the root sends each rank its piece, and has at most k messages under way.
  *
  *     0 -> 1
- *     0 -> 2        p-1 messages; message k waits until message k-4 has gone
+ *     0 -> 2        p-1 messages; message i waits until message i-k has gone
  *     0 -> 3 ...
  *
  * No rank passes data on, so each byte moves once. The bound keeps the memory that pending messages
- * take at the root independent of p.
+ * take at the root independent of p. The radix of the call is k, up to 32; by default it is 4.
  * Source: linear scatter of message-passing libraries, with a bound on outstanding messages.
  */
 #include "coll/coll-util.h"
 
-enum { OUTSTANDING = 4 };
-
 static void send_all(struct tt_builder *b, const struct tt_call *call, int p)
 {
-    tt_started sent[OUTSTANDING];
+    struct tt_bounded sent = tt_bounded(call);
     int64_t bytes = tt_call_bytes(call);
     for (int k = 1; k < p; k++) {
         int r = tt_after(p, call->root, k);
-        if (k > OUTSTANDING) tt_wait(b, sent[k % OUTSTANDING]);
-        sent[k % OUTSTANDING] = tt_send(b, r, tt_own(TT_IN, r * bytes), bytes);
+        tt_bounded_room(b, &sent);
+        tt_bounded_add(&sent, tt_send(b, r, tt_own(TT_IN, r * bytes), bytes));
     }
     tt_copy_in(b, call, 0, call->root * bytes, bytes);
-    for (int k = (int)tt_max(1, p - OUTSTANDING); k < p; k++) tt_wait(b, sent[k % OUTSTANDING]);
+    tt_bounded_end(b, &sent);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

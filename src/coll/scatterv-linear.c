@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Scatterv `linear`: the root sends each rank its piece, and has at most four messages under way.
+ * Scatterv `linear`: the root sends each rank its piece, and has at most k messages under way.
  *
  *     0 -> 1
- *     0 -> 2        p-1 messages; message k waits until message k-4 has gone
+ *     0 -> 2        p-1 messages; message i waits until message i-k has gone
  *     0 -> 3 ...
  *
  * No rank passes data on, because no rank but the root knows how much another one gets. Before it
  * posts its receive, each rank awaits the root's signal, and so compares its count with the
- * root's.
+ * root's. The radix of the call is k, up to 32; by default it is 4.
  * Source: linear scatter of message-passing libraries, with a bound on outstanding messages.
  */
 #include "coll/coll-util.h"
 
-enum { OUTSTANDING = 4 };
-
 static void send_all(struct tt_builder *b, const struct tt_call *call, int p)
 {
-    tt_started sent[OUTSTANDING];
+    struct tt_bounded sent = tt_bounded(call);
     int root = call->root;
     struct tt_span mine = tt_block_to(call, root);
     tt_signal(b, TT_ALL, 1);
     for (int k = 1; k < p; k++) {
         int r = tt_after(p, root, k);
         struct tt_span piece = tt_block_to(call, r);
-        if (k > OUTSTANDING) tt_wait(b, sent[k % OUTSTANDING]);
-        sent[k % OUTSTANDING] = tt_send(b, r, tt_own(TT_IN, piece.off), piece.len);
+        tt_bounded_room(b, &sent);
+        tt_bounded_add(&sent, tt_send(b, r, tt_own(TT_IN, piece.off), piece.len));
     }
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, root).off), tt_own(TT_IN, mine.off), mine.len);
-    for (int k = (int)tt_max(1, p - OUTSTANDING); k < p; k++) tt_wait(b, sent[k % OUTSTANDING]);
+    tt_bounded_end(b, &sent);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

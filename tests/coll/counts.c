@@ -374,6 +374,10 @@ static const struct count_statement {
     {&tt_reduce_two_tree, any, false, two, one, one},
     {&tt_allreduce_two_tree, more_than_three, false, two_and_two, two, one},
     {&tt_reduce_in_order, more_than_three, false, one, one, two},
+    {&tt_gather_linear, any, false, one, one, NULL},
+    {&tt_gather_direct, any, false, NULL, one, NULL},
+    {&tt_reduce_scatter_block_direct, any, false, NULL, each_other, each_other},
+    {&tt_allgather_doubling, power, false, rounds, each_other, NULL},
     {&tt_allreduce_multiplying, power_of_four, false, by_fours, by_fours, by_fours},
 };
 

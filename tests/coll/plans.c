@@ -137,7 +137,8 @@ bool plans_exchanges(const struct tt_algorithm *algorithm)
 {
     bool gathers = algorithm->coll == TT_COLL_gather && !strcmp(algorithm->name, "binomial");
     return gathers || !strcmp(algorithm->name, "halving") ||
-           !strcmp(algorithm->name, "multiplying") || !strcmp(algorithm->name, "in-order");
+           !strcmp(algorithm->name, "multiplying") || !strcmp(algorithm->name, "in-order") ||
+           !strcmp(algorithm->name, "linear");
 }
 
 struct tt_count *plans_counts(const struct plans *all)

@@ -47,8 +47,8 @@ bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
 void plans_free(struct plans *all);
 /* Whether the algorithm works differently within a node and between nodes. */
 bool plans_span_nodes(const struct tt_algorithm *algorithm);
-/* Whether the radix is the number of ranks that exchange data at once, or of the runs on both sides
- * of a rank of a tree, and may be any power of two up to 16. */
+/* Whether the radix is the number of ranks that exchange data at once, of the runs on both sides of
+ * a rank of a tree, or of messages under way, and may be any power of two up to 16. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
 /* Returns the counts of all ranks, which the caller frees with tt_free. */
 struct tt_count *plans_counts(const struct plans *all);

@@ -202,6 +202,8 @@ static void any_number_of_ranks(void **state)
         meets_it_for("reduce/f64/sum/8000/p%d/slice=400", "chain", p, ONE_WAY);
         meets_it_for("reduce/f64/sum/8000/p%d/slice=400/order=rank", "chain", p, ONE_WAY);
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
+        meets_it_for("gather/u8/1001/p%d/root=1", "linear", p, SIMPLES);
+        meets_it_for("gather/u8/1001/p%d/radix=2/inplace=1", "linear", p, SIMPLES);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
         meets_it_for("allreduce/u8/sum/1001/p%d", "multiplying", p,
@@ -239,6 +241,8 @@ static void powers_of_two(void **state)
     for (int p = 2; p <= 64; p *= 2) {
         meets_it_for("bcast/u8/6400/p%d/root=1", "scatter-allgather", p, SIMPLES);
         meets_it_for("reduce/f64/sum/8000/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d", "doubling", p, SIMPLES);
+        meets_it_for("allgather/u8/1001/p%d/inplace=1", "doubling", p, SIMPLES);
         meets_it_for("gather/u8/1001/p%d/root=1", "binomial", p, SIMPLES);
         meets_it_for("gather/u8/1/p%d", "binomial", p, SIMPLES);
         meets_it_for("gather/u8/1001/p%d/slice=100/inplace=1", "binomial", p, SIMPLES);
@@ -337,6 +341,7 @@ static void what_has_none(void **state)
     has_none("reduce/f64/sum/6400/p8/root=3/order=rank", "chain", &simples[0]);
     has_none("bcast/u8/6400/p8/slice=64", "chain", &simples[4]);
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
+    has_none("allgather/u8/10/p6", "doubling", &simples[0]);
 }
 
 /* Returns the time by `two-tree` for q slices of 1000 bytes in each tree, in messages of that
@@ -386,6 +391,7 @@ static void on_networks(void **state)
         {"alltoall/u8/1000", "bruck"},
         {"barrier", "dissemination"},
         {"allgather/u8/1000", "circulant"},
+        {"allgather/u8/1000", "doubling"},
         {"reduce_scatter_block/f64/sum/1K", "circulant"},
         {"allreduce/f64/sum/48K", "circulant"},
     };
