@@ -167,7 +167,11 @@ struct tt_algorithm {
     X(reduce_scatter_block_direct)                                                                 \
     X(reduce_scatter_direct)                                                                       \
     X(allgather_doubling)                                                                          \
-    X(scatter_composed)
+    X(scatter_composed)                                                                            \
+    X(gather_logical)                                                                              \
+    X(scatter_logical)                                                                             \
+    X(scan_composed)                                                                               \
+    X(exscan_composed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

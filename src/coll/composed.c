@@ -90,7 +90,10 @@ static void begin_apart(const struct tt_stage_team *team, const int *member, int
 
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage)
 {
-    for (int k = 0; k < team->nodes.n; k++) team->peer[k] = tt_nodes_ranks(&team->nodes, k)[i];
+    for (int k = 0; k < team->nodes.n; k++) {
+        int at = i == TT_LAST_PEER ? tt_nodes_size(&team->nodes, k) - 1 : i;
+        team->peer[k] = tt_nodes_ranks(&team->nodes, k)[at];
+    }
     begin_apart(team, team->peer, me, stage);
 }
 
@@ -285,6 +288,13 @@ void tt_composition_build(const struct tt_composition *how, struct tt_builder *b
 
 /* ---- Refusing ---- */
 
+/* Whether operands are combined in rank order. In a scan they always are. */
+static bool is_ordered(const struct tt_call *call)
+{
+    bool scans = call->coll == TT_COLL_scan || call->coll == TT_COLL_exscan;
+    return scans || (tt_coll_has_op(call->coll) && !call->commutes);
+}
+
 const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
                                   const struct tt_map *map)
 {
@@ -292,7 +302,7 @@ const char *tt_composition_refuse(const struct tt_composition *how, const struct
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;
     int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));
-    if (!team.nodes.adjacent && tt_coll_has_op(call->coll) && !call->commutes)
+    if (!team.nodes.adjacent && is_ordered(call))
         why = tt_needs_order;
     else if (most > TT_OPERANDS)
         why = tt_needs_fewer;

@@ -89,8 +89,9 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
-/* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i. A
- * rank that is none of them has no steps in it. */
+/* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i, or
+ * among their last ranks (TT_LAST_PEER). A rank that is none of them has no steps in it. */
+enum { TT_LAST_PEER = -1 };
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
 /* Makes the stage's buffer `buf` refer to the buffer `at` of the whole team, from offset `off`
  * on. */
