@@ -171,7 +171,8 @@ struct tt_algorithm {
     X(gather_logical)                                                                              \
     X(scatter_logical)                                                                             \
     X(scan_composed)                                                                               \
-    X(exscan_composed)
+    X(exscan_composed)                                                                             \
+    X(bcast_split)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -280,6 +280,12 @@ static int64_t rounds_and_each_other(int64_t p)
     return rounds(p) + p - 1;
 }
 
+/* The root puts one part of p to each other rank, and each of those gets the other parts. */
+static int64_t split_sent(int64_t p)
+{
+    return (p - 1) * p;
+}
+
 static int64_t around_one_way(int64_t p)
 {
     return p * (p - 1) / 2;
@@ -378,6 +384,7 @@ static const struct count_statement {
     {&tt_gather_direct, any, false, NULL, one, NULL},
     {&tt_reduce_scatter_block_direct, any, false, NULL, each_other, each_other},
     {&tt_allgather_doubling, power, false, rounds, each_other, NULL},
+    {&tt_bcast_split, any, true, NULL, split_sent, NULL},
     {&tt_allreduce_multiplying, power_of_four, false, by_fours, by_fours, by_fours},
 };
 

@@ -289,10 +289,10 @@ static void full_trees(void **state)
  * below holds these to their bounds). */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
-    static const char *const names[] = {"flat",    "direct", "window",  "exchange",
-                                        "forward", "parts",  "two-tree"};
+    static const char *const names[] = {"flat",    "direct", "window",   "exchange",
+                                        "forward", "parts",  "two-tree", "split"};
     if (strcmp(a->name, "logical") == 0 || strcmp(a->name, "composed") == 0) return true;
-    for (int i = 0; i < 7 && a->coll != TT_COLL_barrier; i++)
+    for (int i = 0; i < 8 && a->coll != TT_COLL_barrier; i++)
         if (strcmp(a->name, names[i]) == 0) return true;
     return false;
 }
