@@ -251,6 +251,40 @@ static int makers(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
+/* One call of each neighbourhood collective, in a ring, and an alltoallw. */
+static tutti_status exchange_lists(tutti_team *world, tutti_team *ring)
+{
+    enum { RANKS = 8 };
+    static const int64_t counts[RANKS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t displs[RANKS] = {0, 8, 16, 24, 32, 40, 48, 56};
+    static const tutti_type types[RANKS] = {TUTTI_I64, TUTTI_I64, TUTTI_I64, TUTTI_I64,
+                                            TUTTI_I64, TUTTI_I64, TUTTI_I64, TUTTI_I64};
+    int64_t in[64] = {1}, out[64];
+    TT_TRY(tutti_alltoallw(world, in, counts, displs, types, out, counts, displs, types));
+    TT_TRY(tutti_neighbor_allgather(ring, in, out, 3, TUTTI_I64));
+    TT_TRY(tutti_neighbor_allgatherv(ring, in, 1, out, counts, displs, TUTTI_I64));
+    TT_TRY(tutti_neighbor_alltoall(ring, in, out, 2, TUTTI_I64));
+    TT_TRY(tutti_neighbor_alltoallv(ring, in, counts, displs, out, counts, displs, TUTTI_I64));
+    return tutti_neighbor_alltoallw(ring, in, counts, displs, types, out, counts, displs, types);
+}
+
+/* lists: calls the exchanges with lists until a call fails. */
+static int lists(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client), *ring = NULL;
+    int p = tutti_size(world), periodic = 1;
+    int64_t begin = tt_clock_ns();
+    tutti_status status = tutti_team_cart(world, 1, &p, &periodic, TUTTI_CART_LAST_FASTEST, &ring);
+    for (int i = 0; i < 10000 && status == TUTTI_OK; i++) {
+        begin = tt_clock_ns();
+        status = exchange_lists(world, ring);
+    }
+    return end(client, status, TUTTI_ERR_PEER, begin);
+}
+
 /* Prints all algorithms. */
 static int algorithms(int argc, char **argv)
 {
@@ -261,8 +295,16 @@ static int algorithms(int argc, char **argv)
     return 0;
 }
 
-const struct scenario deaths[] = {
-    {"algorithms", algorithms}, {"loop", loop},     {"late", late},
-    {"leave", leave},           {"part", part},     {"free-late", free_late},
-    {"chain", chain},           {"absent", absent}, {"in-flight", in_flight},
-    {"polled", polled},         {"makers", makers}, {NULL, NULL}};
+const struct scenario deaths[] = {{"algorithms", algorithms},
+                                  {"loop", loop},
+                                  {"late", late},
+                                  {"leave", leave},
+                                  {"part", part},
+                                  {"free-late", free_late},
+                                  {"chain", chain},
+                                  {"absent", absent},
+                                  {"in-flight", in_flight},
+                                  {"polled", polled},
+                                  {"makers", makers},
+                                  {"lists", lists},
+                                  {NULL, NULL}};

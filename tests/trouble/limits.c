@@ -136,6 +136,18 @@ struct starved {
     char text[3][200];
 };
 
+/* Exchanges with types for each rank, in place, and between neighbours. */
+static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *graph)
+{
+    static const int64_t counts[3] = {1, 1, 1}, displs[3] = {0, 1, 2}, bytes[3] = {0, 8, 16};
+    static const tutti_type types[3] = {TUTTI_I64, TUTTI_I64, TUTTI_I64};
+    int64_t in[64] = {1}, out[64] = {0};
+    TT_TRY(tutti_alltoallw(world, in, counts, bytes, types, out, counts, bytes, types));
+    TT_TRY(tutti_alltoallv(world, TUTTI_IN_PLACE, NULL, NULL, out, counts, displs, TUTTI_I64));
+    TT_TRY(tutti_neighbor_allgather(grid, in, out, 3, TUTTI_I64));
+    return tutti_neighbor_alltoallv(graph, in, counts, displs, out, counts, displs, TUTTI_I64);
+}
+
 /* Calls whose roots have lists, scans, and teams with neighbours. */
 static tutti_status more_shapes(tutti_team *world)
 {
@@ -150,7 +162,8 @@ static tutti_status more_shapes(tutti_team *world)
     TT_TRY(tutti_exscan(world, in, out, 6, TUTTI_I64, TUTTI_SUM));
     TT_TRY(tutti_scatter(world, in, out, 7, TUTTI_I64, 0));
     TT_TRY(tutti_team_cart(world, 1, &p, NULL, TUTTI_CART_LAST_FASTEST, &grid));
-    return tutti_team_graph(world, 1, &before, 1, &next, &graph);
+    TT_TRY(tutti_team_graph(world, 1, &before, 1, &next, &graph));
+    return exchanges(world, grid, graph);
 }
 
 static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
