@@ -43,6 +43,11 @@ test   librsvg2-2          ls /usr/lib/*/librsvg-2.so.2
 test   chromium            command -v chromium
 test   chromium-driver     command -v chromedriver
 test   openmpi-bin         command -v mpirun
+test   libopenmpi-dev      command -v mpicc.openmpi && pkg-config --exists ompi-c
+test   mpich               command -v mpiexec.mpich
+test   libmpich-dev        command -v mpicc.mpich && pkg-config --exists mpich
+test   gfortran            command -v gfortran
+test   python3-mpi4py      /usr/bin/python3 -c 'import mpi4py'
 test   python3-selenium    /usr/bin/python3 -c 'import selenium'
 LIST
 }

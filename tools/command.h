@@ -21,6 +21,7 @@ int tt_check_main(int argc, char **argv);
 int tt_plan_main(int argc, char **argv);
 int tt_list_main(int argc, char **argv);
 int tt_info_main(int argc, char **argv);
+int tt_mpi_main(int argc, char **argv);
 int tt_ps_main(int argc, char **argv);
 int tt_sim_main(int argc, char **argv);
 int tt_draw_main(int argc, char **argv);

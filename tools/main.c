@@ -16,6 +16,7 @@ const char *argp_program_version = VERSION_TEXT;
 
 static const struct tt_command commands[] = {
     {"run", tt_run_main, "run a program as several ranks"},
+    {"mpi", tt_mpi_main, "run an MPI program, and count its collective calls"},
     {"ps", tt_ps_main, "show the jobs on this machine, and what each rank waits for"},
     {"bench", tt_bench_main, "time a collective, and verify its results"},
     {"check", tt_check_main, "prove algorithms right"},

@@ -42,6 +42,8 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
     X(PMIX, 0, 0, OWN, "libpmix.so.2", "the library of other launchers; 0: not used") \
     X(DETACH, 0, 1, OWN, "0", "1: ranks leave other launchers when they have met") \
     X(BOOT_TIMEOUT, 1, 86400, OWN, "300", "seconds that all ranks have for coming") \
+    X(MPI, 0, 0, OWN, "on", "under MPI programs: on, off, or count, which counts their calls") \
+    X(MPI_REPORT, 0, 0, OWN, "standard error", "the file for these counts; .json: as JSON") \
     X(RANK, 0, 0, OWN, "set by tutti run", "the rank of this process") \
     X(SIZE, 0, 0, OWN, "set by tutti run", "the ranks of the job") \
     X(JOB, 0, 0, OWN, "set by tutti run", "what the ranks of the job share")

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The report of all ranks: a table, or JSON if the name of the file ends in .json.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/shim.h"
+
+/* ---- Adding up ---- */
+
+static int compare_shapes(const void *a, const void *b)
+{
+    const struct tt_mpi_row *x = a, *y = b;
+    if (x->function != y->function) return x->function < y->function ? -1 : 1;
+    if (x->ranks != y->ranks) return x->ranks < y->ranks ? 1 : -1;
+    int texts = strcmp(x->communicator, y->communicator);
+    if (texts == 0) texts = strcmp(x->type, y->type);
+    if (texts == 0) texts = strcmp(x->operation, y->operation);
+    return texts ? texts : x->magnitude - y->magnitude;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds up rows of the same shape, from all ranks. */
+static void add_up(struct tt_mpi_report *report)
+{
+    struct tt_mpi_row *row = report->row;
+    size_t n = 0;
+    qsort(row, report->n, sizeof *row, compare_shapes);
+    for (size_t i = 0; i < report->n; i++) {
+        if (n == 0 || compare_shapes(&row[n - 1], &row[i]) != 0) {
+            row[n++] = row[i];
+            continue;
+        }
+        struct tt_mpi_row *sum = &row[n - 1];
+        sum->calls += row[i].calls;
+        sum->bytes += row[i].bytes;
+        sum->ns += row[i].ns;
+        sum->least = lesser(sum->least, row[i].least);
+        sum->most = larger(sum->most, row[i].most);
+    }
+    report->n = n;
+}
+
+/* Every rank of a communicator counts a call of it. */
+static double calls_of(const struct tt_mpi_row *row)
+{
+    return (double)row->calls / row->ranks;
+}
+
+static double seconds_of(const struct tt_mpi_report *report, const struct tt_mpi_row *row)
+{
+    return (double)row->ns * 1e-9 / report->ranks;
+}
+
+static double seconds_in_all(const struct tt_mpi_report *report)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < report->n; i++)
+        seconds += report->row[i].function < 0 ? 0 : seconds_of(report, &report->row[i]);
+    return seconds;
+}
+
+/* ---- Text ---- */
+
+static const char *or_dash(const char *text)
+{
+    return *text ? text : "-";
+}
+
+static void print_row(FILE *out, const struct tt_mpi_report *report, const struct tt_mpi_row *row)
+{
+    char name[TT_MPI_NAME];
+    snprintf(name, sizeof name, "MPI_%s", tt_mpi_names[row->function]);
+    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %12lld %12lld %15lld %10.6f\n", name,
+            row->ranks, or_dash(row->communicator), or_dash(row->type), or_dash(row->operation),
+            calls_of(row), (long long)row->least, (long long)row->most, (long long)row->bytes,
+            seconds_of(report, row));
+}
+
+static void print_text(FILE *out, const struct tt_mpi_report *report)
+{
+    fprintf(out, "Collective calls of %s on %d ranks over %s\n", program_invocation_short_name,
+            report->ranks, report->host);
+    fprintf(out,
+            "%.3f s from MPI_Init to MPI_Finalize; a rank spends %.3f s of them in these calls"
+            " on average\n",
+            report->seconds, seconds_in_all(report));
+    for (size_t i = 0; i < report->n; i++) {
+        const struct tt_mpi_row *row = &report->row[i];
+        if (row->function < 0)
+            fprintf(out, "%g communicator(s) of %d ranks, %s\n", calls_of(row), row->ranks,
+                    or_dash(row->communicator));
+    }
+    fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %12s %12s %15s %10s\n", "function", "ranks",
+            "communicator", "type", "operation", "calls", "least bytes", "most bytes", "bytes, all",
+            "seconds");
+    for (size_t i = 0; i < report->n; i++)
+        if (report->row[i].function >= 0) print_row(out, report, &report->row[i]);
+}
+
+/* ---- JSON ---- */
+
+/* A program may give a communicator any name. */
+static void print_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c < ' ' || *c >= 127)
+            fprintf(out, "\\u%04x", *c);
+        else
+            fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    }
+    fputc('"', out);
+}
+
+static void print_member(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "\"%s\": ", name);
+    print_string(out, text);
+    fprintf(out, ", ");
+}
+
+static void print_json_row(FILE *out, const struct tt_mpi_report *report,
+                           const struct tt_mpi_row *row)
+{
+    fprintf(out, "{");
+    if (row->function >= 0) fprintf(out, "\"function\": \"MPI_%s\", ", tt_mpi_names[row->function]);
+    print_member(out, "communicator", row->communicator);
+    fprintf(out, "\"ranks\": %d, ", row->ranks);
+    if (row->function >= 0) {
+        print_member(out, "type", row->type);
+        print_member(out, "operation", row->operation);
+        fprintf(out,
+                "\"bytes_least\": %lld, \"bytes_most\": %lld, \"bytes\": %lld, "
+                "\"seconds\": %.9f, ",
+                (long long)row->least, (long long)row->most, (long long)row->bytes,
+                seconds_of(report, row));
+    }
+    fprintf(out, "\"%s\": %.17g}", row->function < 0 ? "number" : "calls", calls_of(row));
+}
+
+/* Prints the rows of communicators, or else of calls, as an array. */
+static void print_array(FILE *out, const struct tt_mpi_report *report, const char *name,
+                        bool communicators)
+{
+    const char *between = "";
+    fprintf(out, " \"%s\": [", name);
+    for (size_t i = 0; i < report->n; i++) {
+        if ((report->row[i].function < 0) != communicators) continue;
+        fprintf(out, "%s\n  ", between);
+        print_json_row(out, report, &report->row[i]);
+        between = ",";
+    }
+    fprintf(out, "]");
+}
+
+static void print_json(FILE *out, const struct tt_mpi_report *report)
+{
+    fprintf(out, "{");
+    print_member(out, "program", program_invocation_short_name);
+    print_member(out, "mpi", report->host);
+    fprintf(out, "\"ranks\": %d, \"seconds\": %.9f,\n", report->ranks, report->seconds);
+    print_array(out, report, "communicators", true);
+    fprintf(out, ",\n");
+    print_array(out, report, "calls", false);
+    fprintf(out, "}\n");
+}
+
+/* ---- Where to ---- */
+
+static bool is_json(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcmp(dot, ".json") == 0;
+}
+
+void tt_mpi_report(struct tt_mpi_report *report)
+{
+    const char *path = getenv("TUTTI_MPI_REPORT");
+    bool to_file = path && *path && strcmp(path, "1") != 0;
+    FILE *out = to_file ? fopen(path, "w") : stderr;
+    if (!out) {
+        tt_mpi_say("cannot write the report to TUTTI_MPI_REPORT '%s': %s", path, strerror(errno));
+        return;
+    }
+    add_up(report);
+    if (to_file && is_json(path))
+        print_json(out, report);
+    else
+        print_text(out, report);
+    bool failed = fflush(out) != 0 || ferror(out);
+    if (to_file) failed |= fclose(out) != 0;
+    if (failed && to_file) tt_mpi_say("cannot write the whole report to '%s'", path);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of libtutti_mpi.so share. The library is put between a program and its MPI, the
+ * *host*, without recompiling the program:
+ *
+ *     program --> MPI_Allreduce (stub.c) --> table --> host's PMPI_Allreduce
+ *                                                 \--> backend.c: counts, and calls the host's
+ *
+ * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them travel
+ * as machine words, so that one stub serves every host. At the first call, find.c finds the host
+ * and start.c fills the table. backend.c is the only file that knows an mpi.h; it is compiled once
+ * for each host. count.c and report.c keep and print what was counted, and know no MPI either.
+ */
+#ifndef TT_MPI_SHIM_H
+#define TT_MPI_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/functions.h"
+
+/* The numbers of the exported functions: TT_MPI_Allreduce ... */
+#define TT_MPI_NUMBER(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) TT_MPI_##NAME,
+enum tt_mpi_number { TT_MPI_FUNCTIONS(TT_MPI_NUMBER) TT_MPI_N };
+#undef TT_MPI_NUMBER
+
+typedef void (*tt_mpi_function)(void);
+
+/* ---- find.c; static.c in a program that is linked statically ---- */
+
+/* Finds the host. False, after a line that says so: there are two. If there is none, prints a line
+ * and ends the process, because the call could not be made. */
+bool tt_mpi_find_host(void);
+/* Return the host's function, with "PMPI_" in its name, or variable; NULL: it has none. */
+void *tt_mpi_host_symbol(const char *name);
+void *tt_mpi_host_variable(const char *name);
+const char *tt_mpi_host_path(void);
+/* Whether code at this address belongs to the host: MPI-IO, for example, calls collectives. */
+bool tt_mpi_in_host(const void *address);
+
+/* ---- start.c ---- */
+
+/* What the setting TUTTI_MPI says. The ranks must agree on it; if they do not, or if a rank has
+ * doubts about its host, every call goes to the host. */
+enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_COUNT };
+
+/* The names of the exported functions, without "MPI_". */
+extern const char *const tt_mpi_names[TT_MPI_N];
+/* Finds the host and fills the table of stub.c, once in a process. */
+void tt_mpi_start(tt_mpi_function *table);
+/* Makes every entry of the table the host's function. */
+void tt_mpi_leave_all(void);
+/* Prints a line on standard error: "tutti: MPI: ...". */
+__attribute__((format(printf, 1, 2))) void tt_mpi_say(const char *format, ...);
+
+/* ---- backend.c ---- */
+
+/* A backend is backend.c, compiled with the mpi.h of a host. */
+struct tt_mpi_backend {
+    const char *version; /* what the host's MPI_Get_library_version begins with */
+    /* Reads all functions and handles of the host that it needs. Returns the name of one that is
+     * missing, or NULL. */
+    const char *(*open)(void);
+    /* Puts its functions into the table: those that begin and end MPI, and in the mode
+     * TT_MPI_COUNT all collectives. */
+    void (*take)(tt_mpi_function *table, enum tt_mpi_mode mode);
+};
+/* The backends in this library; the last is NULL. */
+extern const struct tt_mpi_backend *const tt_mpi_backends[];
+
+/* ---- count.c ---- */
+
+enum { TT_MPI_NAME = 64 };
+
+/* Calls of one function with the same shape. A row goes from rank to rank as bytes. */
+struct tt_mpi_row {
+    int32_t function;  /* tt_mpi_number, or -1: the number of communicators */
+    int32_t ranks;     /* of the communicator, both groups of an intercommunicator */
+    int32_t magnitude; /* 0: no bytes; else 2^(magnitude-1) <= bytes < 2^magnitude */
+    int32_t unused;
+    char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
+    int64_t calls, bytes, least, most, ns;
+};
+
+/* A map from handles, which are never 0, to numbers. */
+struct tt_mpi_map {
+    struct tt_mpi_entry *entry;
+    size_t size, n;
+};
+/* Returns where the number of a handle is; NULL: it has none. */
+int *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle);
+/* Sets the number of a handle. False: there is no memory. */
+bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int number);
+void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
+
+/* Returns the number of a text, the same for the same text; 0 for "", and for every text if there
+ * are very many different ones. */
+int tt_mpi_text(const char *text);
+
+/* What a call is counted under. The texts are numbers of tt_mpi_text. */
+struct tt_mpi_shape {
+    int function, ranks, communicator, type, operation;
+};
+void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns);
+/* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
+struct tt_mpi_row *tt_mpi_rows(size_t *n);
+
+/* ---- report.c ---- */
+
+struct tt_mpi_report {
+    const char *host; /* "Open MPI v4.1.4" */
+    int ranks;
+    double seconds; /* from MPI_Init to MPI_Finalize */
+    struct tt_mpi_row *row;
+    size_t n;
+};
+/* Adds up the rows of all ranks, in place, and prints them as TUTTI_MPI_REPORT says. */
+void tt_mpi_report(struct tt_mpi_report *report);
+
+#endif

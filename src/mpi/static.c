@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host of a program that is linked statically, as in
+ *
+ *     cc app.o -ltutti_mpi -lmpich
+ *
+ * The library then defines MPI_X, and the host PMPI_X. The references here make the linker take
+ * the host's functions from its archive. They are functions of MPI 3, which every host has;
+ * functions that MPI 4 added stay the host's.
+ */
+#include <string.h>
+
+#include "mpi/shim.h"
+
+/* clang-format off */
+#define DECLARE(NAME, ...) extern void PMPI_##NAME(void);
+TT_MPI_LIFE(DECLARE)
+TT_MPI_COLLECTIVES_3(DECLARE)
+TT_MPI_NEEDED(DECLARE)
+
+#define ROW(NAME, ...) {"PMPI_" #NAME, PMPI_##NAME},
+static const struct {
+    const char *name;
+    tt_mpi_function function;
+} functions[] = {TT_MPI_LIFE(ROW) TT_MPI_COLLECTIVES_3(ROW) TT_MPI_NEEDED(ROW)};
+/* clang-format on */
+
+bool tt_mpi_find_host(void)
+{
+    return true;
+}
+
+const char *tt_mpi_host_path(void)
+{
+    return "this program";
+}
+
+void *tt_mpi_host_symbol(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (strcmp(functions[i].name, name) == 0) return (void *)functions[i].function;
+    return NULL;
+}
+
+/* MPICH has no handles that are variables. */
+void *tt_mpi_host_variable(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+/* The host calls PMPI_X, which is its own. */
+bool tt_mpi_in_host(const void *address)
+{
+    (void)address;
+    return false;
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The counter counts every collective as often as the program calls it, with its bytes, and the
+# program computes the same as without.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need "$1"
+
+version=3
+if [ "$1" = mpich ]; then version=4; fi
+"mpicc.$1" -Wall -Werror "$here/calls.c" -o calls
+for ranks in 1 4 5; do
+    launch "$1" "$ranks" ./calls
+    counted "$1" "$ranks" ./calls
+    python3 "$here/counts.py" calls.json "$ranks" "$version" || fail "on $ranks ranks"
+done
+
+# A table in text, on standard error.
+before=(tutti mpi --count)
+launch "$1" 4 ./calls
+grep -qE '^MPI_Allreduce +4  MPI_COMM_WORLD +MPI_DOUBLE +MPI_MAX +1 +24 +24 +96 ' err || fail 'the table lacks a row'
+grep -qE '^1 communicator\(s\) of 4 ranks, MPI_COMM_WORLD$' err || fail 'the table lacks the world'
+
+# Nothing is printed in the other modes, and a report that cannot be written does no harm.
+for setting in TUTTI_MPI=on TUTTI_MPI=off TUTTI_MPI=; do
+    before=(env "$setting" tutti mpi)
+    launch "$1" 2 ./calls
+    [ ! -s err ] || fail "something is printed with $setting"
+done
+before=(env TUTTI_MPI_REPORT=/no/such/folder/x tutti mpi --count)
+launch "$1" 2 ./calls
+grep -qxF "tutti: MPI: cannot write the report to TUTTI_MPI_REPORT '/no/such/folder/x': No such file or directory" err ||
+    fail 'no word about the report'

@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Shared by the tests under MPI programs. The first argument of a test is the host: openmpi or
+# mpich.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck disable=SC2034
+here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
+cd "$work"
+
+fail() {
+    echo "FAILED: $*" >&2
+    for file in out err; do
+        if [ -s "$file" ]; then sed "s|^|$file: |" "$file" | head -n 30 >&2; fi
+    done
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# shellcheck disable=SC2034
+library=$TUTTI_BUILD/lib/libtutti_mpi.so
+
+# need HOST: skips the test if the host's compiler, header or launcher is missing.
+need() {
+    local tool
+    for tool in "mpicc.$1" "$(launcher "$1")"; do
+        command -v "$tool" >/dev/null || skip "no $tool"
+    done
+    echo '#include <mpi.h>' | "mpicc.$1" -fsyntax-only -x c - 2>/dev/null || skip "no mpi.h of $1"
+}
+launcher() { if [ "$1" = mpich ]; then echo mpiexec.mpich; else echo mpirun.openmpi; fi; }
+
+# launch HOST RANKS COMMAND...: with the output in the files out and err.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+launch() {
+    local host=$1 ranks=$2 code=0
+    shift 2
+    "${before[@]}" "$(launcher "$host")" -n "$ranks" "$@" >out 2>err </dev/null || code=$?
+    [ "$code" -eq 0 ] || fail "'$*' on $ranks ranks over $host exited with $code"
+}
+before=() # what is put before the launcher
+
+# counted HOST RANKS COMMAND...: runs the command with the counter, whose report is calls.json.
+counted() {
+    rm -f calls.json
+    before=(env "TUTTI_MPI_REPORT=$work/calls.json" tutti mpi --count)
+    launch "$@"
+    [ -s calls.json ] || fail "no report of '${*:3}'"
+    before=()
+}

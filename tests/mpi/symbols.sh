@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The library needs no MPI: it has no undefined symbol of one, so it cannot call itself, and it
+# exports nothing but MPI's functions, each also as PMPI. It runs nothing when it is loaded. Nothing
+# of it is in libtutti.so.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+
+nm -D --undefined-only "$library" | awk '{print $NF}' >undefined
+[ -s undefined ] || fail 'nm lists no undefined symbols'
+if grep -E '^(P?MPI|MPIR|ompi|opal)_' undefined; then fail 'the library needs symbols of an MPI'; fi
+
+nm -D --defined-only "$library" | awk '{print $NF}' | sort >defined
+if grep -vE '^P?MPI_[A-Z]' defined; then fail 'the library exports other symbols'; fi
+diff <(sed -n 's/^MPI_/P&/p' defined) <(grep '^PMPI_' defined) || fail 'MPI_X and PMPI_X differ'
+for name in Init Finalize Allreduce Iallreduce Allreduce_init Allreduce_c Allreduce_init_c Ineighbor_alltoallw_c; do
+    grep -qx "MPI_$name" defined || fail "MPI_$name is missing"
+done
+[ "$(wc -l <defined)" -eq 268 ] || fail "$(wc -l <defined) functions"
+
+# The compiler's own start-up code has one entry here.
+constructors=$(readelf -SW "$library" | sed 's/\[ *//' | awk '$2 == ".init_array" {print $6}')
+[ "$((16#$constructors))" -le 8 ] || fail 'the library has constructors'
+needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
+[ "$needed" = libc.so.6 ] || fail "the library needs $needed"
+
+if nm -D "$TUTTI_BUILD/lib/libtutti.so" | grep -E '[ _]P?MPI_|tt_mpi'; then fail 'libtutti.so has a part of it'; fi
+
+# Each stub is one jump, so that a call that is passed through costs as little as can be.
+objdump -d --no-show-raw-insn "$library" >code
+for name in MPI_Barrier MPI_Allreduce PMPI_Alltoallw MPI_Ineighbor_alltoallw; do
+    first=$(sed -n "/ <$name>:/{n;p;}" code)
+    case $(uname -m):$first in
+    x86_64:*jmp*) ;;
+    x86_64:*) fail "$name does not begin with a jump: $first" ;;
+    esac
+done

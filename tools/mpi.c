@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti mpi`: starts a command, usually a launcher of MPI programs, with libtutti_mpi.so preloaded
+ * into it and into every process that it starts.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+#define LIBRARY "libtutti_mpi.so"
+
+/* The exit codes of env(1) and of shells. */
+enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+struct mpi_arguments {
+    bool count;
+    char **command;
+};
+
+/* Finds the library beside this command, as it is built and as it is installed. */
+static bool find_library(char path[PATH_MAX])
+{
+    char self[PATH_MAX], beside[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return false;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    static const char *const folders[] = {TT_LIBRARY_FOLDER, "../lib"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        snprintf(beside, sizeof beside, "%s/%s/" LIBRARY, self, folders[i]);
+        if (realpath(beside, path)) return true;
+    }
+    return false;
+}
+
+/* Appends a word to a variable of the environment, behind a separator, if it is not there. */
+static bool append(const char *variable, char separator, const char *word)
+{
+    const char *old = getenv(variable);
+    char *value;
+    if (!old || !*old) return setenv(variable, word, 1) == 0;
+    if (strstr(old, word)) return true;
+    if (asprintf(&value, "%s%c%s", old, separator, word) < 0) return false;
+    bool set = setenv(variable, value, 1) == 0;
+    free(value);
+    return set;
+}
+
+/* Open MPI's launcher passes variables to other hosts only if it is asked to. MPICH's passes all.
+ */
+static bool set_environment(const char *library, bool count)
+{
+    bool set =
+        append("LD_PRELOAD", ':', library) && (!count || setenv("TUTTI_MPI", "count", 1) == 0);
+    static const char *const passed[] = {"LD_PRELOAD", "TUTTI_MPI", "TUTTI_MPI_REPORT"};
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+        if (getenv(passed[i])) set = set && append("OMPI_MCA_mca_base_env_list", ';', passed[i]);
+    return set;
+}
+
+static int start(const struct mpi_arguments *a)
+{
+    char library[PATH_MAX];
+    if (!find_library(library)) {
+        fprintf(stderr, "tutti mpi: there is no " LIBRARY " beside this command: Tutti was built "
+                        "without MPI's headers\n");
+        return TT_EXIT_FAILED;
+    }
+    if (strpbrk(library, " :;")) {
+        fprintf(stderr,
+                "tutti mpi: %s: a library with a space, ':' or ';' in its path cannot be "
+                "preloaded\n",
+                library);
+        return TT_EXIT_FAILED;
+    }
+    if (!set_environment(library, a->count)) {
+        fprintf(stderr, "tutti mpi: no memory for the environment\n");
+        return TT_EXIT_FAILED;
+    }
+    execvp(a->command[0], a->command);
+    int why = errno;
+    fprintf(stderr, "tutti mpi: cannot run '%s': %s\n", a->command[0], strerror(why));
+    return why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mpi_arguments *a = state->input;
+    (void)arg;
+    switch (key) {
+    case 'c': a->count = true; return 0;
+    case ARGP_KEY_ARGS: a->command = state->argv + state->next; return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "the command is missing"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int tt_mpi_main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"count", 'c', NULL, 0,
+         "count the collective calls of the program, and print a table when it calls MPI_Finalize "
+         "(TUTTI_MPI_REPORT=FILE: into a file; as JSON if its name ends in .json)",
+         0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "COMMAND [ARGUMENT...]",
+        .doc = "Runs a command, such as `mpirun -n 4 ./app`, with Tutti between the MPI programs "
+               "that it starts and their MPI (Open MPI 4 or MPICH 4). No collective is taken yet: "
+               "the program's own MPI does them all, and Tutti can count them.",
+    };
+    struct mpi_arguments a = {0};
+    tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
+    return start(&a);
+}
