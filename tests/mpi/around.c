@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * around PART: parts of the test around.sh, each an MPI program.
+ */
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int me, p;
+
+/* Communicators that are made and freed, in an order that differs between the ranks. */
+static void many(void)
+{
+    MPI_Comm comm, few[3];
+    for (int i = 0; i < 10000; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (i % 100 == 0) MPI_Barrier(comm);
+        MPI_Comm_free(&comm);
+    }
+    for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_WORLD, &few[i]);
+    for (int i = 0; i < 3; i++) MPI_Barrier(few[i]);
+    for (int i = 0; i < 3; i++) MPI_Comm_free(&few[(i + me) % 3]);
+    /* Communicators that are alive at the end. */
+    for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_WORLD, &few[i]);
+    MPI_Barrier(few[1]);
+}
+
+/* MPI-IO calls collectives inside the host. */
+static void file(void)
+{
+    MPI_File f;
+    double x = me, y = -1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+    MPI_File_set_view(f, 0, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL);
+    MPI_File_write_at_all(f, me, &x, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    MPI_File_read_at_all(f, (me + 1) % p, &y, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    MPI_File_close(&f);
+    if (y != (me + 1) % p) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* The host finds wrong arguments, and its error handlers are called. */
+static void handled(MPI_Comm *comm, int *code, ...)
+{
+    int kind;
+    (void)comm;
+    MPI_Error_class(*code, &kind);
+    if (me == 0) printf("handler: class %d\n", kind);
+}
+
+static void errors(void)
+{
+    MPI_Errhandler handler;
+    int in = 0, out = 0, codes[4], kind;
+    MPI_Comm_create_errhandler(handled, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    codes[0] = MPI_Allreduce(&in, &out, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD);
+    codes[1] = MPI_Bcast(&in, -1, MPI_INT, 0, MPI_COMM_WORLD);
+    codes[2] = MPI_Bcast(&in, 1, MPI_INT, p, MPI_COMM_WORLD);
+    codes[3] = MPI_Barrier(MPI_COMM_NULL);
+    for (int i = 0; i < 4 && me == 0; i++) {
+        MPI_Error_class(codes[i], &kind);
+        printf("call %d: class %d\n", i, kind);
+    }
+}
+
+static void die(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 1) raise(SIGKILL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void call(void)
+{
+    double x = 1, y;
+    for (int i = 0; i < 4; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 1 ? argv[1] : "";
+    /* A second MPI in this process, which nobody calls. */
+    if (strcmp(part, "second") == 0 && !dlopen(argv[2], RTLD_NOW | RTLD_LOCAL)) return 9;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "file") == 0) file();
+    if (strcmp(part, "errors") == 0) errors();
+    if (strcmp(part, "die") == 0) die();
+    if (strcmp(part, "second") == 0 || strcmp(part, "call") == 0) call();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is around a program: shells and other programs, tools that are preloaded before Tutti,
+# a second MPI, settings that differ, MPI-IO, errors, many communicators, ranks that are killed.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+"mpicc.$host" "$here/around.c" -o around -ldl
+
+# ---- Programs without MPI ----
+
+tutti mpi --count bash -c 'echo $((6 * 7)); ls /dev/null | cat' >out 2>err
+[ "$(cat out)" = $'42\n/dev/null' ] && [ ! -s err ] || fail 'a shell behaves differently'
+LD_PRELOAD=$library TUTTI_MPI=count bash -c '[ "$(grep -c . /proc/self/status)" -gt 9 ] && ls /proc/$$/task' >out 2>err
+[ "$(wc -l <out)" -eq 1 ] && [ ! -s err ] || fail 'a shell has more threads'
+tutti mpi sh -c 'echo "$LD_PRELOAD"' >out
+grep -qx "$(realpath "$library")" out || fail 'LD_PRELOAD is not the library'
+LD_PRELOAD=libc.so.6 tutti mpi tutti mpi sh -c 'echo "$LD_PRELOAD"; echo "$OMPI_MCA_mca_base_env_list"' >out
+printf 'libc.so.6:%s\nLD_PRELOAD\n' "$(realpath "$library")" | cmp - out || fail 'LD_PRELOAD is not appended to once'
+code=0
+tutti mpi sh -c 'exit 41' || code=$?
+[ "$code" -eq 41 ] || fail "exit code $code instead of 41"
+code=0
+tutti mpi /no/such/command 2>err || code=$?
+[ "$code" -eq 127 ] && grep -qx "tutti mpi: cannot run '/no/such/command': No such file or directory" err || fail 'no word'
+
+# ---- Shells between the launcher and the program, and a tool before us ----
+
+"mpicc.$host" -shared -fPIC "$here/tool.c" -o tool.so
+before=(env LD_PRELOAD="$work/tool.so" tutti mpi --count)
+launch "$host" 3 sh -c './around call; exit $?'
+[ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls'
+grep -qE '^MPI_Allreduce +3 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fail 'we did not see the calls'
+
+# ---- A second MPI; settings that differ ----
+
+other=mpich
+if [ "$host" = mpich ]; then other=openmpi; fi
+second=$(ldconfig -p | awk -v name="$([ $other = mpich ] && echo libmpich.so.12 || echo libmpi.so.40)" '$1 == name {print $NF; exit}')
+if [ -n "$second" ]; then
+    before=(tutti mpi --count)
+    launch "$host" 2 ./around second "$second"
+    [ "$(grep -c '^tutti: MPI: off: two MPI libraries in this process: .*lib' err)" -eq 2 ] || fail 'no word about two'
+    if grep -q MPI_Allreduce err; then fail 'counted with two MPI libraries'; fi
+fi
+before=(tutti mpi)
+launch "$host" 1 env TUTTI_MPI=count ./around call : -n 1 env TUTTI_MPI=off ./around call
+grep -qx 'tutti: MPI: off on all ranks: rank 1 is off, and rank 0 is count (TUTTI_MPI)' err || fail 'no word about settings'
+before=(env TUTTI_MPI=cuont tutti mpi)
+launch "$host" 1 ./around call
+grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, off, count)" err || fail 'no word about a wrong setting'
+
+# ---- Many communicators ----
+
+counted "$host" 2 ./around many
+python3 - calls.json <<'PYTHON' || fail 'the counts of many communicators'
+import json
+import sys
+report = json.load(open(sys.argv[1]))
+assert [(row["function"], row["communicator"], row["calls"]) for row in report["calls"]] == [("MPI_Barrier", "", 104)], report
+assert report["communicators"] == [{"communicator": "", "ranks": 2, "number": 104}], report
+PYTHON
+
+# ---- MPI-IO: of its internal calls none is the program's ----
+
+for io in '' romio321; do
+    export OMPI_MCA_io=$io
+    [ -n "$io" ] || unset OMPI_MCA_io
+    counted "$host" 3 ./around file
+    [ "$(grep -o '"function": "[^"]*"' calls.json)" = '"function": "MPI_Barrier"' ] || fail "calls of MPI-IO ($io)"
+done
+
+# ---- Errors are the host's ----
+
+launch "$host" 2 ./around errors
+mv out without
+before=(tutti mpi --count)
+launch "$host" 2 ./around errors
+grep -q '^handler: class' without || fail 'the program has no errors'
+cmp without out || fail 'errors differ'
+
+# ---- A rank that is killed ----
+
+code=0 codes=()
+for before in '' 'tutti mpi' 'tutti mpi --count'; do
+    code=0
+    # shellcheck disable=SC2086
+    $before "$(launcher "$host")" -n 3 ./around die >out 2>err </dev/null || code=$?
+    codes+=("$code")
+done
+[ "${codes[0]}" -ne 0 ] && [ "${codes[*]}" = "${codes[0]} ${codes[0]} ${codes[0]}" ] || fail "exit codes ${codes[*]}"

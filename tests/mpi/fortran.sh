@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs in Fortran, with mpif.h, the module mpi and mpi_f08: their calls are counted once each,
+# though the Fortran layer of a host calls its C functions.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need "$1"
+command -v gfortran >/dev/null || skip 'no gfortran'
+command -v "mpif90.$1" >/dev/null || skip "no mpif90.$1"
+
+for form in 1 2 3; do
+    "mpif90.$1" -DFORM=$form "$here/calls.F90" -o calls
+    launch "$1" 4 ./calls
+    counted "$1" 4 ./calls
+    python3 - calls.json <<'PYTHON' || fail "form $form"
+import json
+import sys
+rows = {(row["function"], row["communicator"], row["ranks"], row["type"], row["operation"]): (row["calls"], row["bytes"])
+        for row in json.load(open(sys.argv[1]))["calls"]}
+world = "MPI_COMM_WORLD", 4
+assert rows == {
+    ("MPI_Bcast", *world, "MPI_INTEGER", ""): (1, 16),
+    ("MPI_Allreduce", *world, "MPI_DOUBLE_PRECISION", "MPI_SUM"): (1, 96),
+    ("MPI_Alltoall", *world, "MPI_INTEGER", ""): (1, 64),
+    ("MPI_Ibarrier", "", 2, "", ""): (2, 0),
+    ("MPI_Barrier", "", 2, "", ""): (2, 0),
+}, rows
+PYTHON
+done

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# mpi4py, which loads its MPI while it runs, and asks for MPI_THREAD_MULTIPLE.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need openmpi
+/usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip 'no mpi4py'
+[[ $(/usr/bin/python3 -c 'from mpi4py import MPI; print(MPI.Get_library_version().strip(chr(0)))') == 'Open MPI'* ]] ||
+    skip 'mpi4py uses another MPI'
+
+cat >calls.py <<'PYTHON'
+import array
+import threading
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
+mine, sums = array.array("d", [world.rank, 1]), array.array("d", [0, 0])
+world.Allreduce(mine, sums)
+assert list(sums) == [world.size * (world.size - 1) / 2, world.size]
+assert world.bcast({"root": world.rank}, root=1) == {"root": 1}
+half = world.Split(world.rank % 2, world.rank)
+half.Barrier()
+half.Free()
+
+
+# Two threads, each with a communicator of its own.
+def work(comm):
+    for _ in range(500):
+        comm.Allreduce(MPI.IN_PLACE, array.array("i", [1]), MPI.MAX)
+
+
+comms = [world.Dup(), world.Dup()]
+threads = [threading.Thread(target=work, args=[comm]) for comm in comms]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+PYTHON
+launch openmpi 3 /usr/bin/python3 calls.py
+counted openmpi 3 /usr/bin/python3 calls.py
+python3 - calls.json <<'PYTHON' || fail 'the counts'
+import json
+import sys
+rows = json.load(open(sys.argv[1]))["calls"]
+found = {(row["function"], row["ranks"], row["type"], row["operation"]): (row["calls"], row["bytes"]) for row in rows
+         if row["function"] != "MPI_Bcast"}
+assert found == {
+    ("MPI_Allreduce", 3, "MPI_DOUBLE", "MPI_SUM"): (1, 48),
+    ("MPI_Allreduce", 3, "MPI_INT", "MPI_MAX"): (1000, 12000),
+    ("MPI_Barrier", 2, "", ""): (1, 0),
+    ("MPI_Barrier", 1, "", ""): (1, 0),
+}, found
+assert any(row["function"] == "MPI_Bcast" and row["communicator"] == "MPI_COMM_WORLD" for row in rows)
+PYTHON

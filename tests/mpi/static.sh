@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A program that is linked with MPICH statically is counted with libtutti_mpi.a.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need mpich
+archive=$(pkg-config --variable=libdir mpich)/libmpich.a
+[ -e "$archive" ] || skip 'no libmpich.a'
+[ -e "$TUTTI_BUILD/lib/libtutti_mpi.a" ] || fail 'no libtutti_mpi.a'
+
+read -ra flags <<<"$(pkg-config --cflags mpich)"
+read -ra needed <<<"$(pkg-config --static --libs mpich | sed 's/-lmpich\>//')"
+cat >calls.c <<'PROGRAM'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    double mine = 1, sum;
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 7; i++) MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return sum != 3;
+}
+PROGRAM
+"$CC" "${flags[@]}" calls.c "$TUTTI_BUILD/lib/libtutti_mpi.a" "$archive" "${needed[@]}" -lm -lpthread -o calls 2>err ||
+    { cat err; skip 'MPICH cannot be linked statically here'; }
+if ldd calls | grep -q libmpich; then fail 'not linked statically'; fi
+launch mpich 3 ./calls
+[ ! -s err ] || fail 'it counts without being asked to'
+before=(env TUTTI_MPI=count)
+launch mpich 3 ./calls
+grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +8 +8 +168 ' err || fail 'no row'
