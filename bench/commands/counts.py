@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts the collective calls of programs that Debian packages have, over Open MPI and MPICH.
+
+Each program runs on four ranks with an input that its package brings, without Tutti and then under
+`tutti mpi --count`. A program that is not installed, fails, or lasts too long is named with the
+reason. Counts depend on the program only, so that they can be taken on a busy machine; the times
+that the reports have are not shown.
+"""
+import argparse
+import collections
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from harness import output, peers, results
+
+RANKS = 4
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
+             "mpich": ["mpiexec.mpich"]}
+# The rows of a table for each program: the most frequent ones.
+MOST_ROWS = 12
+
+Program = collections.namedtuple("Program", "name host package words files stdin")
+
+
+def program(name, host, package, words, files=(), stdin=None):
+    return Program(name, host, package, words, files, stdin)
+
+
+def scalapack(test, host):
+    folder = f"{LIBRARIES}/scalapack/{host}-tests"
+    return program(f"ScaLAPACK {test}", host, "scalapack-mpi-test", [f"{folder}/{test}"], [f"{folder}/*.dat"])
+
+
+def lammps(example):
+    folder = f"/usr/share/lammps/examples/{example}"
+    return program(f"LAMMPS {example}", "openmpi", "lammps lammps-examples", ["lmp", "-in", f"in.{example}"],
+                   [f"{folder}/*"])
+
+
+PROGRAMS = [
+    program("HPCC", "openmpi", "hpcc", ["hpcc"], ["/usr/share/doc/hpcc/examples/_hpccinf.txt"]),
+    *(scalapack(test, host) for host in ("openmpi", "mpich")
+      for test in ("xdlu", "xdllt", "xdqr", "xdgblu", "xdsep", "xdsvd")),
+    program("MUMPS dsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/dsimpletest"],
+            stdin="/usr/lib/mumps/input_simpletest_real"),
+    program("MUMPS zsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/zsimpletest"],
+            stdin="/usr/lib/mumps/input_simpletest_cmplx"),
+    *(lammps(example) for example in ("melt", "min", "friction", "flow.couette")),
+    program("mpi4py helloworld", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "helloworld"]),
+    program("mpi4py ringtest", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "ringtest"]),
+]
+
+
+def fetch(entry, folder):
+    """Copies the input of a program into the folder. A leading underscore is part of a package's
+    name for an example."""
+    for pattern in entry.files:
+        for path in pathlib.Path("/").glob(pattern.lstrip("/")):
+            if path.is_file():
+                shutil.copy(path, os.path.join(folder, path.name.lstrip("_")))
+
+
+class Failed(Exception):
+    """Raised with the reason why a program has no counts."""
+
+
+def run(entry, prefix, folder, environment, limit):
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.getuid() == 0 else {}
+    command = [*prefix, *LAUNCHERS[entry.host], "-n", str(RANKS), *entry.words]
+    with open(entry.stdin or os.devnull, "rb") as stdin:
+        process = subprocess.Popen(command, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   env={**os.environ, **root, **environment}, start_new_session=True)
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            # The launcher ends its ranks; it has to be alive for that.
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+            raise Failed(f"did not end within {limit} s") from None
+    if process.returncode != 0:
+        last = said.decode(errors="replace").strip().splitlines()[-1:]
+        raise Failed(f"exit status {process.returncode}: {' '.join(last)}")
+    return process.returncode
+
+
+def count(entry, tutti, limit):
+    """Returns the report of a program, which must also run without Tutti."""
+    if not shutil.which(entry.words[0]) or not shutil.which(LAUNCHERS[entry.host][0]):
+        raise Failed(f"is not installed ({entry.package})")
+    with tempfile.TemporaryDirectory() as folder:
+        fetch(entry, folder)
+        try:
+            run(entry, [], folder, {}, limit)
+        except Failed as why:
+            raise Failed(f"without Tutti: {why}") from why
+        report = os.path.join(folder, "tutti-calls.json")
+        run(entry, [tutti, "mpi", "--count"], folder, {"TUTTI_MPI_REPORT": report}, limit)
+        try:
+            with open(report, encoding="utf-8") as file:
+                return json.load(file)
+        except OSError as why:
+            raise Failed("wrote no report") from why
+
+
+# ---- Tables ----
+
+
+def grouped(report):
+    """All communicators and sizes together, as
+    {(function, type, operation, ranks): (calls, least, most, bytes)}.
+    """
+    groups = {}
+    for row in report["calls"]:
+        key = row["function"], row["type"] or "-", row["operation"] or "-", row["ranks"]
+        calls, least, most, moved = groups.get(key, (0, row["bytes_least"], 0, 0))
+        groups[key] = (calls + row["calls"], min(least, row["bytes_least"]),
+                       max(most, row["bytes_most"]), moved + row["bytes"])
+    return groups
+
+
+def size(n):
+    for unit in ("", "K", "M", "G"):
+        if n < 1024 or unit == "G":
+            return f"{n:.4g}{unit}"
+        n /= 1024
+    return ""
+
+
+def median_bytes(report):
+    """The median over all calls of the largest size of a row, and the calls."""
+    rows = sorted((row["bytes_most"], row["calls"]) for row in report["calls"])
+    half = sum(calls for _, calls in rows) / 2
+    for most, calls in rows:
+        half -= calls
+        if half <= 0:
+            return most
+    return 0
+
+
+def program_table(entry, report):
+    groups = sorted(grouped(report).items(), key=lambda item: -item[1][0])
+    comms = ", ".join(f"{row['number']:g} of {row['ranks']} ranks" + (f" ({row['communicator']})" if row["communicator"] else "")
+                      for row in report["communicators"])
+    lines = [f"### {entry.name}, {report['mpi']}", "", f"Communicators that were used: {comms or 'none'}.", ""]
+    lines += ["| function | type | operation | ranks | calls | bytes of a rank in a call | bytes, all |",
+              "|---|---|---|---|---|---|---|"]
+    for (function, kind, op, ranks), (calls, least, most, moved) in groups[:MOST_ROWS]:
+        sizes = size(least) if least == most else f"{size(least)} to {size(most)}"
+        lines.append(f"| {function} | {kind} | {op} | {ranks} | {calls:g} | {sizes} | {size(moved)} |")
+    if len(groups) > MOST_ROWS:
+        rest = groups[MOST_ROWS:]
+        lines.append(f"| {len(rest)} more rows | | | | {sum(g[0] for _, g in rest):g} | | {size(sum(g[3] for _, g in rest))} |")
+    return lines + [""]
+
+
+def summary(found):
+    """In how many programs a function is called, and how often."""
+    programs, calls, short = collections.Counter(), collections.Counter(), collections.Counter()
+    for _, report in found:
+        for function in {row["function"] for row in report["calls"]}:
+            programs[function] += 1
+        for row in report["calls"]:
+            calls[row["function"]] += row["calls"]
+            short[row["function"]] += row["calls"] if row["bytes_most"] <= 1024 else 0
+    lines = ["| function | programs that call it | calls | of them up to 1 KiB |", "|---|---|---|---|"]
+    for function, n in sorted(programs.items(), key=lambda item: (-item[1], -calls[item[0]])):
+        lines.append(f"| {function} | {n} of {len(found)} | {calls[function]:g} | {100 * short[function] / calls[function]:.0f} % |")
+    return lines + [""]
+
+
+def page(found, failed, build):
+    now = datetime.date.today().isoformat()
+    lines = [f"# What MPI programs call, {now}", "",
+             f"`{results.command_line()}` wrote this page: the collective calls that `tutti mpi --count` counted in",
+             f"programs from Debian packages, on {RANKS} ranks, each with an input of its package. Calls of MPI-IO",
+             "and other internal calls are not among them. A call of all ranks of a communicator counts once.", "",
+             "; ".join(results.versions(build)) + ".", "", "## All programs", "", *summary(found)]
+    lines += ["| program | over | calls | median bytes | communicators |", "|---|---|---|---|---|"]
+    for entry, report in found:
+        calls = sum(row["calls"] for row in report["calls"])
+        comms = sum(row["number"] for row in report["communicators"])
+        lines.append(f"| {entry.name} | {report['mpi']} | {calls:g} | {size(median_bytes(report))} | {comms:g} |")
+    if failed:
+        lines += ["", "Without counts:", "", *(f"- {entry.name} over {entry.host}: {why}" for entry, why in failed)]
+    lines += ["", "## Each program", ""]
+    for entry, report in found:
+        lines += program_table(entry, report)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def counts(options):
+    tutti = os.path.abspath(os.path.join(options.build, "bin", "tutti"))
+    file = os.path.join(options.results, f"{datetime.date.today().isoformat()}-mpi-counts.md")
+    output.check(file)
+    found, failed = [], []
+    for entry in PROGRAMS:
+        if not re.search(options.programs, f"{entry.name} {entry.host}"):
+            continue
+        try:
+            report = count(entry, tutti, options.limit)
+            found.append((entry, report))
+            print(f"{entry.name} over {entry.host}: {sum(row['calls'] for row in report['calls']):g} calls", flush=True)
+        except Failed as why:
+            failed.append((entry, why))
+            print(f"{entry.name} over {entry.host}: {why}", flush=True)
+    if not found:
+        raise peers.Stop("no program could be counted")
+    output.write(file, page(found, failed, options.build))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default="build/release", metavar="FOLDER", help="where Tutti is built (%(default)s)")
+    parser.add_argument("--programs", default="", metavar="REGEX", help="only programs whose name and MPI match")
+    parser.add_argument("--limit", type=int, default=300, metavar="S", help="seconds that a program may take (%(default)s)")
+    parser.add_argument("--results", default=results.FOLDER, metavar="FOLDER", help="where the page DATE-mpi-counts.md goes")
+    try:
+        counts(parser.parse_args())
+    except peers.Stop as why:
+        sys.exit(f"counts: {why}")
+    return 0
