@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The installed command finds the installed library, and a program may be linked with the library
+# instead of preloading it.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
+source "$(dirname "$0")/lib.sh"
+
+cmake --install "$TUTTI_BUILD" --prefix "$work/prefix" >/dev/null
+installed=$(find "$work/prefix" -name libtutti_mpi.so)
+[ -n "$installed" ] || fail 'the library is not installed'
+env LD_LIBRARY_PATH="${installed%/*}" "$work/prefix/bin/tutti" mpi sh -c 'echo "$LD_PRELOAD"' >out
+grep -qx "$(realpath "$installed")" out || fail 'the installed command preloads another library'
+
+mkdir "$work/with a space"
+mv "$work/prefix" "$work/with a space/prefix"
+code=0
+"$work/with a space/prefix/bin/tutti" mpi true 2>err || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code for a path that cannot be preloaded"
+grep -q "cannot be preloaded" err || fail 'no word about the space'
+mv "$work/with a space/prefix" "$work/prefix"
+rm "$installed"
+code=0
+"$work/prefix/bin/tutti" mpi true 2>err || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code without the library"
+grep -q 'there is no libtutti_mpi.so' err || fail 'no word about the missing library'
+
+for host in openmpi mpich; do
+    command -v "mpicc.$host" >/dev/null && command -v "$(launcher $host)" >/dev/null || continue
+    "mpicc.$host" "$here/around.c" -o around -L "${library%/*}" -Wl,--no-as-needed -ltutti_mpi -Wl,-rpath,"${library%/*}" -ldl
+    before=(env TUTTI_MPI=count)
+    launch "$host" 2 ./around call
+    grep -qE '^MPI_Allreduce +2 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fail "a linked program is not counted ($host)"
+done
