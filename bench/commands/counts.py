@@ -41,7 +41,7 @@ def scalapack(test, host):
 
 
 def lammps(example):
-    folder = f"/usr/share/lammps/examples/{example}"
+    folder = f"/usr/share/lammps/examples/{example.partition('.')[0]}"
     return program(f"LAMMPS {example}", "openmpi", "lammps lammps-examples", ["lmp", "-in", f"in.{example}"],
                    [f"{folder}/*"])
 
