@@ -180,10 +180,10 @@ def summary(found):
 def page(found, failed, build):
     now = datetime.date.today().isoformat()
     lines = [f"# What MPI programs call, {now}", "",
-             f"`{results.command_line()}` wrote this page: the collective calls that `tutti mpi --count` counted in",
-             f"programs from Debian packages, on {RANKS} ranks, each with an input of its package. Calls of MPI-IO",
-             "and other internal calls are not among them. A call of all ranks of a communicator counts once.", "",
-             "; ".join(results.versions(build)) + ".", "", "## All programs", "", *summary(found)]
+             "The collective calls that `tutti mpi --count` counted in programs from Debian packages, on",
+             f"{RANKS} ranks, each with an input of its package. Calls of MPI-IO and other internal calls are not",
+             "among them. A call of all ranks of a communicator counts once.", "", "```text",
+             results.command_line(), *results.versions(build), "```", "", "## All programs", "", *summary(found)]
     lines += ["| program | over | calls | median bytes | communicators |", "|---|---|---|---|---|"]
     for entry, report in found:
         calls = sum(row["calls"] for row in report["calls"])
