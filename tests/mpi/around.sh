@@ -38,7 +38,7 @@ grep -qE '^MPI_Allreduce +3 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fai
 
 other=mpich
 if [ "$host" = mpich ]; then other=openmpi; fi
-second=$(ldconfig -p | awk -v name="$([ $other = mpich ] && echo libmpich.so.12 || echo libmpi.so.40)" '$1 == name {print $NF; exit}')
+second=$(ldconfig -p | awk -v name="$([ $other = mpich ] && echo libmpich.so.12 || echo libmpi.so.40)" '$1 == name && !n++ {print $NF}')
 if [ -n "$second" ]; then
     before=(tutti mpi --count)
     launch "$host" 2 ./around second "$second"
