@@ -50,12 +50,26 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
-/* Open MPI's launcher passes variables to other hosts only if it is asked to. MPICH's passes all.
- */
-static bool set_environment(const char *library, bool count)
+/* Whether Open MPI's launcher has to be asked to pass variables to other hosts; MPICH's passes all,
+ * and ignores the question. Open MPI refuses a job that asks both in the environment and by -x, so
+ * the question is asked only where no -x can follow. */
+static bool has_to_ask(char **command)
+{
+    const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
+    bool launcher = false;
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        launcher = launcher || strncmp(name, names[i], strlen(names[i])) == 0;
+    for (char **word = command; *word; word++)
+        if (strcmp(*word, "-x") == 0 || strcmp(*word, "--x") == 0) return false;
+    return launcher;
+}
+
+static bool set_environment(const char *library, const struct mpi_arguments *a)
 {
     bool set =
-        append("LD_PRELOAD", ':', library) && (!count || setenv("TUTTI_MPI", "count", 1) == 0);
+        append("LD_PRELOAD", ':', library) && (!a->count || setenv("TUTTI_MPI", "count", 1) == 0);
+    if (!has_to_ask(a->command)) return set;
     static const char *const passed[] = {"LD_PRELOAD", "TUTTI_MPI", "TUTTI_MPI_REPORT"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         if (getenv(passed[i])) set = set && append("OMPI_MCA_mca_base_env_list", ';', passed[i]);
@@ -77,7 +91,7 @@ static int start(const struct mpi_arguments *a)
                 library);
         return TT_EXIT_FAILED;
     }
-    if (!set_environment(library, a->count)) {
+    if (!set_environment(library, a)) {
         fprintf(stderr, "tutti mpi: no memory for the environment\n");
         return TT_EXIT_FAILED;
     }

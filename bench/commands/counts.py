@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 from harness import output, peers, results
 
@@ -150,7 +151,8 @@ def program_table(entry, report):
     groups = sorted(grouped(report).items(), key=lambda item: -item[1][0])
     comms = ", ".join(f"{row['number']:g} of {row['ranks']} ranks" + (f" ({row['communicator']})" if row["communicator"] else "")
                       for row in report["communicators"])
-    lines = [f"### {entry.name}, {report['mpi']}", "", f"Communicators that were used: {comms or 'none'}.", ""]
+    lines = [f"### {entry.name}, {report['mpi']}", "",
+             *textwrap.wrap(f"Communicators that were used: {comms or 'none'}.", 100), ""]
     lines += ["| function | type | operation | ranks | calls | bytes of a rank in a call | bytes, all |",
               "|---|---|---|---|---|---|---|"]
     for (function, kind, op, ranks), (calls, least, most, moved) in groups[:MOST_ROWS]:

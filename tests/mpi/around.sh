@@ -18,7 +18,7 @@ LD_PRELOAD=$library TUTTI_MPI=count bash -c '[ "$(grep -c . /proc/self/status)" 
 tutti mpi sh -c 'echo "$LD_PRELOAD"' >out
 grep -qx "$(realpath "$library")" out || fail 'LD_PRELOAD is not the library'
 LD_PRELOAD=libc.so.6 tutti mpi tutti mpi sh -c 'echo "$LD_PRELOAD"; echo "$OMPI_MCA_mca_base_env_list"' >out
-printf 'libc.so.6:%s\nLD_PRELOAD\n' "$(realpath "$library")" | cmp - out || fail 'LD_PRELOAD is not appended to once'
+printf 'libc.so.6:%s\n\n' "$(realpath "$library")" | cmp - out || fail 'LD_PRELOAD is not appended to once'
 code=0
 tutti mpi sh -c 'exit 41' || code=$?
 [ "$code" -eq 41 ] || fail "exit code $code instead of 41"
@@ -33,6 +33,17 @@ before=(env LD_PRELOAD="$work/tool.so" tutti mpi --count)
 launch "$host" 3 sh -c './around call; exit $?'
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls'
 grep -qE '^MPI_Allreduce +3 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fail 'we did not see the calls'
+
+# ---- Variables for other hosts, which Open MPI passes in one of two ways ----
+
+if [ "$host" = openmpi ]; then
+    before=(env OMPI_MCA_mca_base_env_list=HOME tutti mpi --count)
+    launch "$host" 1 sh -c 'echo "$OMPI_MCA_mca_base_env_list"'
+    grep -qx 'HOME;LD_PRELOAD;TUTTI_MPI' out || fail 'the launcher is not asked to pass the variables'
+    before=(tutti mpi --count)
+    launch "$host" 2 -x HOME ./around call
+    grep -qE '^MPI_Allreduce +2 ' err || fail 'not counted with -x'
+fi
 
 # ---- A second MPI; settings that differ ----
 
