@@ -51,7 +51,7 @@ COLLECTIVES(SAME)
 /* clang-format on */
 
 static struct {
-    MPI_Comm world, null;
+    MPI_Comm world;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min;
     struct tt_mpi_map operation; /* predefined operations: their names */
@@ -62,14 +62,13 @@ static struct {
 static bool read_handles(void)
 {
     handle.world = MPI_COMM_WORLD;
-    handle.null = MPI_COMM_NULL;
     handle.no_type = MPI_DATATYPE_NULL;
     handle.byte = MPI_BYTE;
     handle.integer = MPI_INT;
     handle.wide = MPI_INT64_T;
     handle.min = MPI_MIN;
-    bool there = handle.world && handle.null && handle.no_type && handle.byte && handle.integer &&
-                 handle.wide && handle.min;
+    bool there = handle.world && handle.no_type && handle.byte && handle.integer && handle.wide &&
+                 handle.min;
 #define OPERATION(NAME)                                                                            \
     there = there && MPI_##NAME &&                                                                 \
             tt_mpi_map_set(&handle.operation, KEY(MPI_##NAME), tt_mpi_text("MPI_" #NAME));
@@ -215,7 +214,8 @@ static struct communicator communicator(MPI_Comm comm)
     return c;
 }
 
-/* The host may give the handle to another communicator. */
+/* Must be called before the communicator is freed: the host may then give its handle to another
+ * communicator, which another thread uses at once. */
 static void forget(MPI_Comm comm)
 {
     lock();
@@ -500,18 +500,14 @@ static int begin_Init_thread(int *argc, char ***argv, int required, int *provide
 
 static int end_Comm_free(MPI_Comm *comm)
 {
-    MPI_Comm old = comm ? *comm : handle.null;
-    int code = host.Comm_free(comm);
-    if (code == MPI_SUCCESS) forget(old);
-    return code;
+    if (comm) forget(*comm);
+    return host.Comm_free(comm);
 }
 
 static int end_Comm_disconnect(MPI_Comm *comm)
 {
-    MPI_Comm old = comm ? *comm : handle.null;
-    int code = host.Comm_disconnect(comm);
-    if (code == MPI_SUCCESS) forget(old);
-    return code;
+    if (comm) forget(*comm);
+    return host.Comm_disconnect(comm);
 }
 
 /* Gathers the rows of all ranks at rank 0, whose report is then filled. False: there was no memory,
