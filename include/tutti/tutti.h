@@ -793,12 +793,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
  * Starts a request that is not under way. Collective in the sense above; does not block. Errors:
  * ARG (request is NULL or under way). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
-/* Advances the request and returns OK if it is complete, AGAIN if it is not. If the request is not
- * under way, the function returns OK if it was never started, else the status with which it
- * completed last. Does not block. */
+/* Advances the request, and everything else that the client's teams have in flight, so that ranks
+ * may test requests of different teams. Returns OK if the request is complete, AGAIN if it is not.
+ * If the request is not under way, the function returns OK if it was never started, else the status
+ * with which it completed last. Does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
-/* Blocks until the request is complete, and advances everything else that the team has in flight.
- * If the request is not under way, the function returns at once, like tutti_test. */
+/* Blocks until the request is complete, and advances everything else that the client's teams have
+ * in flight. If the request is not under way, the function returns at once, like tutti_test. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_request *request);
 /* Frees a request that is not under way. NULL is allowed. Errors: ARG (under way). Local. */
 TUTTI_API tutti_status tutti_request_free(tutti_request *request);

@@ -335,7 +335,7 @@ tutti_status tutti_test(tutti_request *request)
     TT_TRY_HANDLE(request);
     struct tt_team *t = &request->team->run;
     if (request->exec->state != TT_EXEC_IDLE) {
-        tt_team_advance(t);
+        tt_team_advance_all(t);
         tt_team_check(t, false);
     }
     return request->exec->state == TT_EXEC_IDLE ? finish(request) : TUTTI_AGAIN;
