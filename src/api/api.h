@@ -118,12 +118,6 @@ struct tt_args {
     int64_t *lists;
 };
 
-/* Whether the elements are packed at the start and unpacked at the end. */
-static inline bool tt_args_pack(const struct tt_args *args)
-{
-    return (unsigned)args->call.type >= TUTTI_TYPES || args->exchanges_in_place;
-}
-
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */

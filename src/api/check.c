@@ -161,7 +161,8 @@ static tutti_status check_in_out(const tutti_team *team, const struct tt_args *a
     const struct tt_call *c = &args->call;
     const int64_t nowhere = 0;
     int p = team->run.map.p;
-    if (c->in_place || tt_args_pack(args)) return TUTTI_OK;
+    bool derived = (unsigned)c->type >= TUTTI_TYPES;
+    if (derived || c->in_place || args->exchanges_in_place) return TUTTI_OK;
     struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in);
     if (!in) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
     struct piece *out = in + p;

@@ -31,7 +31,7 @@ static bool concerns_user(const struct tt_team *t)
  * stays broken, and a caller that waits for events would never sleep again. */
 static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
-    tt_teams_leave(client);
+    if (client->freed > 0) tt_teams_leave(client);
     for (tutti_team *t = client->teams; t; t = t->next) {
         uint64_t before = t->run.my_done;
         if (t->run.my_done != t->run.next) tt_team_advance(&t->run);

@@ -126,6 +126,12 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
     return tt_exec_wait(prepared->spare);
 }
 
+/* Whether the elements are packed at the start and unpacked at the end. */
+static bool packs(const struct tt_args *args)
+{
+    return (unsigned)args->call.type >= TUTTI_TYPES || args->exchanges_in_place;
+}
+
 static tutti_status run_packed(tutti_team *team, struct tt_args *args)
 {
     tutti_request *request;
@@ -140,7 +146,7 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
     tt_assert(tt_msg_outside(team->client->msg, "a collective that blocks"));
-    if (tt_unlikely(tt_args_pack(args))) return run_packed(team, args);
+    if (tt_unlikely(packs(args))) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
     if (tt_likely(status == TUTTI_OK)) {
         status = run_spare(team, prepared, args);
@@ -279,7 +285,7 @@ static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_r
     TT_TRY_HANDLE(team);
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
     tutti_status status =
-        tt_args_pack(args) ? make_packed(team, args, request) : make_plain(team, args, request);
+        packs(args) ? make_packed(team, args, request) : make_plain(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
     return status;
 }

@@ -70,7 +70,6 @@ static void leave(tutti_team *team)
 
 void tt_teams_leave(tutti_client *client)
 {
-    if (client->freed == 0) return;
     for (tutti_team *t = client->teams, *next; t; t = next) {
         next = t->next;
         if (t->run.state != TT_TEAM_USED) leave(t);
