@@ -174,6 +174,22 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_hook(tutti_client *client, 
  * (the client is no live one; longest_us is not in 0 .. TUTTI_SLEEP_MOST_US). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client, int longest_us);
 
+/* Lets several threads of this rank use the client at the same time. Calls that the library
+ * otherwise allows to one thread per client, or to one per team, may then come from several threads
+ * if they concern different teams. So two threads may wait for two teams, and the ranks may do that
+ * in different orders, as with MPI_THREAD_MULTIPLE. Still one thread at a time uses a team, a
+ * request, or a context other than context 0. Threads that make teams at the same time call
+ * tutti_team_of with different tags; of the other functions that make a team, and of
+ * tutti_team_agree and tutti_team_shrink, only one call of a client is under way at a time.
+ *
+ * The client gets a lock. A call takes it, and releases it each time before it waits, so a thread
+ * that waits keeps no other thread from anything. Handlers of messages to context 0, and functions
+ * of user-defined operations, run with the lock. Calls take a little longer, and waits look less
+ * often. There is no way back. Other ranks need not do the same. Local, does not block; no other
+ * thread may be inside the library with this client. Calling it again has no effect. Errors: ARG
+ * (the client is no live one), MEMORY. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_share(tutti_client *client);
+
 /* The function that each thread of tutti_threads runs. The client belongs to the library. */
 typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
@@ -478,7 +494,7 @@ enum {
  * `out` must not overlap. Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
- * clients.
+ * clients, or one that they share (tutti_client_share).
  *
  * All forms return ARG (the text names the argument and the fault: null, negative, overflow,
  * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY and LIMIT. Calls

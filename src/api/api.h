@@ -52,7 +52,13 @@ struct tutti_client {
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* by context; NULL: none */
     struct tt_remote_teams *remote_teams;     /* NULL: a job of threads */
     struct tt_agree *agree;
+    struct tt_lock *lock; /* of a client that threads share; else NULL */
 };
+
+/* The lock of a call on a context, or NULL. Contexts other than context 0 belong to one thread
+ * each, also in a shared client. */
+#define TT_CONTEXT_LOCK(c)                                                                         \
+    (tt_msg_client(c)->lock && tt_msg_index(c) == 0 ? tt_msg_client(c)->lock : NULL)
 
 /* What a `tutti_request *` points to: a collective that is started or prepared. */
 struct tutti_request {

@@ -95,6 +95,7 @@ tutti_status tutti_team_cart(tutti_team *team, int n, const int *dims, const int
                              tutti_cart_order order, tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_cart(team, n, dims, periodic, order, part));
     struct tt_wish wish = {.color = -1};
     struct tt_cart *cart = tt_alloc(sizeof *cart);
     tutti_status status = cart ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a grid");
@@ -236,6 +237,8 @@ tutti_status tutti_team_graph(tutti_team *team, int sources_n, const int *source
                               int destinations_n, const int *destinations, tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock,
+              tutti_team_graph(team, sources_n, sources, destinations_n, destinations, part));
     struct tt_wish wish = {.color = 0};
     struct tt_graph *graph = NULL;
     if (!part) tt_wish_refuse(&wish, "part is NULL");

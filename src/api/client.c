@@ -51,6 +51,7 @@ static void destroy(tutti_client *client)
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
     if (client->owns_seat) tt_boot_detach(&client->seat);
     tt_net_free(&client->net);
+    tt_lock_free(client->lock);
     tt_handle_free(&clients, client);
 }
 
@@ -192,6 +193,7 @@ tutti_status tutti_finalize(tutti_client *client)
     TT_TRY_HANDLE(client);
     const struct tt_fabric *f = &client->fabric;
     tt_helpers_end(client);
+    tt_wait_set_lock(&client->fabric.policy, NULL); /* no other thread uses the client any more */
     tutti_status status = settle_all(client, text, sizeof text);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
     for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
@@ -223,6 +225,16 @@ tutti_status tutti_client_sleep(tutti_client *client, int longest_us)
         return tt_fail(TUTTI_ERR_ARG, "longest_us is %d, not in 0 .. %d", longest_us,
                        TUTTI_SLEEP_MOST_US);
     tt_wait_set_sleep(&client->fabric.policy, longest_us * INT64_C(1000));
+    return TUTTI_OK;
+}
+
+tutti_status tutti_client_share(tutti_client *client)
+{
+    TT_TRY_HANDLE(client);
+    if (client->lock) return TUTTI_OK;
+    client->lock = tt_lock_new();
+    if (!client->lock) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a lock");
+    tt_wait_set_lock(&client->fabric.policy, client->lock);
     return TUTTI_OK;
 }
 
@@ -297,6 +309,7 @@ tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
 {
     int64_t offset;
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_alloc(client, bytes, memory));
     if (!memory) return tt_fail(TUTTI_ERR_ARG, "memory is NULL");
     if (bytes == 0 || bytes > INT64_MAX)
         return tt_fail(TUTTI_ERR_ARG, bytes ? "%zu bytes are too many" : "bytes is %zu", bytes);
@@ -309,6 +322,7 @@ tutti_status tutti_free(tutti_client *client, void *memory)
 {
     if (!memory) return TUTTI_OK;
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_free(client, memory));
     intptr_t offset = (intptr_t)memory - (intptr_t)client->fabric.segment->base;
     if (tt_arena_free(&client->fabric.arena, offset)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "%p does not come from tutti_alloc", memory);

@@ -10,6 +10,7 @@
 tutti_status tutti_contexts(tutti_client *client, int n, tutti_context **contexts)
 {
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_contexts(client, n, contexts));
     if (!contexts) return tt_fail(TUTTI_ERR_ARG, "contexts is NULL");
     if (n < 1) return tt_fail(TUTTI_ERR_ARG, "n is %d, not at least 1", n);
     if (n > TUTTI_CONTEXTS)
@@ -36,6 +37,7 @@ tutti_status tutti_endpoint_to(tutti_client *client, int rank, int context,
                                tutti_endpoint **endpoint)
 {
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_endpoint_to(client, rank, context, endpoint));
     if (!endpoint) return tt_fail(TUTTI_ERR_ARG, "endpoint is NULL");
     if (rank < 0 || rank >= client->fabric.size)
         return tt_fail(TUTTI_ERR_ARG, "rank %d is not in the job of %d", rank, client->fabric.size);
@@ -69,6 +71,7 @@ static bool is_dispatch(int id)
 tutti_status tutti_dispatch(tutti_client *client, int id, tutti_message_fn *fn, void *arg)
 {
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_dispatch(client, id, fn, arg));
     if (!is_dispatch(id)) return bad_dispatch(id);
     return tt_msg_dispatch(client->msg, id, fn, arg);
 }
@@ -77,6 +80,7 @@ tutti_status tutti_message_receive(tutti_context *context, tutti_pending *pendin
                                    const tutti_receive *receive)
 {
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_message_receive(context, pending, receive));
     if (!pending || !receive) return tt_fail(TUTTI_ERR_ARG, "pending or receive is NULL");
     return tt_msg_receive(context, pending, receive);
 }
@@ -92,6 +96,7 @@ static tutti_status check_header(const void *header, size_t bytes)
 tutti_status tutti_message_send(tutti_context *context, const tutti_send *send)
 {
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_message_send(context, send));
     if (tt_unlikely(!send)) return tt_fail(TUTTI_ERR_ARG, "send is NULL");
     TT_TRY_HANDLE(send->to);
     if (tt_unlikely(!is_dispatch(send->dispatch))) return bad_dispatch(send->dispatch);
@@ -104,6 +109,8 @@ tutti_status tutti_message_immediate(tutti_context *context, tutti_endpoint *to,
                                      size_t bytes)
 {
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context),
+              tutti_message_immediate(context, to, dispatch, header, header_bytes, data, bytes));
     TT_TRY_HANDLE(to);
     if (tt_unlikely(!is_dispatch(dispatch))) return bad_dispatch(dispatch);
     if (header_bytes) TT_TRY(check_header(header, header_bytes));
@@ -120,6 +127,7 @@ tutti_status tutti_region_register(tutti_client *client, void *memory, size_t by
                                    tutti_region **region)
 {
     TT_TRY_HANDLE(client);
+    TT_LOCKED(client->lock, tutti_region_register(client, memory, bytes, region));
     if (!memory || !region) return tt_fail(TUTTI_ERR_ARG, "memory or region is NULL");
     if (bytes == 0 || bytes > INT64_MAX || (uintptr_t)memory + bytes < bytes)
         return tt_fail(TUTTI_ERR_ARG,
@@ -158,6 +166,8 @@ tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner, void *to,
                        void *arg)
 {
     TT_TRY(check_access(context, owner, to, key, bytes));
+    TT_LOCKED(TT_CONTEXT_LOCK(context),
+              tutti_get(context, owner, to, key, offset, bytes, done, arg));
     return tt_msg_get(context, owner, to, key, offset, bytes, done, arg);
 }
 
@@ -166,12 +176,15 @@ tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner, const void
                        void *arg)
 {
     TT_TRY(check_access(context, owner, from, key, bytes));
+    TT_LOCKED(TT_CONTEXT_LOCK(context),
+              tutti_put(context, owner, from, key, offset, bytes, done, arg));
     return tt_msg_put(context, owner, from, key, offset, bytes, done, arg);
 }
 
 tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to, tutti_done_fn *done, void *arg)
 {
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_fence(context, to, done, arg));
     if (to) TT_TRY_HANDLE(to);
     return tt_msg_fence(context, to, done, arg);
 }

@@ -57,6 +57,7 @@ static tutti_status advance(tutti_context *context, tutti_status before, int *ev
 tutti_status tutti_advance(tutti_context *context, int *events)
 {
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_advance(context, events));
     int n;
     tutti_status status = advance(context, TUTTI_OK, &n);
     if (events) *events = n;
@@ -84,6 +85,8 @@ tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *event
     char text[192] = "";
     tutti_status first = TUTTI_OK;
     TT_TRY(check_all(contexts, n));
+    TT_LOCKED(n > 0 ? tt_msg_client(contexts[0])->lock : NULL,
+              tutti_advance_all(contexts, n, events));
     for (int i = 0; i < n; i++) {
         int one = 0;
         tutti_status status = advance(contexts[i], first, &one);
@@ -104,6 +107,7 @@ static void begin(struct tt_wait *wait, struct tt_wait_policy *policy, const tut
     const struct tt_fabric *f = &tt_msg_client(context)->fabric;
     *policy = f->policy;
     policy->wake = tt_msg_wake_descriptor(context);
+    tt_wait_set_lock(policy, TT_CONTEXT_LOCK(context));
     tt_wait_begin(wait, policy, f->job, f->me);
     tt_wait_at(wait, tt_msg_index(context));
 }
@@ -118,6 +122,7 @@ tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *eve
     struct tt_wait wait;
     struct tt_wait_policy policy;
     TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_advance_wait(context, timeout_ms, events));
     struct tt_fabric *f = &tt_msg_client(context)->fabric;
     const struct tt_job_page *job = f->job;
     struct tt_waiting waiting = {.fabric = f, .doing = TT_DOING_MESSAGES};

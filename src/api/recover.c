@@ -46,6 +46,7 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
 tutti_status tutti_team_revoke(tutti_team *team)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_revoke(team));
     TT_TRY(tt_agree_revoke(team->client->agree, &team->run));
     team->run.reported = true;
     return TUTTI_OK;
@@ -78,6 +79,7 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_agree(team, value, failed));
     TT_TRY(agree(team, TT_AGREE_VALUE, value ? (uint64_t)*value : 0, NULL, &accord));
     if (value) *value = (int64_t)accord->word[0];
     if (failed) *failed = count_gone(team);
@@ -213,6 +215,7 @@ tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part)
 {
     int64_t block = 0;
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_shrink(team, part));
     tt_teams_leave(team->client);
     tutti_status mine = prepare(team, part, &block);
     return shrink(team, mine, block, part);

@@ -145,6 +145,7 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 {
     struct tt_prepared *prepared;
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tt_collective_run(team, args));
     tt_assert(tt_msg_outside(team->client->msg, "a collective that blocks"));
     if (tt_unlikely(packs(args))) return run_packed(team, args);
     tutti_status status = find_shape(team, args, &prepared);
@@ -283,6 +284,7 @@ static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_req
 static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, make_request(team, args, request));
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
     tutti_status status =
         packs(args) ? make_packed(team, args, request) : make_plain(team, args, request);
@@ -326,6 +328,7 @@ static inline tutti_status finish(tutti_request *request)
 tutti_status tutti_start(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
+    TT_LOCKED(request->team->client->lock, tutti_start(request));
     if (request->under_way)
         return tt_fail(TUTTI_ERR_ARG, "the request is under way already: complete it first, by "
                                       "tutti_wait or by tutti_test until that returns TUTTI_OK");
@@ -339,6 +342,7 @@ tutti_status tutti_start(tutti_request *request)
 tutti_status tutti_test(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
+    TT_LOCKED(request->team->client->lock, tutti_test(request));
     struct tt_team *t = &request->team->run;
     if (request->exec->state != TT_EXEC_IDLE) {
         tt_team_advance_all(t);
@@ -350,6 +354,7 @@ tutti_status tutti_test(tutti_request *request)
 tutti_status tutti_wait(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
+    TT_LOCKED(request->team->client->lock, tutti_wait(request));
     tt_assert(tt_msg_outside(request->team->client->msg, "tutti_wait"));
     (void)tt_exec_wait(request->exec);
     return finish(request);
@@ -359,6 +364,7 @@ tutti_status tutti_request_free(tutti_request *request)
 {
     if (!request) return TUTTI_OK;
     TT_TRY_HANDLE(request);
+    TT_LOCKED(request->team->client->lock, tutti_request_free(request));
     if (request->under_way)
         return tt_fail(TUTTI_ERR_ARG,
                        "the request is under way: complete it first, by tutti_wait or by "

@@ -216,6 +216,7 @@ tutti_status tt_team_make(tutti_team *team, enum tt_signature_other as, const st
 tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_split(team, color, key, part));
     struct tt_wish wish = {.color = color, .key = key};
     if (!part) tt_wish_refuse(&wish, "part is NULL");
     return tt_team_make(team, TT_SIGNATURE_SPLIT, &wish, part);
@@ -239,6 +240,7 @@ static tutti_status copy_places(const tutti_team *team, struct tt_cart **cart,
 tutti_status tutti_team_dup(tutti_team *team, tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_dup(team, part));
     struct tt_wish wish = {.color = 0};
     struct tt_cart *cart;
     struct tt_graph *graph;
@@ -281,6 +283,7 @@ tutti_status tutti_team_split_domain(tutti_team *team, tutti_domain domain, int 
                                      tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_split_domain(team, domain, key, part));
     struct tt_wish wish = {.key = key, .terms = (uint64_t)domain};
     if (!part) tt_wish_refuse(&wish, "part is NULL");
     if ((unsigned)domain > TUTTI_DOMAIN_L3) {

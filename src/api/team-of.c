@@ -240,6 +240,7 @@ static tutti_status make(const struct team_list *l, struct team_round *round, tu
 tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, tutti_team **part)
 {
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_of(team, ranks, n, tag, part));
     struct team_list l = {.team = team, .ranks = ranks, .n = n, .tag = tag};
     struct tt_fabric *f = &team->client->fabric;
     int64_t block = 0;

@@ -81,6 +81,7 @@ tutti_status tutti_team_free(tutti_team *team)
 {
     if (!team) return TUTTI_OK;
     TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tutti_team_free(team));
     tutti_client *client = team->client;
     tt_assert(tt_msg_outside(client->msg, "tutti_team_free"));
     if (team == client->world)

@@ -117,10 +117,23 @@ struct tt_wait_policy tt_wait_policy_for(int ranks, int cores)
         .can_sleep = true};
 }
 
+static void set_quiet(struct tt_wait_policy *policy)
+{
+    policy->quiet = policy->spins;
+    if (policy->hook.call) policy->quiet = (int)tt_min(policy->quiet, policy->hook.first);
+    if (policy->lock) policy->quiet = 0;
+}
+
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook)
 {
     policy->hook = hook;
-    policy->quiet = hook.call && hook.first < policy->spins ? hook.first : policy->spins;
+    set_quiet(policy);
+}
+
+void tt_wait_set_lock(struct tt_wait_policy *policy, struct tt_lock *lock)
+{
+    policy->lock = lock;
+    set_quiet(policy);
 }
 
 void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
@@ -330,11 +343,11 @@ static void wait_after_spins(struct tt_wait *w)
 /* A thread that has announced itself does not call the hook before it sleeps, because it has called
  * the hook before the announcement. Between the two, every signaller would make a system call to
  * wake the thread. */
-static __attribute__((noinline)) void wait_with_hook(struct tt_wait *w)
+static void wait_with_hook(struct tt_wait *w)
 {
     const struct tt_wait_hook *hook = &w->policy->hook;
     bool spins = w->spun < w->policy->spins, sleeps = !spins && !yields(w);
-    if (!w->announced && (w->to_hook-- <= 0 || sleeps)) {
+    if (hook->call && !w->announced && (w->to_hook-- <= 0 || sleeps)) {
         w->to_hook = hook->every - 1;
         hook->call(hook->arg);
     }
@@ -344,12 +357,24 @@ static __attribute__((noinline)) void wait_with_hook(struct tt_wait *w)
         wait_after_spins(w);
 }
 
+/* With a hook, or with the lock of a client that several threads share. The wait announces itself
+ * without the lock, and the caller looks again with it. If another thread takes what this wait is
+ * for between the look and the sleep, the signal for it has come after the announcement, so the
+ * sleep ends at once. */
+static __attribute__((noinline)) void wait_otherwise(struct tt_wait *w)
+{
+    struct tt_lock *lock = w->policy->lock;
+    if (lock) tt_lock_pause(lock);
+    wait_with_hook(w);
+    if (lock) tt_lock_resume(lock);
+}
+
 void tt_wait_more(struct tt_wait *w)
 {
     if (w->spun < w->quiet)
         spin(w);
-    else if (tt_unlikely(w->policy->hook.call != NULL))
-        wait_with_hook(w);
+    else if (tt_unlikely(w->policy->hook.call || w->policy->lock))
+        wait_otherwise(w);
     else
         wait_after_spins(w);
 }

@@ -29,6 +29,7 @@
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
 
+#include "job/lock.h"
 #include "job/segment.h"
 
 /* A network's wake descriptor, which wakes a waiter in addition to the wake word. It becomes
@@ -54,14 +55,15 @@ struct tt_wait_hook {
 
 /* The wait policy of one client. Local. A wait spins without looking at anything else for the first
  * `quiet` looks, so that a hook costs nothing there: quiet = spins without a hook, and
- * min(spins, hook.first) with one. */
+ * min(spins, hook.first) with one; with a lock it is 0. */
 struct tt_wait_policy {
     int spins;        /* looks before the first yield */
     int quiet;        /* looks before the first yield or the first call of the hook */
     int yields;       /* yields before the sleep */
     int64_t sleep_ns; /* the longest sleep */
     struct tt_wait_hook hook;
-    bool exact; /* makes all yields, also while others want the processors */
+    struct tt_lock *lock; /* of the client, which waits release; NULL: its threads share nothing */
+    bool exact;           /* makes all yields, also while others want the processors */
     bool can_sleep;
     const struct tt_wake_descriptor *wake; /* NULL: none */
 };
@@ -71,6 +73,8 @@ struct tt_wait_policy {
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores);
 /* Replaces the hook of a policy. */
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
+/* Makes waits release this lock. */
+void tt_wait_set_lock(struct tt_wait_policy *policy, struct tt_lock *lock);
 /* Limits the sleeps of a policy, to at most TT_SLEEP_MOST_NS; with 0, waits do not sleep. */
 void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
 /* Returns the number of processors that this process may use: the minimum of affinity and cpuset,

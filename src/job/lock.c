@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The lock of a client that several threads share.
+ */
+#include "job/lock.h"
+
+#include <sched.h>
+
+/* How often a waiting thread steps aside for threads that begin a call. The kernel takes some time
+ * to wake one of them. Meanwhile the waiting thread, which runs already, would always be first. */
+#define STEPS_ASIDE 64
+
+/* Its address identifies the thread. */
+static _Thread_local char self;
+
+struct tt_lock *tt_lock_new(void)
+{
+    struct tt_lock *lock = tt_calloc(1, sizeof *lock);
+    if (lock) pthread_mutex_init(&lock->mutex, NULL);
+    return lock;
+}
+
+void tt_lock_free(struct tt_lock *lock)
+{
+    if (lock) pthread_mutex_destroy(&lock->mutex);
+    tt_free(lock);
+}
+
+static void acquire(struct tt_lock *lock)
+{
+    pthread_mutex_lock(&lock->mutex);
+    atomic_store_explicit(&lock->owner, &self, memory_order_relaxed);
+}
+
+/* Only the holder itself finds its own address in `owner`, so the order of memory does not
+ * matter. */
+bool tt_lock_held(const struct tt_lock *lock)
+{
+    return atomic_load_explicit(&lock->owner, memory_order_relaxed) == &self;
+}
+
+void tt_lock_take(struct tt_lock *lock)
+{
+    atomic_fetch_add(&lock->wanting, 1);
+    acquire(lock);
+    atomic_fetch_sub(&lock->wanting, 1);
+}
+
+void tt_lock_give(struct tt_lock *lock)
+{
+    atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+void tt_lock_pause(struct tt_lock *lock)
+{
+    tt_lock_give(lock);
+    for (int i = 0; i < STEPS_ASIDE && atomic_load(&lock->wanting) > 0; i++) sched_yield();
+}
+
+void tt_lock_resume(struct tt_lock *lock)
+{
+    acquire(lock);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Several threads of a rank use one client at the same time.
+ *
+ *     share threads       two ranks of a job of threads
+ *     share all           a job of processes
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tutti/message.h>
+#include <tutti/tutti.h>
+
+#define EXPECT(what)                                                                               \
+    do {                                                                                           \
+        if (what) break;                                                                           \
+        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
+        abort();                                                                                   \
+    } while (0)
+
+enum { TURNS = 60, LONG = 20000 };
+
+/* One thread of a rank: its team, and which of the two threads it is. */
+struct share_worker {
+    tutti_client *client;
+    tutti_team *world, *team;
+    int number;
+};
+
+static void sum(tutti_team *team, int64_t value)
+{
+    int64_t p = tutti_size(team), in = value + tutti_rank(team), out = 0;
+    EXPECT(tutti_allreduce(team, &in, &out, 1, TUTTI_I64, TUTTI_SUM) == TUTTI_OK);
+    EXPECT(out == p * value + p * (p - 1) / 2);
+}
+
+/* Long data, which go through windows or from buffer to buffer; completed by testing. */
+static void sum_long(tutti_team *team, int turn)
+{
+    tutti_request *request;
+    tutti_status status;
+    double *in = malloc(2 * LONG * sizeof *in), *out = in + LONG;
+    EXPECT(in != NULL);
+    for (int i = 0; i < LONG; i++) in[i] = i % 7 + turn;
+    EXPECT(tutti_iallreduce(team, in, out, LONG, TUTTI_F64, TUTTI_SUM, &request) == TUTTI_OK);
+    while ((status = tutti_test(request)) == TUTTI_AGAIN) continue;
+    EXPECT(status == TUTTI_OK && tutti_request_free(request) == TUTTI_OK);
+    for (int i = 0; i < LONG; i++) EXPECT(out[i] == tutti_size(team) * (i % 7 + turn));
+    free(in);
+}
+
+/* Several requests in flight, completed in the reverse order. */
+static void requests(tutti_team *team, int turn)
+{
+    enum { N = 5 };
+    int64_t in[N], out[N];
+    tutti_request *request[N];
+    for (int i = 0; i < N; i++) {
+        in[i] = i * turn;
+        EXPECT(tutti_iallreduce(team, &in[i], &out[i], 1, TUTTI_I64, TUTTI_SUM, &request[i]) ==
+               TUTTI_OK);
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        EXPECT(tutti_wait(request[i]) == TUTTI_OK && out[i] == in[i] * tutti_size(team));
+        EXPECT(tutti_request_free(request[i]) == TUTTI_OK);
+    }
+}
+
+static void memory(tutti_client *client)
+{
+    void *at;
+    EXPECT(tutti_alloc(client, 5000, &at) == TUTTI_OK);
+    memset(at, 1, 5000);
+    EXPECT(tutti_free(client, at) == TUTTI_OK);
+}
+
+/* Both threads make a team from the same list at the same time, with their own tags. */
+static void team_of(const struct share_worker *w, int turn)
+{
+    int ranks[64], p = tutti_size(w->world);
+    tutti_team *part;
+    for (int r = 0; r < p; r++) ranks[r] = (r + turn) % p;
+    EXPECT(tutti_team_of(w->world, ranks, p, w->number, &part) == TUTTI_OK);
+    sum(part, w->number);
+    EXPECT(tutti_team_free(part) == TUTTI_OK);
+}
+
+static void *work(void *arg)
+{
+    const struct share_worker *w = arg;
+    for (int turn = 0; turn < TURNS; turn++) {
+        sum(w->team, turn * 2 + w->number);
+        requests(w->team, turn);
+        if (turn % 8 == 0) sum_long(w->team, turn);
+        memory(w->client);
+        if (turn % 8 == 1) team_of(w, turn);
+        EXPECT(tutti_advance(tutti_context_at(w->client, 0), NULL) == TUTTI_OK);
+    }
+    return NULL;
+}
+
+/* Runs the two threads; on odd ranks they exchange their teams, so that the first thread of one
+ * rank meets the second one of another. */
+static void two_threads(tutti_client *client, tutti_team *const team[2])
+{
+    struct share_worker w[2];
+    pthread_t thread;
+    int me = tutti_rank(tutti_world(client));
+    for (int i = 0; i < 2; i++) {
+        int number = me % 2 ? 1 - i : i;
+        w[i] = (struct share_worker){client, tutti_world(client), team[number], number};
+    }
+    EXPECT(pthread_create(&thread, NULL, work, &w[1]) == 0);
+    (void)work(&w[0]);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
+static void *barrier(void *arg)
+{
+    EXPECT(tutti_barrier(arg) == TUTTI_OK);
+    return NULL;
+}
+
+/* Rank 0 waits in two threads, first on team 0. The other ranks come to team 1 first, with a single
+ * thread. If the first thread of rank 0 held the lock while it waits, the second one could not come
+ * to team 1. */
+static void crossed(tutti_team *const team[2])
+{
+    pthread_t thread;
+    if (tutti_rank(team[0]) != 0) {
+        EXPECT(tutti_barrier(team[1]) == TUTTI_OK && tutti_barrier(team[0]) == TUTTI_OK);
+        return;
+    }
+    EXPECT(pthread_create(&thread, NULL, barrier, team[0]) == 0);
+    for (volatile int i = 0; i < 1000000; i = i + 1) continue;
+    EXPECT(tutti_barrier(team[1]) == TUTTI_OK);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
+static void one_rank(tutti_client *client, void *arg)
+{
+    tutti_team *team[2];
+    (void)arg;
+    EXPECT(tutti_client_share(NULL) == TUTTI_ERR_ARG);
+    EXPECT(tutti_client_share(client) == TUTTI_OK);
+    EXPECT(tutti_client_share(client) == TUTTI_OK);
+    for (int i = 0; i < 2; i++) EXPECT(tutti_team_dup(tutti_world(client), &team[i]) == TUTTI_OK);
+    for (int i = 0; i < 5; i++) crossed(team);
+    two_threads(client, team);
+    for (int i = 0; i < 2; i++) EXPECT(tutti_team_free(team[i]) == TUTTI_OK);
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    if (argc < 2) return 2;
+    if (strcmp(argv[1], "threads") == 0) {
+        EXPECT(tutti_threads(2, one_rank, NULL) == TUTTI_OK);
+        return 0;
+    }
+    EXPECT(tutti_init(&client) == TUTTI_OK);
+    one_rank(client, NULL);
+    return tutti_finalize(client) != TUTTI_OK;
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Runs share.c on processes: on one node, on several nodes with messages, and with a real network.
+set -eu
+program=$TUTTI_BUILD/tests/test-api-share
+go() { tutti run --timeout 3000 "$@" "$program" all; }
+for n in 1 2 3; do go -n $n; done
+TUTTI_NODES=2,1 go -n 3
+# With a real network (UCX) between the nodes, where its library is installed.
+if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
+    TUTTI_WIRE=1 TUTTI_NODES=2,1 UCX_TLS=tcp,self go -n 3
+fi
