@@ -3,7 +3,8 @@
 #
 # In simulations, algorithms that consider nodes are faster in these cases: a barrier and a small
 # allreduce on any map; every collective where ranks are distributed in turn over nodes whose ranks
-# share a port; a long bcast by the logical tree where each rank has its own port.
+# share a port. A long bcast by the logical tree, where each rank has its own port, takes hardly
+# more time than its bytes need on one link: 1 ns for each.
 set -euo pipefail
 "$TUTTI_SOURCE/bench/bench" simulate nodes --build "$TUTTI_BUILD" | python3 -c '
 import sys
@@ -20,7 +21,7 @@ for (ports, problem), row in rows.items():
     if problem.startswith("barrier") or (ports == "node" and problem.endswith("dealt")):
         assert row["composed/best"] < 1, (ports, problem, row)
     if problem.startswith("bcast/u8/1M") and ports == "one":
-        assert row["logical/best"] < 0.9, (ports, problem, row)
+        assert row["logical"] < 1.05 * (1 << 20) / 1000, (ports, problem, row)
     if problem.startswith("allreduce/f64/sum/8/") and ports == "node":
         assert row["composed/usual"] < 0.6, (ports, problem, row)
 '
