@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "api/packed.h"
 #include "base/settings.h"
 #include "boot/watch.h"
 #include "plan/network.h"
@@ -53,6 +54,7 @@ static void destroy(tutti_client *client)
     tt_net_free(&client->net);
     tt_lock_free(client->lock);
     tt_handle_free(&clients, client);
+    tt_packed_leave();
 }
 
 /* Places the world's ranks in the network that TUTTI_NETWORK describes. */
@@ -110,6 +112,7 @@ static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
 {
     tutti_client *client = tt_handle_new(&clients);
     if (!client) return cannot_join(seat, owns);
+    tt_packed_enter();
     client->seat = *seat;
     client->owns_seat = owns;
     tutti_status status = set_up(client);

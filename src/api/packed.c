@@ -9,6 +9,7 @@
  */
 #include "api/packed.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "type/layout.h"
@@ -407,6 +408,45 @@ void tt_packed_free(struct tt_packed *k)
         tt_layout_drop(k->pieces[i].layout);
     tt_free(k);
 }
+
+/* ---- After a failure ---- */
+
+static pthread_mutex_t parking = PTHREAD_MUTEX_INITIALIZER;
+static struct tt_packed *parked;
+static int users; /* clients of this process */
+
+void tt_packed_park(struct tt_packed *k)
+{
+    if (!k) return;
+    pthread_mutex_lock(&parking);
+    k->next = parked;
+    parked = k;
+    pthread_mutex_unlock(&parking);
+}
+
+void tt_packed_enter(void)
+{
+    pthread_mutex_lock(&parking);
+    users++;
+    pthread_mutex_unlock(&parking);
+}
+
+void tt_packed_leave(void)
+{
+    struct tt_packed *k = NULL;
+    pthread_mutex_lock(&parking);
+    if (--users == 0) {
+        k = parked;
+        parked = NULL;
+    }
+    pthread_mutex_unlock(&parking);
+    for (struct tt_packed *next; k; k = next) {
+        next = k->next;
+        tt_packed_free(k);
+    }
+}
+
+/* ---- Starting and ending ---- */
 
 void tt_packed_begin(struct tt_packed *k)
 {

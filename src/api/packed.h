@@ -29,6 +29,7 @@ struct tt_packed {
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
     int packs, unpacks;
+    struct tt_packed *next; /* of those that are parked */
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* of a neighbourhood collective */
     int64_t counts[];              /* counts and displacements of `args` */
@@ -41,6 +42,15 @@ bool tt_packed_valid(const struct tt_packed *packed);
 tutti_status tt_packed_new(tutti_team *team, const struct tt_args *rq, struct tt_packed **packed);
 /* Frees it and drops its reference to the layout. NULL is allowed. */
 void tt_packed_free(struct tt_packed *packed);
+
+/* Frees it when this process has no client any more. If a call failed on this rank, a member that
+ * has not noticed may still read the packed elements. If that member is a thread of this process,
+ * freed memory would crash it. NULL is allowed. Memory of an arena may not be parked. Any thread
+ * may call these functions. */
+void tt_packed_park(struct tt_packed *packed);
+/* Counts the clients of this process: one more, and one less. */
+void tt_packed_enter(void);
+void tt_packed_leave(void);
 
 /* Packs the input, at each start. */
 void tt_packed_begin(struct tt_packed *packed);

@@ -212,6 +212,15 @@ static void enlist(tutti_request *request)
     request->team->requests = request;
 }
 
+static void free_packed(tutti_request *request)
+{
+    struct tt_packed *k = request->packed;
+    if (k && !k->arena && request->team->run.broken != TUTTI_OK)
+        tt_packed_park(k);
+    else
+        tt_packed_free(k);
+}
+
 void tt_request_delete(tutti_request *request)
 {
     *request->link = request->next;
@@ -219,7 +228,7 @@ void tt_request_delete(tutti_request *request)
     request->exec->state = TT_EXEC_IDLE;
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
-    tt_packed_free(request->packed);
+    free_packed(request);
     free_request(request);
 }
 
