@@ -26,18 +26,21 @@ static bool concerns_user(const struct tt_team *t)
     return t->broken != TUTTI_OK && !t->reported && ours;
 }
 
-/* Advances the collectives in flight on the client's teams. If `status` is OK, the function returns
- * the error of a broken team that no call has returned yet. It returns each error once: the team
- * stays broken, and a caller that waits for events would never sleep again. */
+/* Advances the collectives in flight on the client's teams, and adds to *events. A team may advance
+ * the context, too; the events of the program's messages count then as well, for otherwise a caller
+ * that waits for one of them would wait for ever. If `status` is OK, the function returns the error
+ * of a broken team that no call has returned yet. It returns each error once: the team stays
+ * broken, and a caller that waits for events would never sleep again. */
 static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
     if (client->freed > 0) tt_teams_leave(client);
     for (tutti_team *t = client->teams; t; t = t->next) {
         uint64_t before = t->run.my_done;
+        uint64_t handled = t->run.events;
         if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
         tt_team_check(&t->run, false);
         if (status == TUTTI_OK && concerns_user(&t->run)) status = tt_team_error(&t->run);
-        *events += (int)(t->run.my_done - before);
+        *events += (int)(t->run.my_done - before) + (int)(t->run.events - handled);
     }
     return status;
 }
