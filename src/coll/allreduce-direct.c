@@ -15,12 +15,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_direct(call, map);
-}
-
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -49,6 +43,6 @@ const struct tt_algorithm tt_allreduce_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "3 t_s + 2 t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct_sum,
     .build = build,
 };

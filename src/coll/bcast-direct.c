@@ -14,16 +14,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    int root = call->root;
-    if (me == root) {
-        tt_open(b, 1 << TT_OUT);
-        tt_signal(b, TT_ALL, 1);
-        tt_await_all(b, map->p, me, 1);
-    } else {
-        tt_await(b, root, 1);
-        tt_wait(b, tt_get(b, tt_own(TT_OUT, 0), tt_at(TT_OUT, root, 0), tt_call_bytes(call)));
-        tt_signal(b, root, 1);
-    }
+    tt_copy_at_root(b, call->root, map, me, false, tt_own(TT_OUT, 0), tt_at(TT_OUT, call->root, 0),
+                    tt_call_bytes(call));
 }
 
 const struct tt_algorithm tt_bcast_direct = {

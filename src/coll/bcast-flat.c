@@ -15,22 +15,9 @@
 static void fill(struct tt_builder *b, const struct tt_slices *s, int p, int me, int64_t base)
 {
     tt_slices_begin(b, s);
-    for (int k = 1; k < p && s->turns > 2; k++) {
-        tt_slice_await(b, s, tt_after(p, me, k), (uint32_t)-1, 1);
-        tt_from(b, 2);
-    }
+    tt_window_await_read(b, s, p, me);
     tt_slice_copy(b, s, tt_half(b, s, tt_own(TT_WIN, base)), tt_slice(b, s, tt_own(TT_OUT, 0)));
     tt_slice_signal(b, s, TT_ALL, 1, 1);
-    tt_slices_end(b, s);
-}
-
-static void drain(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)
-{
-    tt_slices_begin(b, s);
-    tt_slice_await(b, s, root, 1, 1);
-    tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)),
-                  tt_half(b, s, tt_at(TT_WIN, root, base)));
-    if (s->turns > 2) tt_slice_signal(b, s, root, 1, 1);
     tt_slices_end(b, s);
 }
 
@@ -43,7 +30,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     if (me == call->root)
         fill(b, &s, map->p, me, base);
     else
-        drain(b, &s, call->root, base);
+        tt_window_drain(b, &s, call->root, tt_half(b, &s, tt_at(TT_WIN, call->root, base)));
 }
 
 const struct tt_algorithm tt_bcast_flat = {

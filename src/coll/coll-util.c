@@ -37,6 +37,11 @@ const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *ma
     return map->direct ? NULL : tt_needs_direct;
 }
 
+const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map)
+{
+    return map->p > TT_OPERANDS ? tt_needs_fewer : tt_refuse_direct(call, map);
+}
+
 /* ---- Blocks ---- */
 
 struct tt_span tt_block(const struct tt_call *call, int k, int i)
@@ -202,6 +207,24 @@ void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, i
     tt_slices_end(b, s);
 }
 
+void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
+                     struct tt_range from)
+{
+    tt_slices_begin(b, s);
+    tt_slice_await(b, s, root, 1, 1);
+    tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)), from);
+    if (s->turns > 2) tt_slice_signal(b, s, root, 1, 1);
+    tt_slices_end(b, s);
+}
+
+void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root)
+{
+    for (int k = 1; k < p && s->turns > 2; k++) {
+        tt_slice_await(b, s, tt_after(p, root, k), (uint32_t)-1, 1);
+        tt_from(b, 2);
+    }
+}
+
 /* ---- All ranks ---- */
 
 void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, struct tt_range from,
@@ -218,6 +241,22 @@ void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, str
 void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value)
 {
     for (int k = 1; k < p; k++) tt_await(b, tt_after(p, me, k), value);
+}
+
+void tt_copy_at_root(struct tt_builder *b, int root, const struct tt_map *map, int me, bool own,
+                     struct tt_range to, struct tt_range from, int64_t len)
+{
+    bool puts = to.rank == root;
+    if (me == root) {
+        tt_open(b, 1 << (puts ? to.buf : from.buf));
+        tt_signal(b, TT_ALL, 1);
+        if (own) tt_copy(b, to, from, len);
+        tt_await_all(b, map->p, me, 1);
+    } else {
+        tt_await(b, root, 1);
+        tt_wait(b, puts ? tt_put(b, to, from, len) : tt_get(b, to, from, len));
+        tt_signal(b, root, 1);
+    }
 }
 
 /* ---- Messages under way ---- */

@@ -24,10 +24,12 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
  *
  *     tt_refuse_never   always
  *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
- *     tt_refuse_direct  every rank can read and write every other rank's opened buffers */
+ *     tt_refuse_direct  every rank can read and write every other rank's opened buffers
+ *     tt_refuse_direct_sum  the same, and one step can reduce the inputs of all ranks */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map);
 
 /* ---- Blocks: n elements in k parts whose sizes differ by at most one ---- */
 
@@ -101,6 +103,13 @@ void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ran
  * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a
  * half again, it awaits the root's signal that the root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
+/* The same for a flat bcast or scatter. The rank copies `from`, the place in the root's WIN of this
+ * turn's slice, to OUT, and signals the root that it has read the slice. */
+void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
+                     struct tt_range from);
+/* Before the root of a flat bcast or scatter fills a half of its WIN again: awaits the signals of
+ * all other ranks that they have read the slice in that half. */
+void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root);
 
 /* ---- All ranks ---- */
 
@@ -110,6 +119,12 @@ void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, str
                     struct tt_range mine, int64_t len);
 /* Awaits `value` from every other rank, beginning with rank me + 1. */
 void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value);
+/* The steps by which every other rank copies one piece between its own buffer and the root's, all
+ * at the same time: from `from` to `to`, one of which is in the root's buffer. The root opens that
+ * buffer, copies a piece of its own if `own` (its ranges are both in its own buffers), and returns
+ * when all others have answered that their copies are done. */
+void tt_copy_at_root(struct tt_builder *b, int root, const struct tt_map *map, int me, bool own,
+                     struct tt_range to, struct tt_range from, int64_t len);
 /* Returns the k-th rank after `me`, modulo p. */
 static inline int tt_after(int p, int me, int k)
 {

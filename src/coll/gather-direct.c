@@ -14,18 +14,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    int root = call->root;
     int64_t bytes = tt_call_bytes(call);
-    if (me == root) {
-        tt_open(b, 1 << TT_OUT);
-        tt_signal(b, TT_ALL, 1);
-        tt_copy_in(b, call, me * bytes, 0, bytes);
-        tt_await_all(b, map->p, me, 1);
-    } else {
-        tt_await(b, root, 1);
-        tt_wait(b, tt_put(b, tt_at(TT_OUT, root, me * bytes), tt_own(TT_IN, 0), bytes));
-        tt_signal(b, root, 1);
-    }
+    tt_copy_at_root(b, call->root, map, me, !call->in_place, tt_at(TT_OUT, call->root, me * bytes),
+                    tt_own(TT_IN, 0), bytes);
 }
 
 const struct tt_algorithm tt_gather_direct = {

@@ -22,12 +22,6 @@ static struct tt_slices slices(const struct tt_call *call, int64_t bytes)
     return tt_slices(bytes, tt_slice_bytes(call, SLICE), call->sz);
 }
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_direct(call, map);
-}
-
 static void reduce_and_put(struct tt_builder *b, const struct tt_call *call, int p, int me,
                            struct tt_span mine)
 {
@@ -69,6 +63,6 @@ const struct tt_algorithm tt_reduce_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (1 + 1/p) t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct_sum,
     .build = build,
 };

@@ -13,12 +13,6 @@
  */
 #include "coll/coll-util.h"
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    if (map->p > TT_OPERANDS) return tt_needs_fewer;
-    return tt_refuse_direct(call, map);
-}
-
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -42,7 +36,7 @@ const struct tt_algorithm tt_reduce_scatter_block_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) (t_w + gamma) L",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct_sum,
     .build = build,
 };
 
@@ -52,6 +46,6 @@ const struct tt_algorithm tt_reduce_scatter_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) (t_w + gamma) max(L_0 ... L_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = refuse,
+    .refuse = tt_refuse_direct_sum,
     .build = build,
 };

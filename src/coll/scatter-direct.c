@@ -15,18 +15,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    int root = call->root;
     int64_t bytes = tt_call_bytes(call);
-    if (me == root) {
-        tt_open(b, 1 << TT_IN);
-        tt_signal(b, TT_ALL, 1);
-        tt_copy_in(b, call, 0, me * bytes, bytes);
-        tt_await_all(b, map->p, me, 1);
-    } else {
-        tt_await(b, root, 1);
-        tt_wait(b, tt_get(b, tt_own(TT_OUT, 0), tt_at(TT_IN, root, me * bytes), bytes));
-        tt_signal(b, root, 1);
-    }
+    tt_copy_at_root(b, call->root, map, me, !call->in_place, tt_own(TT_OUT, 0),
+                    tt_at(TT_IN, call->root, me * bytes), bytes);
 }
 
 const struct tt_algorithm tt_scatter_direct = {

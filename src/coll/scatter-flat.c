@@ -41,10 +41,7 @@ static void fill(struct tt_builder *b, const struct tt_call *call, const struct 
 {
     int64_t bytes = tt_call_bytes(call);
     tt_slices_begin(b, s);
-    for (int k = 1; k < p && s->turns > 2; k++) {
-        tt_slice_await(b, s, tt_after(p, call->root, k), (uint32_t)-1, 1);
-        tt_from(b, 2);
-    }
+    tt_window_await_read(b, s, p, call->root);
     for (int k = 1; k < p; k++) {
         int r = tt_after(p, call->root, k);
         tt_slice_copy(b, s, place(b, s, p, tt_own(TT_WIN, base), r),
@@ -53,17 +50,6 @@ static void fill(struct tt_builder *b, const struct tt_call *call, const struct 
     tt_slice_signal(b, s, TT_ALL, 1, 1);
     tt_slices_end(b, s);
     tt_copy_in(b, call, 0, call->root * bytes, bytes);
-}
-
-static void drain(struct tt_builder *b, const struct tt_slices *s, int p, int me, int root,
-                  int64_t base)
-{
-    tt_slices_begin(b, s);
-    tt_slice_await(b, s, root, 1, 1);
-    tt_slice_copy(b, s, tt_slice(b, s, tt_own(TT_OUT, 0)),
-                  place(b, s, p, tt_at(TT_WIN, root, base), me));
-    if (s->turns > 2) tt_slice_signal(b, s, root, 1, 1);
-    tt_slices_end(b, s);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -75,7 +61,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     if (me == call->root)
         fill(b, call, &s, map->p, base);
     else
-        drain(b, &s, map->p, me, call->root, base);
+        tt_window_drain(b, &s, call->root,
+                        place(b, &s, map->p, tt_at(TT_WIN, call->root, base), me));
 }
 
 const struct tt_algorithm tt_scatter_flat = {

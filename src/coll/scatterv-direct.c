@@ -15,19 +15,11 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
                   int me, int phase)
 {
     (void)phase;
-    int root = call->root;
-    struct tt_span mine = tt_block_from(call, root);
-    if (me == root) {
-        tt_open(b, 1 << TT_IN);
-        tt_signal(b, TT_ALL, 1);
-        tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
-        tt_await_all(b, map->p, me, 1);
-    } else {
-        tt_await(b, root, 1);
-        /* IN@root is the segment at the root that is meant for this rank. */
-        tt_wait(b, tt_get(b, tt_own(TT_OUT, mine.off), tt_at(TT_IN, root, 0), mine.len));
-        tt_signal(b, root, 1);
-    }
+    struct tt_span mine = tt_block_from(call, call->root);
+    /* At another rank, IN of the root is the segment that is meant for this rank. */
+    int64_t at = me == call->root ? tt_block_to(call, me).off : 0;
+    tt_copy_at_root(b, call->root, map, me, true, tt_own(TT_OUT, mine.off),
+                    tt_at(TT_IN, call->root, at), mine.len);
 }
 
 const struct tt_algorithm tt_scatterv_direct = {
