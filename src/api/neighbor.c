@@ -134,6 +134,22 @@ static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighb
 
 /* ---- The collectives in their three forms ---- */
 
+static tutti_status run(tutti_team *team, struct neighbor_call c)
+{
+    return call(team, c, (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+}
+
+static tutti_status start(tutti_team *team, struct neighbor_call c, tutti_request **request)
+{
+    return call(team, c, (struct neighbor_form){NEIGHBOR_START, 0, request});
+}
+
+static tutti_status init(tutti_team *team, struct neighbor_call c, unsigned flags,
+                         tutti_request **request)
+{
+    return call(team, c, (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+}
+
 static struct neighbor_call allgather_of(const void *in, void *out, int64_t n, tutti_type type)
 {
     return (struct neighbor_call){TT_NEIGHBOR_allgather,
@@ -146,22 +162,19 @@ static struct neighbor_call allgather_of(const void *in, void *out, int64_t n, t
 tutti_status tutti_neighbor_allgather(tutti_team *team, const void *in, void *out, int64_t n,
                                       tutti_type type)
 {
-    return call(team, allgather_of(in, out, n, type),
-                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+    return run(team, allgather_of(in, out, n, type));
 }
 
 tutti_status tutti_ineighbor_allgather(tutti_team *team, const void *in, void *out, int64_t n,
                                        tutti_type type, tutti_request **request)
 {
-    return call(team, allgather_of(in, out, n, type),
-                (struct neighbor_form){NEIGHBOR_START, 0, request});
+    return start(team, allgather_of(in, out, n, type), request);
 }
 
 tutti_status tutti_neighbor_allgather_init(tutti_team *team, const void *in, void *out, int64_t n,
                                            tutti_type type, unsigned flags, tutti_request **request)
 {
-    return call(team, allgather_of(in, out, n, type),
-                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+    return init(team, allgather_of(in, out, n, type), flags, request);
 }
 
 static struct neighbor_call allgatherv_of(const void *in, int64_t n, void *out,
@@ -180,16 +193,14 @@ tutti_status tutti_neighbor_allgatherv(tutti_team *team, const void *in, int64_t
                                        const int64_t *counts, const int64_t *displs,
                                        tutti_type type)
 {
-    return call(team, allgatherv_of(in, n, out, counts, displs, type),
-                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+    return run(team, allgatherv_of(in, n, out, counts, displs, type));
 }
 
 tutti_status tutti_ineighbor_allgatherv(tutti_team *team, const void *in, int64_t n, void *out,
                                         const int64_t *counts, const int64_t *displs,
                                         tutti_type type, tutti_request **request)
 {
-    return call(team, allgatherv_of(in, n, out, counts, displs, type),
-                (struct neighbor_form){NEIGHBOR_START, 0, request});
+    return start(team, allgatherv_of(in, n, out, counts, displs, type), request);
 }
 
 tutti_status tutti_neighbor_allgatherv_init(tutti_team *team, const void *in, int64_t n, void *out,
@@ -197,8 +208,7 @@ tutti_status tutti_neighbor_allgatherv_init(tutti_team *team, const void *in, in
                                             tutti_type type, unsigned flags,
                                             tutti_request **request)
 {
-    return call(team, allgatherv_of(in, n, out, counts, displs, type),
-                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+    return init(team, allgatherv_of(in, n, out, counts, displs, type), flags, request);
 }
 
 static struct neighbor_call alltoall_of(const void *in, void *out, int64_t n, tutti_type type)
@@ -210,21 +220,19 @@ static struct neighbor_call alltoall_of(const void *in, void *out, int64_t n, tu
 tutti_status tutti_neighbor_alltoall(tutti_team *team, const void *in, void *out, int64_t n,
                                      tutti_type type)
 {
-    return call(team, alltoall_of(in, out, n, type), (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+    return run(team, alltoall_of(in, out, n, type));
 }
 
 tutti_status tutti_ineighbor_alltoall(tutti_team *team, const void *in, void *out, int64_t n,
                                       tutti_type type, tutti_request **request)
 {
-    return call(team, alltoall_of(in, out, n, type),
-                (struct neighbor_form){NEIGHBOR_START, 0, request});
+    return start(team, alltoall_of(in, out, n, type), request);
 }
 
 tutti_status tutti_neighbor_alltoall_init(tutti_team *team, const void *in, void *out, int64_t n,
                                           tutti_type type, unsigned flags, tutti_request **request)
 {
-    return call(team, alltoall_of(in, out, n, type),
-                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+    return init(team, alltoall_of(in, out, n, type), flags, request);
 }
 
 static struct neighbor_call alltoallv_of(const void *in, const int64_t *in_counts,
@@ -245,8 +253,7 @@ tutti_status tutti_neighbor_alltoallv(tutti_team *team, const void *in, const in
                                       const int64_t *out_counts, const int64_t *out_displs,
                                       tutti_type type)
 {
-    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
-                (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+    return run(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type));
 }
 
 tutti_status tutti_ineighbor_alltoallv(tutti_team *team, const void *in, const int64_t *in_counts,
@@ -254,8 +261,8 @@ tutti_status tutti_ineighbor_alltoallv(tutti_team *team, const void *in, const i
                                        const int64_t *out_counts, const int64_t *out_displs,
                                        tutti_type type, tutti_request **request)
 {
-    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
-                (struct neighbor_form){NEIGHBOR_START, 0, request});
+    return start(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
+                 request);
 }
 
 tutti_status tutti_neighbor_alltoallv_init(tutti_team *team, const void *in,
@@ -264,8 +271,8 @@ tutti_status tutti_neighbor_alltoallv_init(tutti_team *team, const void *in,
                                            const int64_t *out_displs, tutti_type type,
                                            unsigned flags, tutti_request **request)
 {
-    return call(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
-                (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+    return init(team, alltoallv_of(in, in_counts, in_displs, out, out_counts, out_displs, type),
+                flags, request);
 }
 
 static struct neighbor_call alltoallw_of(const void *in, const int64_t *in_counts,
@@ -287,10 +294,8 @@ tutti_status tutti_neighbor_alltoallw(tutti_team *team, const void *in, const in
                                       void *out, const int64_t *out_counts,
                                       const int64_t *out_displs, const tutti_type *out_types)
 {
-    return call(
-        team,
-        alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
-        (struct neighbor_form){NEIGHBOR_RUN, 0, NULL});
+    return run(team, alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs,
+                                  out_types));
 }
 
 tutti_status tutti_ineighbor_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
@@ -299,10 +304,10 @@ tutti_status tutti_ineighbor_alltoallw(tutti_team *team, const void *in, const i
                                        const int64_t *out_displs, const tutti_type *out_types,
                                        tutti_request **request)
 {
-    return call(
+    return start(
         team,
         alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
-        (struct neighbor_form){NEIGHBOR_START, 0, request});
+        request);
 }
 
 tutti_status tutti_neighbor_alltoallw_init(tutti_team *team, const void *in,
@@ -312,8 +317,8 @@ tutti_status tutti_neighbor_alltoallw_init(tutti_team *team, const void *in,
                                            const tutti_type *out_types, unsigned flags,
                                            tutti_request **request)
 {
-    return call(
+    return init(
         team,
         alltoallw_of(in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
-        (struct neighbor_form){NEIGHBOR_INIT, flags, request});
+        flags, request);
 }
