@@ -11,6 +11,8 @@
 
 #include <tutti/tutti.h>
 
+#include "ranks.h"
+
 /* Each piece has its own part of a buffer, large enough for every type. */
 enum { RANKS = 5, MOST = 3000, PART = 3 * MOST + 8, ROUNDS = 2 };
 enum alltoallw_form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
@@ -263,16 +265,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* alltoallw: as a process of a job. alltoallw threads A B: on A to B threads. */
+/* alltoallw: as a process of a job. alltoallw threads P...: on P threads, for each P. */
 int main(int argc, char **argv)
 {
-    tutti_client *client;
-    if (argc == 4) {
-        for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
-            if (tutti_threads(p, one_rank, NULL) != TUTTI_OK) return 1;
-        return 0;
-    }
-    if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    return run_ranks(argc, argv, one_rank);
 }

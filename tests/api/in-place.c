@@ -10,6 +10,8 @@
 
 #include <tutti/tutti.h>
 
+#include "ranks.h"
+
 enum { RANKS = 5, MOST = 2000, ROUNDS = 2 };
 enum in_place_form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
@@ -119,17 +121,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* in-place: as a process of a job. in-place threads: on 1 to RANKS threads. */
+/* in-place: as a process of a job. in-place threads P...: on P threads, for each P. */
 int main(int argc, char **argv)
 {
-    tutti_client *client;
-    (void)argv;
-    if (argc > 1) {
-        for (int p = 1; p <= RANKS; p++)
-            if (tutti_threads(p, one_rank, NULL) != TUTTI_OK) return 1;
-        return 0;
-    }
-    if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    return run_ranks(argc, argv, one_rank);
 }

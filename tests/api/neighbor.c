@@ -12,6 +12,8 @@
 
 #include <tutti/tutti.h>
 
+#include "ranks.h"
+
 enum { MOST = 16, ROOM = 700, PIECES = MOST * ROOM, ROUNDS = 2 };
 enum neighbor_mode { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 enum neighbor_kind { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, KINDS };
@@ -300,16 +302,9 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* neighbor: as a process of a job. neighbor threads A B: on A to B threads. */
+/* neighbor: as a process of a job. neighbor threads P...: on P threads, for each P. */
 int main(int argc, char **argv)
 {
-    tutti_client *client;
-    if (argc == 4) {
-        for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
-            if (tutti_threads(p, one_rank, NULL) != TUTTI_OK) return 1;
-        return tutti_threads(2, other_collective, NULL) != TUTTI_OK;
-    }
-    if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    if (run_ranks(argc, argv, one_rank) != 0) return 1;
+    return argc > 1 && tutti_threads(2, other_collective, NULL) != TUTTI_OK;
 }

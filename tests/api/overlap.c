@@ -5,20 +5,14 @@
  * requests in an order of its own, so ranks wait on different teams at the same time.
  *
  *     overlap threads P...    jobs of threads
- *     overlap all             a job of processes
+ *     overlap                 a rank of a job of processes
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tutti/tutti.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (what) break;                                                                           \
-        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
-        abort();                                                                                   \
-    } while (0)
+#include "ranks.h"
 
 enum { TEAMS = 5, CALLS = 3, LONG = 9000, TURNS = 12 };
 
@@ -106,12 +100,5 @@ static void one_rank(tutti_client *client, void *arg)
 
 int main(int argc, char **argv)
 {
-    tutti_client *client;
-    if (argc < 2) return 2;
-    for (int i = 2; strcmp(argv[1], "threads") == 0 && i < argc; i++)
-        EXPECT(tutti_threads(atoi(argv[i]), one_rank, NULL) == TUTTI_OK);
-    if (strcmp(argv[1], "threads") == 0) return 0;
-    EXPECT(tutti_init(&client) == TUTTI_OK);
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    return run_ranks(argc, argv, one_rank);
 }

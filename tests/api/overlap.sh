@@ -4,7 +4,7 @@
 # Runs overlap.c on processes: on one node, on several nodes with messages, and with a real network.
 set -eu
 program=$TUTTI_BUILD/tests/test-api-overlap
-go() { tutti run --timeout 3000 "$@" "$program" all; }
+go() { tutti run --timeout 3000 "$@" "$program"; }
 for n in 2 5; do go -n $n; done
 TUTTI_NODES=2,2,1 go -n 5
 # With a real network (UCX) between the nodes, where its library is installed.

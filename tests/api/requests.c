@@ -3,18 +3,11 @@
  * A request counts as under way from its start until its owner has completed it, even if its work
  * was finished before. So the same calls return the same on every rank, in every run.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tutti/tutti.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (what) break;                                                                           \
-        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
-        abort();                                                                                   \
-    } while (0)
+#include "ranks.h"
 
 enum { N = 3 };
 

@@ -2,23 +2,17 @@
  *
  * Several threads of a rank use one client at the same time.
  *
- *     share threads       two ranks of a job of threads
- *     share all           a job of processes
+ *     share threads P...      jobs of threads
+ *     share                   a rank of a job of processes
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tutti/message.h>
 #include <tutti/tutti.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (what) break;                                                                           \
-        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
-        abort();                                                                                   \
-    } while (0)
+#include "ranks.h"
 
 enum { TURNS = 60, LONG = 20000 };
 
@@ -154,13 +148,5 @@ static void one_rank(tutti_client *client, void *arg)
 
 int main(int argc, char **argv)
 {
-    tutti_client *client;
-    if (argc < 2) return 2;
-    if (strcmp(argv[1], "threads") == 0) {
-        EXPECT(tutti_threads(2, one_rank, NULL) == TUTTI_OK);
-        return 0;
-    }
-    EXPECT(tutti_init(&client) == TUTTI_OK);
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    return run_ranks(argc, argv, one_rank);
 }

@@ -4,7 +4,7 @@
 # Runs share.c on processes: on one node, on several nodes with messages, and with a real network.
 set -eu
 program=$TUTTI_BUILD/tests/test-api-share
-go() { tutti run --timeout 3000 "$@" "$program" all; }
+go() { tutti run --timeout 3000 "$@" "$program"; }
 for n in 1 2 3; do go -n $n; done
 TUTTI_NODES=2,1 go -n 3
 # With a real network (UCX) between the nodes, where its library is installed.

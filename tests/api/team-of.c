@@ -10,17 +10,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tutti/tutti.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (what) break;                                                                           \
-        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
-        abort();                                                                                   \
-    } while (0)
+#include "ranks.h"
 
 enum { RANKS = 32, LONG = 40000 };
 
@@ -177,12 +171,9 @@ static int gone(tutti_client *client, bool dies)
 int main(int argc, char **argv)
 {
     tutti_client *client;
+    bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
     if (argc < 2) return 2;
-    for (int i = 2; strcmp(argv[1], "threads") == 0 && i < argc; i++)
-        EXPECT(tutti_threads(atoi(argv[i]), one_rank, NULL) == TUTTI_OK);
-    if (strcmp(argv[1], "threads") == 0) return 0;
+    if (threads || strcmp(argv[1], "all") == 0) return run_ranks(argc, argv, one_rank);
     EXPECT(tutti_init(&client) == TUTTI_OK);
-    if (strcmp(argv[1], "all") != 0) return gone(client, strcmp(argv[1], "die") == 0);
-    one_rank(client, NULL);
-    return tutti_finalize(client) != TUTTI_OK;
+    return gone(client, strcmp(argv[1], "die") == 0);
 }

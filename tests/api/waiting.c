@@ -8,19 +8,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tutti/message.h>
 #include <tutti/tutti.h>
 
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (what) break;                                                                           \
-        fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #what, tutti_error());             \
-        abort();                                                                                   \
-    } while (0)
+#include "ranks.h"
 
 enum { ENOUGH = 200 };
 
@@ -81,8 +74,8 @@ static void of_messages(tutti_client *client, tutti_team *world)
     int events = 0, before = atomic_load(&calls);
     EXPECT(context != NULL);
     if (tutti_rank(world) == 0) {
-        EXPECT(tutti_advance_wait(context, 200, &events) == TUTTI_AGAIN && events == 0);
-        EXPECT(atomic_load(&calls) > before + 10);
+        while (atomic_load(&calls) <= before + 10) /* once, except on a busy machine */
+            EXPECT(tutti_advance_wait(context, 200, &events) == TUTTI_AGAIN && events == 0);
         EXPECT(tutti_post(context, came, &done) == TUTTI_OK);
         EXPECT(tutti_advance_wait(context, -1, &events) == TUTTI_OK && done);
     }
