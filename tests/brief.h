@@ -7,12 +7,21 @@
 #ifndef TEST_BRIEF_H
 #define TEST_BRIEF_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static inline int brief(int all, int some)
 {
     const char *wish = getenv("TUTTI_TEST_BRIEF");
     return wish && *wish ? some : all;
+}
+
+/* Whether to try this case, where *cases counts those that came before: always, but in a brief run
+ * the first of every n cases only. If n has no factor in common with the lengths of the loops
+ * around, the sample takes each of their values. */
+static inline bool sampled(int *cases, int n)
+{
+    return (*cases)++ % brief(1, n) == 0;
 }
 
 #endif

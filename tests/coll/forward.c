@@ -130,7 +130,7 @@ static void messages_are_single_links(void **state)
 static void random_holes_are_gone_round(void **state)
 {
     (void)state;
-    int tried = 0, enough = brief(50, 10);
+    int tried = 0, enough = brief(50, 3);
     for (int seed = 0; seed < 100 && tried < enough; seed++) {
         char text[64];
         struct tt_net net;

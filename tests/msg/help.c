@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "brief.h"
 #include "lib.h"
 #include "msg/inside.h"
 
@@ -35,7 +36,6 @@ enum {
     STREAM = 2,
     NOTHING = 3,
     SLOTS = 6,
-    EACH = 150,
     MOST = 3 << 20,
     EDGE = 64,
     PAGES = 256 << 10, /* the last portion may begin this much later than a division into equal
@@ -358,8 +358,8 @@ static void streaming(struct rank *r)
     must(tutti_dispatch(r->client, STREAM, on_stream, r));
     for (int i = 0; i < SLOTS; i++) check((all.out[i] = malloc(MOST + 1)) != NULL, "no memory");
     meet(r);
-    for (int sent = 0; sent < EACH; look(r))
-        for (int i = 0; i < SLOTS && sent < EACH; i++)
+    for (int sent = 0, each = brief(150, 50); sent < each; look(r))
+        for (int i = 0; i < SLOTS && sent < each; i++)
             if (!all.busy[i]) {
                 send_random(r, i);
                 sent++;

@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 
 #include "api/api.h"
+#include "brief.h"
 
-enum { THOUSAND = 1000, CHURN = 10000, WARM = 100, RANKS = 16, FEW = 3, HELD = 40 };
+enum { THOUSAND = 1000, WARM = 100, RANKS = 16, FEW = 3, HELD = 40 };
 
 static void check(int good, const char *what)
 {
@@ -72,24 +73,25 @@ static tutti_team *new_team(tutti_team *world)
 /* ---- A thousand teams ---- */
 
 /* A thousand teams of sixteen ranks, each of which has made a short call, take less than 2 GiB, and
- * nothing once they are freed. */
+ * nothing once they are freed. A brief run makes 200. */
 static void thousand(tutti_client *client, void *arg)
 {
     static _Thread_local tutti_team *team[THOUSAND];
+    const int teams = brief(THOUSAND, 200);
     tutti_team *world = tutti_world(client);
     (void)arg;
     check(tutti_size(world) == RANKS, "not sixteen ranks");
     int64_t before = held(client), file = backed(client);
-    for (int i = 0; i < THOUSAND; i++) {
+    for (int i = 0; i < teams; i++) {
         team[i] = new_team(world);
         check(held(client) - before <= (i + 1) * (INT64_C(64) << 10), "more than 64 KiB a rank");
     }
-    for (int i = 0; i < THOUSAND; i += 97) check(sum_of(team[i], i) == RANKS * i, "another sum");
-    check(held(client) - before <= THOUSAND * (INT64_C(64) << 10), "a short call takes memory");
+    for (int i = 0; i < teams; i += 97) check(sum_of(team[i], i) == RANKS * i, "another sum");
+    check(held(client) - before <= teams * (INT64_C(64) << 10), "a short call takes memory");
     check(sum_of(world, held(client) - before) < INT64_C(2) << 30, "2 GiB and more");
     must(tutti_barrier(world), "barrier");
     check(file < 0 || backed(client) - file < INT64_C(2) << 30, "2 GiB and more are backed");
-    for (int i = 0; i < THOUSAND; i++) must(tutti_team_free(team[i]), "free");
+    for (int i = 0; i < teams; i++) must(tutti_team_free(team[i]), "free");
     give_back(client);
     check(held(client) == before, "teams leave memory behind");
     check(file < 0 || backed(client) <= file, "teams leave pages behind");
@@ -97,14 +99,14 @@ static void thousand(tutti_client *client, void *arg)
 
 /* ---- Ten thousand teams ---- */
 
-/* After 10,000 teams that were made and freed, a rank holds as much as after 100. Some have made a
- * long call, which takes long windows. */
+/* After 10,000 teams that were made and freed (1,000 in a brief run), a rank holds as much as after
+ * 100. Some have made a long call, which takes long windows. */
 static void churn(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client);
     int64_t before = 0, file = 0, value[100] = {0}, out[100];
     (void)arg;
-    for (int i = 0; i < CHURN; i++) {
+    for (int i = 0, n = brief(10000, 1000); i < n; i++) {
         tutti_team *team = new_team(world);
         if (i % 50 == 0) {
             must(tutti_allreduce(team, value, out, 100, TUTTI_I64, TUTTI_SUM), "allreduce");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "brief.h"
 #include "coll/coll.h"
 #include "types-case.h"
 
@@ -52,7 +53,7 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
 
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a)
 {
-    static const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, 60000};
+    const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < VARIANTS; k++) {
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
