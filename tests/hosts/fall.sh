@@ -5,9 +5,12 @@
 # while the others wait for it or before they do, and each host cut off. Every survivor must get an
 # error that says which rank failed and why, and continues with the others (fall.c).
 #
-#     fall.sh           alternates between early and late, and between new connections and
-#                       connections made before
-#     fall.sh all       tries all of these combinations
+#     fall.sh           each victim falls in each collective in one manner, early or late, on new
+#                       connections or on connections made before. Over the collectives, each victim
+#                       falls in each manner at each of these times. How the others learn of a fall
+#                       depends on its manner and time, and who waits for the victim on the
+#                       collective; neither depends on the other.
+#     fall.sh all       tries all combinations of these
 #     fall.sh cut       only cuts hosts off
 #     fall.sh again     leaves out the victims that are killed, exit or leave
 set -eu
@@ -89,8 +92,9 @@ kill_all() {
         for victim in 0 1 2 3 4 5 6 7; do
             for m in 0 1 2; do
                 manner=${manners[m]}
+                [ "${1-}" = all ] || [ "$m" -eq $(((turn + victim) % 3)) ] || continue
                 for when in "${whens[@]}"; do
-                    [ "${1-}" = all ] || [ "$when" = "${whens[(turn + victim + m) % 4]}" ] || continue
+                    [ "${1-}" = all ] || [ "$when" = "${whens[(turn + victim) % 4]}" ] || continue
                     # shellcheck disable=SC2086
                     beside 6 job "$collective" "$victim" "$manner" $when
                 done
