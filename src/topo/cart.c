@@ -105,6 +105,7 @@ static int dim_at(const struct tt_cart *cart, int i)
 
 void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords)
 {
+    tt_assert(tt_cart_valid(cart));
     for (int i = cart->n - 1; i >= 0; i--) {
         int d = dim_at(cart, i);
         coords[d] = rank % cart->dims[d];
@@ -123,6 +124,7 @@ static int fold(const struct tt_cart *cart, int dim, int64_t at)
 int tt_cart_rank(const struct tt_cart *cart, const int *coords)
 {
     int rank = 0;
+    tt_assert(tt_cart_valid(cart));
     for (int i = 0; i < cart->n; i++) {
         int d = dim_at(cart, i), at = fold(cart, d, coords[d]);
         if (at < 0) return -1;
