@@ -118,36 +118,53 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
 
 /* ---- Input and output of the v-forms ---- */
 
-/* Appends the pieces of `base` that are not empty, in bytes, to all[n]. Returns the new number of
- * pieces. */
-static int add_pieces(struct piece *all, int n, const void *base, const int64_t *counts,
-                      const int64_t *displs, int p, int64_t sz)
+/* The pieces of one buffer, which may be empty. */
+struct piece_list {
+    const void *base;
+    const int64_t *counts, *displs; /* in elements of sz bytes */
+    int n;
+    int64_t sz;
+};
+
+static struct piece piece_of(const struct piece_list *x, int i)
 {
-    for (int r = 0; r < p; r++) {
-        int64_t begin = (int64_t)(uintptr_t)base + displs[r] * sz;
-        if (counts[r] > 0) all[n++] = (struct piece){begin, begin + counts[r] * sz};
-    }
+    int64_t begin = (int64_t)(uintptr_t)x->base + x->displs[i] * x->sz;
+    return (struct piece){begin, begin + x->counts[i] * x->sz};
+}
+
+/* Stores the pieces that are not empty, in the order of their addresses. Returns how many. */
+static int sort_pieces(struct piece *all, const struct piece_list *x)
+{
+    int n = 0;
+    for (int i = 0; i < x->n; i++)
+        if (x->counts[i] > 0) all[n++] = piece_of(x, i);
+    qsort(all, (size_t)n, sizeof *all, by_begin);
     return n;
 }
 
-static struct piece whole(const struct piece *all, int n)
+/* Returns the range of addresses in which the pieces lie. */
+static struct piece whole(const struct piece_list *x)
 {
     struct piece w = {INT64_MAX, INT64_MIN};
-    for (int i = 0; i < n; i++) {
-        w.begin = tt_min(w.begin, all[i].begin);
-        w.end = tt_max(w.end, all[i].end);
+    for (int i = 0; i < x->n; i++) {
+        if (x->counts[i] == 0) continue;
+        struct piece piece = piece_of(x, i);
+        w.begin = tt_min(w.begin, piece.begin);
+        w.end = tt_max(w.end, piece.end);
     }
     return w;
 }
 
-/* Whether some piece of in[] shares bytes with one of out[]. The pieces of out[] must not overlap
- * each other. */
-static bool meet(struct piece *in, int ni, struct piece *out, int no)
+static bool ranges_meet(const struct piece_list *in, const struct piece_list *out)
 {
-    struct piece x = whole(in, ni), y = whole(out, no);
-    if (x.begin >= y.end || y.begin >= x.end) return false;
-    qsort(in, (size_t)ni, sizeof *in, by_begin);
-    qsort(out, (size_t)no, sizeof *out, by_begin);
+    struct piece x = whole(in), y = whole(out);
+    return x.begin < y.end && y.begin < x.end;
+}
+
+/* Whether some piece of in[] shares bytes with one of out[]. Both are in the order of their
+ * addresses, and the pieces of out[] do not overlap each other. */
+static bool pieces_meet(const struct piece *in, int ni, const struct piece *out, int no)
+{
     for (int i = 0, o = 0; i < ni; i++) {
         while (o < no && out[o].end <= in[i].begin) o++;
         if (o < no && out[o].begin < in[i].end) return true;
@@ -155,7 +172,8 @@ static bool meet(struct piece *in, int ni, struct piece *out, int no)
     return false;
 }
 
-/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave. */
+/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave.
+ * Most programs have two buffers, whose ranges tell without looking at the pieces. */
 static tutti_status check_in_out(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
@@ -163,15 +181,16 @@ static tutti_status check_in_out(const tutti_team *team, const struct tt_args *a
     int p = team->run.map.p;
     bool derived = (unsigned)c->type >= TUTTI_TYPES;
     if (derived || c->in_place || args->exchanges_in_place) return TUTTI_OK;
-    struct piece *in = tt_alloc(2 * (size_t)p * sizeof *in);
-    if (!in) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
-    struct piece *out = in + p;
-    int ni = c->in_counts
-                 ? add_pieces(in, 0, args->in, c->in_counts, c->in_displs, p, c->sz)
-                 : add_pieces(in, 0, args->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz);
-    int no = add_pieces(out, 0, args->out, c->out_counts, c->out_displs, p, c->sz);
-    bool wrong = meet(in, ni, out, no);
-    tt_free(in);
+    struct piece_list out = {args->out, c->out_counts, c->out_displs, p, c->sz};
+    struct piece_list in = {args->in, c->in_counts, c->in_displs, p, c->sz};
+    if (!c->in_counts)
+        in = (struct piece_list){args->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz};
+    if (!ranges_meet(&in, &out)) return TUTTI_OK;
+    struct piece *sorted = tt_alloc(2 * (size_t)p * sizeof *sorted);
+    if (!sorted) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    int ni = sort_pieces(sorted, &in), no = sort_pieces(sorted + p, &out);
+    bool wrong = pieces_meet(sorted, ni, sorted + p, no);
+    tt_free(sorted);
     return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
 }
 

@@ -55,13 +55,13 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
 
 /* ---- The plan for a call ---- */
 
-/* Finds or makes the plan of a call that was checked. The cache owns a reference to the plan,
- * except for v-collectives, whose caller owns it. */
+/* Finds or makes the plan of a call that was checked. The cache owns a reference to the plan; for a
+ * call with counts, the caller owns another one. */
 static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              struct tt_prepared **prepared)
 {
     if (tt_call_counts(&args->call))
-        return tt_prepare(&team->cache, &team->run, &args->call, prepared);
+        return tt_prepare_again(&team->cache, &team->run, &args->call, prepared);
     /* This also finds plans for user-defined operations; the operation has been checked by now. */
     *prepared = tt_cache_find(&team->cache, &args->call);
     if (*prepared) return TUTTI_OK;
@@ -96,8 +96,9 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
 }
 
 /* A plan in the cache was checked when it was made. Only user-defined operations, which may have
- * been freed since, and the counts of v-forms are checked each time: no plan of a v-form is ever in
- * the cache. The cache owns a reference to the plan, except for v-forms, whose caller owns it. */
+ * been freed since, and the counts of v-forms are checked each time: tt_cache_find never finds the
+ * plan of a v-form. The cache owns a reference to the plan; for v-forms, the caller owns another
+ * one. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {

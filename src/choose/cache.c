@@ -182,8 +182,75 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
     return TUTTI_OK;
 }
 
+/* ---- Calls with counts ---- */
+
+enum { LISTS = 4 };
+
+static void lists_of(struct tt_call *c, const int64_t **lists[LISTS])
+{
+    lists[0] = &c->in_counts;
+    lists[1] = &c->in_displs;
+    lists[2] = &c->out_counts;
+    lists[3] = &c->out_displs;
+}
+
+static bool equal_lists(const int64_t *a, const int64_t *b, int p)
+{
+    return a && b ? memcmp(a, b, (size_t)p * sizeof *a) == 0 : a == b;
+}
+
+static bool equal_calls(const struct tt_call *a, const struct tt_call *b, int p)
+{
+    if (a->neighbors || b->neighbors) return false;
+    struct tt_shape_key x = tt_shape_key(a), y = tt_shape_key(b);
+    return memcmp(&x, &y, sizeof x) == 0 && equal_lists(a->in_counts, b->in_counts, p) &&
+           equal_lists(a->in_displs, b->in_displs, p) &&
+           equal_lists(a->out_counts, b->out_counts, p) &&
+           equal_lists(a->out_displs, b->out_displs, p);
+}
+
+/* Keeps the plan in the place of the oldest one. Without memory for the lists, it is not kept. */
+static void keep(struct tt_cache *cache, const struct tt_call *call, int p,
+                 struct tt_prepared *prepared)
+{
+    int64_t *at = tt_alloc(LISTS * (size_t)p * sizeof *at);
+    if (!at) return;
+    struct tt_repeat *repeat = &cache->repeat[cache->oldest_repeat++ % TT_CACHE_REPEATS];
+    const int64_t **lists[LISTS];
+    tt_prepared_drop(repeat->prepared);
+    tt_free(repeat->lists);
+    *repeat = (struct tt_repeat){prepared, *call, at};
+    prepared->uses++;
+    lists_of(&repeat->call, lists);
+    for (int i = 0; i < LISTS; i++, at += p) {
+        if (!*lists[i]) continue;
+        memcpy(at, *lists[i], (size_t)p * sizeof *at);
+        *lists[i] = at;
+    }
+}
+
+tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
+                              const struct tt_call *call, struct tt_prepared **prepared)
+{
+    int p = team->map.p;
+    for (int i = 0; i < TT_CACHE_REPEATS; i++) {
+        struct tt_repeat *repeat = &cache->repeat[i];
+        if (!repeat->prepared || !equal_calls(&repeat->call, call, p)) continue;
+        repeat->prepared->uses++;
+        *prepared = repeat->prepared;
+        return TUTTI_OK;
+    }
+    TT_TRY(tt_prepare(cache, team, call, prepared));
+    if (!call->neighbors) keep(cache, call, p, *prepared);
+    return TUTTI_OK;
+}
+
 void tt_cache_release(struct tt_cache *cache)
 {
+    for (int i = 0; i < TT_CACHE_REPEATS; i++) {
+        tt_prepared_drop(cache->repeat[i].prepared);
+        tt_free(cache->repeat[i].lists);
+    }
     for (int set = 0; set < TT_CACHE_SETS; set++)
         for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
     tt_builder_free(cache->builder);

@@ -34,11 +34,20 @@ struct tt_shape_key {
     uint64_t word[3];
 };
 
-enum { TT_CACHE_SETS = 64, TT_CACHE_WAYS = 4 };
+/* A call with a count for each rank, whose plan is kept: many programs make the same call again. */
+struct tt_repeat {
+    struct tt_prepared *prepared; /* NULL: none */
+    struct tt_call call;          /* its lists lie in `lists` */
+    int64_t *lists;
+};
+
+enum { TT_CACHE_SETS = 64, TT_CACHE_WAYS = 4, TT_CACHE_REPEATS = 4 };
 struct tt_cache {
     struct tt_shape_key key[TT_CACHE_SETS][TT_CACHE_WAYS];
     struct tt_prepared *prepared[TT_CACHE_SETS][TT_CACHE_WAYS];
     uint8_t oldest[TT_CACHE_SETS];
+    struct tt_repeat repeat[TT_CACHE_REPEATS];
+    unsigned oldest_repeat;
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
     /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
      * these members before the first plan. 0 or false: the call decides. */
@@ -52,6 +61,10 @@ struct tt_cache {
  * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
+/* The same for a call with counts; takes the plan of an earlier call with equal counts and
+ * displacements if it is among the last few. */
+tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
+                              const struct tt_call *call, struct tt_prepared **prepared);
 /* Gives up one use; the last one frees the plan. NULL is allowed. */
 void tt_prepared_drop(struct tt_prepared *prepared);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Calls with counts that are made again: with equal counts, with other counts in turn, with other
+ * displacements, with another root, while requests of equal counts are under way, and on a team
+ * that is freed. Each result is checked. repeated.sh counts the plans that are made.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+enum { MOST = 40, ROOM = 16 * MOST, ROUNDS = 20, SHAPES = 3 };
+
+struct repeated_rank {
+    tutti_team *team;
+    int p, me;
+    int64_t counts[16], displs[16], in[ROOM], out[ROOM];
+};
+
+static void must(bool good, const struct repeated_rank *x, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "rank %d of %d: %s: %s\n", x->me, x->p, what, tutti_error());
+    abort();
+}
+
+static int64_t value(int round, int from, int64_t i)
+{
+    return 1000000 * (int64_t)round + 1000 * from + i;
+}
+
+/* Each rank has as many elements for each rank; shape 2 has the counts of shape 1 in places with
+ * gaps. */
+static int64_t length(int shape, int rank)
+{
+    return shape == 0 ? 3 : rank % 2 ? 7 : 1;
+}
+
+static void fill(struct repeated_rank *x, int shape, int round)
+{
+    for (int i = 0; i < ROOM; i++) x->in[i] = value(round, x->me, i), x->out[i] = -1;
+    int64_t at = 0;
+    for (int r = 0; r < x->p; r++) {
+        x->counts[r] = length(shape, r);
+        x->displs[r] = at;
+        at += x->counts[r] + (shape == 2);
+    }
+}
+
+static void expect(const struct repeated_rank *x, int round, const char *what)
+{
+    for (int r = 0; r < x->p; r++)
+        for (int64_t i = 0; i < x->counts[r]; i++)
+            must(x->out[x->displs[r] + i] == value(round, r, i), x, what);
+}
+
+static void gather_all(struct repeated_rank *x, int shape, int round)
+{
+    fill(x, shape, round);
+    must(tutti_allgatherv(x->team, x->in, x->out, x->counts, x->displs, TUTTI_I64) == TUTTI_OK, x,
+         "allgatherv");
+    expect(x, round, "a result of allgatherv");
+}
+
+static void gather_at(struct repeated_rank *x, int shape, int round, int root)
+{
+    fill(x, shape, round);
+    must(tutti_gatherv(x->team, x->in, x->counts[x->me], x->out, x->counts, x->displs, TUTTI_I64,
+                       root) == TUTTI_OK,
+         x, "gatherv");
+    if (x->me == root) expect(x, round, "a result of gatherv");
+}
+
+/* A request and a blocking call of equal counts use one plan at the same time. */
+static void gather_together(struct repeated_rank *x, int round)
+{
+    static _Thread_local int64_t others[ROOM];
+    tutti_request *request;
+    fill(x, 1, round);
+    must(tutti_iallgatherv(x->team, x->in, others, x->counts, x->displs, TUTTI_I64, &request) ==
+             TUTTI_OK,
+         x, "iallgatherv");
+    must(tutti_allgatherv(x->team, x->in, x->out, x->counts, x->displs, TUTTI_I64) == TUTTI_OK, x,
+         "allgatherv beside a request");
+    expect(x, round, "a result beside a request");
+    for (int shape = 0; shape < SHAPES; shape++) gather_all(x, shape, round);
+    for (int root = 0; root < x->p; root++) gather_at(x, 0, round, root);
+    must(tutti_wait(request) == TUTTI_OK, x, "wait");
+    fill(x, 1, round);
+    for (int i = 0; i < ROOM; i++) x->out[i] = others[i];
+    expect(x, round, "the result of a request");
+    must(tutti_request_free(request) == TUTTI_OK, x, "free of a request");
+}
+
+static void equal_calls(struct repeated_rank *x)
+{
+    for (int round = 0; round < ROUNDS; round++) gather_all(x, 1, round);
+}
+
+static void calls_in_turn(struct repeated_rank *x)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        for (int shape = 0; shape < SHAPES; shape++) gather_all(x, shape, round);
+}
+
+static void all_calls(struct repeated_rank *x)
+{
+    equal_calls(x);
+    calls_in_turn(x);
+    for (int round = 0; round < ROUNDS; round++) {
+        gather_at(x, 1, round, round % x->p);
+        gather_together(x, round);
+    }
+}
+
+/* Which parts run: "equal", "turns" or all. */
+static const char *part = "all";
+
+static void one_rank(tutti_client *client, void *arg)
+{
+    static _Thread_local struct repeated_rank x;
+    tutti_team *own;
+    (void)arg;
+    x.team = tutti_world(client);
+    x.p = tutti_size(x.team);
+    x.me = tutti_rank(x.team);
+    if (strcmp(part, "equal") == 0) {
+        equal_calls(&x);
+    } else if (strcmp(part, "turns") == 0) {
+        calls_in_turn(&x);
+    } else {
+        all_calls(&x);
+        must(tutti_team_dup(x.team, &own) == TUTTI_OK, &x, "dup");
+        x.team = own;
+        all_calls(&x);
+        must(tutti_team_free(own) == TUTTI_OK, &x, "free of a team");
+    }
+}
+
+/* repeated [PART]: as a process of a job. repeated threads P...: on P threads, for each P. */
+int main(int argc, char **argv)
+{
+    bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+    if (argc > 1 && !threads) part = argv[1];
+    return run_ranks(threads ? argc : 1, argv, one_rank);
+}
