@@ -199,6 +199,28 @@ typedef void tutti_thread_fn(tutti_client *client, void *arg);
  * MISMATCH and PEER are the errors of the first tutti_finalize that failed. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
+/* Runs fn in n new threads of this process, which form one job with the threads of all other ranks
+ * of the team. The threads are full members of the new job: each has its rank, its client, its
+ * teams and its contexts. The ranks of the new job are numbered in the order of the team: first the
+ * n threads of its rank 0, then those of its rank 1, and so on; n may differ between the ranks. Two
+ * threads of one process read and write each other's buffers by plain loads and stores.
+ *
+ * The new job is independent of the team's job, of its settings TUTTI_NODES and TUTTI_NETWORK, and
+ * of TUTTI_TRACE. If a process ends, all its threads have failed. The threads must not use the
+ * caller's client, unless it is shared; nobody advances that client while the calling thread waits.
+ * The library finalizes each thread's client when fn returns. Blocks until all threads of this
+ * process have ended; those of other processes may still run. Collective over the team. One thread
+ * per team. Errors:
+ *
+ *     ARG          on some rank n < 1 or fn is NULL; no thread was started, as after the next four
+ *     UNSUPPORTED  the ranks of the team are on several nodes
+ *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it)
+ *     MISMATCH     the calls on the team do not match, or the first tutti_finalize of a thread of
+ *                  this process that failed returned this
+ *     MEMORY, LIMIT, SYSTEM, PEER */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,
+                                                           tutti_thread_fn *fn, void *arg);
+
 /* ---- Teams --------------------------------------------------------------------------------- */
 
 /* Returns the team of all ranks of the job, which belongs to the client. Local, any thread. */

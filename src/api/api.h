@@ -44,7 +44,7 @@ struct tutti_client {
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* the network in TUTTI_NETWORK, for the world; empty if that is not set */
-    bool owns_seat;    /* the seat came from boot; else the segment belongs to tutti_threads */
+    bool owns_seat;    /* the seat came from boot; else the segment belongs to threads.c */
     tutti_team *teams; /* the world is the last; also those that the user has freed */
     int freed;         /* how many of the teams the user has freed */
     tutti_team *world;
@@ -76,6 +76,10 @@ struct tutti_request {
     tutti_request *next, **link;
     int64_t *counts; /* the request's own copy of counts and displacements; NULL: none */
 };
+
+/* Makes a client on the seat, and meets the other ranks. If `owns`, the client detaches from boot
+ * when it ends. After an error the seat is left. Errors: those of tutti_init. */
+tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made);
 
 /* Makes a team of the members job_rank[p], whose blocks are at `blocks`. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,

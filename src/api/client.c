@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clients: joining a job and leaving it, memory, and jobs of threads.
+ * Clients: joining a job and leaving it, and memory.
  */
-#include <pthread.h>
 #include <stdio.h>
 
 #include "api/api.h"
@@ -57,13 +56,14 @@ static void destroy(tutti_client *client)
     tt_packed_leave();
 }
 
-/* Places the world's ranks in the network that TUTTI_NETWORK describes. */
+/* Places the world's ranks in the network that TUTTI_NETWORK describes. The network is one of
+ * processes, so a nested job has no place in it. */
 static tutti_status lay_out(tutti_client *client)
 {
     const char *name = tt_setting_must_match_name(TT_MUST_MATCH_NETWORK), *text = tt_setting(name);
     struct tt_reader_error error;
     int size = client->fabric.size;
-    if (!text) return TUTTI_OK;
+    if (!text || client->fabric.job->nested) return TUTTI_OK;
     if (tt_network_parse(text, &client->net, &error) != TUTTI_OK)
         return tt_fail(TUTTI_ERR_ARG, "%s=%.200s: %.200s (at character %zu)", name, text,
                        error.text, error.at + 1);
@@ -107,8 +107,7 @@ static tutti_status cannot_join(struct tt_seat *seat, bool owns)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
 }
 
-/* Makes a client on the seat. If `owns`, the client detaches from boot when it ends. */
-static tutti_status join(struct tt_seat *seat, bool owns, tutti_client **made)
+tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made)
 {
     tutti_client *client = tt_handle_new(&clients);
     if (!client) return cannot_join(seat, owns);
@@ -133,7 +132,7 @@ tutti_status tutti_init(tutti_client **client)
     struct tt_seat seat;
     if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
     TT_TRY(tt_boot_attach(&seat, NULL));
-    return join(&seat, true, client);
+    return tt_client_join(&seat, true, client);
 }
 
 tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg, int rank, int size,
@@ -145,7 +144,7 @@ tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg, int rank,
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "allgather" : "client");
     if (size < 1) return tt_fail(TUTTI_ERR_ARG, "size is %d, not at least 1", size);
     TT_TRY(tt_boot_attach(&seat, &gather));
-    return join(&seat, true, client);
+    return tt_client_join(&seat, true, client);
 }
 
 static bool in_flight(const tutti_client *client)
@@ -239,71 +238,6 @@ tutti_status tutti_client_share(tutti_client *client)
     if (!client->lock) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a lock");
     tt_wait_set_lock(&client->fabric.policy, client->lock);
     return TUTTI_OK;
-}
-
-/* ---- Threads ---- */
-
-struct thread {
-    pthread_t id;
-    const struct tt_segment *segment;
-    int rank;
-    tutti_thread_fn *fn;
-    void *arg;
-    tutti_status status;
-    char text[512]; /* of an error in joining or leaving */
-};
-
-static void *thread_main(void *arg)
-{
-    struct thread *t = arg;
-    tutti_client *client;
-    struct tt_seat seat;
-    t->status = tt_seat_take(&seat, t->segment, t->rank, 0);
-    if (t->status == TUTTI_OK) t->status = join(&seat, false, &client);
-    if (t->status != TUTTI_OK) {
-        snprintf(t->text, sizeof t->text, "%s", tutti_error());
-        return NULL;
-    }
-    t->fn(client, t->arg);
-    t->status = tutti_finalize(client);
-    if (t->status != TUTTI_OK) snprintf(t->text, sizeof t->text, "%s", tutti_error());
-    return NULL;
-}
-
-static tutti_status run_threads(struct thread *threads, int n, struct tt_segment *segment)
-{
-    int started = 0;
-    tutti_status status = TUTTI_OK;
-    for (; started < n && status == TUTTI_OK; started++)
-        if (pthread_create(&threads[started].id, NULL, thread_main, &threads[started]) != 0) {
-            status = tt_fail(TUTTI_ERR_LIMIT, "cannot start thread %d of %d", started, n);
-            tt_job_fail(tt_segment_page(segment), started, TT_CAUSE_STATUS, (int)status);
-            break;
-        }
-    for (int r = 0; r < started; r++) pthread_join(threads[r].id, NULL);
-    for (int r = 0; r < started && status == TUTTI_OK; r++)
-        if (threads[r].status != TUTTI_OK)
-            status = tt_fail(threads[r].status, "%s", threads[r].text);
-    return status;
-}
-
-tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
-{
-    struct tt_segment segment;
-    if (n < 1 || !fn)
-        return tt_fail(TUTTI_ERR_ARG, n < 1 ? "n is %d, not at least 1" : "fn is NULL", n);
-    TT_TRY(tt_segment_create(&segment, n, true));
-    struct thread *threads = tt_calloc((size_t)n, sizeof *threads);
-    tutti_status status = TUTTI_ERR_MEMORY;
-    for (int r = 0; threads && r < n; r++)
-        threads[r] = (struct thread){.segment = &segment, .rank = r, .fn = fn, .arg = arg};
-    if (threads)
-        status = run_threads(threads, n, &segment);
-    else
-        (void)tt_fail(status, "no memory for %d threads", n);
-    tt_free(threads);
-    tt_segment_close(&segment);
-    return status;
 }
 
 /* ---- Memory ---- */

@@ -187,23 +187,40 @@ static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wi
                : tt_fail((tutti_status)worst, "another rank could not make its team");
 }
 
+/* Gathers the wishes of all ranks in all[p], which is NULL if there is no memory, and checks
+ * them. */
+static tutti_status gather_wishes(tutti_team *team, enum tt_signature_other as,
+                                  const struct tt_wish *wish, struct wisher *all)
+{
+    struct wisher mine = {wish->color,  wish->key,
+                          team->run.me, tt_remote_next_id(team->client->remote_teams),
+                          wish->status, (int64_t)wish->terms};
+    if (!all) {
+        tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for what the ranks want");
+        tt_team_break(&team->run, status);
+        return status;
+    }
+    TT_TRY(tt_team_step(team, as, TT_COLL_allgather, &mine, all, sizeof mine / 8));
+    return check_wishes(team, as, wish, all);
+}
+
+tutti_status tt_wish_meet(tutti_team *team, enum tt_signature_other as, const struct tt_wish *wish)
+{
+    struct wisher *all = tt_calloc((size_t)team->run.map.p, sizeof *all);
+    tutti_status status = gather_wishes(team, as, wish, all);
+    tt_free(all);
+    return status;
+}
+
 tutti_status tt_team_make(tutti_team *team, enum tt_signature_other as, const struct tt_wish *wish,
                           tutti_team **part)
 {
     size_t p = (size_t)team->run.map.p;
-    struct wisher mine = {wish->color,  wish->key,
-                          team->run.me, tt_remote_next_id(team->client->remote_teams),
-                          wish->status, (int64_t)wish->terms},
-                  *all = tt_calloc(p, sizeof *all);
     int64_t *offsets = tt_calloc(p, sizeof *offsets);
+    struct wisher *all = offsets ? tt_calloc(p, sizeof *all) : NULL;
     tutti_team *made = NULL;
-    tutti_status status = TUTTI_ERR_MEMORY;
     tt_teams_leave(team->client);
-    if (all && offsets)
-        status = tt_team_step(team, as, TT_COLL_allgather, &mine, all, sizeof mine / 8);
-    else
-        tt_team_break(&team->run, tt_fail(status, "no memory to make a team"));
-    if (status == TUTTI_OK) status = check_wishes(team, as, wish, all);
+    tutti_status status = gather_wishes(team, as, wish, all);
     if (status == TUTTI_OK) status = make(team, as, all, offsets, wish->color, &made);
     tt_free(all);
     tt_free(offsets);

@@ -28,6 +28,10 @@ void tt_wish_wrong(struct tt_wish *wish, tutti_status status);
 __attribute__((format(printf, 2, 3))) void tt_wish_refuse(struct tt_wish *wish, const char *format,
                                                           ...);
 
+/* Finds out whether the arguments of all ranks are right, without making a team. Collective over
+ * the team; all ranks return the same status. Errors: as those of tt_team_make, but not LIMIT. */
+tutti_status tt_wish_meet(tutti_team *team, enum tt_signature_other as, const struct tt_wish *wish);
+
 /* Makes the teams. Collective over the team; all ranks return the same status. *part is NULL for
  * ranks without a team. `as` is the call in the order of calls on the team. Errors: those in the
  * wishes; ARG if the terms differ; MEMORY, LIMIT, PEER, MISMATCH. */

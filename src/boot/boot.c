@@ -441,8 +441,8 @@ static void log_job(const struct tt_fabric *f)
 
 tutti_status tt_boot_meet(struct tt_fabric *f)
 {
-    bool launched_otherwise = tt_machines_has(f->job);
-    tutti_status here = launched_otherwise ? tt_watch_open(f) : TUTTI_OK;
+    bool unwatched = tt_machines_has(f->job) || f->job->nested;
+    tutti_status here = unwatched ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);

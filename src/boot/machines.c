@@ -305,7 +305,7 @@ static int64_t boot_deadline(void)
 
 bool tt_machines_has(const struct tt_job_page *job)
 {
-    return joined.stage == IN && !job->threads;
+    return joined.stage == IN && !job->threads && !job->nested;
 }
 
 static void set_stage(enum stage stage)

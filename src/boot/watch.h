@@ -9,8 +9,9 @@
  *                     own probes get no answer
  *
  * Only a rank that waits long watches others, and only those that it waits for. It records what it
- * finds in the job's page. Jobs of `tutti run` and of threads need none of this: f->watch is NULL
- * there, and these functions return at once.
+ * finds in the job's page. Jobs of `tutti run` and of the threads of one process need none of this:
+ * f->watch is NULL there, and these functions return at once. The ranks of a nested job
+ * (tutti_team_threads) watch each other, whoever launched their processes.
  */
 #ifndef TT_WATCH_H
 #define TT_WATCH_H

@@ -84,8 +84,7 @@ static tutti_status read_here(const struct tt_fabric_ops *self, struct tt_fabric
                               void *to, tt_address from, int64_t len)
 {
     (void)self;
-    (void)rank;
-    tt_memcpy(to, tt_fabric_reach(f, from), (size_t)len);
+    tt_memcpy(to, tt_fabric_reach(f, rank, from), (size_t)len);
     return TUTTI_OK;
 }
 
@@ -93,8 +92,7 @@ static tutti_status write_here(const struct tt_fabric_ops *self, struct tt_fabri
                                tt_address to, const void *from, int64_t len)
 {
     (void)self;
-    (void)rank;
-    tt_memcpy(tt_fabric_reach(f, to), from, (size_t)len);
+    tt_memcpy(tt_fabric_reach(f, rank, to), from, (size_t)len);
     return TUTTI_OK;
 }
 
@@ -109,9 +107,11 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
     return job->threads ? &fabric_thread : &tt_fabric_shm;
 }
 
-/* Sets the nodes of the ranks: the job's or, if it is on one node, those that TUTTI_NODES names. */
+/* Sets the nodes of the ranks: the job's or, if it is on one node, those that TUTTI_NODES names. A
+ * job of endpoints is on one node; the setting is for the job that it was made in. */
 static tutti_status map_nodes(struct tt_fabric *f)
 {
+    if (f->job->nested) return TUTTI_OK;
     if (f->job->nodes == 1) return fabric_nodes(f->size, &f->node, &f->nodes);
     if (tt_setting("TUTTI_NODES"))
         return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this one is on %d",
@@ -120,6 +120,16 @@ static tutti_status map_nodes(struct tt_fabric *f)
     if (!f->node) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the nodes of %d ranks", f->size);
     for (int r = 0; r < f->size; r++) f->node[r] = f->job->rank[r].node;
     f->nodes = f->job->nodes;
+    return TUTTI_OK;
+}
+
+static tutti_status note_near(struct tt_fabric *f)
+{
+    if (!f->job->nested) return TUTTI_OK;
+    f->near = tt_alloc((size_t)f->size * sizeof *f->near);
+    if (!f->near) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the places of %d ranks", f->size);
+    for (int r = 0; r < f->size; r++)
+        f->near[r] = f->job->rank[r].process == f->job->rank[f->me].process;
     return TUTTI_OK;
 }
 
@@ -158,6 +168,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     f->policy = tt_wait_policy_for(job->arenas, f->cores);
     tt_wait_register(job);
     tutti_status status = map_nodes(f);
+    if (status == TUTTI_OK) status = note_near(f);
     if (status == TUTTI_OK) status = note_forbidden(f);
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
@@ -171,9 +182,11 @@ void tt_fabric_close(struct tt_fabric *f)
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
     tt_free(f->node);
+    tt_free(f->near);
     tt_free((void *)f->forbidden);
     f->forbidden = NULL;
     f->node = NULL;
+    f->near = NULL;
     f->ops = NULL;
 }
 

@@ -8,7 +8,8 @@
  *
  *   self, thread   all ranks are in one address space: plain loads and stores
  *   shm            the ranks are processes: process_vm_readv and process_vm_writev (CMA), where the
- *                  system allows them
+ *                  system allows them. Ranks that are threads of this process are reached by plain
+ *                  loads before this is asked (tt_fabric_reach)
  *
  * A wrapper (fault.c, trace.c) stands in front of another fabric and passes on what it does not
  * alter.
@@ -97,11 +98,14 @@ struct tt_fabric {
     bool direct;        /* read and write work between all pairs of ranks of the job */
     bool reads, writes; /* read, or write, works between all pairs of ranks of this node */
     bool mapped;        /* plain loads reach every buffer of every rank */
-    int read_cost;      /* as in struct tt_map */
-    int read_percent;   /* as in struct tt_cost, for this node */
-    bool streams;       /* as in struct tt_cost */
-    bool fences;        /* signals need a fence, because membarrier is not available */
-    bool one_kernel;    /* all ranks run under one kernel: on one host, perhaps in containers */
+    /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
+     * reach its buffers. NULL in other jobs. Owned by the fabric. */
+    bool *near;
+    int read_cost;    /* as in struct tt_map */
+    int read_percent; /* as in struct tt_cost, for this node */
+    bool streams;     /* as in struct tt_cost */
+    bool fences;      /* signals need a fence, because membarrier is not available */
+    bool one_kernel;  /* all ranks run under one kernel: on one host, perhaps in containers */
     /* processors that the ranks may use together; before they have met, those of this rank */
     int cores;
     /* longest message in bytes that goes through the byte ring; longer ones are read */
@@ -160,13 +164,19 @@ static inline tt_address tt_fabric_address(const struct tt_fabric *f, const void
     return (uint64_t)(uintptr_t)memory;
 }
 
-/* Returns where this rank can load the other rank's buffer from; NULL: it has to use read and
+/* Whether plain loads reach every buffer of the rank. */
+static inline bool tt_fabric_maps(const struct tt_fabric *f, int rank)
+{
+    return f->mapped || (f->near && f->near[rank]);
+}
+
+/* Returns where this rank can load the buffer of another rank from; NULL: it has to use read and
  * write. */
-static inline void *tt_fabric_reach(const struct tt_fabric *f, tt_address address)
+static inline void *tt_fabric_reach(const struct tt_fabric *f, int rank, tt_address address)
 {
     if (address & TT_ADDRESS_IN_SEGMENT)
         return tt_fabric_at(f, (int64_t)(address & ~TT_ADDRESS_IN_SEGMENT));
-    return f->mapped ? (void *)(uintptr_t)address : NULL;
+    return tt_fabric_maps(f, rank) ? (void *)(uintptr_t)address : NULL;
 }
 
 /* Wakes the threads for context 0 of job ranks[0..n-1], if they sleep, after a release store; n <

@@ -438,7 +438,8 @@ static bool find_folder(const char *dir, struct trace *trace, const struct tt_fa
 tutti_status tt_trace_wrap(struct tt_fabric *f)
 {
     const char *dir = tt_setting("TUTTI_TRACE");
-    if (!dir) return TUTTI_OK;
+    /* The names of the files have room for the ranks of one job. */
+    if (!dir || f->job->nested) return TUTTI_OK;
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
     trace->fd = -1;

@@ -87,7 +87,8 @@ struct tt_job_rank {
     _Atomic uint32_t clients; /* clients that it has come to and not left */
     _Atomic int32_t pid;
     int32_t arena;
-    int32_t node; /* the node that it is on, from 0 in the order of ranks */
+    int32_t process; /* in a nested job: the number of the process that its thread is in */
+    int32_t node;    /* the node that it is on, from 0 in the order of ranks */
     /* address of a word that holds TT_JOB_MAGIC, for trying to read and write it */
     _Atomic uint64_t probe;
     char version[24];       /* version of the library in that rank */
@@ -143,8 +144,11 @@ struct tt_job_page {
     char version[24]; /* version of the library that made the job */
     int32_t size;     /* ranks of the job */
     int32_t threads;  /* the ranks are threads of one process */
-    int32_t arenas;   /* ranks on this node */
-    int32_t nodes;    /* nodes of the job */
+    /* The ranks are threads of several processes, which no launcher watches for this job: it is
+     * made inside another job (tutti_team_threads). */
+    int32_t nested;
+    int32_t arenas; /* ranks on this node */
+    int32_t nodes;  /* nodes of the job */
     int64_t page_bytes, whole_bytes;
     /* The time at which the job was made. It differs between all jobs of a node. In a job on
      * several nodes it is that of node 0. */

@@ -30,7 +30,7 @@ static tutti_status by_kernel(const struct onesided_access *t, tt_address there)
 static tutti_status by_fabric(const struct onesided_access *t)
 {
     tt_address there = t->key.address + (uint64_t)t->offset;
-    char *loadable = tt_fabric_reach(t->context->f, there);
+    char *loadable = tt_fabric_reach(t->context->f, t->peer->rank, there);
     if (!loadable) return by_kernel(t, there);
     tt_memcpy(t->put ? loadable : t->here, t->put ? t->here : loadable, (size_t)t->bytes);
     return TUTTI_OK;
@@ -59,7 +59,8 @@ static tutti_status move(const struct onesided_access *t)
         if (status != TUTTI_ERR_UNSUPPORTED) return status;
     }
     bool may = tt_fabric_may(f, t->peer->rank, t->put ? TT_WRITES : TT_READS);
-    bool reached = t->peer->transport->shares && (may || tt_fabric_reach(f, t->key.address));
+    bool reached =
+        t->peer->transport->shares && (may || tt_fabric_reach(f, t->peer->rank, t->key.address));
     tutti_status status = reached ? by_fabric(t) : TUTTI_ERR_UNSUPPORTED;
     return status == TUTTI_ERR_UNSUPPORTED ? by_messages(t) : status;
 }

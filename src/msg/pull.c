@@ -107,7 +107,7 @@ static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
     bool other = r->peer->transport->shares && r->peer->rank != f->me;
     if (!c->msg->splits || !other || r->take < LEAST || r->take > MOST) return false;
     return f->writes && tt_fabric_may(f, r->peer->rank, TT_READS) && r->take > c->msg->rings_most &&
-           !tt_fabric_reach(f, r->address);
+           !tt_fabric_reach(f, r->peer->rank, r->address);
 }
 
 /* Takes claim word i with the next serial number. The target may have claimed the first pieces
@@ -305,7 +305,7 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
 {
     const struct tt_fabric *f = c->f;
     const struct tt_pending *pending = tt_pending_find(c, p->arg[0], peer);
-    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !f->mapped &&
+    bool kernel = tt_fabric_may(f, peer->rank, TT_WRITES) && !tt_fabric_maps(f, peer->rank) &&
                   peer->transport->shares && peer->rank != f->me &&
                   !(p->arg[1] & TT_ADDRESS_IN_SEGMENT);
     return kernel && pending && pending->kind == TT_PENDING_LONG && peer->out.ring &&
@@ -629,7 +629,7 @@ static const struct tt_pending_handlers pull_handlers = {.answered = pull_answer
 
 static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
 {
-    const void *loadable = tt_fabric_reach(f, from);
+    const void *loadable = tt_fabric_reach(f, r->peer->rank, from);
     return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
 }
 

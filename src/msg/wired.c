@@ -75,7 +75,8 @@ static tutti_status open_wire(struct tt_msg *msg)
 tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive)
 {
     bool wanted = false;
-    msg->forced = tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads;
+    msg->forced =
+        tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads && !msg->f->job->nested;
     for (int r = 0; r < msg->f->size && !wanted; r++) wanted = tt_peer_is_remote(msg, r);
     if (!wanted) return TUTTI_OK;
     msg->ops = &tt_wire_ucx;

@@ -124,8 +124,8 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     *p = (struct access_place){.loadable = loadable_address(exec, r), .job_rank = -1};
     if (p->loadable || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
     TT_TRY(tt_access_find(exec, r, len, &p->address));
-    p->loadable = tt_fabric_reach(t->fabric, p->address);
     p->job_rank = t->job_rank[r->rank];
+    p->loadable = tt_fabric_reach(t->fabric, p->job_rank, p->address);
     return TUTTI_OK;
 }
 

@@ -108,13 +108,14 @@ static void place_lanes(struct tt_exec *exec)
     }
 }
 
-/* Scratch that other ranks read must lie in the segment, where they can load from it. In a job of
- * threads all scratch lies there, because other ranks also read messages directly from it: the
+/* Scratch that other ranks read must lie in the segment, where they can load from it. If ranks are
+ * threads, all scratch lies there, because other ranks also read messages directly from it: the
  * segment lasts until all have ended, so a rank that has failed and left takes no memory away from
  * a reader that has not noticed yet. */
 static bool is_shared(const struct tt_exec *exec)
 {
-    return exec->plan->opens & 1 << TT_TMP || exec->team->fabric->job->threads;
+    const struct tt_job_page *job = exec->team->fabric->job;
+    return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
 static tutti_status make_scratch(struct tt_exec *exec)

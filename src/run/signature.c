@@ -51,6 +51,7 @@ static const char *const other_names[] = {
     [TT_SIGNATURE_DOMAIN - TT_COLLS] = "team_split_domain",
     [TT_SIGNATURE_CART - TT_COLLS] = "team_cart",
     [TT_SIGNATURE_GRAPH - TT_COLLS] = "team_graph",
+    [TT_SIGNATURE_THREADS - TT_COLLS] = "team_threads",
 };
 
 const char *tt_signature_name(const struct tt_call_signature *signature)

@@ -30,6 +30,7 @@ enum tt_signature_other {
     TT_SIGNATURE_DOMAIN,
     TT_SIGNATURE_CART,
     TT_SIGNATURE_GRAPH,
+    TT_SIGNATURE_THREADS,
     TT_SIGNATURE_KINDS
 };
 

@@ -185,7 +185,7 @@ static tutti_status take_address(struct tt_fabric *f, struct tt_end *end, struct
     tutti_status status = TUTTI_OK;
     if (m->lacking) return TUTTI_AGAIN;
     tt_address from = take_word(end);
-    const void *loadable = tt_fabric_reach(f, from);
+    const void *loadable = tt_fabric_reach(f, end->peer, from);
     if (loadable)
         tt_memcpy(m->at, loadable, (size_t)m->left);
     else if (!m->asked_for)

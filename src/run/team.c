@@ -141,13 +141,21 @@ static tutti_status map_nodes(struct tt_team *t, const int *job_rank)
     return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
+/* Whether all members are threads of this process. If so, that is what each of them finds. */
+static bool is_mapped(const struct tt_team *t)
+{
+    bool mapped = true;
+    for (int r = 0; r < t->map.p; r++) mapped = mapped && tt_fabric_maps(t->fabric, t->job_rank[r]);
+    return mapped;
+}
+
 static void map_machine(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
     t->map.cores = f->cores;
-    t->map.direct = f->direct;
-    t->map.mapped = f->mapped;
-    t->map.read_cost = f->read_cost;
+    t->map.mapped = is_mapped(t);
+    t->map.direct = f->direct || t->map.mapped;
+    t->map.read_cost = t->map.mapped ? 1 : f->read_cost;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
     t->map.rdma = f->direct && t->map.node != NULL;
 }

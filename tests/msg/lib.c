@@ -37,6 +37,11 @@ int run_ranks(int argc, char **argv, int contexts, rank_fn *fn)
         return 0;
     }
     must(tutti_init(&client));
+    if (argc == 3 && strcmp(argv[1], "nested") == 0) {
+        must(tutti_team_threads(tutti_world(client), atoi(argv[2]), on_rank, NULL));
+        must(tutti_finalize(client));
+        return 0;
+    }
     forbid_later();
     on_rank(client, NULL);
     must(tutti_finalize(client));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by the tests of messages: ranks that are threads of one process (`program threads N`) or
- * processes (`tutti run -n N program`), payloads whose bytes identify their message, and waiting
+ * Shared by the tests of messages: ranks that are threads of one process (`program threads N`),
+ * processes (`tutti run -n N program`) or N threads of each process (`tutti run -n N program nested
+ * N`), payloads whose bytes identify their message, and waiting
  * that advances all contexts.
  */
 #ifndef TESTS_MSG_LIB_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The conformance test: it runs every algorithm on threads of one process (`conform threads A B`
- * for A to B ranks) or on processes (`tutti run -n N conform`). It compares each result with values
- * computed from the definition of the collective, and checks that the input is unchanged and that a
- * canary behind every buffer is intact.
+ * for A to B ranks), on processes (`tutti run -n N conform`), or on T threads of each process
+ * (`tutti run -n N conform nested T`). It compares each result with values computed from the
+ * definition of the collective, and checks that the input is unchanged and that a canary behind
+ * every buffer is intact.
  *
  * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or the
  * composition of the maps x -> a x + b. The composition is associative but does not commute, so it
@@ -32,7 +33,7 @@ struct conform_state {
     tutti_op compose;
 };
 
-static bool ranks_are_threads;
+static int threads; /* ranks of a process; 0: all */
 
 static void check(bool good, const struct conform_state *s, const char *what)
 {
@@ -479,11 +480,11 @@ static void try_shapes(struct conform_state *s, const struct tt_algorithm *a)
         }
 }
 
-/* The forced algorithm is a setting of the process: where the ranks are threads, only rank 0 sets
- * it. */
+/* The forced algorithm is a setting of the process: where the ranks are threads, only the first one
+ * of each process sets it. */
 static void force_choice(const struct conform_state *world, const char *text)
 {
-    if (!ranks_are_threads || world->me == 0) tt_choose_force(text);
+    if (world->me % (threads ? threads : world->p) == 0) tt_choose_force(text);
 }
 
 /* Each algorithm gets a new team, because a team caches its plans. */
@@ -610,13 +611,14 @@ int main(int argc, char **argv)
     tutti_client *client;
     if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
     if (argc == 4 && strcmp(argv[1], "threads") == 0) {
-        ranks_are_threads = true;
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             if (tutti_threads(p, try_all, &compose) != TUTTI_OK) return 1;
         return 0;
     }
     if (tutti_init(&client) != TUTTI_OK) return fprintf(stderr, "%s\n", tutti_error()), 1;
-    forbid_later();
-    try_all(client, &compose);
+    threads = argc == 3 && strcmp(argv[1], "nested") == 0 ? atoi(argv[2]) : 1;
+    if (argc == 1) forbid_later();
+    if (argc == 1) try_all(client, &compose);
+    if (argc == 3 && tutti_team_threads(tutti_world(client), threads, try_all, &compose)) return 1;
     return tutti_finalize(client) != TUTTI_OK;
 }

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs the conformance program on processes: with and without direct access to each other's memory,
-# with a small window (so that all data pass through in slices), with random delays, on a network,
-# and with several partners at a time.
+# with two threads of each process, with a small window (so that all data pass through in slices),
+# with random delays, on a network, and with several partners at a time.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 tutti run --timeout 3000 -n 4 "$conform"
 TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
+tutti run --timeout 3000 -n 2 "$conform" nested 2
 [ -z "$TUTTI_TEST_BRIEF" ] || exit 0
+TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$conform" nested 2
 TUTTI_WINDOW=1K tutti run --timeout 3000 -n 2 "$conform"
 TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_NETWORK='torus:2x2-hole(3)' tutti run --timeout 3000 -n 3 "$conform"

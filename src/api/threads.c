@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Jobs whose ranks are threads: those of one process, and those of all processes of a team.
+ *
+ * The second kind is a job inside a job. Rank 0 of the team makes its shared memory, as a launcher
+ * would, and writes into it which ranks are threads of which process. The other processes open that
+ * memory by rank 0's descriptor in /proc. All that the processes must agree on goes through
+ * collectives on the team, so a process that dies meanwhile keeps nobody waiting. Then each thread
+ * takes a seat and joins like a rank that is a process.
+ *
+ *     team          rank 0           rank 1      rank 2        processes
+ *     new job       0   1   2        3           4   5         threads
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "api/team-make.h"
+
+/* ---- Running threads ---- */
+
+struct thread {
+    pthread_t id;
+    const struct tt_segment *segment;
+    int rank;
+    tutti_thread_fn *fn;
+    void *arg;
+    tutti_status status;
+    char text[512]; /* of an error in joining or leaving */
+};
+
+static void *thread_main(void *arg)
+{
+    struct thread *t = arg;
+    tutti_client *client;
+    struct tt_seat seat;
+    t->status = tt_seat_take(&seat, t->segment, t->rank, 0);
+    if (t->status == TUTTI_OK) t->status = tt_client_join(&seat, false, &client);
+    if (t->status != TUTTI_OK) {
+        snprintf(t->text, sizeof t->text, "%s", tutti_error());
+        return NULL;
+    }
+    t->fn(client, t->arg);
+    t->status = tutti_finalize(client);
+    if (t->status != TUTTI_OK) snprintf(t->text, sizeof t->text, "%s", tutti_error());
+    return NULL;
+}
+
+/* Returns how many threads could be started. The ranks of the others have failed. */
+static int start_threads(struct thread *threads, int n, tutti_status *status)
+{
+    int started = 0;
+    while (started < n &&
+           pthread_create(&threads[started].id, NULL, thread_main, &threads[started]) == 0)
+        started++;
+    if (started < n) *status = tt_fail(TUTTI_ERR_LIMIT, "cannot start thread %d of %d", started, n);
+    for (int i = started; i < n; i++)
+        tt_job_fail(tt_segment_page(threads[i].segment), threads[i].rank, TT_CAUSE_STATUS,
+                    (int)*status);
+    return started;
+}
+
+/* Runs fn in n threads, which are the ranks first, first + 1 ... of the segment's job. */
+static tutti_status run_threads(const struct tt_segment *segment, int first, int n,
+                                tutti_thread_fn *fn, void *arg)
+{
+    struct thread *threads = tt_calloc((size_t)n, sizeof *threads);
+    tutti_status status = TUTTI_OK;
+    if (!threads) {
+        status = tt_fail(TUTTI_ERR_MEMORY, "no memory for %d threads", n);
+        for (int i = 0; i < n; i++)
+            tt_job_fail(tt_segment_page(segment), first + i, TT_CAUSE_STATUS, (int)status);
+        return status;
+    }
+    for (int i = 0; i < n; i++)
+        threads[i] = (struct thread){.segment = segment, .rank = first + i, .fn = fn, .arg = arg};
+    int started = start_threads(threads, n, &status);
+    for (int i = 0; i < started; i++) pthread_join(threads[i].id, NULL);
+    for (int i = 0; i < started && status == TUTTI_OK; i++)
+        if (threads[i].status != TUTTI_OK)
+            status = tt_fail(threads[i].status, "%s", threads[i].text);
+    tt_free(threads);
+    return status;
+}
+
+/* ---- Threads of one process ---- */
+
+tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
+{
+    struct tt_segment segment;
+    if (n < 1 || !fn)
+        return tt_fail(TUTTI_ERR_ARG, n < 1 ? "n is %d, not at least 1" : "fn is NULL", n);
+    TT_TRY(tt_segment_create(&segment, n, true));
+    tutti_status status = run_threads(&segment, 0, n, fn, arg);
+    tt_segment_close(&segment);
+    return status;
+}
+
+/* ---- Threads of all processes of a team ---- */
+
+/* What the processes tell each other. */
+struct brought {
+    int64_t pid, threads;
+};
+
+/* What rank 0 tells about the memory; the other ranks contribute 0 everywhere. */
+struct offer {
+    int64_t status, fd, stamp;
+};
+
+/* The most ranks of such a job; a job page has a record for each. */
+enum { RANKS_MOST = 1 << 16 };
+
+static tutti_status create(const struct brought *of, int processes, struct tt_segment *segment)
+{
+    int64_t size = 0;
+    int rank = 0;
+    for (int i = 0; i < processes; i++) size += of[i].threads;
+    if (size > RANKS_MOST)
+        return tt_fail(TUTTI_ERR_LIMIT, "%lld threads in all are more than %d", (long long)size,
+                       RANKS_MOST);
+    TT_TRY(tt_segment_create(segment, (int)size, false));
+    struct tt_job_page *job = tt_segment_page(segment);
+    job->nested = 1;
+    for (int i = 0; i < processes; i++)
+        for (int64_t k = 0; k < of[i].threads; k++, rank++) {
+            job->rank[rank].process = i;
+            atomic_store(&job->rank[rank].pid, (int32_t)of[i].pid);
+        }
+    return TUTTI_OK;
+}
+
+static tutti_status check_offer(const struct tt_segment *segment, int64_t stamp)
+{
+    const struct tt_job_page *job = tt_segment_page(segment);
+    if (job->nested && job->stamp == stamp) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "the memory that rank 0 of the team offers is of another job");
+}
+
+/* Opens and maps the memory that rank 0 has made. */
+static tutti_status attach(const struct offer *offer, int64_t pid, int first,
+                           struct tt_segment *segment)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)pid, (long long)offer->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return tt_fail_errno(TUTTI_ERR_BOOT, "cannot open the memory of rank 0 of the team (%s)",
+                             path);
+    *segment = (struct tt_segment){.fd = -1};
+    TT_TRY(tt_segment_attach(segment, fd, first));
+    tutti_status status = check_offer(segment, offer->stamp);
+    if (status != TUTTI_OK) tt_segment_close(segment);
+    return status;
+}
+
+/* Finds the greatest of each word of all ranks. Rank 0 alone contributes words other than 0, or all
+ * contribute a status. */
+static tutti_status tell(tutti_team *team, const int64_t *mine, int64_t *all, int64_t n)
+{
+    return tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allreduce, mine, all, n);
+}
+
+/* Returns the error of this rank, or else says that another one has failed. */
+static tutti_status all_have(tutti_team *team, tutti_status mine)
+{
+    int64_t code = mine, worst;
+    char text[256];
+    snprintf(text, sizeof text, "%s", mine == TUTTI_OK ? "" : tutti_error());
+    TT_TRY(tell(team, &code, &worst, 1));
+    if (mine != TUTTI_OK) return tt_fail(mine, "%s", text);
+    if (worst == TUTTI_OK) return TUTTI_OK;
+    return tt_fail((tutti_status)worst, "another rank could not get the memory of the threads");
+}
+
+/* Makes or opens the memory, on all ranks or on none. */
+static tutti_status share_memory(tutti_team *team, const struct brought *of, int first,
+                                 struct tt_segment *segment)
+{
+    const bool makes = team->run.me == 0;
+    struct offer mine = {0}, offer;
+    tutti_status status = makes ? create(of, team->run.map.p, segment) : TUTTI_OK;
+    bool has = makes && status == TUTTI_OK;
+    if (has) mine = (struct offer){0, segment->fd, tt_segment_page(segment)->stamp};
+    mine.status = status;
+    tutti_status told = tell(team, &mine.status, &offer.status, sizeof offer / 8);
+    if (told == TUTTI_OK && !makes && offer.status == TUTTI_OK) {
+        status = attach(&offer, of[0].pid, first, segment);
+        has = status == TUTTI_OK;
+    }
+    if (told == TUTTI_OK) told = all_have(team, status);
+    if (told != TUTTI_OK && has) tt_segment_close(segment);
+    return told;
+}
+
+/* Gets the memory of the new job; *first is the rank of this process' first thread. */
+static tutti_status gather(tutti_team *team, const struct brought *mine, struct brought *of,
+                           int *first, struct tt_segment *segment)
+{
+    TT_TRY(tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allgather, mine, of, sizeof *mine / 8));
+    int64_t before = 0;
+    for (int i = 0; i < team->run.me; i++) before += of[i].threads;
+    *first = (int)before; /* if it does not fit, rank 0 refuses */
+    return share_memory(team, of, *first, segment);
+}
+
+/* Everything that goes through collectives on the team, while the lock of the client is held. */
+static tutti_status prepare(tutti_team *team, int n, tutti_thread_fn *fn, int *first,
+                            struct tt_segment *segment)
+{
+    TT_LOCKED(team->client->lock, prepare(team, n, fn, first, segment));
+    struct tt_wish wish = {.color = 0};
+    struct brought mine = {getpid(), n};
+    struct brought *of = tt_calloc((size_t)team->run.map.p, sizeof *of);
+    if (n < 1) tt_wish_refuse(&wish, "n is %d, not at least 1", n);
+    if (!fn) tt_wish_refuse(&wish, "fn is NULL");
+    if (!of) tt_wish_wrong(&wish, tt_fail(TUTTI_ERR_MEMORY, "no memory for the team's processes"));
+    if (!tt_map_one_node(&team->run.map))
+        tt_wish_wrong(&wish, tt_fail(TUTTI_ERR_UNSUPPORTED, "the team is on several nodes"));
+    tutti_status status = tt_wish_meet(team, TT_SIGNATURE_THREADS, &wish);
+    if (status == TUTTI_OK) status = gather(team, &mine, of, first, segment);
+    tt_free(of);
+    return status;
+}
+
+tutti_status tutti_team_threads(tutti_team *team, int n, tutti_thread_fn *fn, void *arg)
+{
+    struct tt_segment segment;
+    int first;
+    TT_TRY_HANDLE(team);
+    TT_TRY(prepare(team, n, fn, &first, &segment));
+    tutti_status status = run_threads(&segment, first, n, fn, arg);
+    tt_segment_close(&segment);
+    return status;
+}

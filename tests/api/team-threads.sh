@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Runs team-threads.c: processes that bring one, two and three threads, with and without direct
+# access to each other's memory; inside threads; with wrong arguments; and with a process that dies.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+program=$TUTTI_BUILD/tests/test-api-team-threads
+go() { tutti run --timeout 3000 "$@"; }
+# Not measured, so that long data are read from buffer to buffer.
+export TUTTI_READ_COST=1
+
+"$program" all
+for n in 1 2 3; do go -n $n "$program" all; done
+TUTTI_CMA=0 go -n 3 "$program" all
+TUTTI_WIRE=0 TUTTI_TRACE=$work/trace go -n 2 "$program" all
+[ "$(find "$work/trace" -type f | wc -l)" -eq 2 ] || fail 'the trace is not of the two processes'
+TUTTI_FAULT=delay=20,seed=3 go -n 2 "$program" all
+"$program" nested
+go -n 3 "$program" arguments
+TUTTI_NODES=2,1 go -n 3 "$program" arguments
+
+# The five threads and processes that are left learn of the death in time.
+got=0
+go -n 3 --on-failure continue-fail "$program" dies >out 2>err || got=$?
+[ $got -eq 137 ] || fail "exited with $got"
+[ "$(grep -c '^thread [0-3]: notified after' out)" -eq 4 ] || fail 'threads were not notified'
+late=$(sed -n 's/.* after \([0-9]*\) ms$/\1/p' out | awk -v most="$(limit_ms 1500)" '$1 >= most' | wc -l)
+[ "$late" -eq 0 ] || fail 'a thread was notified late'
