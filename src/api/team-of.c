@@ -245,7 +245,9 @@ tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, t
     struct tt_fabric *f = &team->client->fabric;
     int64_t block = 0;
     char text[512];
-    TT_TRY(check_list(&l));
+    tutti_status listed = check_list(&l);
+    if (listed == TUTTI_ERR_MEMORY) tt_team_break(&team->run, listed);
+    if (listed != TUTTI_OK) return listed;
     tt_teams_leave(team->client);
     tutti_status mine = part ? tt_team_block(f, n, &block) : tt_fail(TUTTI_ERR_ARG, "part is NULL");
     struct team_round round = {.word = mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,

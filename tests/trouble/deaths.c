@@ -285,6 +285,42 @@ static int lists(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
+static void sum_some(tutti_client *client, void *arg)
+{
+    static const double in[4096];
+    double out[4096];
+    tutti_status status = TUTTI_OK;
+    (void)arg;
+    for (int i = 0; i < 20 && status == TUTTI_OK; i++)
+        status =
+            tutti_allreduce(tutti_world(client), in, out, i % 2 ? 4096 : 1, TUTTI_F64, TUTTI_SUM);
+}
+
+/* Rank 0 brings one thread and the others two, so that rank 1 of the new job is a thread of the
+ * process that is rank 1. The errors of the new job name its own ranks, so the error of the next
+ * call on the world is returned. */
+static tutti_status bring_threads(tutti_team *world)
+{
+    tutti_status inside = tutti_team_threads(world, tutti_rank(world) == 0 ? 1 : 2, sum_some, NULL);
+    tutti_status after = tutti_barrier(world);
+    return after == TUTTI_OK ? inside : after;
+}
+
+/* threads: makes jobs of threads until a call fails. */
+static int threads(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_status status = TUTTI_OK;
+    int64_t begin = 0;
+    for (int i = 0; i < 10000 && status == TUTTI_OK; i++) {
+        begin = tt_clock_ns();
+        status = bring_threads(tutti_world(client));
+    }
+    return end(client, status, TUTTI_ERR_PEER, begin);
+}
+
 /* Prints all algorithms. */
 static int algorithms(int argc, char **argv)
 {
@@ -295,16 +331,9 @@ static int algorithms(int argc, char **argv)
     return 0;
 }
 
-const struct scenario deaths[] = {{"algorithms", algorithms},
-                                  {"loop", loop},
-                                  {"late", late},
-                                  {"leave", leave},
-                                  {"part", part},
-                                  {"free-late", free_late},
-                                  {"chain", chain},
-                                  {"absent", absent},
-                                  {"in-flight", in_flight},
-                                  {"polled", polled},
-                                  {"makers", makers},
-                                  {"lists", lists},
-                                  {NULL, NULL}};
+const struct scenario deaths[] = {
+    {"algorithms", algorithms}, {"loop", loop},     {"late", late},
+    {"leave", leave},           {"part", part},     {"free-late", free_late},
+    {"chain", chain},           {"absent", absent}, {"in-flight", in_flight},
+    {"polled", polled},         {"makers", makers}, {"lists", lists},
+    {"threads", threads},       {NULL, NULL}};

@@ -6,6 +6,7 @@
 #include "rank.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,14 +128,27 @@ static int without(int argc, char **argv)
 
 /* ---- Allocations that fail ---- */
 
-/* starving: rank 1's i-th allocation fails, for i = 0, 1, ..., in calls of new shapes. The program
+/* starving [threads]: rank 1's i-th allocation fails, for i = 0, 1, ..., in calls of new shapes, or
+ * while each rank brings a thread to a job of all their threads. The program
  * ends when an i is so large that no allocation failed. Processes made by fork could not form a
  * job, so each i runs a job of threads. */
 struct starved {
     int64_t i;
+    bool nested;      /* in tutti_team_threads, instead of in calls of new shapes */
+    atomic_int again; /* local calls that failed, and were made once more */
     tutti_status status[3];
     char text[3][200];
 };
+
+/* A local call that fails changes nothing: it works the next time. The other ranks do not learn of
+ * the failure. */
+static tutti_status share(tutti_client *client, struct starved *s)
+{
+    tutti_status status = tutti_client_share(client);
+    if (status != TUTTI_ERR_MEMORY) return status;
+    s->again++;
+    return tutti_client_share(client);
+}
 
 /* Exchanges with types for each rank, in place, and between neighbours. */
 static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *graph)
@@ -146,6 +160,16 @@ static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *g
     TT_TRY(tutti_alltoallv(world, TUTTI_IN_PLACE, NULL, NULL, out, counts, displs, TUTTI_I64));
     TT_TRY(tutti_neighbor_allgather(grid, in, out, 3, TUTTI_I64));
     return tutti_neighbor_alltoallv(graph, in, counts, displs, out, counts, displs, TUTTI_I64);
+}
+
+/* A team of the ranks in the reverse order, made without the old team's collectives. */
+static tutti_status team_of(tutti_team *world)
+{
+    static const int ranks[3] = {2, 1, 0};
+    tutti_team *part;
+    TT_TRY(tutti_team_of(world, ranks, 3, 5, &part));
+    TT_TRY(tutti_barrier(part));
+    return tutti_team_free(part);
 }
 
 /* Calls whose roots have lists, scans, and teams with neighbours. */
@@ -163,32 +187,48 @@ static tutti_status more_shapes(tutti_team *world)
     TT_TRY(tutti_scatter(world, in, out, 7, TUTTI_I64, 0));
     TT_TRY(tutti_team_cart(world, 1, &p, NULL, TUTTI_CART_LAST_FASTEST, &grid));
     TT_TRY(tutti_team_graph(world, 1, &before, 1, &next, &graph));
+    TT_TRY(team_of(world));
     return exchanges(world, grid, graph);
 }
 
-static tutti_status shapes(tutti_client *client, bool starve, int64_t i)
+static tutti_status shapes(tutti_client *client, struct starved *s)
 {
     tutti_team *world = tutti_world(client), *part = NULL;
     int64_t in[64] = {1}, out[64];
     tutti_request *request = NULL;
-    tutti_status status = tutti_barrier(world);
-    if (starve) tt_memory_fail_at(i);
+    tutti_status status = share(client, s);
     if (status == TUTTI_OK) status = tutti_allreduce(world, in, out, 3, TUTTI_I64, TUTTI_SUM);
     if (status == TUTTI_OK) status = tutti_alltoall(world, in, out, 5, TUTTI_I64);
     if (status == TUTTI_OK) status = tutti_team_split(world, 0, 0, &part);
     if (status == TUTTI_OK) status = tutti_ibcast(part, out, 9, TUTTI_I64, 0, &request);
     if (status == TUTTI_OK) status = tutti_wait(request);
     if (status == TUTTI_OK) status = more_shapes(world);
-    if (status == TUTTI_OK) status = tutti_barrier(world);
-    if (starve) tt_memory_fail_at(-1);
-    return status;
+    return status == TUTTI_OK ? tutti_barrier(world) : status;
+}
+
+static void nested(tutti_client *client, void *arg)
+{
+    tutti_status *status = arg;
+    *status = tutti_barrier(tutti_world(client));
+}
+
+/* A thread that gets an error from its client returns it by its argument, and the process returns
+ * it then. */
+static tutti_status threads(tutti_client *client)
+{
+    tutti_status inside = TUTTI_OK;
+    TT_TRY(tutti_team_threads(tutti_world(client), 1, nested, &inside));
+    return inside;
 }
 
 static void starve(tutti_client *client, void *arg)
 {
     struct starved *s = arg;
     int me = tutti_rank(tutti_world(client));
-    s->status[me] = shapes(client, me == 1, s->i);
+    s->status[me] = tutti_barrier(tutti_world(client));
+    if (me == 1) tt_memory_fail_at(s->i);
+    if (s->status[me] == TUTTI_OK) s->status[me] = s->nested ? threads(client) : shapes(client, s);
+    if (me == 1) tt_memory_fail_at(-1);
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
@@ -196,10 +236,9 @@ static void starve(tutti_client *client, void *arg)
  * rank must get TUTTI_ERR_MEMORY, and all must get an error. */
 static int starving(int argc, char **argv)
 {
-    (void)argc;
     (void)argv;
     for (int64_t i = 0; i < 1000; i++) {
-        struct starved s = {.i = i};
+        struct starved s = {.i = i, .nested = argc > 0};
         if (tutti_threads(3, starve, &s) != TUTTI_OK) return 8;
         int good = 0, none = 0, peer = 0;
         for (int r = 0; r < 3; r++) {
@@ -207,6 +246,7 @@ static int starving(int argc, char **argv)
             none += s.status[r] == TUTTI_ERR_MEMORY;
             peer += s.status[r] == TUTTI_ERR_PEER && strstr(s.text[r], "out of memory");
         }
+        if (good == 3 && s.again > 0) continue;
         if (good == 3) return printf("%d failures\n", (int)i) < 0;
         if (none >= 1 && none + peer == 3) continue;
         if (none == 3) continue;

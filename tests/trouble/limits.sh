@@ -58,6 +58,7 @@ expect 0 go full-split
 says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: No space left on device$'
 [ "$(lines out '^rank [0-9]: out of memory')" -eq 3 ] || fail 'not reported to all'
 expect 0 "$trouble" starving
+expect 0 "$trouble" starving threads
 
 # Hundreds of teams.
 expect 0 go splits 400
