@@ -282,6 +282,22 @@ static void normalise(char *at, tutti_type type, int64_t n)
     }
 }
 
+bool tt_bench_same(const struct tt_bench *b, const char *what, const char *found,
+                   const char *expected, int64_t bytes)
+{
+    char x[PIECE * ELEMENT], y[PIECE * ELEMENT];
+    int64_t sz = b->call.sz;
+    for (int64_t at = 0; at < bytes; at += PIECE * sz) {
+        int64_t len = tt_min(PIECE * sz, bytes - at);
+        memcpy(x, found + at, (size_t)len);
+        memcpy(y, expected + at, (size_t)len);
+        if (tt_coll_has_op(b->call.coll) && b->call.op < TUTTI_OPS)
+            normalise(x, b->call.type, len / sz), normalise(y, b->call.type, len / sz);
+        if (!same(b, what, at, x, y, len)) return false;
+    }
+    return true;
+}
+
 static bool verify_reduced(const struct tt_bench *b, const char *out)
 {
     char expected[PIECE * ELEMENT], found[PIECE * ELEMENT];

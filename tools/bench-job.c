@@ -43,6 +43,12 @@ void tt_bench_end(const struct tt_bench_case *c)
     tt_choose_force(NULL);
 }
 
+/* The ranks of the job; two teams call beside each other. */
+static int ranks_of(const struct tt_bench_case *c)
+{
+    return c->problem.p * (c->beside ? 2 : 1);
+}
+
 /* ---- Threads ---- */
 
 struct shared {
@@ -64,7 +70,7 @@ bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result 
     struct tt_bench_case c = *given;
     struct shared shared = {.c = &c, .result = result};
     if (!tt_bench_begin(&c)) return false;
-    tutti_status status = tutti_threads(c.problem.p, thread_rank, &shared);
+    tutti_status status = tutti_threads(ranks_of(&c), thread_rank, &shared);
     if (status != TUTTI_OK) fprintf(stderr, "tutti bench: %s\n", tutti_error());
     tt_bench_end(&c);
     return status == TUTTI_OK && shared.failures == 0;
@@ -74,11 +80,9 @@ bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result 
 
 static bool launch(const struct tt_bench_case *c, int fd)
 {
-    char problem[TT_PROBLEM_TEXT], time_ns[24], iterations[24], descriptor[16];
-    const char *shape = c->gaps && c->reversed ? "gaps-reversed"
-                        : c->gaps              ? "gaps"
-                        : c->reversed          ? "reversed"
-                                               : "-";
+    char problem[TT_PROBLEM_TEXT], time_ns[24], iterations[24], descriptor[16], shape[64];
+    snprintf(shape, sizeof shape, "-%s%s%s%s", c->gaps ? "gaps" : "", c->reversed ? "reversed" : "",
+             c->beside ? "beside" : "", c->identities ? "identities" : "");
     tt_problem_print(&c->problem, problem);
     snprintf(time_ns, sizeof time_ns, "%lld", (long long)c->time_ns);
     snprintf(iterations, sizeof iterations, "%lld", (long long)c->iterations);
@@ -90,9 +94,9 @@ static bool launch(const struct tt_bench_case *c, int fd)
                           time_ns,
                           iterations,
                           descriptor,
-                          (char *)shape,
+                          shape,
                           NULL};
-    const struct tt_launch_program program = {.ranks = c->problem.p, .argv = argv};
+    const struct tt_launch_program program = {.ranks = ranks_of(c), .argv = argv};
     const struct tt_launch_options options = {
         .program = &program, .programs = 1, .call_roll = tt_roll_call};
     return tt_launch(&options) == 0;
@@ -135,5 +139,7 @@ int tt_bench_rank_main(int argc, char **argv)
     c.iterations = atoll(argv[4]);
     c.gaps = strstr(argv[6], "gaps") != NULL;
     c.reversed = strstr(argv[6], "reversed") != NULL;
+    c.beside = strstr(argv[6], "beside") != NULL;
+    c.identities = strstr(argv[6], "identities") != NULL;
     return join_and_run(&c, atoi(argv[5])) ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -5,6 +5,8 @@
  */
 #include "bench-random.h"
 
+#include <stdio.h>
+
 #include "coll/coll.h"
 #include "type/type.h"
 
@@ -86,6 +88,18 @@ static const char *draw_algorithm(enum tt_coll coll, struct tt_random *random)
     return name;
 }
 
+/* Two to four nodes, the last one with the ranks that are left. */
+static void draw_nodes(struct tt_drawn *drawn, struct tt_random *random)
+{
+    int left = drawn->problem.p, at = 0;
+    for (int node = 0; left > 0; node++) {
+        int n = node == 3 ? left : 1 + below(random, node == 0 ? left - 1 : left);
+        at += snprintf(drawn->nodes + at, sizeof drawn->nodes - (size_t)at, "%s%d", node ? "," : "",
+                       n);
+        left -= n;
+    }
+}
+
 void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i)
 {
     struct tt_random random;
@@ -97,4 +111,7 @@ void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i)
     drawn->algorithm = draw_algorithm(coll, &random);
     drawn->gaps = below(&random, 4) == 0;
     drawn->reversed = below(&random, 4) == 0;
+    drawn->beside = drawn->problem.p <= 17 && below(&random, 6) == 0;
+    drawn->nodes[0] = '\0';
+    if (drawn->problem.p > 1 && below(&random, 3) == 0) draw_nodes(drawn, &random);
 }

@@ -9,8 +9,9 @@
 
 struct tt_drawn {
     struct tt_problem problem;
-    const char *algorithm; /* which may not apply; NULL: the one that the library chooses */
-    bool gaps, reversed;   /* as in struct tt_bench_case */
+    const char *algorithm;       /* which may not apply; NULL: the one that the library chooses */
+    bool gaps, reversed, beside; /* as in struct tt_bench_case */
+    char nodes[64];              /* for TUTTI_NODES, in a job of processes; "": one node */
 };
 
 /* Draws problem i of a seed, which depends on these two numbers alone. */

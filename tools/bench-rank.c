@@ -303,6 +303,11 @@ static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool,
     double wrong = !tt_bench_verify(b, pool->in, pool->out) || !kept;
     TT_TRY(agree(b, &wrong, 1));
     *right = wrong == 0;
+    if (!*right || !b->c->identities) return TUTTI_OK;
+    TT_TRY(tt_bench_identities(b, pool->in, pool->out, right));
+    wrong = !*right;
+    TT_TRY(agree(b, &wrong, 1));
+    *right = wrong == 0;
     return TUTTI_OK;
 }
 
@@ -424,10 +429,12 @@ static bool open_team(struct tt_bench *b, tutti_team *world)
     b->me = tutti_rank(world);
     b->p = tutti_size(world);
     b->team = world;
-    if (!b->c->reversed) return true;
-    if (tutti_team_split(world, 0, b->p - b->me, &b->team) != TUTTI_OK)
+    if (!b->c->reversed && !b->c->beside) return true;
+    int color = b->c->beside ? b->me % 2 : 0;
+    if (tutti_team_split(world, color, b->c->reversed ? b->p - b->me : b->me, &b->team) != TUTTI_OK)
         return failed(b, "the team");
     b->me = tutti_rank(b->team);
+    b->p = tutti_size(b->team);
     return true;
 }
 

@@ -30,7 +30,10 @@ enum {
     OPTION_RANDOM,
     OPTION_SEED,
     OPTION_GAPS,
-    OPTION_REVERSED
+    OPTION_REVERSED,
+    OPTION_BESIDE,
+    OPTION_NODES,
+    OPTION_IDENTITIES
 };
 
 struct bench_arguments {
@@ -41,7 +44,8 @@ struct bench_arguments {
     int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
     int64_t time_ns, iterations;
     int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
-    bool threads, gaps, reversed;
+    bool threads, gaps, reversed, beside, identities;
+    const char *nodes; /* NULL: the ranks are on one node */
 };
 
 /* What the cases have produced so far. */
@@ -63,6 +67,13 @@ static const struct argp_option options[] = {
     {"gaps", OPTION_GAPS, NULL, 0,
      "verify a call on a derived type, with gaps between the elements", 0},
     {"reversed", OPTION_REVERSED, NULL, 0, "call on a team with the ranks in reverse order", 0},
+    {"beside", OPTION_BESIDE, NULL, 0,
+     "start twice the ranks, and call on two teams of every other rank at the same time", 0},
+    {"nodes", OPTION_NODES, "N,N...", 0,
+     "have ranks that are processes behave as on several nodes, by TUTTI_NODES", 0},
+    {"identities", OPTION_IDENTITIES, NULL, 0,
+     "verify the call also against other collectives, as an allreduce against a reduce and a bcast",
+     0},
     {"json", OPTION_JSON, "FILE|-", 0,
      "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
     {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
@@ -95,6 +106,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_THREADS: a->threads = true; return 0;
     case OPTION_GAPS: a->gaps = true; return 0;
     case OPTION_REVERSED: a->reversed = true; return 0;
+    case OPTION_BESIDE: a->beside = true; return 0;
+    case OPTION_NODES: a->nodes = arg; return 0;
+    case OPTION_IDENTITIES: a->identities = true; return 0;
     case OPTION_JSON: a->json = arg; return 0;
     case OPTION_ITERATIONS:
         a->iterations = tt_arg_number(state, "--iterations", arg, 1, 1 << 30);
@@ -110,6 +124,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->random_ns && (a->problems || a->plan))
             argp_error(state, "--random: draws its problems itself, and takes none");
+        if (a->nodes && a->threads)
+            argp_error(state, "--nodes: with --threads, set TUTTI_NODES for the whole command");
         if (!a->problems && !a->plan && !a->random_ns)
             argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
         return 0;
@@ -187,7 +203,9 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
                               .time_ns = o->a->time_ns,
                               .iterations = o->a->iterations,
                               .gaps = o->a->gaps,
-                              .reversed = o->a->reversed};
+                              .reversed = o->a->reversed,
+                              .beside = o->a->beside,
+                              .identities = o->a->identities};
     tt_problem_print(problem, text);
     show_progress(text, algorithm, true);
     bool good = o->a->threads ? tt_bench_threads(&c, &result) : tt_bench_processes(&c, &result);
@@ -376,11 +394,21 @@ static bool run_job(const struct bench_arguments *a, const struct tt_bench_case 
     return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(c, result);
 }
 
+/* Has the ranks that are started from now on behave as on these nodes; NULL: on one. */
+static bool use_nodes(const char *nodes)
+{
+    int failed = nodes ? setenv("TUTTI_NODES", nodes, 1) : unsetenv("TUTTI_NODES");
+    if (failed) perror("tutti bench: TUTTI_NODES");
+    return !failed;
+}
+
 /* Prints a case as the arguments that repeat it. */
-static void print_case(FILE *file, const struct tt_bench_case *c)
+static void print_case(FILE *file, const struct tt_bench_case *c, const char *nodes)
 {
     char text[TT_PROBLEM_TEXT];
-    fprintf(file, "%s%s", c->gaps ? "--gaps " : "", c->reversed ? "--reversed " : "");
+    fprintf(file, "%s%s%s%s", c->gaps ? "--gaps " : "", c->reversed ? "--reversed " : "",
+            c->beside ? "--beside " : "", c->identities ? "--identities " : "");
+    if (nodes) fprintf(file, "--nodes %s ", nodes);
     if (c->algorithm) fprintf(file, "--algorithm %s ", c->algorithm);
     fprintf(file, "%s\n", tt_problem_print(&c->problem, text));
     fflush(file);
@@ -394,12 +422,16 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
     struct tt_bench_result result;
     char text[TT_PROBLEM_TEXT];
     tt_bench_draw(&drawn, (uint64_t)a->seed, i);
+    const char *nodes = drawn.nodes[0] && !a->threads ? drawn.nodes : NULL;
     struct tt_bench_case c = {.algorithm = drawn.algorithm,
                               .iterations = 1,
                               .gaps = drawn.gaps,
-                              .reversed = drawn.reversed};
+                              .reversed = drawn.reversed,
+                              .beside = drawn.beside && !nodes,
+                              .identities = true};
+    if (!use_nodes(nodes)) return false;
     if (!tt_problem_open(&c.problem, tt_problem_print(&drawn.problem, text))) return false;
-    print_case(stdout, &c);
+    print_case(stdout, &c, nodes);
     bool good = run_job(a, &c, &result);
     if (good && result.refused && c.algorithm) {
         c.algorithm = NULL;
@@ -409,7 +441,7 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
     if (good && !result.refused) return true;
     fprintf(stderr, "tutti bench: repeat with: tutti bench%s --iterations 1 ",
             a->threads ? " --threads" : "");
-    print_case(stderr, &c);
+    print_case(stderr, &c, nodes);
     return false;
 }
 
@@ -437,5 +469,6 @@ int tt_bench_main(int argc, char **argv)
     struct bench_arguments arguments = {.time_ns = 300000000, .seed = 1};
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
     if (arguments.random_ns) return bench_random(&arguments);
+    if (arguments.nodes && !use_nodes(arguments.nodes)) return TT_EXIT_FAILED;
     return arguments.plan ? bench_plan(&arguments) : bench_problems(&arguments);
 }

@@ -15,8 +15,10 @@ struct tt_bench_case {
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */
     int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
-    bool gaps;     /* verify a call on a derived type, whose elements have gaps between them */
-    bool reversed; /* call on a team that has the ranks in reverse order */
+    bool gaps;       /* verify a call on a derived type, whose elements have gaps between them */
+    bool reversed;   /* call on a team that has the ranks in reverse order */
+    bool beside;     /* call on two teams at the same time, which have every other rank each */
+    bool identities; /* verify the call also against other collectives */
 };
 
 /* The result of a case. Rank 0 writes it. */
@@ -70,9 +72,21 @@ void tt_bench_fill(const struct tt_bench *b, char *in, char *out);
  * first wrong byte. */
 bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out);
 
+/* Whether two results, or parts of them, have equal values. Returns false after printing the first
+ * byte that differs; `what` says what `found` is. */
+bool tt_bench_same(const struct tt_bench *b, const char *what, const char *found,
+                   const char *expected, int64_t bytes);
+
 /* The user-defined operation of problems: associative but not commutative, and defined for any
  * bits. */
 tutti_op_fn tt_bench_op;
+
+/* ---- bench-identity.c ---- */
+
+/* Makes calls of other collectives that must give what the call of the case gave for this rank.
+ * Collective over the team. *right is false if they did not; the first difference is printed. */
+tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const char *out,
+                                 bool *right);
 
 /* ---- bench-pool.c: buffers to rotate through, together larger than the caches ---- */
 

@@ -6,6 +6,8 @@
  *
  *     copy      copies of more than a page leave out their last byte
  *     reduce    reductions of more than five operands leave out the last one
+ *     gather    the root of a gather gets one more in the first byte, which only gather itself, and
+ *               the identities of other collectives, can reveal
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,11 @@ tutti_status __real_tt_access_reduce(struct tt_exec *exec, const struct tt_range
                                      int64_t len);
 tutti_status __wrap_tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                                      int64_t len);
+
+tutti_status __real_tutti_gather(tutti_team *team, const void *in, void *out, int64_t n,
+                                 tutti_type type, int root);
+tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, int64_t n,
+                                 tutti_type type, int root);
 
 static bool is_mutant(const char *name)
 {
@@ -37,4 +44,12 @@ tutti_status __wrap_tt_access_reduce(struct tt_exec *exec, const struct tt_range
 {
     return __real_tt_access_reduce(exec, range, n > OPERANDS && is_mutant("reduce") ? n - 1 : n,
                                    len);
+}
+
+tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, int64_t n,
+                                 tutti_type type, int root)
+{
+    tutti_status status = __real_tutti_gather(team, in, out, n, type, root);
+    if (n > 0 && tutti_rank(team) == root && is_mutant("gather")) ++*(char *)out;
+    return status;
 }

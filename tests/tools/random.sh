@@ -23,7 +23,7 @@ expect 0 tutti bench --threads --random 0.3 --seed 2
 ! cmp -s <(head -n 1 first) <(head -n 1 out) || fail 'the seed decides nothing'
 
 export MUTANT
-for MUTANT in copy reduce; do
+for MUTANT in copy reduce gather; do
     expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --random 60 --seed 1
     grep -q 'is wrong at byte' err || fail "the mutant $MUTANT failed otherwise"
     again=$(sed -n 's/^tutti bench: repeat with: tutti //p' err)
@@ -34,6 +34,35 @@ for MUTANT in copy reduce; do
     expect 0 tutti $again
     echo "the mutant $MUTANT was found by: $again"
 done
+
+# The identities find an error of a gather in an allgather and a scatter that are right.
+export MUTANT=gather
+for problem in allgather/f64/64/p3 scatter/i32/8/p4; do
+    expect 0 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 $problem
+    expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 --identities $problem
+    says err '(gather and a bcast, the result|gathered again, the input) is wrong at byte 0'
+    expect 0 tutti bench --threads --iterations 1 --identities $problem
+done
+unset MUTANT
+
+# Every identity, on equal and unequal parts, in both forms of a team, as threads and as processes
+# that behave as on several nodes.
+all=(barrier/p4 bcast/u8/1003/p4/root=2 gather/i32/12/p4/root=3 allgather/f32/20/p4
+    allgatherv/i64/40/p4/skew=zipf alltoall/u8/7/p4 alltoallv/i16/30/p4/skew=zipf
+    scatter/f64/16/p4/root=1 gatherv/i32/28/p4/root=2/skew=zipf scatterv/i32/28/p4/root=2/skew=zipf)
+for coll in allreduce reduce scan exscan reduce_scatter_block reduce_scatter; do
+    all+=("$coll/c64/sum/40/p4" "$coll/i64/user/40/p4")
+done
+for ((i = 0, n = ${#all[@]}; i < n; i++)); do
+    case ${all[$i]} in
+    allgather/* | reduce/* | allreduce/* | scan/* | exscan/* | gather/* | gatherv/*) all+=("${all[$i]}/inplace=1") ;;
+    esac
+done
+expect 0 tutti bench --threads --iterations 1 --identities "${all[@]}"
+expect 0 tutti bench --threads --iterations 1 --identities --beside --reversed --gaps "${all[@]}"
+expect 0 tutti bench --iterations 1 --identities --nodes 1,2,1 "${all[@]}"
+expect 2 tutti bench --threads --nodes 1,1 barrier/p2
+says err 'nodes'
 
 # An algorithm is forced in the calls of the problem, and not in those that make its team.
 expect 1 tutti bench --threads --reversed --algorithm neighbour allgather/f64/8/p3
