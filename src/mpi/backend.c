@@ -1,48 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A backend: what Tutti does under one host. This file is compiled with the mpi.h of each host, and
- * is linked with none: `host` has the functions of the host, which were looked up by name, and is
- * the only way to call it. TT_MPI_BACKEND is the name of the backend, and TT_MPI_VERSION what the
- * host's MPI_Get_library_version begins with.
+ * A backend: the host's functions and handles, the communicators that were used, counting, and what
+ * happens when MPI begins and ends.
  */
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "mpi/shim.h"
-
-/* Open MPI's predefined handles are addresses of its variables, which would be undefined symbols
- * here. read_handles looks the variables up, and every other function uses `handle`. */
-#ifdef OMPI_PREDEFINED_GLOBAL
-#undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tt_mpi_host_variable(#global))
-#endif
+#include "mpi/take.h"
 
 /* ---- The host ---- */
 
-/* The collectives that the host's mpi.h declares; in a program that is linked statically, those of
- * MPI 3 (static.c). */
-#if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
-#define COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
-#else
-#define COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F)
-#endif
-
-#define MEMBER(NAME, ...) __typeof__(PMPI_##NAME) *NAME;
-static struct {
-    TT_MPI_LIFE(MEMBER)
-    COLLECTIVES(MEMBER)
-    TT_MPI_NEEDED(MEMBER)
-} host;
+struct tt_mpi_host tt_host;
+struct tt_mpi_handles tt_handle;
 
 /* The parameters in the table are those of mpi.h. */
 #define SAME(NAME, PARAMETERS, ...)                                                                \
     _Static_assert(__builtin_types_compatible_p(__typeof__(PMPI_##NAME), int PARAMETERS), #NAME);
 TT_MPI_LIFE(SAME)
-COLLECTIVES(SAME)
+TT_MPI_COLLECTIVES(SAME)
 
 /* clang-format off */
 #define OPERATIONS(F) \
@@ -50,28 +28,22 @@ COLLECTIVES(SAME)
     F(REPLACE) F(NO_OP)
 /* clang-format on */
 
-static struct {
-    MPI_Comm world;
-    MPI_Datatype no_type, byte, integer, wide;
-    MPI_Op min;
-    struct tt_mpi_map operation; /* predefined operations: their names */
-} handle;
-
-#define KEY(HANDLE) ((uint64_t)(uintptr_t)(HANDLE))
-
 static bool read_handles(void)
 {
-    handle.world = MPI_COMM_WORLD;
-    handle.no_type = MPI_DATATYPE_NULL;
-    handle.byte = MPI_BYTE;
-    handle.integer = MPI_INT;
-    handle.wide = MPI_INT64_T;
-    handle.min = MPI_MIN;
-    bool there = handle.world && handle.no_type && handle.byte && handle.integer && handle.wide &&
-                 handle.min;
+    tt_handle.world = MPI_COMM_WORLD;
+    tt_handle.self = MPI_COMM_SELF;
+    tt_handle.no_comm = MPI_COMM_NULL;
+    tt_handle.no_op = MPI_OP_NULL;
+    tt_handle.no_type = MPI_DATATYPE_NULL;
+    tt_handle.byte = MPI_BYTE;
+    tt_handle.integer = MPI_INT;
+    tt_handle.wide = MPI_INT64_T;
+    tt_handle.min = MPI_MIN;
+    bool there = tt_handle.world && tt_handle.self && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
+                 tt_handle.min;
 #define OPERATION(NAME)                                                                            \
     there = there && MPI_##NAME &&                                                                 \
-            tt_mpi_map_set(&handle.operation, KEY(MPI_##NAME), tt_mpi_text("MPI_" #NAME));
+            tt_mpi_map_set(&tt_handle.operation, TT_MPI_KEY(MPI_##NAME), tt_mpi_text("MPI_" #NAME));
     OPERATIONS(OPERATION)
     return there;
 }
@@ -79,18 +51,17 @@ static bool read_handles(void)
 static const char *open_host(void)
 {
 #define LOOK_UP(NAME, ...)                                                                         \
-    host.NAME = (__typeof__(PMPI_##NAME) *)tt_mpi_host_symbol("PMPI_" #NAME);                      \
-    if (!host.NAME) return "PMPI_" #NAME;
+    tt_host.NAME = (__typeof__(PMPI_##NAME) *)tt_mpi_host_symbol("PMPI_" #NAME);                      \
+    if (!tt_host.NAME) return "PMPI_" #NAME;
     TT_MPI_LIFE(LOOK_UP)
-    COLLECTIVES(LOOK_UP)
+    TT_MPI_COLLECTIVES(LOOK_UP)
     TT_MPI_NEEDED(LOOK_UP)
     return read_handles() ? NULL : "predefined handle that mpi.h names";
 }
 
 /* ---- State ---- */
 
-/* How deep this thread is in calls of the host that Tutti made: calls from there are the host's. */
-static __thread int depth __attribute__((tls_model("initial-exec")));
+__thread int tt_depth __attribute__((tls_model("initial-exec")));
 
 /* Guards what follows. No thread holds it while it waits for another rank. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -106,23 +77,10 @@ static void unlock(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-/* A communicator that was used. Unnamed communicators of the same size share a record. */
-struct communicator {
-    int label;   /* its name */
-    int members; /* ranks that take part in a call: of both groups, if there are two */
-    int peers;   /* ranks that data go to: of the remote group, if there is one */
-    int rank;
-    bool inter;
-    int neighbours;
-};
-
 static struct {
-    struct communicator *record;
-    int n, size, free;
     struct tt_mpi_map of_handle; /* of communicators: their records */
     struct tt_mpi_map type;      /* predefined types: their names */
     int derived, user;           /* the texts for derived types and user operations */
-    enum tt_mpi_mode mode;
     int64_t began_ns;
 } state;
 
@@ -139,11 +97,11 @@ static int64_t now_ns(void)
 static int neighbours_of(MPI_Comm comm, int rank)
 {
     int kind = MPI_UNDEFINED, n = 0, from, weighted;
-    host.Topo_test(comm, &kind);
-    if (kind == MPI_GRAPH) host.Graph_neighbors_count(comm, rank, &n);
-    if (kind == MPI_DIST_GRAPH) host.Dist_graph_neighbors_count(comm, &from, &n, &weighted);
+    tt_host.Topo_test(comm, &kind);
+    if (kind == MPI_GRAPH) tt_host.Graph_neighbors_count(comm, rank, &n);
+    if (kind == MPI_DIST_GRAPH) tt_host.Dist_graph_neighbors_count(comm, &from, &n, &weighted);
     if (kind == MPI_CART) {
-        host.Cartdim_get(comm, &n);
+        tt_host.Cartdim_get(comm, &n);
         n *= 2;
     }
     return n;
@@ -154,77 +112,75 @@ static int label_of(MPI_Comm comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int n = 0;
-    host.Comm_get_name(comm, name, &n);
+    tt_host.Comm_get_name(comm, name, &n);
     return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
 }
 
-static struct communicator describe(MPI_Comm comm)
+static struct tt_mpi_comm describe(MPI_Comm comm)
 {
-    struct communicator c = {.label = label_of(comm)};
+    struct tt_mpi_comm c = {.label = label_of(comm)};
     int inter = 0;
-    host.Comm_test_inter(comm, &inter);
-    host.Comm_rank(comm, &c.rank);
-    host.Comm_size(comm, &c.members);
+    tt_host.Comm_test_inter(comm, &inter);
+    tt_host.Comm_rank(comm, &c.rank);
+    tt_host.Comm_size(comm, &c.members);
     c.peers = c.members;
     c.inter = inter;
     if (c.inter) {
-        host.Comm_remote_size(comm, &c.peers);
+        tt_host.Comm_remote_size(comm, &c.peers);
         c.members += c.peers;
     } else {
         c.neighbours = neighbours_of(comm, c.rank);
     }
-    tt_mpi_count(&(struct tt_mpi_shape){-1, c.members, c.label, 0, 0}, 0, 0);
+    if (tt_mpi_setting.report)
+        tt_mpi_count(&(struct tt_mpi_shape){.function = -1, .ranks = c.members,
+                                            .communicator = c.label},
+                     0, 0);
     return c;
 }
 
-/* Returns a free record, or NULL. The numbers of free records form a list through `rank`. */
-static struct communicator *new_record(void)
+/* Returns the record of a communicator. NULL: there is no memory. The lock is held. */
+static struct tt_mpi_comm *record_of(MPI_Comm comm)
 {
-    if (state.free >= 0) {
-        struct communicator *c = &state.record[state.free];
-        state.free = c->rank;
-        return c;
-    }
-    if (state.n == state.size) {
-        int size = state.size ? 2 * state.size : 16;
-        struct communicator *record = realloc(state.record, (size_t)size * sizeof *record);
-        if (!record) return NULL;
-        state.record = record;
-        state.size = size;
-    }
-    return &state.record[state.n++];
+    const int64_t *at = tt_mpi_map_find(&state.of_handle, TT_MPI_KEY(comm));
+    if (at) return (struct tt_mpi_comm *)(intptr_t)*at;
+    struct tt_mpi_comm *record = malloc(sizeof *record);
+    if (!record) return NULL;
+    *record = describe(comm);
+    if (tt_mpi_map_set(&state.of_handle, TT_MPI_KEY(comm), (intptr_t)record)) return record;
+    free(record);
+    return NULL;
 }
 
-static void put_back(int number)
+/* The same by value, also if there is no memory. */
+static struct tt_mpi_comm communicator(MPI_Comm comm)
 {
-    state.record[number].rank = state.free;
-    state.free = number;
+    const struct tt_mpi_comm *record = record_of(comm);
+    return record ? *record : describe(comm);
 }
 
-static struct communicator communicator(MPI_Comm comm)
+struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm)
 {
-    const int *at = tt_mpi_map_find(&state.of_handle, KEY(comm));
-    if (at) return state.record[*at];
-    struct communicator c = describe(comm), *record = new_record();
-    if (record) {
-        *record = c;
-        int number = (int)(record - state.record);
-        if (!tt_mpi_map_set(&state.of_handle, KEY(comm), number)) put_back(number);
-    }
-    return c;
+    lock();
+    struct tt_mpi_comm *record = record_of(comm);
+    unlock();
+    return record;
 }
 
 /* Must be called before the communicator is freed: the host may then give its handle to another
  * communicator, which another thread uses at once. */
 static void forget(MPI_Comm comm)
 {
+    struct tt_mpi_comm *record = NULL;
     lock();
-    const int *at = tt_mpi_map_find(&state.of_handle, KEY(comm));
+    const int64_t *at = tt_mpi_map_find(&state.of_handle, TT_MPI_KEY(comm));
     if (at) {
-        put_back(*at);
-        tt_mpi_map_remove(&state.of_handle, KEY(comm));
+        record = (struct tt_mpi_comm *)(intptr_t)*at;
+        tt_mpi_map_remove(&state.of_handle, TT_MPI_KEY(comm));
     }
     unlock();
+    if (!record) return;
+    tt_mpi_drop(record);
+    free(record);
 }
 
 /* ---- Types and operations ---- */
@@ -232,8 +188,8 @@ static void forget(MPI_Comm comm)
 static int64_t size_of(MPI_Datatype type)
 {
     MPI_Count size = 0;
-    if (type == handle.no_type) return 0;
-    host.Type_size_x(type, &size);
+    if (type == tt_handle.no_type) return 0;
+    tt_host.Type_size_x(type, &size);
     return size;
 }
 
@@ -241,21 +197,21 @@ static int type_of(MPI_Datatype type)
 {
     int integers, addresses, types, combiner = MPI_COMBINER_NAMED, n;
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    const int *known = tt_mpi_map_find(&state.type, KEY(type));
-    if (known) return *known;
-    if (type == handle.no_type) return 0;
-    host.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    const int64_t *known = tt_mpi_map_find(&state.type, TT_MPI_KEY(type));
+    if (known) return (int)*known;
+    if (type == tt_handle.no_type) return 0;
+    tt_host.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     if (combiner != MPI_COMBINER_NAMED) return state.derived;
-    host.Type_get_name(type, name, &n);
+    tt_host.Type_get_name(type, name, &n);
     int number = tt_mpi_text(name);
-    tt_mpi_map_set(&state.type, KEY(type), number);
+    tt_mpi_map_set(&state.type, TT_MPI_KEY(type), number);
     return number;
 }
 
 static int operation_of(MPI_Op op)
 {
-    const int *known = tt_mpi_map_find(&handle.operation, KEY(op));
-    return known ? *known : state.user;
+    const int64_t *known = tt_mpi_map_find(&tt_handle.operation, TT_MPI_KEY(op));
+    return known ? (int)*known : state.user;
 }
 
 /* ---- What a call moves ---- */
@@ -263,34 +219,22 @@ static int operation_of(MPI_Op op)
 /* What a call of a collective moves: `bytes` are the bytes that this rank contributes; for a
  * scatter, those that it receives. */
 struct fact {
-    struct communicator c;
+    struct tt_mpi_comm c;
     int type, operation;
     int64_t bytes;
 };
 
-/* An array of counts of type int or MPI_Count. */
-struct counts {
-    const void *at;
-    size_t width;
-};
-#define TT_MPI_LIST(COUNTS) ((struct counts){COUNTS, sizeof *(COUNTS)})
-
-static int64_t count_at(struct counts list, int i)
-{
-    return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const MPI_Count *)list.at)[i];
-}
-
 /* The count of this rank, which a call in place reads; a call that is not in place does not. */
-static int64_t mine(struct counts list, const void *buffer, MPI_Comm comm)
+static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
-    return buffer == MPI_IN_PLACE ? count_at(list, communicator(comm).rank) : 0;
+    return buffer == MPI_IN_PLACE ? tt_mpi_at(list, communicator(comm).rank) : 0;
 }
 #define TT_MPI_MINE(COUNTS, BUFFER, COMM) mine(TT_MPI_LIST(COUNTS), BUFFER, COMM)
 
-static int64_t sum(struct counts list, int n)
+static int64_t sum(struct tt_mpi_counts list, int n)
 {
     int64_t all = 0;
-    for (int i = 0; i < n; i++) all += count_at(list, i);
+    for (int i = 0; i < n; i++) all += tt_mpi_at(list, i);
     return all;
 }
 
@@ -348,8 +292,8 @@ static struct fact fact_alltoall(const void *sendbuf, int64_t sendcount, MPI_Dat
     return f;
 }
 
-static struct fact fact_alltoallv(const void *sendbuf, struct counts sendcounts,
-                                  MPI_Datatype sendtype, struct counts recvcounts,
+static struct fact fact_alltoallv(const void *sendbuf, struct tt_mpi_counts sendcounts,
+                                  MPI_Datatype sendtype, struct tt_mpi_counts recvcounts,
                                   MPI_Datatype recvtype, MPI_Comm comm)
 {
     int n = communicator(comm).peers;
@@ -358,17 +302,17 @@ static struct fact fact_alltoallv(const void *sendbuf, struct counts sendcounts,
 }
 
 /* The type is that of the first peer. */
-static struct fact each_type(struct counts counts, const MPI_Datatype *types, int n, MPI_Comm comm)
+static struct fact each_type(struct tt_mpi_counts counts, const MPI_Datatype *types, int n, MPI_Comm comm)
 {
     struct fact f = fact_nothing(comm);
     for (int i = 0; i < n; i++)
-        f.bytes += count_at(counts, i) ? count_at(counts, i) * size_of(types[i]) : 0;
+        f.bytes += tt_mpi_at(counts, i) ? tt_mpi_at(counts, i) * size_of(types[i]) : 0;
     if (n > 0) f.type = type_of(types[0]);
     return f;
 }
 
-static struct fact fact_alltoallw(const void *sendbuf, struct counts sendcounts,
-                                  const MPI_Datatype *sendtypes, struct counts recvcounts,
+static struct fact fact_alltoallw(const void *sendbuf, struct tt_mpi_counts sendcounts,
+                                  const MPI_Datatype *sendtypes, struct tt_mpi_counts recvcounts,
                                   const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
     int n = communicator(comm).peers;
@@ -386,17 +330,17 @@ static struct fact fact_reduce(int64_t count, MPI_Datatype type, MPI_Op op, int 
     return is_silent(comm, root) ? fact_nothing(comm) : fact_allreduce(count, type, op, comm);
 }
 
-static struct fact fact_reduce_scatter(struct counts counts, MPI_Datatype type, MPI_Op op,
+static struct fact fact_reduce_scatter(struct tt_mpi_counts counts, MPI_Datatype type, MPI_Op op,
                                        MPI_Comm comm)
 {
-    struct communicator c = communicator(comm);
+    struct tt_mpi_comm c = communicator(comm);
     return fact_allreduce(sum(counts, c.inter ? c.members - c.peers : c.members), type, op, comm);
 }
 
 static struct fact fact_reduce_scatter_block(int64_t count, MPI_Datatype type, MPI_Op op,
                                              MPI_Comm comm)
 {
-    struct communicator c = communicator(comm);
+    struct tt_mpi_comm c = communicator(comm);
     return fact_allreduce(count * (c.inter ? c.members - c.peers : c.members), type, op, comm);
 }
 
@@ -410,12 +354,12 @@ static struct fact fact_neighbor_alltoall(int64_t count, MPI_Datatype type, MPI_
     return fact(comm, count * communicator(comm).neighbours, type);
 }
 
-static struct fact fact_neighbor_alltoallv(struct counts counts, MPI_Datatype type, MPI_Comm comm)
+static struct fact fact_neighbor_alltoallv(struct tt_mpi_counts counts, MPI_Datatype type, MPI_Comm comm)
 {
     return fact(comm, sum(counts, communicator(comm).neighbours), type);
 }
 
-static struct fact fact_neighbor_alltoallw(struct counts counts, const MPI_Datatype *types,
+static struct fact fact_neighbor_alltoallw(struct tt_mpi_counts counts, const MPI_Datatype *types,
                                            MPI_Comm comm)
 {
     return each_type(counts, types, communicator(comm).neighbours, comm);
@@ -423,9 +367,14 @@ static struct fact fact_neighbor_alltoallw(struct counts counts, const MPI_Datat
 
 /* ---- Counting ---- */
 
-static void keep(int function, const struct fact *f, int64_t ns)
+static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, int64_t ns)
 {
-    const struct tt_mpi_shape shape = {function, f->c.members, f->c.label, f->type, f->operation};
+    const struct tt_mpi_shape shape = {.function = function,
+                                       .ranks = f->c.members,
+                                       .communicator = f->c.label,
+                                       .type = f->type,
+                                       .operation = f->operation,
+                                       .choice = choice};
     tt_mpi_count(&shape, f->bytes, ns);
 }
 
@@ -434,80 +383,163 @@ static void keep(int function, const struct fact *f, int64_t ns)
 #define COUNTING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                         \
     static int count_##NAME PARAMETERS                                                             \
     {                                                                                              \
-        if (depth > 0 || tt_mpi_in_host(__builtin_return_address(0))) return host.NAME ARGUMENTS;  \
+        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+            return tt_host.NAME ARGUMENTS;                                                         \
         int64_t began = now_ns();                                                                  \
-        depth++;                                                                                   \
-        int code = host.NAME ARGUMENTS;                                                            \
-        depth--;                                                                                   \
+        tt_depth++;                                                                                \
+        int code = tt_host.NAME ARGUMENTS;                                                         \
+        tt_depth--;                                                                                \
         int64_t ended = now_ns();                                                                  \
         if (code != MPI_SUCCESS) return code;                                                      \
         lock();                                                                                    \
         struct fact f = fact_##FACT ROLES;                                                         \
-        keep(TT_MPI_##NAME, &f, ended - began);                                                    \
+        keep(TT_MPI_##NAME, TT_MPI_LEFT_KIND, &f, ended - began);                                  \
         unlock();                                                                                  \
         return code;                                                                               \
     }
-COLLECTIVES(COUNTING)
+TT_MPI_COLLECTIVES(COUNTING)
+
+/* ---- Taking ---- */
+
+#define DO(NAME, ...) TT_MPI_DO_##NAME(__VA_ARGS__)
+
+/* Tutti does the call, or the host. */
+#define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
+    static int take_##NAME PARAMETERS                                                              \
+    {                                                                                              \
+        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+            return tt_host.NAME ARGUMENTS;                                                         \
+        struct tt_mpi_call call;                                                                   \
+        start_call(&call, TT_MPI_##NAME, comm);                                                    \
+        int64_t began = tt_mpi_setting.report ? now_ns() : 0;                                      \
+        tt_depth++;                                                                                \
+        bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
+        int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
+        tt_depth--;                                                                                \
+        if (call.scratches) tt_mpi_release(&call);                                                 \
+        if (call.status != TUTTI_OK) return tt_mpi_failed(&call);                                  \
+        if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
+        int64_t ended = now_ns();                                                                  \
+        lock();                                                                                    \
+        struct fact f = fact_##FACT ROLES;                                                         \
+        keep(TT_MPI_##NAME, call.choice, &f, ended - began);                                       \
+        unlock();                                                                                  \
+        return code;                                                                               \
+    }
+
+static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm comm)
+{
+    call->function = function;
+    call->comm = comm;
+    call->code = MPI_SUCCESS;
+    call->status = TUTTI_OK;
+    call->choice = TT_MPI_TAKEN;
+    call->scratches = 0;
+}
+
+TT_MPI_TAKEN(TAKING)
 
 /* ---- Beginning and end ---- */
 
-/* Returns the mode of all ranks. If they differ, nothing is counted, and rank 0 says which rank has
- * which setting. */
+/* Whether a number is equal on all ranks. If not, rank 0 is told a rank with the least number and
+ * one with the greatest. */
+static bool same_on_all(int64_t number, int rank, int64_t least[2], int64_t most[2])
+{
+    const int64_t unit = INT64_C(1) << 24;
+    int64_t own[] = {number * unit + rank, -(number * unit) + rank}, all[2];
+    if (tt_host.Allreduce(own, all, 2, tt_handle.wide, tt_handle.min, tt_handle.world) !=
+        MPI_SUCCESS)
+        return false;
+    least[0] = all[0] >> 24;
+    least[1] = all[0] & (unit - 1);
+    most[0] = -(all[1] >> 24);
+    most[1] = all[1] & (unit - 1);
+    return least[0] == most[0];
+}
+
+/* A number that is different if another version or another list of functions is set. */
+static int64_t list_number(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < TT_MPI_N; i++)
+        hash = (hash ^ (uint64_t)tt_mpi_setting.left[i]) * UINT64_C(0x100000001b3);
+    for (const char *c = TUTTI_VERSION; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    return (int64_t)(hash >> 30);
+}
+
+/* Returns the mode of all ranks. If they differ, nothing is counted or taken, and rank 0 says which
+ * rank has which setting. */
 static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
 {
     static const char *const text[] = {"off", "in doubt", "on", "count"};
     int rank = 0;
-    host.Comm_rank(handle.world, &rank);
-    /* The least mode and the lowest rank with it; the greatest mode, negated, and the same. */
-    const int64_t unit = INT64_C(1) << 32;
-    int64_t own[] = {mode * unit + rank, -(mode * unit) + rank}, all[2];
-    if (host.Allreduce(own, all, 2, handle.wide, handle.min, handle.world) != MPI_SUCCESS)
+    int64_t least[2] = {0}, most[2] = {0};
+    tt_host.Comm_rank(tt_handle.world, &rank);
+    if (!same_on_all(mode, rank, least, most)) {
+        if (rank == 0)
+            tt_mpi_say("off on all ranks: rank %d is %s, and rank %d is %s (TUTTI_MPI)",
+                       (int)least[1], text[least[0]], (int)most[1], text[most[0]]);
         return TT_MPI_OFF;
-    int64_t least = all[0] >> 32, most = -(all[1] >> 32);
-    if (least == most) return (enum tt_mpi_mode)least;
+    }
+    if (mode != TT_MPI_ON || same_on_all(list_number(), rank, least, most)) return mode;
     if (rank == 0)
-        tt_mpi_say("off on all ranks: rank %d is %s, and rank %d is %s (TUTTI_MPI)",
-                   (int)(all[0] & (unit - 1)), text[least], (int)(all[1] & (unit - 1)), text[most]);
+        tt_mpi_say("off on all ranks: ranks %d and %d leave different functions to their MPI "
+                   "(TUTTI_MPI), or have different versions of Tutti",
+                   (int)least[1], (int)most[1]);
     return TT_MPI_OFF;
 }
 
+/* If one rank wants a report, there is one. */
+static void agree_on_report(void)
+{
+    int own = !tt_mpi_setting.report, all = 0;
+    tt_host.Allreduce(&own, &all, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
+    tt_mpi_setting.report = !all;
+}
+
+static void fill_table(void);
+
 static void begin(void)
 {
-    depth++;
-    state.mode = agree(state.mode);
-    depth--;
-    if (state.mode != TT_MPI_COUNT) tt_mpi_leave_all();
+    tt_depth++;
+    enum tt_mpi_mode mode = agree(tt_mpi_setting.mode);
+    if (mode == TT_MPI_ON && !tt_mpi_begin()) mode = TT_MPI_OFF;
+    tt_mpi_setting.mode = mode;
+    if (mode == TT_MPI_ON) agree_on_report();
+    tt_depth--;
+    fill_table();
     state.began_ns = now_ns();
 }
 
 static int begin_Init(int *argc, char ***argv)
 {
-    depth++;
-    int code = host.Init(argc, argv);
-    depth--;
-    if (code == MPI_SUCCESS && depth == 0) begin();
+    tt_depth++;
+    int code = tt_host.Init(argc, argv);
+    tt_depth--;
+    if (code == MPI_SUCCESS && tt_depth == 0) begin();
     return code;
 }
 
 static int begin_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    depth++;
-    int code = host.Init_thread(argc, argv, required, provided);
-    depth--;
-    if (code == MPI_SUCCESS && depth == 0) begin();
+    tt_depth++;
+    int code = tt_host.Init_thread(argc, argv, required, provided);
+    tt_depth--;
+    if (code == MPI_SUCCESS && tt_depth == 0) begin();
     return code;
 }
 
 static int end_Comm_free(MPI_Comm *comm)
 {
     if (comm) forget(*comm);
-    return host.Comm_free(comm);
+    return tt_host.Comm_free(comm);
 }
 
 static int end_Comm_disconnect(MPI_Comm *comm)
 {
     if (comm) forget(*comm);
-    return host.Comm_disconnect(comm);
+    return tt_host.Comm_disconnect(comm);
 }
 
 /* Gathers the rows of all ranks at rank 0, whose report is then filled. False: there was no memory,
@@ -522,9 +554,9 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
         ok = sizes && offsets;
     }
     int fine = ok && rows, fine_everywhere = 0;
-    host.Allreduce(&fine, &fine_everywhere, 1, handle.integer, handle.min, handle.world);
-    ok = fine_everywhere && host.Gather(&bytes, 1, handle.integer, sizes, 1, handle.integer, 0,
-                                        handle.world) == MPI_SUCCESS;
+    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
+    ok = fine_everywhere && tt_host.Gather(&bytes, 1, tt_handle.integer, sizes, 1, tt_handle.integer, 0,
+                                        tt_handle.world) == MPI_SUCCESS;
     for (int r = 0; ok && rank == 0 && r < ranks; r++) {
         offsets[r] = all;
         all += sizes[r];
@@ -534,9 +566,9 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
         report->row = malloc((size_t)all + 1);
     }
     fine = ok && (rank != 0 || report->row);
-    host.Allreduce(&fine, &fine_everywhere, 1, handle.integer, handle.min, handle.world);
-    ok = fine_everywhere && host.Gatherv(rows, bytes, handle.byte, report->row, sizes, offsets,
-                                         handle.byte, 0, handle.world) == MPI_SUCCESS;
+    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
+    ok = fine_everywhere && tt_host.Gatherv(rows, bytes, tt_handle.byte, report->row, sizes, offsets,
+                                         tt_handle.byte, 0, tt_handle.world) == MPI_SUCCESS;
     free(sizes);
     free(offsets);
     return ok;
@@ -547,7 +579,7 @@ static void host_name(char *name, size_t n)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
-    host.Get_library_version(version, &length);
+    tt_host.Get_library_version(version, &length);
     version[strcspn(version, "\n,")] = '\0';
     const char *number = strchr(version, '\t');
     if (number)
@@ -560,7 +592,7 @@ static void host_name(char *name, size_t n)
 static double seconds_since(int64_t began_ns)
 {
     int64_t own = began_ns - now_ns(), least = own;
-    host.Allreduce(&own, &least, 1, handle.wide, handle.min, handle.world);
+    tt_host.Allreduce(&own, &least, 1, tt_handle.wide, tt_handle.min, tt_handle.world);
     return (double)least * -1e-9;
 }
 
@@ -569,11 +601,13 @@ static void report_all(void)
     char name[128];
     int rank = 0;
     size_t n = 0;
-    struct tt_mpi_report report = {.host = name, .seconds = seconds_since(state.began_ns)};
+    struct tt_mpi_report report = {.host = name,
+                                   .seconds = seconds_since(state.began_ns),
+                                   .choices = tt_mpi_setting.mode == TT_MPI_ON};
     struct tt_mpi_row *rows = tt_mpi_rows(&n);
     host_name(name, sizeof name);
-    host.Comm_rank(handle.world, &rank);
-    host.Comm_size(handle.world, &report.ranks);
+    tt_host.Comm_rank(tt_handle.world, &rank);
+    tt_host.Comm_size(tt_handle.world, &report.ranks);
     bool ok = gather(&report, rows, (int)(n * sizeof *rows), rank);
     if (rank == 0 && ok) tt_mpi_report(&report);
     if (rank == 0 && !ok) tt_mpi_say("the ranks could not gather their counts");
@@ -583,29 +617,46 @@ static void report_all(void)
 
 static int end_Finalize(void)
 {
-    depth++;
-    if (state.mode == TT_MPI_COUNT) report_all();
-    int code = host.Finalize();
-    depth--;
+    tt_depth++;
+    if (tt_mpi_setting.report) report_all();
+    tt_mpi_end();
+    int code = tt_host.Finalize();
+    tt_depth--;
     return code;
 }
 
 /* ---- The table ---- */
 
-static void take(tt_mpi_function *table, enum tt_mpi_mode mode)
+static tt_mpi_function *table; /* of stub.c */
+
+#define COUNT(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
+#define TAKE(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)take_##NAME;
+
+/* Fills the table for the time between the beginning and the end of MPI. */
+static void fill_table(void)
 {
-    state.mode = mode;
-    state.free = -1;
-    table[TT_MPI_Init] = (tt_mpi_function)begin_Init;
-    table[TT_MPI_Init_thread] = (tt_mpi_function)begin_Init_thread;
-    if (mode != TT_MPI_COUNT) return;
-    state.derived = tt_mpi_text("derived");
-    state.user = tt_mpi_text("user");
+    if (tt_mpi_setting.mode == TT_MPI_OFF || tt_mpi_setting.mode == TT_MPI_DOUBT) {
+        tt_mpi_leave_all();
+        return;
+    }
     table[TT_MPI_Finalize] = (tt_mpi_function)end_Finalize;
     table[TT_MPI_Comm_free] = (tt_mpi_function)end_Comm_free;
     table[TT_MPI_Comm_disconnect] = (tt_mpi_function)end_Comm_disconnect;
-#define TAKE(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
-    COLLECTIVES(TAKE)
+    if (tt_mpi_setting.report) {
+        TT_MPI_COLLECTIVES(COUNT)
+    }
+    if (tt_mpi_setting.mode == TT_MPI_ON) {
+        TT_MPI_TAKEN(TAKE)
+    }
+}
+
+static void take(tt_mpi_function *stubs)
+{
+    table = stubs;
+    state.derived = tt_mpi_text("derived");
+    state.user = tt_mpi_text("user");
+    table[TT_MPI_Init] = (tt_mpi_function)begin_Init;
+    table[TT_MPI_Init_thread] = (tt_mpi_function)begin_Init_thread;
 }
 
 const struct tt_mpi_backend TT_MPI_BACKEND = {

@@ -14,7 +14,7 @@
 
 struct tt_mpi_entry {
     uint64_t handle; /* 0: free */
-    int number;
+    int64_t number;
 };
 
 static size_t place_of(const struct tt_mpi_map *map, uint64_t handle)
@@ -30,7 +30,7 @@ static struct tt_mpi_entry *entry_of(const struct tt_mpi_map *map, uint64_t hand
     return &map->entry[i];
 }
 
-int *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle)
+int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle)
 {
     if (map->n == 0) return NULL;
     struct tt_mpi_entry *entry = entry_of(map, handle);
@@ -49,7 +49,7 @@ static bool grow(struct tt_mpi_map *map)
     return true;
 }
 
-bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int number)
+bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number)
 {
     if (2 * (map->n + 1) > map->size && !grow(map)) return false;
     struct tt_mpi_entry *entry = entry_of(map, handle);
@@ -104,7 +104,8 @@ static struct {
 
 static uint64_t hash_of(const struct tt_mpi_shape *s, int magnitude)
 {
-    const int word[] = {s->function, s->ranks, s->communicator, s->type, s->operation, magnitude};
+    const int word[] = {s->function, s->ranks,      s->communicator, s->type,
+                        s->operation, (int)s->choice, magnitude};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
         hash = (hash ^ (uint32_t)word[i]) * UINT64_C(0x100000001b3) + (hash >> 29);
@@ -135,7 +136,7 @@ static struct counted *add_row(const struct tt_mpi_shape *shape, int magnitude, 
 static struct counted *row_of(const struct tt_mpi_shape *shape, int magnitude)
 {
     uint64_t hash = hash_of(shape, magnitude);
-    for (const int *at; (at = tt_mpi_map_find(&all.of_shape, hash)); hash += 1 + !(hash + 1))
+    for (const int64_t *at; (at = tt_mpi_map_find(&all.of_shape, hash)); hash += 1 + !(hash + 1))
         if (is_row(&all.row[*at], shape, magnitude)) return &all.row[*at];
     return add_row(shape, magnitude, hash);
 }
@@ -162,6 +163,7 @@ struct tt_mpi_row *tt_mpi_rows(size_t *n)
         rows[i] = (struct tt_mpi_row){.function = c->shape.function,
                                       .ranks = c->shape.ranks,
                                       .magnitude = c->magnitude,
+                                      .choice = (int32_t)c->shape.choice,
                                       .calls = c->calls,
                                       .bytes = c->bytes,
                                       .least = c->least,

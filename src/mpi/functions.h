@@ -50,7 +50,7 @@
 /* The barrier has no counts, and so no function with counts of type MPI_Count. */
 #define TT_MPI_BARRIER(ROW, F) ROW(F, Barrier, barrier, (MPI_Comm comm), (comm), nothing, (comm))
 
-#define TT_MPI_COUNTED(ROW, F, COUNT, DISPLACEMENT) \
+#define TT_MPI_MEMBERS(ROW, F, COUNT, DISPLACEMENT) \
     ROW(F, Bcast, bcast, \
         (void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm), \
         (buffer, count, type, root, comm), bcast, (count, type, root, comm)) \
@@ -99,7 +99,9 @@
     ROW(F, Scan, scan, TT_MPI_P_REDUCE(COUNT), TT_MPI_A_REDUCE, \
         allreduce, (count, type, op, comm)) \
     ROW(F, Exscan, exscan, TT_MPI_P_REDUCE(COUNT), TT_MPI_A_REDUCE, \
-        allreduce, (count, type, op, comm)) \
+        allreduce, (count, type, op, comm))
+
+#define TT_MPI_NEIGHBORS(ROW, F, COUNT, DISPLACEMENT) \
     ROW(F, Neighbor_allgather, neighbor_allgather, TT_MPI_P_ONE(COUNT), TT_MPI_A_ONE, \
         neighbor_allgather, (sendcount, sendtype, comm)) \
     ROW(F, Neighbor_allgatherv, neighbor_allgatherv, TT_MPI_P_GATHERED(COUNT, DISPLACEMENT), \
@@ -110,6 +112,9 @@
         TT_MPI_A_EACH, neighbor_alltoallv, (TT_MPI_LIST(sendcounts), sendtype, comm)) \
     ROW(F, Neighbor_alltoallw, neighbor_alltoallw, TT_MPI_P_TYPES(COUNT, MPI_Aint), \
         TT_MPI_A_TYPES, neighbor_alltoallw, (TT_MPI_LIST(sendcounts), sendtypes, comm))
+
+#define TT_MPI_COUNTED(ROW, F, COUNT, DISPLACEMENT) \
+    TT_MPI_MEMBERS(ROW, F, COUNT, DISPLACEMENT) TT_MPI_NEIGHBORS(ROW, F, COUNT, DISPLACEMENT)
 
 /* The functions of a row. The first two are in MPI 3, the others in MPI 4. */
 #define TT_MPI_OPEN(...) __VA_ARGS__
@@ -143,6 +148,11 @@
     TT_MPI_COUNTED(TT_MPI_ROW_NONBLOCKING_C, F, MPI_Count, MPI_Aint) \
     TT_MPI_COUNTED(TT_MPI_ROW_PERSISTENT_C, F, MPI_Count, MPI_Aint)
 
+/* Those of them that Tutti takes. */
+#define TT_MPI_TAKEN_3(F) \
+    TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
+#define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)
+
 /* The functions that begin and end the use of MPI and of a communicator: F(NAME, PARAMETERS,
  * ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
@@ -157,7 +167,11 @@
 #define TT_MPI_NEEDED(F) \
     F(Type_size_x) F(Type_get_envelope) F(Type_get_name) F(Comm_size) F(Comm_rank) \
     F(Comm_remote_size) F(Comm_test_inter) F(Comm_get_name) F(Get_library_version) F(Topo_test) \
-    F(Graph_neighbors_count) F(Cartdim_get) F(Dist_graph_neighbors_count)
+    F(Graph_neighbors_count) F(Cartdim_get) F(Dist_graph_neighbors_count) F(Type_get_extent_x) \
+    F(Type_get_true_extent_x) \
+    F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
+    F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
+    F(Query_thread) F(Comm_split_type)
 
 /* All exported functions. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)

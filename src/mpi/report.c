@@ -9,6 +9,9 @@
 
 #include "mpi/shim.h"
 
+#define CHOICE(NAME, TEXT) TEXT,
+const char *const tt_mpi_choices[TT_MPI_CHOICES_N] = {TT_MPI_CHOICES(CHOICE)};
+
 /* ---- Adding up ---- */
 
 static int compare_shapes(const void *a, const void *b)
@@ -19,6 +22,7 @@ static int compare_shapes(const void *a, const void *b)
     int texts = strcmp(x->communicator, y->communicator);
     if (texts == 0) texts = strcmp(x->type, y->type);
     if (texts == 0) texts = strcmp(x->operation, y->operation);
+    if (texts == 0) texts = x->choice - y->choice;
     return texts ? texts : x->magnitude - y->magnitude;
 }
 
@@ -82,10 +86,27 @@ static void print_row(FILE *out, const struct tt_mpi_report *report, const struc
 {
     char name[TT_MPI_NAME];
     snprintf(name, sizeof name, "MPI_%s", tt_mpi_names[row->function]);
-    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %12lld %12lld %15lld %10.6f\n", name,
+    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %12lld %12lld %15lld %10.6f", name,
             row->ranks, or_dash(row->communicator), or_dash(row->type), or_dash(row->operation),
             calls_of(row), (long long)row->least, (long long)row->most, (long long)row->bytes,
             seconds_of(report, row));
+    fprintf(out, report->choices ? "  %s\n" : "\n", tt_mpi_choices[row->choice]);
+}
+
+/* How many calls Tutti took, and how long they took. */
+static void print_taken(FILE *out, const struct tt_mpi_report *report)
+{
+    double calls = 0, taken = 0, seconds = 0;
+    for (size_t i = 0; i < report->n; i++) {
+        const struct tt_mpi_row *row = &report->row[i];
+        if (row->function < 0) continue;
+        calls += calls_of(row);
+        if (row->choice != TT_MPI_TAKEN) continue;
+        taken += calls_of(row);
+        seconds += seconds_of(report, row);
+    }
+    fprintf(out, "Tutti took %.10g of %.10g calls, and %.3f s were spent in these\n", taken, calls,
+            seconds);
 }
 
 static void print_text(FILE *out, const struct tt_mpi_report *report)
@@ -96,6 +117,7 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
             "%.3f s from MPI_Init to MPI_Finalize; a rank spends %.3f s of them in these calls"
             " on average\n",
             report->seconds, seconds_in_all(report));
+    if (report->choices) print_taken(out, report);
     for (size_t i = 0; i < report->n; i++) {
         const struct tt_mpi_row *row = &report->row[i];
         if (row->function < 0)
@@ -141,6 +163,7 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
     if (row->function >= 0) {
         print_member(out, "type", row->type);
         print_member(out, "operation", row->operation);
+        if (report->choices) print_member(out, "choice", tt_mpi_choices[row->choice]);
         fprintf(out,
                 "\"bytes_least\": %lld, \"bytes_most\": %lld, \"bytes\": %lld, "
                 "\"seconds\": %.9f, ",

@@ -8,7 +8,7 @@
  *
  * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them travel
  * as machine words, so that one stub serves every host. At the first call, find.c finds the host
- * and start.c fills the table. backend.c is the only file that knows an mpi.h; it is compiled once
+ * and start.c fills the table. Only the files of a backend know an mpi.h; they are compiled once
  * for each host. count.c and report.c keep and print what was counted, and know no MPI either.
  */
 #ifndef TT_MPI_SHIM_H
@@ -45,6 +45,32 @@ bool tt_mpi_in_host(const void *address);
  * doubts about its host, every call goes to the host. */
 enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_COUNT };
 
+/* What TUTTI_MPI and TUTTI_MPI_REPORT say. */
+struct tt_mpi_setting {
+    enum tt_mpi_mode mode;
+    bool report;
+    bool left[TT_MPI_N]; /* functions that Tutti leaves to the host */
+};
+extern struct tt_mpi_setting tt_mpi_setting;
+
+/* Who does a call: Tutti, or the host, and why. X(NAME, text). */
+#define TT_MPI_CHOICES(X)                                                                          \
+    X(TAKEN, "taken")                                                                              \
+    X(LEFT_KIND, "left: not taken by Tutti")                                                       \
+    X(LEFT_SETTING, "left: TUTTI_MPI")                                                             \
+    X(LEFT_INTER, "left: two groups")                                                              \
+    X(LEFT_ALONE, "left: one rank")                                                                \
+    X(LEFT_FOREIGN, "left: ranks of another world")                                                \
+    X(LEFT_TEAM, "left: no team could be made")                                                    \
+    X(LEFT_EARLY, "left: one of the first calls")                                                  \
+    X(LEFT_OPERATION, "left: type or operation")                                                   \
+    X(LEFT_WRONG, "left: a wrong argument")
+#define TT_MPI_CHOICE(NAME, TEXT) TT_MPI_##NAME,
+enum tt_mpi_choice { TT_MPI_CHOICES(TT_MPI_CHOICE) TT_MPI_CHOICES_N };
+#undef TT_MPI_CHOICE
+/* The texts, by choice. */
+extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
+
 /* The names of the exported functions, without "MPI_". */
 extern const char *const tt_mpi_names[TT_MPI_N];
 /* Finds the host and fills the table of stub.c, once in a process. */
@@ -62,9 +88,9 @@ struct tt_mpi_backend {
     /* Reads all functions and handles of the host that it needs. Returns the name of one that is
      * missing, or NULL. */
     const char *(*open)(void);
-    /* Puts its functions into the table: those that begin and end MPI, and in the mode
-     * TT_MPI_COUNT all collectives. */
-    void (*take)(tt_mpi_function *table, enum tt_mpi_mode mode);
+    /* Puts its functions into the table: those that begin and end MPI, and according to the
+     * setting those that take or count collectives. */
+    void (*take)(tt_mpi_function *table);
 };
 /* The backends in this library; the last is NULL. */
 extern const struct tt_mpi_backend *const tt_mpi_backends[];
@@ -78,20 +104,20 @@ struct tt_mpi_row {
     int32_t function;  /* tt_mpi_number, or -1: the number of communicators */
     int32_t ranks;     /* of the communicator, both groups of an intercommunicator */
     int32_t magnitude; /* 0: no bytes; else 2^(magnitude-1) <= bytes < 2^magnitude */
-    int32_t unused;
+    int32_t choice;    /* tt_mpi_choice */
     char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
     int64_t calls, bytes, least, most, ns;
 };
 
-/* A map from handles, which are never 0, to numbers. */
+/* A map from handles, which are never 0, to numbers or pointers. */
 struct tt_mpi_map {
     struct tt_mpi_entry *entry;
     size_t size, n;
 };
 /* Returns where the number of a handle is; NULL: it has none. */
-int *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle);
+int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle);
 /* Sets the number of a handle. False: there is no memory. */
-bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int number);
+bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number);
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
 
 /* Returns the number of a text, the same for the same text; 0 for "", and for every text if there
@@ -101,6 +127,7 @@ int tt_mpi_text(const char *text);
 /* What a call is counted under. The texts are numbers of tt_mpi_text. */
 struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
+    enum tt_mpi_choice choice;
 };
 void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns);
 /* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
@@ -112,6 +139,7 @@ struct tt_mpi_report {
     const char *host; /* "Open MPI v4.1.4" */
     int ranks;
     double seconds; /* from MPI_Init to MPI_Finalize */
+    bool choices;   /* whether Tutti could take calls */
     struct tt_mpi_row *row;
     size_t n;
 };

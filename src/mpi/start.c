@@ -20,20 +20,49 @@ void tt_mpi_say(const char *format, ...)
     fprintf(stderr, "tutti: MPI: %s\n", text);
 }
 
+#define TEXT(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) #NAME,
+const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT)};
+
 /* ---- The setting ---- */
+
+struct tt_mpi_setting tt_mpi_setting;
+
+/* Whether a word of n letters is the name of a function, in small letters and without "_c", which
+ * is switched off with the function it belongs to. */
+static bool names(const char *word, size_t n, const char *function)
+{
+    size_t length = strlen(function);
+    if (length > 2 && strcmp(function + length - 2, "_c") == 0) length -= 2;
+    return length == n && strncasecmp(word, function, n) == 0;
+}
+
+/* Reads a list such as "-bcast,-scan". False: it has another word. */
+static bool read_list(const char *text)
+{
+    while (*text == '-') {
+        size_t n = strcspn(++text, ",");
+        bool found = false;
+        for (int i = TT_MPI_Barrier; i < TT_MPI_N; i++) {
+            if (!names(text, n, tt_mpi_names[i])) continue;
+            tt_mpi_setting.left[i] = true;
+            found = true;
+        }
+        if (!found) return false;
+        text += n + (text[n] == ',');
+    }
+    return *text == '\0';
+}
 
 static enum tt_mpi_mode mode_set(void)
 {
     const char *text = getenv("TUTTI_MPI");
     if (!text || !*text || strcmp(text, "on") == 0) return TT_MPI_ON;
     if (strcmp(text, "count") == 0) return TT_MPI_COUNT;
-    return strcmp(text, "off") == 0 ? TT_MPI_OFF : TT_MPI_DOUBT;
+    if (strcmp(text, "off") == 0) return TT_MPI_OFF;
+    return read_list(text) ? TT_MPI_ON : TT_MPI_DOUBT;
 }
 
 /* ---- The table ---- */
-
-#define TEXT(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) #NAME,
-const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT)};
 
 static tt_mpi_function *table; /* of stub.c */
 
@@ -78,12 +107,15 @@ static void start(void)
 {
     bool sure = tt_mpi_find_host();
     tt_mpi_leave_all();
-    enum tt_mpi_mode mode = mode_set();
-    if (mode == TT_MPI_DOUBT)
-        tt_mpi_say("off: TUTTI_MPI is '%s' (known: on, off, count)", getenv("TUTTI_MPI"));
-    if (!sure) mode = TT_MPI_DOUBT;
+    tt_mpi_setting.mode = mode_set();
+    if (tt_mpi_setting.mode == TT_MPI_DOUBT)
+        tt_mpi_say("off: TUTTI_MPI is '%s' (known: on, off, count, or a list like -bcast,-scan)",
+                   getenv("TUTTI_MPI"));
+    if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
+    const char *report = getenv("TUTTI_MPI_REPORT");
+    tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || (report && *report);
     const struct tt_mpi_backend *backend = backend_of();
-    if (backend) backend->take(table, mode);
+    if (backend) backend->take(table);
 }
 
 void tt_mpi_start(tt_mpi_function *stubs)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Loads libtutti.so from the folder of this library; in a program that is linked statically, from
+ * where the dynamic linker finds it.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/load.h"
+#include "mpi/shim.h"
+
+#define TUTTI_LIBRARY "libtutti.so.0"
+
+struct tt_mpi_tutti tt_mpi_tutti;
+
+static void *open_beside(void)
+{
+    char path[4096];
+    Dl_info info;
+    const char *slash = NULL;
+    if (dladdr((void *)open_beside, &info) && info.dli_fname)
+        slash = strrchr(info.dli_fname, '/');
+    if (!slash) return NULL;
+    int folder = (int)(slash - info.dli_fname);
+    snprintf(path, sizeof path, "%.*s/" TUTTI_LIBRARY, folder, info.dli_fname);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+const char *tt_mpi_load(void)
+{
+    static char why[256];
+    void *handle = open_beside();
+    if (!handle) handle = dlopen(TUTTI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        snprintf(why, sizeof why, "cannot load " TUTTI_LIBRARY ": %s", dlerror());
+        return why;
+    }
+#define LOOK_UP(NAME)                                                                              \
+    tt_mpi_tutti.NAME = (__typeof__(tutti_##NAME) *)dlsym(handle, "tutti_" #NAME);                 \
+    if (!tt_mpi_tutti.NAME) return TUTTI_LIBRARY " has no tutti_" #NAME;
+    TT_MPI_OF_TUTTI(LOOK_UP)
+    if (strcmp(tt_mpi_tutti.version(), TUTTI_VERSION) == 0) return NULL;
+    return TUTTI_LIBRARY " has another version than libtutti_mpi.so";
+}

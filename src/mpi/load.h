@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libtutti.so, which is loaded when MPI begins and Tutti is to take collectives: until then, and in
+ * processes that do not use MPI, it is not needed.
+ */
+#ifndef TT_MPI_LOAD_H
+#define TT_MPI_LOAD_H
+
+#include <tutti/message.h>
+#include <tutti/tutti.h>
+
+/* clang-format off */
+/* The functions of libtutti.so that are called here: F(NAME) for tutti_NAME. */
+#define TT_MPI_OF_TUTTI(F) \
+    F(version) F(error) F(init_with) F(finalize) F(world) F(client_hook) F(client_sleep) \
+    F(client_share) F(context_at) F(advance) F(team_of) F(team_free) F(type_struct) \
+    F(op_create) F(op_bind) F(op_free) F(barrier) F(bcast) F(reduce) F(allreduce) \
+    F(reduce_scatter_block) F(reduce_scatter) F(gather) F(allgather) F(allgatherv) F(scatter) \
+    F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv)
+/* clang-format on */
+
+#define TT_MPI_TUTTI_MEMBER(NAME) __typeof__(tutti_##NAME) *NAME;
+struct tt_mpi_tutti {
+    TT_MPI_OF_TUTTI(TT_MPI_TUTTI_MEMBER)
+};
+#undef TT_MPI_TUTTI_MEMBER
+
+/* The functions, once tt_mpi_load has succeeded. */
+extern struct tt_mpi_tutti tt_mpi_tutti;
+
+/* Loads the library that stands beside this one. Returns NULL, or why it cannot be used. */
+const char *tt_mpi_load(void);
+
+#endif

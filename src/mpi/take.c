@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The collectives that Tutti does. Each function here first looks at its arguments: whether one is
+ * wrong, which is for the host to say, and whether Tutti can do the call. It decides only by what
+ * MPI guarantees to be equal on all ranks: the communicator, the collective, the root, the
+ * operation, and the type of a reduction. Never by addresses, layouts, or counts. Then it asks for
+ * the team (tt_mpi_ready), after which the call is Tutti's on all ranks, and errors are errors of
+ * the call.
+ *
+ * The functions return false if the host does the call.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/take.h"
+
+static bool wrong(struct tt_mpi_call *call)
+{
+    call->choice = TT_MPI_LEFT_WRONG;
+    return false;
+}
+
+static bool is_root(struct tt_mpi_call *call, int root)
+{
+    return root == call->record->rank;
+}
+
+/* Whether Tutti does calls on this communicator, and the root is one of its ranks. */
+static bool begins(struct tt_mpi_call *call, int root)
+{
+    if (!tt_mpi_known(call)) return false;
+    return (root >= 0 && root < call->record->members) || wrong(call);
+}
+
+static bool well(const struct tt_mpi_call *call)
+{
+    return call->status == TUTTI_OK && call->code == MPI_SUCCESS;
+}
+
+/* ---- Buffers ---- */
+
+static void *element(const struct tt_mpi_side *side, int64_t i)
+{
+    return (char *)side->buffer + i * side->layout.extent;
+}
+
+/* Returns the data of a side as bytes without gaps: where they lie, or a packed copy. NULL: error,
+ * or the buffer is NULL. */
+static const void *data_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
+{
+    if (side->layout.bytes) return side->buffer;
+    void *room = tt_mpi_room(call, side->bytes);
+    if (room) tt_mpi_pack(call, &side->layout, side->buffer, side->count, room);
+    return room;
+}
+
+/* Returns where Tutti stores the data of a side: where they belong, or memory from which
+ * `deliver` takes them. */
+static void *target_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
+{
+    return side->layout.bytes ? side->buffer : tt_mpi_room(call, side->bytes);
+}
+
+static void deliver(struct tt_mpi_call *call, const struct tt_mpi_side *side, const void *from)
+{
+    if (well(call) && !side->layout.bytes)
+        tt_mpi_unpack(call, &side->layout, from, side->count, side->buffer);
+}
+
+/* Tutti refuses input and output that overlap. MPI forbids them, too, but Open MPI does what such a
+ * program expects; so the input is copied. */
+static const void *apart(struct tt_mpi_call *call, const void *in, int64_t in_bytes,
+                         const void *out, int64_t out_bytes)
+{
+    const char *a = in, *b = out;
+    if (in_bytes == 0 || out_bytes == 0 || a + in_bytes <= b || b + out_bytes <= a) return in;
+    void *copy = tt_mpi_room(call, in_bytes);
+    if (copy) memcpy(copy, in, (size_t)in_bytes);
+    return copy;
+}
+
+/* MPICH refuses equal addresses. */
+static bool same_buffer(const void *in, const void *out, int64_t bytes)
+{
+#ifdef MPICH
+    return in == out && bytes > 0;
+#else
+    (void)in, (void)out, (void)bytes;
+    return false;
+#endif
+}
+
+/* ---- Barrier and bcast ---- */
+
+bool tt_mpi_do_barrier(struct tt_mpi_call *call)
+{
+    if (!tt_mpi_known(call) || !tt_mpi_ready(call)) return false;
+    call->status = tt_mpi_tutti.barrier(call->team);
+    return true;
+}
+
+bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_Datatype type,
+                     int root)
+{
+    struct tt_mpi_side side;
+    if (!begins(call, root) || !tt_mpi_side_of(call, &side, buffer, count, type)) return false;
+    if (buffer == MPI_IN_PLACE) return wrong(call);
+    if (!tt_mpi_ready(call)) return false;
+    const void *data = is_root(call, root) ? data_of(call, &side) : target_of(call, &side);
+    if (!well(call)) return true;
+    call->status =
+        tt_mpi_tutti.bcast(call->team, (void *)(uintptr_t)data, side.bytes, TUTTI_U8, root);
+    if (!is_root(call, root)) deliver(call, &side, data);
+    return true;
+}
+
+/* ---- Reductions ---- */
+
+/* What a reduction works on: `n` elements in, and as many or fewer out. */
+struct reduced {
+    struct tt_mpi_reduction r;
+    struct tt_mpi_side in, out;
+    const void *from; /* for Tutti */
+    void *to;
+    bool in_place;
+};
+
+/* Reads the arguments of a reduction of n elements that stores `stored` of them, or -1: none. In
+ * place, the input lies in recvbuf. */
+static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const void *sendbuf,
+                           void *recvbuf, int64_t n, int64_t stored, MPI_Datatype type, MPI_Op op)
+{
+    if (!tt_mpi_reduction_of(call, &d->r, type, op)) return false;
+    d->in_place = sendbuf == MPI_IN_PLACE;
+    if (!tt_mpi_side_of(call, &d->in, d->in_place ? recvbuf : sendbuf, n, type)) return false;
+    if (stored < 0) return !d->in_place || wrong(call);
+    if (recvbuf == MPI_IN_PLACE || !tt_mpi_side_of(call, &d->out, recvbuf, stored, type))
+        return wrong(call);
+    if (!d->in_place && same_buffer(sendbuf, recvbuf, d->out.bytes)) return wrong(call);
+    if (!d->r.packed) { /* pairs have gaps, and are reduced where they lie */
+        d->in.bytes = n * d->in.layout.extent;
+        d->out.bytes = stored * d->in.layout.extent;
+        d->in.layout.bytes = d->out.layout.bytes = true;
+    }
+    return true;
+}
+
+/* Makes the buffers and the operation ready for Tutti. False: an error. `here`: the call stores
+ * something at this rank. */
+static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
+{
+    d->to = here ? target_of(call, &d->out) : NULL;
+    if (!d->in_place) {
+        d->from = data_of(call, &d->in);
+        if (here && well(call))
+            d->from = apart(call, d->from, d->in.bytes, d->to, d->out.bytes);
+    } else {
+        d->from = TUTTI_IN_PLACE;
+        if (well(call) && d->r.packed)
+            tt_mpi_pack(call, &d->in.layout, d->in.buffer, d->in.count, d->to);
+    }
+    return well(call) && tt_mpi_reduction_bind(call, &d->r);
+}
+
+/* In place, the input of a reduce_scatter is longer than its output; the rest of the buffer must
+ * stay as it is. */
+static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
+{
+    if (!d->in_place) return prepare(call, d, true);
+    void *copy = tt_mpi_room(call, d->in.bytes);
+    d->from = copy;
+    d->to = target_of(call, &d->out);
+    if (!well(call)) return false;
+    if (d->r.packed)
+        tt_mpi_pack(call, &d->in.layout, d->in.buffer, d->in.count, copy);
+    else if (d->in.bytes > 0)
+        memcpy(copy, d->in.buffer, (size_t)d->in.bytes);
+    return well(call) && tt_mpi_reduction_bind(call, &d->r);
+}
+
+static bool finish(struct tt_mpi_call *call, struct reduced *d, bool here, tutti_status status)
+{
+    call->status = status;
+    tt_mpi_reduction_release(&d->r);
+    if (here && d->r.packed) deliver(call, &d->out, d->to);
+    return true;
+}
+
+bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
+                      MPI_Datatype type, MPI_Op op, int root)
+{
+    struct reduced d = {0};
+    if (!begins(call, root)) return false;
+    bool here = is_root(call, root);
+    if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op))
+        return false;
+    if (here && sendbuf == recvbuf && d.in.bytes > 0) return wrong(call);
+    if (!tt_mpi_ready(call)) return false;
+    if (!prepare(call, &d, here)) return true;
+    return finish(call, &d, here,
+                  tt_mpi_tutti.reduce(call->team, d.from, d.to, count, d.r.type, d.r.op, root));
+}
+
+bool tt_mpi_do_allreduce(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
+                         int64_t count, MPI_Datatype type, MPI_Op op)
+{
+    struct reduced d = {0};
+    if (!tt_mpi_known(call) ||
+        !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) || !tt_mpi_ready(call))
+        return false;
+    if (!prepare(call, &d, true)) return true;
+    return finish(call, &d, true,
+                  tt_mpi_tutti.allreduce(call->team, d.from, d.to, count, d.r.type, d.r.op));
+}
+
+bool tt_mpi_do_scan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
+                    MPI_Datatype type, MPI_Op op)
+{
+    struct reduced d = {0};
+    if (!tt_mpi_known(call) ||
+        !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) || !tt_mpi_ready(call))
+        return false;
+    if (!prepare(call, &d, true)) return true;
+    return finish(call, &d, true,
+                  tt_mpi_tutti.scan(call->team, d.from, d.to, count, d.r.type, d.r.op));
+}
+
+/* Rank 0 gets nothing. */
+bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
+                      MPI_Datatype type, MPI_Op op)
+{
+    struct reduced d = {0};
+    if (!tt_mpi_known(call)) return false;
+    bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
+    if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
+        !tt_mpi_ready(call))
+        return false;
+    if (!prepare(call, &d, here)) return true;
+    return finish(call, &d, call->record->rank > 0,
+                  tt_mpi_tutti.exscan(call->team, d.from, d.to, count, d.r.type, d.r.op));
+}
+
+bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
+                                    int64_t count, MPI_Datatype type, MPI_Op op)
+{
+    struct reduced d = {0};
+    int64_t n;
+    if (!tt_mpi_known(call)) return false;
+    if (count < 0 || __builtin_mul_overflow(count, call->record->members, &n)) return wrong(call);
+    if (!read_reduction(call, &d, sendbuf, recvbuf, n, count, type, op) || !tt_mpi_ready(call))
+        return false;
+    if (!prepare_scattered(call, &d)) return true;
+    return finish(call, &d, true,
+                  tt_mpi_tutti.reduce_scatter_block(call->team, d.from, d.to, count, d.r.type,
+                                                    d.r.op));
+}
+
+/* Returns the sum of the counts of all ranks, and stores them in n[]. -1: one is negative. */
+static int64_t read_counts(struct tt_mpi_counts list, int p, int64_t *n)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < p; r++) {
+        n[r] = tt_mpi_at(list, r);
+        if (n[r] < 0 || __builtin_add_overflow(sum, n[r], &sum)) return -1;
+    }
+    return sum;
+}
+
+bool tt_mpi_do_reduce_scatter(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
+                              struct tt_mpi_counts counts, MPI_Datatype type, MPI_Op op)
+{
+    struct reduced d = {0};
+    if (!tt_mpi_known(call)) return false;
+    if (!counts.at) return wrong(call);
+    int p = call->record->members;
+    int64_t *n = tt_mpi_room(call, p * (int64_t)sizeof *n);
+    if (!n) return true;
+    int64_t all = read_counts(counts, p, n);
+    if (all < 0) return wrong(call);
+    if (!read_reduction(call, &d, sendbuf, recvbuf, all, n[call->record->rank], type, op) ||
+        !tt_mpi_ready(call))
+        return false;
+    if (!prepare_scattered(call, &d)) return true;
+    return finish(call, &d, true,
+                  tt_mpi_tutti.reduce_scatter(call->team, d.from, d.to, n, d.r.type, d.r.op));
+}
+
+/* ---- Equal pieces ---- */
+
+/* Two sides of a call: pieces of `n` bytes, one for each of the ranks on the side of the pieces. */
+struct moved {
+    struct tt_mpi_side one;    /* a piece: what this rank sends in a gather, or gets in a scatter */
+    struct tt_mpi_side pieces; /* those of all ranks */
+    int64_t n;
+    bool in_place; /* the piece lies among the pieces; `one` means nothing */
+};
+
+/* Describes a piece of each rank. */
+static bool read_pieces(struct tt_mpi_call *call, struct moved *d, const void *buffer,
+                        int64_t count, MPI_Datatype type)
+{
+    int64_t n;
+    if (buffer == MPI_IN_PLACE || count < 0 ||
+        __builtin_mul_overflow(count, call->record->members, &n))
+        return wrong(call);
+    if (!tt_mpi_side_of(call, &d->pieces, buffer, n, type)) return false;
+    d->n = d->pieces.bytes / call->record->members;
+    return true;
+}
+
+static bool read_one(struct tt_mpi_call *call, struct moved *d, const void *buffer, int64_t count,
+                     MPI_Datatype type)
+{
+    return buffer == MPI_IN_PLACE ? wrong(call)
+                                  : tt_mpi_side_of(call, &d->one, buffer, count, type);
+}
+
+/* Describes both sides at a rank that has both. */
+static bool read_both(struct tt_mpi_call *call, struct moved *d, const void *one, int64_t count,
+                      MPI_Datatype type, const void *pieces, int64_t counts, MPI_Datatype types)
+{
+    d->in_place = one == MPI_IN_PLACE;
+    if (!read_pieces(call, d, pieces, counts, types)) return false;
+    if (d->in_place) return true;
+    if (!read_one(call, d, one, count, type)) return false;
+    return (d->one.bytes == d->n && !same_buffer(one, pieces, d->n)) || wrong(call);
+}
+
+/* Returns this rank's input to a gather whose pieces are stored at `to`. */
+static const void *gathered_from(struct tt_mpi_call *call, const struct moved *d, void *to)
+{
+    if (d->in_place) {
+        const struct tt_mpi_side *s = &d->pieces;
+        int64_t each = s->count / call->record->members, me = call->record->rank;
+        if (!s->layout.bytes && well(call))
+            tt_mpi_pack(call, &s->layout, element(s, me * each), each, (char *)to + me * d->n);
+        return TUTTI_IN_PLACE;
+    }
+    const void *from = data_of(call, &d->one);
+    return well(call) ? apart(call, from, d->n, to, d->pieces.bytes) : NULL;
+}
+
+bool tt_mpi_do_allgather(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                         MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
+                         MPI_Datatype recvtype)
+{
+    struct moved d = {0};
+    if (!tt_mpi_known(call) ||
+        !read_both(call, &d, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype) ||
+        !tt_mpi_ready(call))
+        return false;
+    void *to = target_of(call, &d.pieces);
+    const void *from = well(call) ? gathered_from(call, &d, to) : NULL;
+    if (!well(call)) return true;
+    call->status = tt_mpi_tutti.allgather(call->team, from, to, d.n, TUTTI_U8);
+    deliver(call, &d.pieces, to);
+    return true;
+}
+
+bool tt_mpi_do_gather(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                      MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
+                      MPI_Datatype recvtype, int root)
+{
+    struct moved d = {0};
+    if (!begins(call, root)) return false;
+    bool here = is_root(call, root);
+    if (here ? !read_both(call, &d, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
+             : !read_one(call, &d, sendbuf, sendcount, sendtype))
+        return false;
+    if (!tt_mpi_ready(call)) return false;
+    void *to = here ? target_of(call, &d.pieces) : NULL;
+    const void *from = !well(call) ? NULL
+                       : here      ? gathered_from(call, &d, to)
+                                   : data_of(call, &d.one);
+    if (!well(call)) return true;
+    call->status =
+        tt_mpi_tutti.gather(call->team, from, to, here ? d.n : d.one.bytes, TUTTI_U8, root);
+    if (here) deliver(call, &d.pieces, to);
+    return true;
+}
+
+/* The root of a scatter. In place, its own piece stays where it is, and Tutti gets the pieces as
+ * output. */
+static void scatter_at_root(struct tt_mpi_call *call, const struct moved *d, int root)
+{
+    const void *from = data_of(call, &d->pieces);
+    void *to = d->in_place ? NULL : target_of(call, &d->one);
+    if (well(call) && !d->in_place) from = apart(call, from, d->pieces.bytes, to, d->n);
+    if (!well(call)) return;
+    if (d->in_place) {
+        to = (void *)(uintptr_t)from;
+        from = TUTTI_IN_PLACE;
+    }
+    call->status = tt_mpi_tutti.scatter(call->team, from, to, d->n, TUTTI_U8, root);
+    if (!d->in_place) deliver(call, &d->one, to);
+}
+
+bool tt_mpi_do_scatter(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
+                       MPI_Datatype recvtype, int root)
+{
+    struct moved d = {0};
+    if (!begins(call, root)) return false;
+    bool here = is_root(call, root);
+    if (here ? !read_both(call, &d, recvbuf, recvcount, recvtype, sendbuf, sendcount, sendtype)
+             : !read_one(call, &d, recvbuf, recvcount, recvtype))
+        return false;
+    if (!tt_mpi_ready(call)) return false;
+    if (here) {
+        scatter_at_root(call, &d, root);
+        return true;
+    }
+    void *to = target_of(call, &d.one);
+    if (!well(call)) return true;
+    call->status = tt_mpi_tutti.scatter(call->team, NULL, to, d.one.bytes, TUTTI_U8, root);
+    deliver(call, &d.one, to);
+    return true;
+}
+
+bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                        MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
+                        MPI_Datatype recvtype)
+{
+    struct moved in = {0}, out = {0};
+    if (!tt_mpi_known(call) || !read_pieces(call, &out, recvbuf, recvcount, recvtype)) return false;
+    bool in_place = sendbuf == MPI_IN_PLACE;
+    if (!in_place && !read_pieces(call, &in, sendbuf, sendcount, sendtype)) return false;
+    if (!in_place && (in.n != out.n || same_buffer(sendbuf, recvbuf, out.n))) return wrong(call);
+    if (!tt_mpi_ready(call)) return false;
+    void *to = target_of(call, &out.pieces);
+    const void *from = TUTTI_IN_PLACE;
+    if (!in_place || !out.pieces.layout.bytes)
+        from = data_of(call, in_place ? &out.pieces : &in.pieces);
+    if (well(call) && !in_place)
+        from = apart(call, from, in.pieces.bytes, to, out.pieces.bytes);
+    if (!well(call)) return true;
+    call->status = tt_mpi_tutti.alltoall(call->team, from, to, out.n, TUTTI_U8);
+    deliver(call, &out.pieces, to);
+    return true;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The collectives whose pieces have lengths of their own: allgatherv, gatherv, scatterv, alltoallv
+ * and alltoallw. For Tutti the pieces are bytes. If all types of a side have no gaps, the pieces are
+ * used where they lie; otherwise they are packed, one behind the other. As the ranks do not know
+ * each other's counts, these calls are taken always.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/take.h"
+
+/* One side of a call: a piece for each rank. */
+struct pieces {
+    char *buffer;
+    struct tt_mpi_layout *layout; /* of each piece */
+    int64_t *count;               /* elements of each piece */
+    int64_t *place;               /* where each one begins in the buffer, in bytes */
+    int64_t *n, *at;              /* for Tutti: bytes, and where they begin */
+    int64_t all;                  /* bytes of all pieces */
+    bool lie;                     /* Tutti uses them where they lie */
+};
+
+static bool wrong(struct tt_mpi_call *call)
+{
+    call->choice = TT_MPI_LEFT_WRONG;
+    return false;
+}
+
+static bool begins(struct tt_mpi_call *call, int root)
+{
+    if (!tt_mpi_known(call)) return false;
+    return (root >= 0 && root < call->record->members) || wrong(call);
+}
+
+static bool well(const struct tt_mpi_call *call)
+{
+    return call->status == TUTTI_OK && call->code == MPI_SUCCESS;
+}
+
+/* ---- Reading the arguments ---- */
+
+static bool allocate(struct tt_mpi_call *call, struct pieces *s)
+{
+    int64_t p = call->record->members;
+    s->count = tt_mpi_room(call, 4 * p * (int64_t)sizeof *s->count);
+    s->layout = tt_mpi_room(call, p * (int64_t)sizeof *s->layout);
+    if (!s->count || !s->layout) return false;
+    s->place = s->count + p;
+    s->n = s->place + p;
+    s->at = s->n + p;
+    return true;
+}
+
+/* Tutti wants displacements that are not negative. */
+static void shift(struct pieces *s, int p)
+{
+    int64_t least = 0;
+    for (int r = 0; r < p; r++)
+        if (s->n[r] > 0 && s->place[r] < least) least = s->place[r];
+    s->buffer += least;
+    for (int r = 0; r < p; r++) {
+        s->place[r] = s->n[r] > 0 ? s->place[r] - least : 0;
+        s->at[r] = s->place[r];
+    }
+}
+
+/* Computes what follows from counts, places and layouts. */
+static bool measure(struct tt_mpi_call *call, struct pieces *s)
+{
+    int p = call->record->members;
+    s->lie = true;
+    s->all = 0;
+    bool named = true;
+    for (int r = 0; r < p; r++) {
+        if (s->count[r] < 0 || __builtin_mul_overflow(s->count[r], s->layout[r].size, &s->n[r]) ||
+            __builtin_add_overflow(s->all, s->n[r], &s->all))
+            return wrong(call);
+        if (s->n[r] == 0) continue;
+        s->lie = s->lie && s->layout[r].bytes;
+        named = named && s->layout[r].named;
+    }
+    if (!s->buffer && s->all > 0 && named) return wrong(call);
+    shift(s, p);
+    return true;
+}
+
+/* Reads pieces of one type, whose displacements are in elements. */
+static bool read_pieces(struct tt_mpi_call *call, struct pieces *s, const void *buffer,
+                        struct tt_mpi_counts counts, struct tt_mpi_counts displs, MPI_Datatype type)
+{
+    struct tt_mpi_layout layout;
+    if (buffer == MPI_IN_PLACE || !counts.at || !displs.at || !tt_mpi_layout_of(type, &layout))
+        return wrong(call);
+    if (!allocate(call, s)) return true;
+    s->buffer = (char *)(uintptr_t)buffer;
+    for (int r = 0; r < call->record->members; r++) {
+        s->layout[r] = layout;
+        s->count[r] = tt_mpi_at(counts, r);
+        s->place[r] = s->count[r] ? tt_mpi_at(displs, r) * layout.extent : 0;
+    }
+    return measure(call, s);
+}
+
+/* Reads pieces whose types differ, and whose displacements are in bytes. */
+static bool read_typed(struct tt_mpi_call *call, struct pieces *s, const void *buffer,
+                       struct tt_mpi_counts counts, struct tt_mpi_counts displs,
+                       const MPI_Datatype *types)
+{
+    if (buffer == MPI_IN_PLACE || !counts.at || !displs.at || !types) return wrong(call);
+    if (!allocate(call, s)) return true;
+    s->buffer = (char *)(uintptr_t)buffer;
+    for (int r = 0; r < call->record->members; r++) {
+        s->count[r] = tt_mpi_at(counts, r);
+        s->place[r] = tt_mpi_at(displs, r);
+        s->layout[r] = (struct tt_mpi_layout){0};
+        if (s->count[r] && !tt_mpi_layout_of(types[r], &s->layout[r])) return wrong(call);
+    }
+    return measure(call, s);
+}
+
+/* ---- Data ---- */
+
+/* Makes the pieces follow each other, in the view of Tutti. */
+static void line_up(struct pieces *s, int p)
+{
+    int64_t at = 0;
+    for (int r = 0; r < p; r++) {
+        s->at[r] = at;
+        at += s->n[r];
+    }
+}
+
+static void *packed(struct tt_mpi_call *call, struct pieces *s)
+{
+    int p = call->record->members;
+    char *room = tt_mpi_room(call, s->all);
+    line_up(s, p);
+    for (int r = 0; room && well(call) && r < p; r++)
+        tt_mpi_pack(call, &s->layout[r], s->buffer + s->place[r], s->count[r], room + s->at[r]);
+    return room;
+}
+
+static void *target_of(struct tt_mpi_call *call, struct pieces *s)
+{
+    if (s->lie) return s->buffer;
+    line_up(s, call->record->members);
+    return tt_mpi_room(call, s->all);
+}
+
+static void deliver(struct tt_mpi_call *call, const struct pieces *s, const char *from)
+{
+    for (int r = 0; well(call) && !s->lie && r < call->record->members; r++)
+        tt_mpi_unpack(call, &s->layout[r], from + s->at[r], s->count[r],
+                      s->buffer + s->place[r]);
+}
+
+/* How far pieces that lie where they are reach. */
+static int64_t reach_of(const struct pieces *s, int p)
+{
+    int64_t most = 0;
+    for (int r = 0; r < p; r++)
+        if (s->n[r] > 0 && s->at[r] + s->n[r] > most) most = s->at[r] + s->n[r];
+    return most;
+}
+
+static bool overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
+{
+    return a_bytes > 0 && b_bytes > 0 && (const char *)a < (const char *)b + b_bytes &&
+           (const char *)b < (const char *)a + a_bytes;
+}
+
+/* Returns the bytes of a contiguous side, apart from the pieces at `other`. */
+static const void *single(struct tt_mpi_call *call, const struct tt_mpi_side *side,
+                          const void *other, int64_t reach)
+{
+    if (side->layout.bytes && !overlap(side->buffer, side->bytes, other, reach))
+        return side->buffer;
+    void *room = tt_mpi_room(call, side->bytes);
+    if (room) tt_mpi_pack(call, &side->layout, side->buffer, side->count, room);
+    return room;
+}
+
+/* ---- The calls ---- */
+
+/* Returns this rank's input to a gather whose pieces are stored at `to`. */
+static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_side *own,
+                                 const struct pieces *s, bool in_place, char *to)
+{
+    int me = call->record->rank;
+    if (!well(call)) return NULL;
+    if (!in_place) return single(call, own, to, reach_of(s, call->record->members));
+    if (!s->lie)
+        tt_mpi_pack(call, &s->layout[me], s->buffer + s->place[me], s->count[me], to + s->at[me]);
+    return TUTTI_IN_PLACE;
+}
+
+/* Reads both sides at a rank that has both. */
+static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct pieces *s,
+                      const void *buffer, int64_t count, MPI_Datatype type)
+{
+    if (buffer == MPI_IN_PLACE) return true;
+    if (!tt_mpi_side_of(call, own, buffer, count, type)) return false;
+    return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
+}
+
+bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                          MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
+                          struct tt_mpi_counts displs, MPI_Datatype recvtype)
+{
+    struct tt_mpi_side own = {0};
+    struct pieces s = {0};
+    if (!tt_mpi_known(call) || !read_pieces(call, &s, recvbuf, recvcounts, displs, recvtype) ||
+        !read_both(call, &own, &s, sendbuf, sendcount, sendtype) || !tt_mpi_ready(call))
+        return false;
+    if (!well(call)) return true;
+    char *to = target_of(call, &s);
+    const void *from = gathered_from(call, &own, &s, sendbuf == MPI_IN_PLACE, to);
+    if (!well(call)) return true;
+    call->status = tt_mpi_tutti.allgatherv(call->team, from, to, s.n, s.at, TUTTI_U8);
+    deliver(call, &s, to);
+    return true;
+}
+
+bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
+                       struct tt_mpi_counts displs, MPI_Datatype recvtype, int root)
+{
+    struct tt_mpi_side own = {0};
+    struct pieces s = {0};
+    if (!begins(call, root)) return false;
+    bool here = call->record->rank == root, in_place = sendbuf == MPI_IN_PLACE;
+    if (in_place && !here) return wrong(call);
+    if (here && !read_pieces(call, &s, recvbuf, recvcounts, displs, recvtype)) return false;
+    if (here ? !read_both(call, &own, &s, sendbuf, sendcount, sendtype)
+             : !tt_mpi_side_of(call, &own, sendbuf, sendcount, sendtype))
+        return false;
+    if (!tt_mpi_ready(call)) return false;
+    char *to = here && well(call) ? target_of(call, &s) : NULL;
+    const void *from = !well(call) ? NULL
+                       : here      ? gathered_from(call, &own, &s, in_place, to)
+                                   : single(call, &own, NULL, 0);
+    if (!well(call)) return true;
+    call->status =
+        tt_mpi_tutti.gatherv(call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
+    if (here) deliver(call, &s, to);
+    return true;
+}
+
+/* The root of a scatterv. In place, its own piece stays where it is, and Tutti gets the pieces as
+ * output. */
+static void scatterv_at_root(struct tt_mpi_call *call, struct pieces *s,
+                             const struct tt_mpi_side *own, bool in_place, int root)
+{
+    int p = call->record->members;
+    void *to = NULL;
+    if (!in_place)
+        to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
+    bool lie = s->lie && (in_place || !overlap(s->buffer, reach_of(s, p), to, own->bytes));
+    const void *from = lie ? s->buffer : packed(call, s);
+    if (!well(call)) return;
+    if (in_place) {
+        to = (void *)(uintptr_t)from;
+        from = TUTTI_IN_PLACE;
+    }
+    call->status =
+        tt_mpi_tutti.scatterv(call->team, from, s->n, s->at, to, own->bytes, TUTTI_U8, root);
+    if (!in_place && well(call) && !own->layout.bytes)
+        tt_mpi_unpack(call, &own->layout, to, own->count, own->buffer);
+}
+
+static void scatterv_elsewhere(struct tt_mpi_call *call, const struct tt_mpi_side *own, int root)
+{
+    void *to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
+    if (!well(call)) return;
+    call->status = tt_mpi_tutti.scatterv(call->team, NULL, NULL, NULL, to, own->bytes, TUTTI_U8,
+                                         root);
+    if (well(call) && !own->layout.bytes)
+        tt_mpi_unpack(call, &own->layout, to, own->count, own->buffer);
+}
+
+bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
+                        struct tt_mpi_counts sendcounts, struct tt_mpi_counts displs,
+                        MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
+                        MPI_Datatype recvtype, int root)
+{
+    struct tt_mpi_side own = {0};
+    struct pieces s = {0};
+    if (!begins(call, root)) return false;
+    bool here = call->record->rank == root, in_place = recvbuf == MPI_IN_PLACE;
+    if (in_place && !here) return wrong(call);
+    if (here && !read_pieces(call, &s, sendbuf, sendcounts, displs, sendtype)) return false;
+    if (here ? !read_both(call, &own, &s, recvbuf, recvcount, recvtype)
+             : !tt_mpi_side_of(call, &own, recvbuf, recvcount, recvtype))
+        return false;
+    if (!tt_mpi_ready(call)) return false;
+    if (!well(call)) return true;
+    if (here)
+        scatterv_at_root(call, &s, &own, in_place, root);
+    else
+        scatterv_elsewhere(call, &own, root);
+    return true;
+}
+
+/* In place, the output is also the input. If Tutti does not use it where it lies, it is packed. */
+static bool exchange(struct tt_mpi_call *call, struct pieces *in, struct pieces *out, bool in_place)
+{
+    if (!tt_mpi_ready(call)) return false;
+    if (!well(call)) return true;
+    int p = call->record->members;
+    char *to = target_of(call, out);
+    const void *from = TUTTI_IN_PLACE;
+    if (in_place && !out->lie)
+        from = packed(call, out);
+    else if (!in_place)
+        from = in->lie && !overlap(in->buffer, reach_of(in, p), to, reach_of(out, p))
+                   ? in->buffer
+                   : packed(call, in);
+    if (!well(call)) return true;
+    if (in_place) *in = *out;
+    call->status = tt_mpi_tutti.alltoallv(call->team, from, in->n, in->at, to, out->n, out->at,
+                                          TUTTI_U8);
+    deliver(call, out, to);
+    return true;
+}
+
+bool tt_mpi_do_alltoallv(struct tt_mpi_call *call, const void *sendbuf,
+                         struct tt_mpi_counts sendcounts, struct tt_mpi_counts sdispls,
+                         MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
+                         struct tt_mpi_counts rdispls, MPI_Datatype recvtype)
+{
+    struct pieces in = {0}, out = {0};
+    bool in_place = sendbuf == MPI_IN_PLACE;
+    if (!tt_mpi_known(call) ||
+        !read_pieces(call, &out, recvbuf, recvcounts, rdispls, recvtype) ||
+        (!in_place && !read_pieces(call, &in, sendbuf, sendcounts, sdispls, sendtype)))
+        return false;
+    return exchange(call, &in, &out, in_place);
+}
+
+bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
+                         struct tt_mpi_counts sendcounts, struct tt_mpi_counts sdispls,
+                         const MPI_Datatype *sendtypes, void *recvbuf,
+                         struct tt_mpi_counts recvcounts, struct tt_mpi_counts rdispls,
+                         const MPI_Datatype *recvtypes)
+{
+    struct pieces in = {0}, out = {0};
+    bool in_place = sendbuf == MPI_IN_PLACE;
+    if (!tt_mpi_known(call) ||
+        !read_typed(call, &out, recvbuf, recvcounts, rdispls, recvtypes) ||
+        (!in_place && !read_typed(call, &in, sendbuf, sendcounts, sdispls, sendtypes)))
+        return false;
+    return exchange(call, &in, &out, in_place);
+}

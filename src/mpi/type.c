@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Types and operations: which of Tutti's they are, and how elements become bytes.
+ *
+ * Data that are only moved are bytes for Tutti. Elements of a predefined type without gaps are
+ * moved where they lie; all others are packed by the host, since the layout of a type may differ
+ * from rank to rank. A reduction uses Tutti's type and operation where both are predefined.
+ * Operations of users are called by the host (PMPI_Reduce_local), on elements that are opaque for
+ * Tutti.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/backend.h"
+
+/* ---- Predefined types ---- */
+
+/* What a type is, for the operations that are defined for it. */
+enum {
+    NUMBER = 1,   /* integers, for which logical operations are not defined */
+    LOGIC = 2,    /* what logical operations are defined for */
+    REAL = 4,     /* floating point */
+    COMPLEX = 8,
+    BITS = 16,    /* what bitwise operations are defined for */
+    PAIR = 32,    /* a value and an index */
+    C_INTEGER = NUMBER | LOGIC | BITS,
+    INTEGER = NUMBER | BITS
+};
+
+/* clang-format off */
+/* F(NAME, what it is, Tutti's type). The meaning is the one of MPI 3.1, table 3.2 and section
+ * 5.9.2; the size is compared with the host's. */
+#define TYPES(F) \
+    F(CHAR, 0, I8) F(CHARACTER, 0, U8) F(WCHAR, 0, I32) F(PACKED, 0, U8) F(BYTE, BITS, U8) \
+    F(SIGNED_CHAR, C_INTEGER, SIGNED_CHAR) F(UNSIGNED_CHAR, C_INTEGER, UNSIGNED_CHAR) \
+    F(SHORT, C_INTEGER, SHORT) F(UNSIGNED_SHORT, C_INTEGER, UNSIGNED_SHORT) \
+    F(INT, C_INTEGER, INT) F(UNSIGNED, C_INTEGER, UNSIGNED) F(LONG, C_INTEGER, LONG) \
+    F(UNSIGNED_LONG, C_INTEGER, UNSIGNED_LONG) F(LONG_LONG_INT, C_INTEGER, LONG_LONG) \
+    F(UNSIGNED_LONG_LONG, C_INTEGER, UNSIGNED_LONG_LONG) F(INT8_T, C_INTEGER, I8) \
+    F(INT16_T, C_INTEGER, I16) F(INT32_T, C_INTEGER, I32) F(INT64_T, C_INTEGER, I64) \
+    F(UINT8_T, C_INTEGER, U8) F(UINT16_T, C_INTEGER, U16) F(UINT32_T, C_INTEGER, U32) \
+    F(UINT64_T, C_INTEGER, U64) F(FLOAT, REAL, F32) F(DOUBLE, REAL, F64) \
+    F(LONG_DOUBLE, REAL, LONG_DOUBLE) F(C_BOOL, LOGIC, BOOL) F(CXX_BOOL, LOGIC, BOOL) \
+    F(C_FLOAT_COMPLEX, COMPLEX, C64) F(C_DOUBLE_COMPLEX, COMPLEX, C128) \
+    F(C_LONG_DOUBLE_COMPLEX, COMPLEX, LONG_DOUBLE_COMPLEX) F(CXX_FLOAT_COMPLEX, COMPLEX, C64) \
+    F(CXX_DOUBLE_COMPLEX, COMPLEX, C128) \
+    F(CXX_LONG_DOUBLE_COMPLEX, COMPLEX, LONG_DOUBLE_COMPLEX) F(AINT, INTEGER, I64) \
+    F(OFFSET, INTEGER, I64) F(COUNT, INTEGER, I64) F(INTEGER, INTEGER, INTEGER) \
+    F(LOGICAL, LOGIC, LOGICAL) F(REAL, REAL, REAL) F(DOUBLE_PRECISION, REAL, F64) \
+    F(COMPLEX, COMPLEX, COMPLEX) F(DOUBLE_COMPLEX, COMPLEX, C128) F(FLOAT_INT, PAIR, FLOAT_INT) \
+    F(DOUBLE_INT, PAIR, DOUBLE_INT) F(LONG_INT, PAIR, LONG_INT) F(SHORT_INT, PAIR, SHORT_INT) \
+    F(2INT, PAIR, 2INT) F(LONG_DOUBLE_INT, PAIR, LONG_DOUBLE_INT) F(2INTEGER, PAIR, 2INTEGER) \
+    F(2REAL, PAIR, 2REAL) F(2DOUBLE_PRECISION, PAIR, 2DOUBLE_PRECISION)
+/* Types that a host need not have, by their number of bytes. */
+#define SIZED(F) \
+    F(INTEGER1, INTEGER, I8) F(INTEGER2, INTEGER, I16) F(INTEGER4, INTEGER, I32) \
+    F(INTEGER8, INTEGER, I64) F(REAL4, REAL, F32) F(REAL8, REAL, F64) F(COMPLEX8, COMPLEX, C64) \
+    F(COMPLEX16, COMPLEX, C128)
+
+/* F(NAME, the types that it is defined for). */
+#define OPERATIONS(F) \
+    F(MAX, NUMBER | REAL) F(MIN, NUMBER | REAL) F(SUM, NUMBER | REAL | COMPLEX) \
+    F(PROD, NUMBER | REAL | COMPLEX) F(LAND, LOGIC) F(LOR, LOGIC) F(LXOR, LOGIC) F(BAND, BITS) \
+    F(BOR, BITS) F(BXOR, BITS) F(MAXLOC, PAIR) F(MINLOC, PAIR)
+
+/* What Tutti's basic types measure. */
+static const unsigned char sizes[TUTTI_TYPES] = {
+#define SIZE(NAME, TEXT, BYTES) [TUTTI_##NAME] = (BYTES),
+    TUTTI_TYPE_LIST(SIZE)
+};
+/* clang-format on */
+
+enum { MOST_TYPES = 96, MOST_OPERATIONS = 16 };
+
+static struct {
+    struct tt_mpi_layout type[MOST_TYPES];
+    int types;
+    struct {
+        tutti_op op;
+        unsigned groups;
+    } op[MOST_OPERATIONS];
+    int ops;
+    struct tt_mpi_map of_type, of_op;
+    tutti_op commuting, ordered; /* what operations of users are bound to */
+} known;
+
+/* A type that the host has with another size than Tutti is only moved. */
+static bool add_type(MPI_Datatype type, unsigned group, tutti_type reduced)
+{
+    MPI_Count size = 0, lower = 0, extent = 0;
+    if (!type || type == tt_handle.no_type || known.types == MOST_TYPES) return true;
+    if (tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type))) return true;
+    tt_host.Type_size_x(type, &size);
+    tt_host.Type_get_extent_x(type, &lower, &extent);
+    if (size <= 0 || lower != 0) return true;
+    struct tt_mpi_layout *t = &known.type[known.types];
+    *t = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent, .named = true};
+    t->bytes = size == extent;
+    t->group = extent == sizes[reduced] ? group : 0;
+    t->reduced = reduced;
+    return tt_mpi_map_set(&known.of_type, TT_MPI_KEY(type), known.types++);
+}
+
+static bool add_operation(MPI_Op host_op, tutti_op op, unsigned groups)
+{
+    known.op[known.ops].op = op;
+    known.op[known.ops].groups = groups;
+    return tt_mpi_map_set(&known.of_op, TT_MPI_KEY(host_op), known.ops++);
+}
+
+static tutti_op_fn reduce_by_host;
+
+bool tt_mpi_read_types(void)
+{
+    bool ok = true;
+#define ADD_TYPE(NAME, GROUP, TYPE) ok = ok && add_type(MPI_##NAME, GROUP, TUTTI_##TYPE);
+    TYPES(ADD_TYPE)
+    SIZED(ADD_TYPE)
+#define ADD_OPERATION(NAME, GROUPS) ok = ok && add_operation(MPI_##NAME, TUTTI_##NAME, GROUPS);
+    OPERATIONS(ADD_OPERATION)
+    return ok && tt_mpi_tutti.op_create(reduce_by_host, 1, NULL, &known.commuting) == TUTTI_OK &&
+           tt_mpi_tutti.op_create(reduce_by_host, 0, NULL, &known.ordered) == TUTTI_OK;
+}
+
+/* ---- Layout ---- */
+
+bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
+{
+    const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
+    MPI_Count size = 0, lower = 0, extent = 0;
+    if (at) {
+        *layout = known.type[*at];
+        return true;
+    }
+    if (!type || type == tt_handle.no_type) return false;
+    if (tt_host.Type_size_x(type, &size) != MPI_SUCCESS ||
+        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+        return false;
+    *layout = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
+    return size >= 0;
+}
+
+bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const void *buffer,
+                    int64_t count, MPI_Datatype type)
+{
+    bool right = count >= 0 && tt_mpi_layout_of(type, &side->layout) &&
+                 !__builtin_mul_overflow(count, side->layout.size, &side->bytes);
+    /* The address 0 is MPI_BOTTOM, which types with absolute addresses go with. */
+    if (right && !buffer && side->bytes > 0 && side->layout.named) right = false;
+    side->buffer = (void *)(uintptr_t)buffer;
+    side->count = count;
+    if (!right) call->choice = TT_MPI_LEFT_WRONG;
+    return right;
+}
+
+/* ---- Packing ---- */
+
+/* The host's functions pack up to 2^31 - 1 bytes; more is packed in parts. */
+static int64_t part_of(const struct tt_mpi_layout *layout, int64_t count)
+{
+    const int64_t most = INT64_C(1) << 30;
+    int64_t part = layout->size > 0 ? most / layout->size : most;
+    if (part < 1) part = 1;
+    return count < part ? count : part;
+}
+
+bool tt_mpi_pack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
+                 int64_t count, void *to)
+{
+    const char *source = from;
+    char *target = to;
+    if (layout->bytes) {
+        if (count * layout->size > 0) memcpy(to, from, (size_t)(count * layout->size));
+        return true;
+    }
+    while (count > 0 && layout->size > 0) {
+        int n = (int)part_of(layout, count), position = 0;
+        int64_t bytes = n * layout->size;
+        if (bytes > INT32_MAX)
+            call->code = MPI_ERR_TYPE;
+        else
+            call->code = tt_host.Pack(source, n, layout->type, target, (int)bytes, &position,
+                                      call->comm);
+        if (call->code != MPI_SUCCESS) return false;
+        source += n * layout->extent;
+        target += bytes;
+        count -= n;
+    }
+    return true;
+}
+
+bool tt_mpi_unpack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
+                   int64_t count, void *to)
+{
+    const char *source = from;
+    char *target = to;
+    if (layout->bytes) {
+        if (count * layout->size > 0) memcpy(to, from, (size_t)(count * layout->size));
+        return true;
+    }
+    while (count > 0 && layout->size > 0) {
+        int n = (int)part_of(layout, count), position = 0;
+        int64_t bytes = n * layout->size;
+        if (bytes > INT32_MAX)
+            call->code = MPI_ERR_TYPE;
+        else
+            call->code = tt_host.Unpack(source, (int)bytes, &position, target, n, layout->type,
+                                        call->comm);
+        if (call->code != MPI_SUCCESS) return false;
+        source += bytes;
+        target += n * layout->extent;
+        count -= n;
+    }
+    return true;
+}
+
+/* ---- Reductions ---- */
+
+/* The largest element that Tutti gives to an operation of a user. */
+enum { MOST_BYTES = 65536 };
+
+bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, MPI_Datatype type,
+                         MPI_Op op)
+{
+    *r = (struct tt_mpi_reduction){.host_op = op};
+    const int64_t *at = tt_mpi_map_find(&known.of_op, TT_MPI_KEY(op));
+    call->choice = TT_MPI_LEFT_WRONG;
+    if (!tt_mpi_layout_of(type, &r->layout) || op == tt_handle.no_op) return false;
+    call->choice = TT_MPI_LEFT_OPERATION;
+    r->user = !tt_mpi_map_find(&tt_handle.operation, TT_MPI_KEY(op));
+    if (!r->user) {
+        if (!at || !(known.op[*at].groups & r->layout.group)) return false;
+        r->op = known.op[*at].op;
+        r->type = r->layout.reduced;
+    } else {
+        if (r->layout.size < 1 || r->layout.size > MOST_BYTES) return false;
+        r->packed = !r->layout.bytes;
+    }
+    call->choice = TT_MPI_TAKEN;
+    return true;
+}
+
+/* Types of Tutti whose elements are so many bytes. They are kept: a program has few sizes. */
+static tutti_status opaque_type(int64_t bytes, tutti_type *type)
+{
+    static struct tt_mpi_map of_size;
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    switch (bytes) {
+    case 1: *type = TUTTI_U8; return TUTTI_OK;
+    case 2: *type = TUTTI_U16; return TUTTI_OK;
+    case 4: *type = TUTTI_U32; return TUTTI_OK;
+    case 8: *type = TUTTI_U64; return TUTTI_OK;
+    case 16: *type = TUTTI_U128; return TUTTI_OK;
+    default: break;
+    }
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+    }
+    tutti_status status = TUTTI_OK;
+    const int64_t *at = tt_mpi_map_find(&of_size, (uint64_t)bytes);
+    if (at) {
+        *type = (tutti_type)*at;
+    } else {
+        const tutti_field field = {.count = bytes, .type = TUTTI_U8};
+        status = tt_mpi_tutti.type_struct(1, &field, bytes, type);
+        if (status == TUTTI_OK && !tt_mpi_map_set(&of_size, (uint64_t)bytes, *type))
+            status = TUTTI_ERR_MEMORY;
+    }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return status;
+}
+
+bool tt_mpi_reduction_bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
+{
+    int commutes = 0;
+    if (!r->user) return true;
+    tt_host.Op_commutative(r->host_op, &commutes);
+    call->status = opaque_type(r->layout.size, &r->type);
+    if (call->status == TUTTI_OK)
+        call->status =
+            tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    return call->status == TUTTI_OK;
+}
+
+void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
+{
+    if (r->user) tt_mpi_tutti.op_free(r->op);
+}
+
+/* out = left op right, for elements without gaps. The host stores the result in its second
+ * operand. */
+static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, const void *right,
+                         void *out, int n)
+{
+    size_t bytes = (size_t)n * (size_t)r->layout.size;
+    void *kept = NULL;
+    if (out == left && out != right) { /* the host would overwrite it */
+        kept = malloc(bytes);
+        if (!kept) abort();
+        memcpy(kept, left, bytes);
+        left = kept;
+    }
+    if (out != right) memcpy(out, right, bytes);
+    tt_host.Reduce_local(left, out, n, r->layout.type, r->host_op);
+    free(kept);
+}
+
+/* The same for other elements: they are unpacked into memory of their layout, and packed again.
+ * Reading from `left` and `right` ends before `out` is written. */
+static bool reduce_some(const struct tt_mpi_reduction *r, const char *left, const char *right,
+                        char *out, int n)
+{
+    struct tt_mpi_call call = {.comm = tt_handle.world};
+    MPI_Count lower = 0, span = 0;
+    tt_host.Type_get_true_extent_x(r->layout.type, &lower, &span);
+    int64_t reach = r->layout.extent * (n - 1); /* from the first element to the last */
+    int64_t first = lower + (reach < 0 ? reach : 0), bytes = span + (reach < 0 ? -reach : reach);
+    /* `shift` is a multiple of 16, so that values are aligned as they are at the user. */
+    int64_t shift = ((first < 0 ? -first : 0) + 15) & ~INT64_C(15);
+    int64_t end = (shift + (first > 0 ? first : 0) + bytes + 31) & ~INT64_C(15);
+    char *memory = malloc(2 * (size_t)end);
+    char *a = memory + shift, *b = memory + end + shift;
+    bool ok = memory && tt_mpi_unpack(&call, &r->layout, left, n, a) &&
+              tt_mpi_unpack(&call, &r->layout, right, n, b) &&
+              tt_host.Reduce_local(a, b, n, r->layout.type, r->host_op) == MPI_SUCCESS &&
+              tt_mpi_pack(&call, &r->layout, b, n, out);
+    free(memory);
+    return ok;
+}
+
+static void reduce_packed(const struct tt_mpi_reduction *r, const char *left, const char *right,
+                          char *out, int n)
+{
+    int64_t step = r->layout.extent < 0 ? -r->layout.extent : r->layout.extent;
+    int64_t part = step > 0 ? (1 << 20) / step + 1 : n, bytes = r->layout.size;
+    for (int64_t i = 0; i < n; i += part) {
+        int64_t some = n - i < part ? n - i : part;
+        if (reduce_some(r, left + i * bytes, right + i * bytes, out + i * bytes, (int)some))
+            continue;
+        tt_mpi_say("cannot call an operation of the program: no memory");
+        abort();
+    }
+}
+
+static void reduce_by_host(const void *left, const void *right, void *out, size_t n,
+                           tutti_type type, void *arg)
+{
+    const struct tt_mpi_reduction *r = arg;
+    (void)type;
+    tt_depth++;
+    if (r->packed)
+        reduce_packed(r, left, right, out, (int)n);
+    else
+        reduce_bytes(r, left, right, out, (int)n);
+    tt_depth--;
+}
