@@ -54,3 +54,12 @@ counted() {
     [ -s calls.json ] || fail "no report of '${*:3}'"
     before=()
 }
+
+# reported HOST RANKS COMMAND...: runs the command under Tutti, whose report is calls.json.
+reported() {
+    rm -f calls.json
+    before=("${before[@]:-env}" env "TUTTI_MPI_REPORT=$work/calls.json" tutti mpi)
+    launch "$@"
+    [ -s calls.json ] || fail "no report of '${*:3}'"
+    before=()
+}

@@ -27,7 +27,13 @@ PROGRAM
 ldd calls >needs
 if grep libmpich needs; then fail 'not linked statically'; fi
 launch mpich 3 ./calls
+grep -qE '^tutti: MPI: off on all ranks: rank 0: cannot load libtutti.so.0: ' err || fail 'no word about the missing library'
+export LD_LIBRARY_PATH=$TUTTI_BUILD/lib
+launch mpich 3 ./calls
 [ ! -s err ] || fail 'it counts without being asked to'
+before=(env TUTTI_MPI_REPORT=1)
+launch mpich 3 ./calls
+grep -qE '^MPI_Allreduce .* taken$' err || fail 'nothing is taken'
 before=(env TUTTI_MPI=count)
 launch mpich 3 ./calls
 grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +8 +8 +168 ' err || fail 'no row'

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tutti does every blocking collective, and the results are right. The report says so.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+
+"mpicc.$host" -Wall -Werror "$here/take.c" -o take
+for ranks in 2 3 5; do
+    reported "$host" "$ranks" ./take
+    grep -qx 'all results are right' out || fail "on $ranks ranks"
+    [ ! -s err ] || fail "something is printed on $ranks ranks"
+    python3 - calls.json "$ranks" <<'PYTHON' || fail "the report on $ranks ranks"
+import collections
+import json
+import sys
+
+calls = json.load(open(sys.argv[1]))["calls"]
+ranks = int(sys.argv[2])
+taken, early = set(), collections.Counter()
+for row in calls:
+    if row["ranks"] == 1:
+        assert row["choice"] == "left: one rank", row
+    elif row["choice"] == "taken":
+        taken.add(row["function"])
+    else:
+        assert row["choice"] == "left: one of the first calls", row
+        early[row["ranks"]] += round(row["calls"] * row["ranks"])
+names = ("Barrier Bcast Reduce Allreduce Scan Exscan Reduce_scatter Reduce_scatter_block Gather Gatherv "
+         "Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw")
+assert taken == {"MPI_" + name for name in names.split()}, taken
+expected = {ranks: 6 * ranks}
+if ranks > 2:
+    expected[ranks - 1] = 3 * (ranks - 1)
+assert early == expected, early
+PYTHON
+done
+
+# One function, or all, left to the host.
+before=(env TUTTI_MPI=-bcast,-alltoallw)
+reported "$host" 3 ./take
+left=$(grep -o '"MPI_[A-Za-z_]*".*"left: TUTTI_MPI"' calls.json | cut -d'"' -f2 | sort -u | tr '\n' ' ')
+[ "$left" = 'MPI_Alltoallw MPI_Bcast ' ] || fail "left are $left"
+if grep -E '"MPI_(Bcast|Alltoallw)".*"taken"' calls.json; then fail 'a function was taken that was switched off'; fi
+
+# The table in text.
+before=(env TUTTI_MPI_REPORT=1 tutti mpi)
+launch "$host" 2 ./take
+grep -qE '^Tutti took [0-9]+ of [0-9]+ calls, ' err || fail 'no sum'
+grep -qE '^MPI_Allreduce +2  - +MPI_DOUBLE +MPI_SUM +[0-9]+ .* taken$' err || fail 'no row'
