@@ -31,7 +31,6 @@ TT_MPI_COLLECTIVES(SAME)
 static bool read_handles(void)
 {
     tt_handle.world = MPI_COMM_WORLD;
-    tt_handle.self = MPI_COMM_SELF;
     tt_handle.no_comm = MPI_COMM_NULL;
     tt_handle.no_op = MPI_OP_NULL;
     tt_handle.no_type = MPI_DATATYPE_NULL;
@@ -39,7 +38,7 @@ static bool read_handles(void)
     tt_handle.integer = MPI_INT;
     tt_handle.wide = MPI_INT64_T;
     tt_handle.min = MPI_MIN;
-    bool there = tt_handle.world && tt_handle.self && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
+    bool there = tt_handle.world && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
                  tt_handle.min;
 #define OPERATION(NAME)                                                                            \
     there = there && MPI_##NAME &&                                                                 \

@@ -51,7 +51,7 @@ struct tt_mpi_host {
 extern struct tt_mpi_host tt_host;
 
 struct tt_mpi_handles {
-    MPI_Comm world, self, no_comm;
+    MPI_Comm world, no_comm;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, no_op;
     struct tt_mpi_map operation; /* predefined operations: their names */

@@ -170,6 +170,8 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
                 (long long)row->least, (long long)row->most, (long long)row->bytes,
                 seconds_of(report, row));
     }
+    if (report->choices && row->function >= 0)
+        fprintf(out, "\"taken\": %.17g, ", row->choice == TT_MPI_TAKEN ? calls_of(row) : 0);
     fprintf(out, "\"%s\": %.17g}", row->function < 0 ? "number" : "calls", calls_of(row));
 }
 

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * named PART: situations in which Tutti and the host could get into each other's way, each an MPI
+ * program that ends with the word "done" if all went well.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPECT(CONDITION)                                                                          \
+    do {                                                                                           \
+        if (!(CONDITION)) {                                                                        \
+            fprintf(stderr, "named.c:%d: not so: %s\n", __LINE__, #CONDITION);                     \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
+        }                                                                                          \
+    } while (0)
+
+static int me, p;
+static const MPI_Comm world = MPI_COMM_WORLD;
+
+/* Makes the team of a communicator, if it has none. */
+static void warm_up(MPI_Comm comm)
+{
+    for (int i = 0; i < 6; i++) MPI_Barrier(comm);
+}
+
+/* A rank receives a long message before a barrier and completes it behind; the sender sends it
+ * before its barrier, and can only get there if the host of the receiver, which waits in our
+ * barrier, goes on. The other way round, the receiver comes to the barrier last. */
+static void rendezvous(void)
+{
+    enum { N = 1 << 20 };
+    int *data = malloc(N * sizeof *data), other = me ^ 1, got;
+    MPI_Request request;
+    MPI_Status status;
+    warm_up(world);
+    for (int turn = 0; turn < 8; turn++) {
+        for (int i = 0; i < N; i++) data[i] = me == turn % 2 ? i + turn : -1;
+        if (me == turn % 2) {
+            MPI_Send(data, N, MPI_INT, other, turn, world);
+            MPI_Barrier(world);
+        } else if (me < 2) {
+            MPI_Irecv(data, N, MPI_INT, other, turn, world, &request);
+            MPI_Barrier(world);
+            MPI_Wait(&request, &status);
+            MPI_Get_count(&status, MPI_INT, &got);
+            EXPECT(got == N && data[0] == turn && data[N - 1] == N - 1 + turn);
+        } else {
+            MPI_Barrier(world);
+        }
+        /* Both send, and wait for it behind the allreduce. */
+        int one = 1, sum;
+        if (me < 2) MPI_Isend(data, N, MPI_INT, other, 99, world, &request);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
+        EXPECT(sum == p);
+        if (me < 2) {
+            int *in = malloc(N * sizeof *in);
+            MPI_Recv(in, N, MPI_INT, other, 99, world, MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            free(in);
+        }
+    }
+    free(data);
+}
+
+/* Two threads and two communicators: on even ranks the first thread begins with the first one, on
+ * odd ranks the second thread does. */
+static MPI_Comm pair[2];
+
+static void *cross(void *arg)
+{
+    int which = (int)(size_t)arg;
+    for (int i = 0; i < 300; i++) {
+        int mine = me + i, sum = 0;
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, pair[which]);
+        EXPECT(sum == p * (p - 1) / 2 + p * i);
+        if (i % 50 == which) MPI_Barrier(pair[which]);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t other;
+    int level;
+    MPI_Query_thread(&level);
+    EXPECT(level == MPI_THREAD_MULTIPLE);
+    for (int round = 0; round < 3; round++) {
+        MPI_Comm_dup(world, &pair[0]);
+        MPI_Comm_dup(world, &pair[1]);
+        EXPECT(pthread_create(&other, NULL, cross, (void *)(size_t)(1 - me % 2)) == 0);
+        cross((void *)(size_t)(me % 2));
+        pthread_join(other, NULL);
+        MPI_Comm_free(&pair[me % 2]);
+        MPI_Comm_free(&pair[1 - me % 2]);
+    }
+}
+
+/* Threads that make and free communicators at the same time, each with its own. */
+static void *churn(void *arg)
+{
+    MPI_Comm own = *(MPI_Comm *)arg, comm;
+    for (int i = 0; i < 12; i++) {
+        MPI_Comm_split(own, i % 2 ? me / 2 : 0, -me, &comm);
+        for (int k = 0; k < 8; k++) {
+            int mine = 1, sum, size;
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
+            MPI_Comm_size(comm, &size);
+            EXPECT(sum == size);
+        }
+        MPI_Comm_free(&comm);
+    }
+    return NULL;
+}
+
+static void churns(void)
+{
+    pthread_t thread[3];
+    MPI_Comm comm[4];
+    for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &comm[i]);
+    for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, churn, &comm[i]);
+    churn(&comm[3]);
+    for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+}
+
+/* Returns this process' resident memory in KiB. */
+static long resident(void)
+{
+    char line[256];
+    long kib = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "VmRSS:", 6) == 0) kib = atol(line + 6);
+    if (status) fclose(status);
+    return kib;
+}
+
+/* Communicators that are made, used until they have a team, and freed, leave nothing. */
+static void many(void)
+{
+    MPI_Comm comm, few[4];
+    long before = 0;
+    for (int i = 0; i < 10000; i++) {
+        MPI_Comm_dup(world, &comm);
+        for (int k = 0; k < (i % 10 ? 1 : 5); k++) MPI_Barrier(comm);
+        MPI_Comm_free(&comm);
+        if (i == 2000) before = resident();
+    }
+    EXPECT(resident() < before + 2048);
+    /* Ranks free them in different orders. */
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
+        for (int i = 0; i < 4; i++) warm_up(few[i]);
+        for (int i = 0; i < 4; i++) {
+            MPI_Comm_free(&few[(i + me + round) % 4]);
+            MPI_Barrier(world);
+        }
+    }
+    /* Some are alive at the end. */
+    for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
+    warm_up(few[2]);
+}
+
+/* Processes that were started later, the communicator of both groups, and their union. */
+static void use_union(MPI_Comm between, int high)
+{
+    MPI_Comm all;
+    int size, sum, one = 1, from = -1;
+    MPI_Intercomm_merge(between, high, &all);
+    MPI_Comm_size(all, &size);
+    for (int i = 0; i < 10; i++) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all);
+        EXPECT(sum == size && size > p);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, between);
+        EXPECT(sum == size - p);
+        if (!high) from = me == 0 ? 7 : from;
+        MPI_Bcast(&from, 1, MPI_INT, 0, all);
+        EXPECT(from == 7);
+    }
+    MPI_Comm_free(&all);
+}
+
+static void spawn(char *self)
+{
+    MPI_Comm between;
+    char part[] = "child", *arguments[] = {part, NULL};
+    warm_up(world);
+    MPI_Comm_spawn(self, arguments, 2, MPI_INFO_NULL, 0, world, &between, MPI_ERRCODES_IGNORE);
+    use_union(between, 0);
+    MPI_Comm_disconnect(&between);
+}
+
+static void child(void)
+{
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    warm_up(world);
+    use_union(parent, 1);
+    MPI_Comm_disconnect(&parent);
+}
+
+/* Two groups of the world, and communicators with a topology. */
+static void groups(void)
+{
+    MPI_Comm half, between, grid;
+    int circle = 1, sum, mine = me, size;
+    MPI_Comm_split(world, me % 2, me, &half);
+    MPI_Comm_size(half, &size);
+    MPI_Intercomm_create(half, 0, world, 1 - me % 2, 3, &between);
+    MPI_Cart_create(world, 1, &p, &circle, 1, &grid);
+    for (int i = 0; i < 10; i++) {
+        int expected = 0;
+        for (int r = 1 - me % 2; r < p; r += 2) expected += r;
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between);
+        EXPECT(sum == expected);
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, grid);
+        EXPECT(sum == p * (p - 1) / 2);
+        int two[2];
+        MPI_Neighbor_allgather(&mine, 1, MPI_INT, two, 1, MPI_INT, grid);
+        EXPECT(two[0] == (me + p - 1) % p && two[1] == (me + 1) % p);
+    }
+    MPI_Comm_free(&grid);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
+/* Nonblocking collectives of the host, which are under way while ours run. */
+static void mixed(void)
+{
+    int mine[4] = {me, 1, me, 1}, sums[4];
+    MPI_Request request[2];
+    warm_up(world);
+    for (int i = 0; i < 50; i++) {
+        MPI_Iallreduce(&mine[0], &sums[0], 1, MPI_INT, MPI_SUM, world, &request[0]);
+        MPI_Allreduce(&mine[1], &sums[1], 1, MPI_INT, MPI_SUM, world);
+        MPI_Ibarrier(world, &request[1]);
+        MPI_Allreduce(&mine[2], &sums[2], 1, MPI_INT, MPI_SUM, world);
+        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        EXPECT(sums[0] == p * (p - 1) / 2 && sums[1] == p && sums[2] == p * (p - 1) / 2);
+    }
+}
+
+/* The last call is one in which a rank does not wait for all others, and they come late. */
+static void leave(void)
+{
+    int x = me;
+    warm_up(world);
+    for (volatile long i = 0; me == 1 && i < 300000000; i++) {
+    }
+    MPI_Bcast(&x, 1, MPI_INT, 0, world);
+    EXPECT(x == 0);
+}
+
+/* Attributes are deleted in MPI_Finalize; the functions may call MPI. */
+static int delete_it(MPI_Comm comm, int key, void *value, void *state)
+{
+    int one = 1, sum;
+    (void)comm, (void)key, (void)value, (void)state;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(sum == p);
+    return MPI_SUCCESS;
+}
+
+static void late(void)
+{
+    int key;
+    warm_up(world);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_it, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 1 ? argv[1] : "";
+    int level;
+    if (strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        MPI_Init(&argc, &argv);
+    MPI_Comm_rank(world, &me);
+    MPI_Comm_size(world, &p);
+    if (strcmp(part, "rendezvous") == 0) rendezvous();
+    if (strcmp(part, "threads") == 0) threads();
+    if (strcmp(part, "churns") == 0) churns();
+    if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "spawn") == 0) spawn(argv[0]);
+    if (strcmp(part, "child") == 0) child();
+    if (strcmp(part, "groups") == 0) groups();
+    if (strcmp(part, "mixed") == 0) mixed();
+    if (strcmp(part, "leave") == 0) leave();
+    if (strcmp(part, "late") == 0) late();
+    MPI_Finalize();
+    if (me == 0 && strcmp(part, "child") != 0) printf("done\n");
+    return 0;
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Situations in which Tutti and the host could get into each other's way: messages of the host while
+# Tutti waits, threads, communicators that come and go, processes that are started later.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+"mpicc.$host" "$here/named.c" -o named -lpthread
+
+# under RANKS PART: runs a part with Tutti, which takes calls in it.
+under() {
+    reported "$host" "$1" ./named "$2"
+    [ "$(cat out)" = done ] || fail "$2 on $1 ranks"
+    [ ! -s err ] || fail "$2 prints something"
+    grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $2"
+}
+# choice PATTERN TEXT: the rows that match the pattern have this choice, and there are some.
+choice() {
+    grep -E "$1" calls.json >rows || fail "no row matches $1"
+    if grep -vF "\"choice\": \"$2\"" rows; then fail "rows that match $1 are not '$2'"; fi
+}
+
+under 2 rendezvous
+under 3 threads
+under 3 churns
+under 2 many
+under 4 groups
+choice '"MPI_Neighbor_allgather"' 'left: not taken by Tutti'
+grep -q '"ranks": 4.*"choice": "left: two groups"' calls.json || fail 'the communicator of two groups'
+under 3 mixed
+choice '"MPI_Iallreduce"' 'left: not taken by Tutti'
+under 3 leave
+under 3 late
+
+# A process that is started later has a world of its own. MPICH cannot start one on every machine.
+if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = done ]; then
+    under 2 spawn
+    grep -q '"ranks": 4.*"choice": "left: ranks of another world"' calls.json || fail 'the union of two worlds'
+    if grep '"ranks": 4.*"choice": "taken"' calls.json; then fail 'a call of two worlds was taken'; fi
+fi
