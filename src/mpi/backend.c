@@ -1,85 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A backend: the host's functions and handles, the communicators that were used, counting, and what
+ * A backend: the functions that Tutti puts into the table, which take or count calls, and what
  * happens when MPI begins and ends.
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "mpi/take.h"
-
-/* ---- The host ---- */
-
-struct tt_mpi_host tt_host;
-struct tt_mpi_handles tt_handle;
-
-/* The parameters in the table are those of mpi.h. */
-#define SAME(NAME, PARAMETERS, ...)                                                                \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(PMPI_##NAME), int PARAMETERS), #NAME);
-TT_MPI_LIFE(SAME)
-TT_MPI_COLLECTIVES(SAME)
-
-/* clang-format off */
-#define OPERATIONS(F) \
-    F(MAX) F(MIN) F(SUM) F(PROD) F(LAND) F(BAND) F(LOR) F(BOR) F(LXOR) F(BXOR) F(MAXLOC) F(MINLOC) \
-    F(REPLACE) F(NO_OP)
-/* clang-format on */
-
-static bool read_handles(void)
-{
-    tt_handle.world = MPI_COMM_WORLD;
-    tt_handle.no_comm = MPI_COMM_NULL;
-    tt_handle.no_op = MPI_OP_NULL;
-    tt_handle.no_type = MPI_DATATYPE_NULL;
-    tt_handle.byte = MPI_BYTE;
-    tt_handle.integer = MPI_INT;
-    tt_handle.wide = MPI_INT64_T;
-    tt_handle.min = MPI_MIN;
-    bool there = tt_handle.world && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
-                 tt_handle.min;
-#define OPERATION(NAME)                                                                            \
-    there = there && MPI_##NAME &&                                                                 \
-            tt_mpi_map_set(&tt_handle.operation, TT_MPI_KEY(MPI_##NAME), tt_mpi_text("MPI_" #NAME));
-    OPERATIONS(OPERATION)
-    return there;
-}
-
-static const char *open_host(void)
-{
-#define LOOK_UP(NAME, ...)                                                                         \
-    tt_host.NAME = (__typeof__(PMPI_##NAME) *)tt_mpi_host_symbol("PMPI_" #NAME);                      \
-    if (!tt_host.NAME) return "PMPI_" #NAME;
-    TT_MPI_LIFE(LOOK_UP)
-    TT_MPI_COLLECTIVES(LOOK_UP)
-    TT_MPI_NEEDED(LOOK_UP)
-    return read_handles() ? NULL : "predefined handle that mpi.h names";
-}
+#include "mpi/take-v.h"
 
 /* ---- State ---- */
 
-__thread int tt_depth __attribute__((tls_model("initial-exec")));
-
-/* Guards what follows. No thread holds it while it waits for another rank. */
-static atomic_flag busy = ATOMIC_FLAG_INIT;
-
-static void lock(void)
-{
-    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-    }
-}
-
-static void unlock(void)
-{
-    atomic_flag_clear_explicit(&busy, memory_order_release);
-}
-
 static struct {
-    struct tt_mpi_map of_handle; /* of communicators: their records */
-    struct tt_mpi_map type;      /* predefined types: their names */
-    int derived, user;           /* the texts for derived types and user operations */
+    struct tt_mpi_map type; /* predefined types: their names; guarded by tt_mpi_lock */
+    int derived, user;      /* the texts for derived types and user operations */
     int64_t began_ns;
 } state;
 
@@ -88,98 +23,6 @@ static int64_t now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* ---- Communicators ---- */
-
-/* The number of neighbours that a rank sends to, in a communicator with a topology. */
-static int neighbours_of(MPI_Comm comm, int rank)
-{
-    int kind = MPI_UNDEFINED, n = 0, from, weighted;
-    tt_host.Topo_test(comm, &kind);
-    if (kind == MPI_GRAPH) tt_host.Graph_neighbors_count(comm, rank, &n);
-    if (kind == MPI_DIST_GRAPH) tt_host.Dist_graph_neighbors_count(comm, &from, &n, &weighted);
-    if (kind == MPI_CART) {
-        tt_host.Cartdim_get(comm, &n);
-        n *= 2;
-    }
-    return n;
-}
-
-/* The name that the program gave. Open MPI names communicators itself, each differently. */
-static int label_of(MPI_Comm comm)
-{
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    int n = 0;
-    tt_host.Comm_get_name(comm, name, &n);
-    return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
-}
-
-static struct tt_mpi_comm describe(MPI_Comm comm)
-{
-    struct tt_mpi_comm c = {.label = label_of(comm)};
-    int inter = 0;
-    tt_host.Comm_test_inter(comm, &inter);
-    tt_host.Comm_rank(comm, &c.rank);
-    tt_host.Comm_size(comm, &c.members);
-    c.peers = c.members;
-    c.inter = inter;
-    if (c.inter) {
-        tt_host.Comm_remote_size(comm, &c.peers);
-        c.members += c.peers;
-    } else {
-        c.neighbours = neighbours_of(comm, c.rank);
-    }
-    if (tt_mpi_setting.report)
-        tt_mpi_count(&(struct tt_mpi_shape){.function = -1, .ranks = c.members,
-                                            .communicator = c.label},
-                     0, 0);
-    return c;
-}
-
-/* Returns the record of a communicator. NULL: there is no memory. The lock is held. */
-static struct tt_mpi_comm *record_of(MPI_Comm comm)
-{
-    const int64_t *at = tt_mpi_map_find(&state.of_handle, TT_MPI_KEY(comm));
-    if (at) return (struct tt_mpi_comm *)(intptr_t)*at;
-    struct tt_mpi_comm *record = malloc(sizeof *record);
-    if (!record) return NULL;
-    *record = describe(comm);
-    if (tt_mpi_map_set(&state.of_handle, TT_MPI_KEY(comm), (intptr_t)record)) return record;
-    free(record);
-    return NULL;
-}
-
-/* The same by value, also if there is no memory. */
-static struct tt_mpi_comm communicator(MPI_Comm comm)
-{
-    const struct tt_mpi_comm *record = record_of(comm);
-    return record ? *record : describe(comm);
-}
-
-struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm)
-{
-    lock();
-    struct tt_mpi_comm *record = record_of(comm);
-    unlock();
-    return record;
-}
-
-/* Must be called before the communicator is freed: the host may then give its handle to another
- * communicator, which another thread uses at once. */
-static void forget(MPI_Comm comm)
-{
-    struct tt_mpi_comm *record = NULL;
-    lock();
-    const int64_t *at = tt_mpi_map_find(&state.of_handle, TT_MPI_KEY(comm));
-    if (at) {
-        record = (struct tt_mpi_comm *)(intptr_t)*at;
-        tt_mpi_map_remove(&state.of_handle, TT_MPI_KEY(comm));
-    }
-    unlock();
-    if (!record) return;
-    tt_mpi_drop(record);
-    free(record);
 }
 
 /* ---- Types and operations ---- */
@@ -226,7 +69,7 @@ struct fact {
 /* The count of this rank, which a call in place reads; a call that is not in place does not. */
 static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
-    return buffer == MPI_IN_PLACE ? tt_mpi_at(list, communicator(comm).rank) : 0;
+    return buffer == MPI_IN_PLACE ? tt_mpi_at(list, tt_mpi_comm_value(comm).rank) : 0;
 }
 #define TT_MPI_MINE(COUNTS, BUFFER, COMM) mine(TT_MPI_LIST(COUNTS), BUFFER, COMM)
 
@@ -240,7 +83,7 @@ static int64_t sum(struct tt_mpi_counts list, int n)
 static struct fact fact(MPI_Comm comm, int64_t count, MPI_Datatype type)
 {
     return (struct fact){
-        .c = communicator(comm), .type = type_of(type), .bytes = count * size_of(type)};
+        .c = tt_mpi_comm_value(comm), .type = type_of(type), .bytes = count * size_of(type)};
 }
 
 static struct fact with(struct fact f, MPI_Op op)
@@ -252,17 +95,17 @@ static struct fact with(struct fact f, MPI_Op op)
 /* Ranks of the root's group move nothing, or are the root, in an intercommunicator. */
 static bool is_silent(MPI_Comm comm, int root)
 {
-    return communicator(comm).inter && (root == MPI_PROC_NULL || root == MPI_ROOT);
+    return tt_mpi_comm_value(comm).inter && (root == MPI_PROC_NULL || root == MPI_ROOT);
 }
 
 static struct fact fact_nothing(MPI_Comm comm)
 {
-    return (struct fact){.c = communicator(comm)};
+    return (struct fact){.c = tt_mpi_comm_value(comm)};
 }
 
 static struct fact fact_bcast(int64_t count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    if (communicator(comm).inter && root == MPI_PROC_NULL) return fact_nothing(comm);
+    if (tt_mpi_comm_value(comm).inter && root == MPI_PROC_NULL) return fact_nothing(comm);
     return fact(comm, count, type);
 }
 
@@ -295,13 +138,14 @@ static struct fact fact_alltoallv(const void *sendbuf, struct tt_mpi_counts send
                                   MPI_Datatype sendtype, struct tt_mpi_counts recvcounts,
                                   MPI_Datatype recvtype, MPI_Comm comm)
 {
-    int n = communicator(comm).peers;
+    int n = tt_mpi_comm_value(comm).peers;
     if (sendbuf == MPI_IN_PLACE) return fact(comm, sum(recvcounts, n), recvtype);
     return fact(comm, sum(sendcounts, n), sendtype);
 }
 
 /* The type is that of the first peer. */
-static struct fact each_type(struct tt_mpi_counts counts, const MPI_Datatype *types, int n, MPI_Comm comm)
+static struct fact each_type(struct tt_mpi_counts counts, const MPI_Datatype *types, int n,
+                             MPI_Comm comm)
 {
     struct fact f = fact_nothing(comm);
     for (int i = 0; i < n; i++)
@@ -314,7 +158,7 @@ static struct fact fact_alltoallw(const void *sendbuf, struct tt_mpi_counts send
                                   const MPI_Datatype *sendtypes, struct tt_mpi_counts recvcounts,
                                   const MPI_Datatype *recvtypes, MPI_Comm comm)
 {
-    int n = communicator(comm).peers;
+    int n = tt_mpi_comm_value(comm).peers;
     if (sendbuf == MPI_IN_PLACE) return each_type(recvcounts, recvtypes, n, comm);
     return each_type(sendcounts, sendtypes, n, comm);
 }
@@ -332,14 +176,14 @@ static struct fact fact_reduce(int64_t count, MPI_Datatype type, MPI_Op op, int 
 static struct fact fact_reduce_scatter(struct tt_mpi_counts counts, MPI_Datatype type, MPI_Op op,
                                        MPI_Comm comm)
 {
-    struct tt_mpi_comm c = communicator(comm);
+    struct tt_mpi_comm c = tt_mpi_comm_value(comm);
     return fact_allreduce(sum(counts, c.inter ? c.members - c.peers : c.members), type, op, comm);
 }
 
 static struct fact fact_reduce_scatter_block(int64_t count, MPI_Datatype type, MPI_Op op,
                                              MPI_Comm comm)
 {
-    struct tt_mpi_comm c = communicator(comm);
+    struct tt_mpi_comm c = tt_mpi_comm_value(comm);
     return fact_allreduce(count * (c.inter ? c.members - c.peers : c.members), type, op, comm);
 }
 
@@ -350,18 +194,19 @@ static struct fact fact_neighbor_allgather(int64_t count, MPI_Datatype type, MPI
 
 static struct fact fact_neighbor_alltoall(int64_t count, MPI_Datatype type, MPI_Comm comm)
 {
-    return fact(comm, count * communicator(comm).neighbours, type);
+    return fact(comm, count * tt_mpi_comm_value(comm).neighbours, type);
 }
 
-static struct fact fact_neighbor_alltoallv(struct tt_mpi_counts counts, MPI_Datatype type, MPI_Comm comm)
+static struct fact fact_neighbor_alltoallv(struct tt_mpi_counts counts, MPI_Datatype type,
+                                           MPI_Comm comm)
 {
-    return fact(comm, sum(counts, communicator(comm).neighbours), type);
+    return fact(comm, sum(counts, tt_mpi_comm_value(comm).neighbours), type);
 }
 
 static struct fact fact_neighbor_alltoallw(struct tt_mpi_counts counts, const MPI_Datatype *types,
                                            MPI_Comm comm)
 {
-    return each_type(counts, types, communicator(comm).neighbours, comm);
+    return each_type(counts, types, tt_mpi_comm_value(comm).neighbours, comm);
 }
 
 /* ---- Counting ---- */
@@ -390,10 +235,10 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
         tt_depth--;                                                                                \
         int64_t ended = now_ns();                                                                  \
         if (code != MPI_SUCCESS) return code;                                                      \
-        lock();                                                                                    \
+        tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
         keep(TT_MPI_##NAME, TT_MPI_LEFT_KIND, &f, ended - began);                                  \
-        unlock();                                                                                  \
+        tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
 TT_MPI_COLLECTIVES(COUNTING)
@@ -419,10 +264,10 @@ TT_MPI_COLLECTIVES(COUNTING)
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call);                                  \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
         int64_t ended = now_ns();                                                                  \
-        lock();                                                                                    \
+        tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
         keep(TT_MPI_##NAME, call.choice, &f, ended - began);                                       \
-        unlock();                                                                                  \
+        tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
 
@@ -529,6 +374,16 @@ static int begin_Init_thread(int *argc, char ***argv, int required, int *provide
     return code;
 }
 
+/* Must be called before the communicator is freed: the host may then give its handle to another
+ * communicator, which another thread uses at once. */
+static void forget(MPI_Comm comm)
+{
+    struct tt_mpi_comm *record = tt_mpi_comm_remove(comm);
+    if (!record) return;
+    tt_mpi_drop(record);
+    free(record);
+}
+
 static int end_Comm_free(MPI_Comm *comm)
 {
     if (comm) forget(*comm);
@@ -553,9 +408,10 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
         ok = sizes && offsets;
     }
     int fine = ok && rows, fine_everywhere = 0;
-    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
-    ok = fine_everywhere && tt_host.Gather(&bytes, 1, tt_handle.integer, sizes, 1, tt_handle.integer, 0,
-                                        tt_handle.world) == MPI_SUCCESS;
+    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
+                      tt_handle.world);
+    ok = fine_everywhere && tt_host.Gather(&bytes, 1, tt_handle.integer, sizes, 1,
+                                           tt_handle.integer, 0, tt_handle.world) == MPI_SUCCESS;
     for (int r = 0; ok && rank == 0 && r < ranks; r++) {
         offsets[r] = all;
         all += sizes[r];
@@ -565,9 +421,11 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
         report->row = malloc((size_t)all + 1);
     }
     fine = ok && (rank != 0 || report->row);
-    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
-    ok = fine_everywhere && tt_host.Gatherv(rows, bytes, tt_handle.byte, report->row, sizes, offsets,
-                                         tt_handle.byte, 0, tt_handle.world) == MPI_SUCCESS;
+    tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
+                      tt_handle.world);
+    ok =
+        fine_everywhere && tt_host.Gatherv(rows, bytes, tt_handle.byte, report->row, sizes, offsets,
+                                           tt_handle.byte, 0, tt_handle.world) == MPI_SUCCESS;
     free(sizes);
     free(offsets);
     return ok;
@@ -659,4 +517,4 @@ static void take(tt_mpi_function *stubs)
 }
 
 const struct tt_mpi_backend TT_MPI_BACKEND = {
-    .version = TT_MPI_VERSION, .open = open_host, .take = take};
+    .version = TT_MPI_VERSION, .open = tt_mpi_open_host, .take = take};

@@ -104,7 +104,7 @@ static struct {
 
 static uint64_t hash_of(const struct tt_mpi_shape *s, int magnitude)
 {
-    const int word[] = {s->function, s->ranks,      s->communicator, s->type,
+    const int word[] = {s->function,  s->ranks,       s->communicator, s->type,
                         s->operation, (int)s->choice, magnitude};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)

@@ -148,7 +148,7 @@
     TT_MPI_COUNTED(TT_MPI_ROW_NONBLOCKING_C, F, MPI_Count, MPI_Aint) \
     TT_MPI_COUNTED(TT_MPI_ROW_PERSISTENT_C, F, MPI_Count, MPI_Aint)
 
-/* Those of them that Tutti takes. */
+/* The collectives that Tutti takes. */
 #define TT_MPI_TAKEN_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
 #define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)

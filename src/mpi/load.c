@@ -19,8 +19,7 @@ static void *open_beside(void)
     char path[4096];
     Dl_info info;
     const char *slash = NULL;
-    if (dladdr((void *)open_beside, &info) && info.dli_fname)
-        slash = strrchr(info.dli_fname, '/');
+    if (dladdr((void *)open_beside, &info) && info.dli_fname) slash = strrchr(info.dli_fname, '/');
     if (!slash) return NULL;
     int folder = (int)(slash - info.dli_fname);
     snprintf(path, sizeof path, "%.*s/" TUTTI_LIBRARY, folder, info.dli_fname);

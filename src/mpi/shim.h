@@ -41,11 +41,11 @@ bool tt_mpi_in_host(const void *address);
 
 /* ---- start.c ---- */
 
-/* What the setting TUTTI_MPI says. The ranks must agree on it; if they do not, or if a rank has
+/* The values of the setting TUTTI_MPI. The ranks must agree on it; if they do not, or if a rank has
  * doubts about its host, every call goes to the host. */
 enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_COUNT };
 
-/* What TUTTI_MPI and TUTTI_MPI_REPORT say. */
+/* The values of TUTTI_MPI and TUTTI_MPI_REPORT. */
 struct tt_mpi_setting {
     enum tt_mpi_mode mode;
     bool report;
@@ -53,7 +53,7 @@ struct tt_mpi_setting {
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 
-/* Who does a call: Tutti, or the host, and why. X(NAME, text). */
+/* A call is taken by Tutti, or left to the host for a reason. X(NAME, text). */
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
@@ -124,7 +124,7 @@ void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
  * are very many different ones. */
 int tt_mpi_text(const char *text);
 
-/* What a call is counted under. The texts are numbers of tt_mpi_text. */
+/* A call is counted under this. The texts are numbers of tt_mpi_text. */
 struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;

@@ -116,7 +116,7 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
 
 /* ---- Reductions ---- */
 
-/* What a reduction works on: `n` elements in, and as many or fewer out. */
+/* A reduction works on this: `n` elements in, and as many or fewer out. */
 struct reduced {
     struct tt_mpi_reduction r;
     struct tt_mpi_side in, out;
@@ -152,8 +152,7 @@ static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
     d->to = here ? target_of(call, &d->out) : NULL;
     if (!d->in_place) {
         d->from = data_of(call, &d->in);
-        if (here && well(call))
-            d->from = apart(call, d->from, d->in.bytes, d->to, d->out.bytes);
+        if (here && well(call)) d->from = apart(call, d->from, d->in.bytes, d->to, d->out.bytes);
     } else {
         d->from = TUTTI_IN_PLACE;
         if (well(call) && d->r.packed)
@@ -250,9 +249,9 @@ bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbu
     if (!read_reduction(call, &d, sendbuf, recvbuf, n, count, type, op) || !tt_mpi_ready(call))
         return false;
     if (!prepare_scattered(call, &d)) return true;
-    return finish(call, &d, true,
-                  tt_mpi_tutti.reduce_scatter_block(call->team, d.from, d.to, count, d.r.type,
-                                                    d.r.op));
+    return finish(
+        call, &d, true,
+        tt_mpi_tutti.reduce_scatter_block(call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
 /* Returns the sum of the counts of all ranks, and stores them in n[]. -1: one is negative. */
@@ -431,8 +430,7 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
     const void *from = TUTTI_IN_PLACE;
     if (!in_place || !out.pieces.layout.bytes)
         from = data_of(call, in_place ? &out.pieces : &in.pieces);
-    if (well(call) && !in_place)
-        from = apart(call, from, in.pieces.bytes, to, out.pieces.bytes);
+    if (well(call) && !in_place) from = apart(call, from, in.pieces.bytes, to, out.pieces.bytes);
     if (!well(call)) return true;
     call->status = tt_mpi_tutti.alltoall(call->team, from, to, out.n, TUTTI_U8);
     deliver(call, &out.pieces, to);

@@ -7,7 +7,8 @@
 #ifndef TT_MPI_TAKE_H
 #define TT_MPI_TAKE_H
 
-#include "mpi/backend.h"
+#include "mpi/team.h"
+#include "mpi/type.h"
 
 #define tt_mpi_do_barrier TT_MPI_OWN(barrier)
 #define tt_mpi_do_bcast TT_MPI_OWN(bcast)
@@ -18,14 +19,9 @@
 #define tt_mpi_do_reduce_scatter TT_MPI_OWN(reduce_scatter)
 #define tt_mpi_do_reduce_scatter_block TT_MPI_OWN(reduce_scatter_block)
 #define tt_mpi_do_gather TT_MPI_OWN(gather)
-#define tt_mpi_do_gatherv TT_MPI_OWN(gatherv)
 #define tt_mpi_do_scatter TT_MPI_OWN(scatter)
-#define tt_mpi_do_scatterv TT_MPI_OWN(scatterv)
 #define tt_mpi_do_allgather TT_MPI_OWN(allgather)
-#define tt_mpi_do_allgatherv TT_MPI_OWN(allgatherv)
 #define tt_mpi_do_alltoall TT_MPI_OWN(alltoall)
-#define tt_mpi_do_alltoallv TT_MPI_OWN(alltoallv)
-#define tt_mpi_do_alltoallw TT_MPI_OWN(alltoallw)
 
 bool tt_mpi_do_barrier(struct tt_mpi_call *call);
 bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_Datatype type,
@@ -57,27 +53,6 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
                         MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
                         MPI_Datatype recvtype);
 
-/* takev.c */
-bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
-                          MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
-                          struct tt_mpi_counts displs, MPI_Datatype recvtype);
-bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
-                       MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
-                       struct tt_mpi_counts displs, MPI_Datatype recvtype, int root);
-bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
-                        struct tt_mpi_counts sendcounts, struct tt_mpi_counts displs,
-                        MPI_Datatype sendtype, void *recvbuf, int64_t recvcount,
-                        MPI_Datatype recvtype, int root);
-bool tt_mpi_do_alltoallv(struct tt_mpi_call *call, const void *sendbuf,
-                         struct tt_mpi_counts sendcounts, struct tt_mpi_counts sdispls,
-                         MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
-                         struct tt_mpi_counts rdispls, MPI_Datatype recvtype);
-bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
-                         struct tt_mpi_counts sendcounts, struct tt_mpi_counts sdispls,
-                         const MPI_Datatype *sendtypes, void *recvbuf,
-                         struct tt_mpi_counts recvcounts, struct tt_mpi_counts rdispls,
-                         const MPI_Datatype *recvtypes);
-
 /* clang-format off */
 /* The call of such a function with the arguments of the function of MPI, by the latter's name. */
 #define TT_MPI_DO_Barrier(C, COMM) tt_mpi_do_barrier(C)
@@ -98,18 +73,6 @@ bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
     tt_mpi_do_gather(C, S, SN, ST, R, RN, RT, ROOT)
 #define TT_MPI_DO_Scatter(C, S, SN, ST, R, RN, RT, ROOT, COMM) \
     tt_mpi_do_scatter(C, S, SN, ST, R, RN, RT, ROOT)
-#define TT_MPI_DO_Allgatherv(C, S, SN, ST, R, RN, D, RT, COMM) \
-    tt_mpi_do_allgatherv(C, S, SN, ST, R, TT_MPI_LIST(RN), TT_MPI_LIST(D), RT)
-#define TT_MPI_DO_Gatherv(C, S, SN, ST, R, RN, D, RT, ROOT, COMM) \
-    tt_mpi_do_gatherv(C, S, SN, ST, R, TT_MPI_LIST(RN), TT_MPI_LIST(D), RT, ROOT)
-#define TT_MPI_DO_Scatterv(C, S, SN, D, ST, R, RN, RT, ROOT, COMM) \
-    tt_mpi_do_scatterv(C, S, TT_MPI_LIST(SN), TT_MPI_LIST(D), ST, R, RN, RT, ROOT)
-#define TT_MPI_DO_Alltoallv(C, S, SN, SD, ST, R, RN, RD, RT, COMM) \
-    tt_mpi_do_alltoallv(C, S, TT_MPI_LIST(SN), TT_MPI_LIST(SD), ST, R, TT_MPI_LIST(RN), \
-                        TT_MPI_LIST(RD), RT)
-#define TT_MPI_DO_Alltoallw(C, S, SN, SD, ST, R, RN, RD, RT, COMM) \
-    tt_mpi_do_alltoallw(C, S, TT_MPI_LIST(SN), TT_MPI_LIST(SD), ST, R, TT_MPI_LIST(RN), \
-                        TT_MPI_LIST(RD), RT)
 #define TT_MPI_DO_Bcast_c TT_MPI_DO_Bcast
 #define TT_MPI_DO_Reduce_c TT_MPI_DO_Reduce
 #define TT_MPI_DO_Allreduce_c TT_MPI_DO_Allreduce
@@ -121,11 +84,6 @@ bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
 #define TT_MPI_DO_Alltoall_c TT_MPI_DO_Alltoall
 #define TT_MPI_DO_Gather_c TT_MPI_DO_Gather
 #define TT_MPI_DO_Scatter_c TT_MPI_DO_Scatter
-#define TT_MPI_DO_Allgatherv_c TT_MPI_DO_Allgatherv
-#define TT_MPI_DO_Gatherv_c TT_MPI_DO_Gatherv
-#define TT_MPI_DO_Scatterv_c TT_MPI_DO_Scatterv
-#define TT_MPI_DO_Alltoallv_c TT_MPI_DO_Alltoallv
-#define TT_MPI_DO_Alltoallw_c TT_MPI_DO_Alltoallw
 /* clang-format on */
 
 #endif

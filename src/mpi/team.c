@@ -18,9 +18,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "mpi/backend.h"
+#include "mpi/team.h"
+#include "mpi/type.h"
 
-/* Of the world, the first call has a team; of another communicator, the call after so many. */
+/* The world has a team from its first call on; another communicator after so many calls. */
 enum { CALLS_BEFORE_TEAM = 3 };
 /* How long a rank waits for the end of the job when another rank died. */
 enum { LAST_SECONDS = 10 };
@@ -90,8 +91,7 @@ static const char *set_up_client(void)
     tt_host.Query_thread(&level);
     bool ok = tt_mpi_tutti.client_hook(job.client, drive_host, NULL, 200, 32) == TUTTI_OK &&
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
-              (level < MPI_THREAD_MULTIPLE ||
-               tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
+              (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
     return tt_mpi_read_types() ? NULL : "no memory for the table of types";
 }
@@ -105,11 +105,11 @@ static void close_communicators(void)
 /* Makes the client, on all ranks or none. */
 static bool make_client(void)
 {
-    if (!all_agree(one_node() ? NULL : "the ranks are on several hosts") || !all_agree(tt_mpi_load()))
+    if (!all_agree(one_node() ? NULL : "the ranks are on several hosts") ||
+        !all_agree(tt_mpi_load()))
         return false;
     const char *why = NULL;
-    tutti_status status =
-        tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
+    tutti_status status = tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
     if (status != TUTTI_OK) {
         job.client = NULL;
         why = tt_mpi_tutti.error();
@@ -225,7 +225,8 @@ static bool leave(struct tt_mpi_call *call, enum tt_mpi_choice why)
 
 bool tt_mpi_known(struct tt_mpi_call *call)
 {
-    struct tt_mpi_comm *record = call->comm == tt_handle.no_comm ? NULL : tt_mpi_comm_of(call->comm);
+    struct tt_mpi_comm *record =
+        call->comm == tt_handle.no_comm ? NULL : tt_mpi_comm_of(call->comm);
     if (!record || !job.client) return leave(call, TT_MPI_LEFT_WRONG);
     call->record = record;
     if (tt_mpi_setting.left[call->function]) return leave(call, TT_MPI_LEFT_SETTING);
@@ -256,17 +257,7 @@ void tt_mpi_drop(struct tt_mpi_comm *record)
         tt_mpi_tutti.team_free(record->team);
 }
 
-/* ---- The end of a call ---- */
-
-void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes)
-{
-    void *room = malloc((size_t)bytes + 64);
-    if (room)
-        call->scratch[call->scratches++] = room;
-    else
-        call->status = TUTTI_ERR_MEMORY;
-    return room;
-}
+/* ---- Errors ---- */
 
 /* With the host alone, a rank that waits for a dead one waits until the launcher ends it. So that
  * the job ends in the same way, this rank gives the launcher time. */
@@ -288,11 +279,6 @@ static int code_of(tutti_status status)
     case TUTTI_ERR_LIMIT: return MPI_ERR_NO_MEM;
     default: return MPI_ERR_OTHER;
     }
-}
-
-void tt_mpi_release(struct tt_mpi_call *call)
-{
-    while (call->scratches > 0) free(call->scratch[--call->scratches]);
 }
 
 int tt_mpi_failed(struct tt_mpi_call *call)

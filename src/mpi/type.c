@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/backend.h"
+#include "mpi/type.h"
 
 /* ---- Predefined types ---- */
 
-/* What a type is, for the operations that are defined for it. */
+/* The operations that are defined for a type depend on what the type is. */
 enum {
-    NUMBER = 1,   /* integers, for which logical operations are not defined */
-    LOGIC = 2,    /* what logical operations are defined for */
-    REAL = 4,     /* floating point */
+    NUMBER = 1, /* integers, for which logical operations are not defined */
+    LOGIC = 2,  /* what logical operations are defined for */
+    REAL = 4,   /* floating point */
     COMPLEX = 8,
-    BITS = 16,    /* what bitwise operations are defined for */
-    PAIR = 32,    /* a value and an index */
+    BITS = 16, /* what bitwise operations are defined for */
+    PAIR = 32, /* a value and an index */
     C_INTEGER = NUMBER | LOGIC | BITS,
     INTEGER = NUMBER | BITS
 };
@@ -64,7 +64,7 @@ enum {
     F(PROD, NUMBER | REAL | COMPLEX) F(LAND, LOGIC) F(LOR, LOGIC) F(LXOR, LOGIC) F(BAND, BITS) \
     F(BOR, BITS) F(BXOR, BITS) F(MAXLOC, PAIR) F(MINLOC, PAIR)
 
-/* What Tutti's basic types measure. */
+/* Tutti's basic types have these sizes. */
 static const unsigned char sizes[TUTTI_TYPES] = {
 #define SIZE(NAME, TEXT, BYTES) [TUTTI_##NAME] = (BYTES),
     TUTTI_TYPE_LIST(SIZE)
@@ -180,8 +180,8 @@ bool tt_mpi_pack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, c
         if (bytes > INT32_MAX)
             call->code = MPI_ERR_TYPE;
         else
-            call->code = tt_host.Pack(source, n, layout->type, target, (int)bytes, &position,
-                                      call->comm);
+            call->code =
+                tt_host.Pack(source, n, layout->type, target, (int)bytes, &position, call->comm);
         if (call->code != MPI_SUCCESS) return false;
         source += n * layout->extent;
         target += bytes;
@@ -205,8 +205,8 @@ bool tt_mpi_unpack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout,
         if (bytes > INT32_MAX)
             call->code = MPI_ERR_TYPE;
         else
-            call->code = tt_host.Unpack(source, (int)bytes, &position, target, n, layout->type,
-                                        call->comm);
+            call->code =
+                tt_host.Unpack(source, (int)bytes, &position, target, n, layout->type, call->comm);
         if (call->code != MPI_SUCCESS) return false;
         source += bytes;
         target += n * layout->extent;
@@ -277,8 +277,7 @@ bool tt_mpi_reduction_bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
     tt_host.Op_commutative(r->host_op, &commutes);
     call->status = opaque_type(r->layout.size, &r->type);
     if (call->status == TUTTI_OK)
-        call->status =
-            tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+        call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
     return call->status == TUTTI_OK;
 }
 
@@ -305,7 +304,7 @@ static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, con
     free(kept);
 }
 
-/* The same for other elements: they are unpacked into memory of their layout, and packed again.
+/* Other elements are unpacked into memory of their layout, and packed again.
  * Reading from `left` and `right` ends before `out` is written. */
 static bool reduce_some(const struct tt_mpi_reduction *r, const char *left, const char *right,
                         char *out, int n)

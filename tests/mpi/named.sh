@@ -12,7 +12,7 @@ host=$1
 # under RANKS PART: runs a part with Tutti, which takes calls in it.
 under() {
     reported "$host" "$1" ./named "$2"
-    [ "$(cat out)" = done ] || fail "$2 on $1 ranks"
+    [ "$(cat out)" = 'done' ] || fail "$2 on $1 ranks"
     [ ! -s err ] || fail "$2 prints something"
     grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $2"
 }
@@ -35,7 +35,7 @@ under 3 leave
 under 3 late
 
 # A process that is started later has a world of its own. MPICH cannot start one on every machine.
-if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = done ]; then
+if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done' ]; then
     under 2 spawn
     grep -q '"ranks": 4.*"choice": "left: ranks of another world"' calls.json || fail 'the union of two worlds'
     if grep '"ranks": 4.*"choice": "taken"' calls.json; then fail 'a call of two worlds was taken'; fi

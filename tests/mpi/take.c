@@ -185,11 +185,11 @@ static void pairs(void)
 
 /* How a rank describes ints in memory: element i lies at i * step ints, and what lies between must
  * not change. Every other rank has gaps, and the calls of a rank do not always have the same. */
-struct shape {
+struct ints {
     MPI_Datatype type;
     int step;
 };
-static struct shape plain, gaps;
+static struct ints plain, gaps;
 
 enum { UNTOUCHED = -77, ROOM = 4 * N * MOST * MOST };
 static int from[ROOM], to[ROOM];
@@ -199,7 +199,7 @@ static int word(int rank, int i)
     return rank * 100000 + i;
 }
 
-static struct shape shape_of(int turn)
+static struct ints shape_of(int turn)
 {
     return (me + turn) % 2 ? gaps : plain;
 }
@@ -210,13 +210,13 @@ static void clear(void)
 }
 
 /* Puts n elements of a rank, from `first` on, at the element `place` of a buffer. */
-static void put(int *buffer, struct shape s, int place, int rank, int first, int n)
+static void put(int *buffer, struct ints s, int place, int rank, int first, int n)
 {
     for (int i = 0; i < n; i++) buffer[(place + i) * s.step] = word(rank, first + i);
 }
 
 /* The elements are there, and nothing else has changed around them. */
-static void expect(const int *buffer, struct shape s, int place, int rank, int first, int n)
+static void expect(const int *buffer, struct ints s, int place, int rank, int first, int n)
 {
     for (int i = 0; i < n; i++) {
         int at = (place + i) * s.step;
@@ -233,7 +233,7 @@ static void expect_untouched(const int *buffer, int first)
 
 static void check_bcast(int turn, int n)
 {
-    struct shape s = shape_of(turn);
+    struct ints s = shape_of(turn);
     for (int root = 0; root < p; root++) {
         clear();
         if (me == root) put(to, s, 0, root, 0, n);
@@ -245,7 +245,7 @@ static void check_bcast(int turn, int n)
 
 static void check_gather(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     for (int root = 0; root < p; root++) {
         clear();
         bool in_place = me == root && turn % 3 == 0;
@@ -258,7 +258,7 @@ static void check_gather(int turn, int n)
 
 static void check_scatter(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     for (int root = 0; root < p; root++) {
         clear();
         bool in_place = me == root && turn % 3 == 0;
@@ -272,7 +272,7 @@ static void check_scatter(int turn, int n)
 
 static void check_allgather(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     bool in_place = turn % 3 == 0;
     clear();
     put(in_place ? to : from, in_place ? r : s, in_place ? me * n : 0, me, 0, n);
@@ -283,7 +283,7 @@ static void check_allgather(int turn, int n)
 
 static void check_alltoall(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     bool in_place = turn % 3 == 0;
     clear();
     put(in_place ? to : from, in_place ? r : s, 0, me, 0, p * n);
@@ -317,7 +317,7 @@ static int lay_out(int n)
 
 static void check_gatherv(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     int end = lay_out(n);
     for (int root = 0; root < p; root++) {
         clear();
@@ -333,7 +333,7 @@ static void check_gatherv(int turn, int n)
 
 static void check_scatterv(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     lay_out(n);
     for (int root = 0; root < p; root++) {
         clear();
@@ -348,7 +348,7 @@ static void check_scatterv(int turn, int n)
 
 static void check_allgatherv(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     bool in_place = turn % 3 == 0;
     int end = lay_out(n);
     clear();
@@ -362,7 +362,7 @@ static void check_allgatherv(int turn, int n)
 /* Ranks i and j send each other (i + j) % 3 * n elements, so that it can be done in place. */
 static void check_alltoallv(int turn, int n)
 {
-    struct shape s = shape_of(turn), r = shape_of(turn + 1);
+    struct ints s = shape_of(turn), r = shape_of(turn + 1);
     bool in_place = turn % 3 == 0;
     int at = 1;
     clear();
@@ -385,7 +385,7 @@ static void check_alltoallw(int turn, int n)
     int sent_at[MOST], got_at[MOST], at = 0;
     clear();
     for (int k = 0; k < p; k++) {
-        struct shape s = shape_of(turn + k), r = shape_of(turn + k / 2);
+        struct ints s = shape_of(turn + k), r = shape_of(turn + k / 2);
         count[k] = (me + k) % 3 * n;
         sent[k] = s.type;
         got[k] = r.type;
@@ -535,7 +535,7 @@ static void check_reduce_scatter(int n)
 
 static void make_shapes(void)
 {
-    plain = (struct shape){MPI_INT, 1};
+    plain = (struct ints){MPI_INT, 1};
     gaps.step = 2;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps.type);
     MPI_Type_commit(&gaps.type);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The collectives whose pieces have lengths of their own: allgatherv, gatherv, scatterv, alltoallv
- * and alltoallw. For Tutti the pieces are bytes. If all types of a side have no gaps, the pieces are
+ * and alltoallw. For Tutti the pieces are bytes. If no type of a side has gaps, the pieces are
  * used where they lie; otherwise they are packed, one behind the other. As the ranks do not know
  * each other's counts, these calls are taken always.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/take.h"
+#include "mpi/take-v.h"
 
 /* One side of a call: a piece for each rank. */
-struct pieces {
+struct lengths {
     char *buffer;
     struct tt_mpi_layout *layout; /* of each piece */
     int64_t *count;               /* elements of each piece */
@@ -40,7 +40,7 @@ static bool well(const struct tt_mpi_call *call)
 
 /* ---- Reading the arguments ---- */
 
-static bool allocate(struct tt_mpi_call *call, struct pieces *s)
+static bool allocate(struct tt_mpi_call *call, struct lengths *s)
 {
     int64_t p = call->record->members;
     s->count = tt_mpi_room(call, 4 * p * (int64_t)sizeof *s->count);
@@ -53,7 +53,7 @@ static bool allocate(struct tt_mpi_call *call, struct pieces *s)
 }
 
 /* Tutti wants displacements that are not negative. */
-static void shift(struct pieces *s, int p)
+static void shift(struct lengths *s, int p)
 {
     int64_t least = 0;
     for (int r = 0; r < p; r++)
@@ -66,7 +66,7 @@ static void shift(struct pieces *s, int p)
 }
 
 /* Computes what follows from counts, places and layouts. */
-static bool measure(struct tt_mpi_call *call, struct pieces *s)
+static bool measure(struct tt_mpi_call *call, struct lengths *s)
 {
     int p = call->record->members;
     s->lie = true;
@@ -86,7 +86,7 @@ static bool measure(struct tt_mpi_call *call, struct pieces *s)
 }
 
 /* Reads pieces of one type, whose displacements are in elements. */
-static bool read_pieces(struct tt_mpi_call *call, struct pieces *s, const void *buffer,
+static bool read_pieces(struct tt_mpi_call *call, struct lengths *s, const void *buffer,
                         struct tt_mpi_counts counts, struct tt_mpi_counts displs, MPI_Datatype type)
 {
     struct tt_mpi_layout layout;
@@ -103,7 +103,7 @@ static bool read_pieces(struct tt_mpi_call *call, struct pieces *s, const void *
 }
 
 /* Reads pieces whose types differ, and whose displacements are in bytes. */
-static bool read_typed(struct tt_mpi_call *call, struct pieces *s, const void *buffer,
+static bool read_typed(struct tt_mpi_call *call, struct lengths *s, const void *buffer,
                        struct tt_mpi_counts counts, struct tt_mpi_counts displs,
                        const MPI_Datatype *types)
 {
@@ -122,7 +122,7 @@ static bool read_typed(struct tt_mpi_call *call, struct pieces *s, const void *b
 /* ---- Data ---- */
 
 /* Makes the pieces follow each other, in the view of Tutti. */
-static void line_up(struct pieces *s, int p)
+static void line_up(struct lengths *s, int p)
 {
     int64_t at = 0;
     for (int r = 0; r < p; r++) {
@@ -131,7 +131,7 @@ static void line_up(struct pieces *s, int p)
     }
 }
 
-static void *packed(struct tt_mpi_call *call, struct pieces *s)
+static void *packed(struct tt_mpi_call *call, struct lengths *s)
 {
     int p = call->record->members;
     char *room = tt_mpi_room(call, s->all);
@@ -141,22 +141,21 @@ static void *packed(struct tt_mpi_call *call, struct pieces *s)
     return room;
 }
 
-static void *target_of(struct tt_mpi_call *call, struct pieces *s)
+static void *target_of(struct tt_mpi_call *call, struct lengths *s)
 {
     if (s->lie) return s->buffer;
     line_up(s, call->record->members);
     return tt_mpi_room(call, s->all);
 }
 
-static void deliver(struct tt_mpi_call *call, const struct pieces *s, const char *from)
+static void deliver(struct tt_mpi_call *call, const struct lengths *s, const char *from)
 {
     for (int r = 0; well(call) && !s->lie && r < call->record->members; r++)
-        tt_mpi_unpack(call, &s->layout[r], from + s->at[r], s->count[r],
-                      s->buffer + s->place[r]);
+        tt_mpi_unpack(call, &s->layout[r], from + s->at[r], s->count[r], s->buffer + s->place[r]);
 }
 
 /* How far pieces that lie where they are reach. */
-static int64_t reach_of(const struct pieces *s, int p)
+static int64_t reach_of(const struct lengths *s, int p)
 {
     int64_t most = 0;
     for (int r = 0; r < p; r++)
@@ -185,7 +184,7 @@ static const void *single(struct tt_mpi_call *call, const struct tt_mpi_side *si
 
 /* Returns this rank's input to a gather whose pieces are stored at `to`. */
 static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_side *own,
-                                 const struct pieces *s, bool in_place, char *to)
+                                 const struct lengths *s, bool in_place, char *to)
 {
     int me = call->record->rank;
     if (!well(call)) return NULL;
@@ -196,7 +195,7 @@ static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_s
 }
 
 /* Reads both sides at a rank that has both. */
-static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct pieces *s,
+static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct lengths *s,
                       const void *buffer, int64_t count, MPI_Datatype type)
 {
     if (buffer == MPI_IN_PLACE) return true;
@@ -209,7 +208,7 @@ bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t
                           struct tt_mpi_counts displs, MPI_Datatype recvtype)
 {
     struct tt_mpi_side own = {0};
-    struct pieces s = {0};
+    struct lengths s = {0};
     if (!tt_mpi_known(call) || !read_pieces(call, &s, recvbuf, recvcounts, displs, recvtype) ||
         !read_both(call, &own, &s, sendbuf, sendcount, sendtype) || !tt_mpi_ready(call))
         return false;
@@ -227,7 +226,7 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
                        struct tt_mpi_counts displs, MPI_Datatype recvtype, int root)
 {
     struct tt_mpi_side own = {0};
-    struct pieces s = {0};
+    struct lengths s = {0};
     if (!begins(call, root)) return false;
     bool here = call->record->rank == root, in_place = sendbuf == MPI_IN_PLACE;
     if (in_place && !here) return wrong(call);
@@ -241,21 +240,19 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
                        : here      ? gathered_from(call, &own, &s, in_place, to)
                                    : single(call, &own, NULL, 0);
     if (!well(call)) return true;
-    call->status =
-        tt_mpi_tutti.gatherv(call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
+    call->status = tt_mpi_tutti.gatherv(call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
     if (here) deliver(call, &s, to);
     return true;
 }
 
 /* The root of a scatterv. In place, its own piece stays where it is, and Tutti gets the pieces as
  * output. */
-static void scatterv_at_root(struct tt_mpi_call *call, struct pieces *s,
+static void scatterv_at_root(struct tt_mpi_call *call, struct lengths *s,
                              const struct tt_mpi_side *own, bool in_place, int root)
 {
     int p = call->record->members;
     void *to = NULL;
-    if (!in_place)
-        to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
+    if (!in_place) to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
     bool lie = s->lie && (in_place || !overlap(s->buffer, reach_of(s, p), to, own->bytes));
     const void *from = lie ? s->buffer : packed(call, s);
     if (!well(call)) return;
@@ -273,8 +270,8 @@ static void scatterv_elsewhere(struct tt_mpi_call *call, const struct tt_mpi_sid
 {
     void *to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
     if (!well(call)) return;
-    call->status = tt_mpi_tutti.scatterv(call->team, NULL, NULL, NULL, to, own->bytes, TUTTI_U8,
-                                         root);
+    call->status =
+        tt_mpi_tutti.scatterv(call->team, NULL, NULL, NULL, to, own->bytes, TUTTI_U8, root);
     if (well(call) && !own->layout.bytes)
         tt_mpi_unpack(call, &own->layout, to, own->count, own->buffer);
 }
@@ -285,7 +282,7 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
                         MPI_Datatype recvtype, int root)
 {
     struct tt_mpi_side own = {0};
-    struct pieces s = {0};
+    struct lengths s = {0};
     if (!begins(call, root)) return false;
     bool here = call->record->rank == root, in_place = recvbuf == MPI_IN_PLACE;
     if (in_place && !here) return wrong(call);
@@ -303,7 +300,8 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
 }
 
 /* In place, the output is also the input. If Tutti does not use it where it lies, it is packed. */
-static bool exchange(struct tt_mpi_call *call, struct pieces *in, struct pieces *out, bool in_place)
+static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct lengths *out,
+                     bool in_place)
 {
     if (!tt_mpi_ready(call)) return false;
     if (!well(call)) return true;
@@ -318,8 +316,8 @@ static bool exchange(struct tt_mpi_call *call, struct pieces *in, struct pieces 
                    : packed(call, in);
     if (!well(call)) return true;
     if (in_place) *in = *out;
-    call->status = tt_mpi_tutti.alltoallv(call->team, from, in->n, in->at, to, out->n, out->at,
-                                          TUTTI_U8);
+    call->status =
+        tt_mpi_tutti.alltoallv(call->team, from, in->n, in->at, to, out->n, out->at, TUTTI_U8);
     deliver(call, out, to);
     return true;
 }
@@ -329,10 +327,9 @@ bool tt_mpi_do_alltoallv(struct tt_mpi_call *call, const void *sendbuf,
                          MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
                          struct tt_mpi_counts rdispls, MPI_Datatype recvtype)
 {
-    struct pieces in = {0}, out = {0};
+    struct lengths in = {0}, out = {0};
     bool in_place = sendbuf == MPI_IN_PLACE;
-    if (!tt_mpi_known(call) ||
-        !read_pieces(call, &out, recvbuf, recvcounts, rdispls, recvtype) ||
+    if (!tt_mpi_known(call) || !read_pieces(call, &out, recvbuf, recvcounts, rdispls, recvtype) ||
         (!in_place && !read_pieces(call, &in, sendbuf, sendcounts, sdispls, sendtype)))
         return false;
     return exchange(call, &in, &out, in_place);
@@ -344,10 +341,9 @@ bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
                          struct tt_mpi_counts recvcounts, struct tt_mpi_counts rdispls,
                          const MPI_Datatype *recvtypes)
 {
-    struct pieces in = {0}, out = {0};
+    struct lengths in = {0}, out = {0};
     bool in_place = sendbuf == MPI_IN_PLACE;
-    if (!tt_mpi_known(call) ||
-        !read_typed(call, &out, recvbuf, recvcounts, rdispls, recvtypes) ||
+    if (!tt_mpi_known(call) || !read_typed(call, &out, recvbuf, recvcounts, rdispls, recvtypes) ||
         (!in_place && !read_typed(call, &in, sendbuf, sendcounts, sdispls, sendtypes)))
         return false;
     return exchange(call, &in, &out, in_place);

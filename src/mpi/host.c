@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host's functions and handles, and the communicators that were used.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/host.h"
+
+/* ---- The host ---- */
+
+struct tt_mpi_host tt_host;
+struct tt_mpi_handles tt_handle;
+
+/* The parameters in the table are those of mpi.h. */
+#define SAME(NAME, PARAMETERS, ...)                                                                \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(PMPI_##NAME), int PARAMETERS), #NAME);
+TT_MPI_LIFE(SAME)
+TT_MPI_COLLECTIVES(SAME)
+
+/* clang-format off */
+#define OPERATIONS(F) \
+    F(MAX) F(MIN) F(SUM) F(PROD) F(LAND) F(BAND) F(LOR) F(BOR) F(LXOR) F(BXOR) F(MAXLOC) F(MINLOC) \
+    F(REPLACE) F(NO_OP)
+/* clang-format on */
+
+static bool read_handles(void)
+{
+    tt_handle.world = MPI_COMM_WORLD;
+    tt_handle.no_comm = MPI_COMM_NULL;
+    tt_handle.no_op = MPI_OP_NULL;
+    tt_handle.no_type = MPI_DATATYPE_NULL;
+    tt_handle.byte = MPI_BYTE;
+    tt_handle.integer = MPI_INT;
+    tt_handle.wide = MPI_INT64_T;
+    tt_handle.min = MPI_MIN;
+    bool there = tt_handle.world && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type &&
+                 tt_handle.byte && tt_handle.integer && tt_handle.wide && tt_handle.min;
+#define OPERATION(NAME)                                                                            \
+    there =                                                                                        \
+        there && MPI_##NAME &&                                                                     \
+        tt_mpi_map_set(&tt_handle.operation, TT_MPI_KEY(MPI_##NAME), tt_mpi_text("MPI_" #NAME));
+    OPERATIONS(OPERATION)
+    return there;
+}
+
+const char *tt_mpi_open_host(void)
+{
+#define LOOK_UP(NAME, ...)                                                                         \
+    tt_host.NAME = (__typeof__(PMPI_##NAME) *)tt_mpi_host_symbol("PMPI_" #NAME);                   \
+    if (!tt_host.NAME) return "PMPI_" #NAME;
+    TT_MPI_LIFE(LOOK_UP)
+    TT_MPI_COLLECTIVES(LOOK_UP)
+    TT_MPI_NEEDED(LOOK_UP)
+    return read_handles() ? NULL : "predefined handle that mpi.h names";
+}
+
+__thread int tt_depth __attribute__((tls_model("initial-exec")));
+
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+void tt_mpi_lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+    }
+}
+
+void tt_mpi_unlock(void)
+{
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static struct tt_mpi_map of_handle; /* communicators: their records */
+
+/* ---- Communicators ---- */
+
+/* The number of neighbours that a rank sends to, in a communicator with a topology. */
+static int neighbours_of(MPI_Comm comm, int rank)
+{
+    int kind = MPI_UNDEFINED, n = 0, from, weighted;
+    tt_host.Topo_test(comm, &kind);
+    if (kind == MPI_GRAPH) tt_host.Graph_neighbors_count(comm, rank, &n);
+    if (kind == MPI_DIST_GRAPH) tt_host.Dist_graph_neighbors_count(comm, &from, &n, &weighted);
+    if (kind == MPI_CART) {
+        tt_host.Cartdim_get(comm, &n);
+        n *= 2;
+    }
+    return n;
+}
+
+/* The name that the program gave. Open MPI names communicators itself, each differently. */
+static int label_of(MPI_Comm comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int n = 0;
+    tt_host.Comm_get_name(comm, name, &n);
+    return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
+}
+
+static struct tt_mpi_comm describe(MPI_Comm comm)
+{
+    struct tt_mpi_comm c = {.label = label_of(comm)};
+    int inter = 0;
+    tt_host.Comm_test_inter(comm, &inter);
+    tt_host.Comm_rank(comm, &c.rank);
+    tt_host.Comm_size(comm, &c.members);
+    c.peers = c.members;
+    c.inter = inter;
+    if (c.inter) {
+        tt_host.Comm_remote_size(comm, &c.peers);
+        c.members += c.peers;
+    } else {
+        c.neighbours = neighbours_of(comm, c.rank);
+    }
+    if (tt_mpi_setting.report)
+        tt_mpi_count(
+            &(struct tt_mpi_shape){.function = -1, .ranks = c.members, .communicator = c.label}, 0,
+            0);
+    return c;
+}
+
+/* Returns the record of a communicator. NULL: there is no memory. The lock is held. */
+static struct tt_mpi_comm *record_of(MPI_Comm comm)
+{
+    const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
+    if (at) return (struct tt_mpi_comm *)(intptr_t)*at;
+    struct tt_mpi_comm *record = malloc(sizeof *record);
+    if (!record) return NULL;
+    *record = describe(comm);
+    if (tt_mpi_map_set(&of_handle, TT_MPI_KEY(comm), (intptr_t)record)) return record;
+    free(record);
+    return NULL;
+}
+
+struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
+{
+    const struct tt_mpi_comm *record = record_of(comm);
+    return record ? *record : describe(comm);
+}
+
+struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm)
+{
+    tt_mpi_lock();
+    struct tt_mpi_comm *record = record_of(comm);
+    tt_mpi_unlock();
+    return record;
+}
+
+struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)
+{
+    struct tt_mpi_comm *record = NULL;
+    tt_mpi_lock();
+    const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
+    if (at) {
+        record = (struct tt_mpi_comm *)(intptr_t)*at;
+        tt_mpi_map_remove(&of_handle, TT_MPI_KEY(comm));
+    }
+    tt_mpi_unlock();
+    return record;
+}
+
+/* ---- Calls ---- */
+
+void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes)
+{
+    void *room = malloc((size_t)bytes + 64);
+    if (room)
+        call->scratch[call->scratches++] = room;
+    else
+        call->status = TUTTI_ERR_MEMORY;
+    return room;
+}
+
+void tt_mpi_release(struct tt_mpi_call *call)
+{
+    while (call->scratches > 0) free(call->scratch[--call->scratches]);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of a backend share. They are compiled with the mpi.h of each host, and are linked
+ * with none: `tt_host` has the functions of the host, which were looked up by name, and is the only
+ * way to call it. TT_MPI_BACKEND is the name of the backend; the names of all that is defined once
+ * for each host are derived from it.
+ *
+ *     host.c             the host's functions and handles, communicators
+ *     type.c             types and operations, packing
+ *     team.c             Tutti's client in this process, the teams of communicators, progress
+ *     take.c, take-v.c   the collectives that Tutti does (take.h)
+ *     backend.c          the functions in the table, counting, beginning and end
+ */
+#ifndef TT_MPI_HOST_H
+#define TT_MPI_HOST_H
+
+#include <mpi.h>
+
+#include "mpi/load.h"
+#include "mpi/shim.h"
+
+#define TT_MPI_JOIN_(a, b) a##_##b
+#define TT_MPI_JOIN(a, b) TT_MPI_JOIN_(a, b)
+#define TT_MPI_OWN(name) TT_MPI_JOIN(TT_MPI_BACKEND, name)
+
+/* Open MPI's predefined handles are addresses of its variables, which would be undefined symbols
+ * here. They are looked up when MPI begins, and every other function uses tt_handle. */
+#ifdef OMPI_PREDEFINED_GLOBAL
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tt_mpi_host_variable(#global))
+#endif
+
+/* ---- The host: host.c ---- */
+
+/* The collectives that the host's mpi.h declares; in a program that is linked statically, those of
+ * MPI 3 (static.c). */
+#if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
+#define TT_MPI_COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
+#define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F) TT_MPI_TAKEN_4(F)
+#else
+#define TT_MPI_COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F)
+#define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)
+#endif
+
+#define TT_MPI_HOST_MEMBER(NAME, ...) __typeof__(PMPI_##NAME) *NAME;
+struct tt_mpi_host {
+    TT_MPI_LIFE(TT_MPI_HOST_MEMBER)
+    TT_MPI_COLLECTIVES(TT_MPI_HOST_MEMBER)
+    TT_MPI_NEEDED(TT_MPI_HOST_MEMBER)
+};
+#define tt_host TT_MPI_OWN(host)
+extern struct tt_mpi_host tt_host;
+
+struct tt_mpi_handles {
+    MPI_Comm world, no_comm;
+    MPI_Datatype no_type, byte, integer, wide;
+    MPI_Op min, no_op;
+    struct tt_mpi_map operation; /* predefined operations: their names */
+};
+#define tt_handle TT_MPI_OWN(handle)
+extern struct tt_mpi_handles tt_handle;
+
+#define TT_MPI_KEY(HANDLE) ((uint64_t)(uintptr_t)(HANDLE))
+
+/* How deep this thread is in calls of the host that Tutti made: calls from there are the host's. */
+#define tt_depth TT_MPI_OWN(depth)
+extern __thread int tt_depth __attribute__((tls_model("initial-exec")));
+
+/* An array of counts of type int or MPI_Count. */
+struct tt_mpi_counts {
+    const void *at;
+    size_t width;
+};
+#define TT_MPI_LIST(COUNTS) ((struct tt_mpi_counts){COUNTS, sizeof *(COUNTS)})
+
+static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
+{
+    return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const int64_t *)list.at)[i];
+}
+
+/* A communicator that was used. */
+struct tt_mpi_comm {
+    int label;   /* its name */
+    int members; /* ranks that take part in a call: of both groups, if there are two */
+    int peers;   /* ranks that data go to: of the remote group, if there is one */
+    int rank;
+    bool inter;
+    int neighbours;
+    /* Of team.c: */
+    tutti_team *team;        /* NULL: not made yet, or never */
+    int calls;               /* that Tutti could have done before there was a team */
+    enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */
+};
+
+#define tt_mpi_open_host TT_MPI_OWN(open_host)
+/* Looks up the functions and handles. Returns the name of one that is missing, or NULL. */
+const char *tt_mpi_open_host(void);
+
+/* Guard what all threads use: records of communicators, and what is counted. No thread holds the
+ * lock while it waits for another rank. */
+#define tt_mpi_lock TT_MPI_OWN(lock)
+void tt_mpi_lock(void);
+#define tt_mpi_unlock TT_MPI_OWN(unlock)
+void tt_mpi_unlock(void);
+
+/* Returns the record of a communicator, which lives until the communicator is freed. NULL: there is
+ * no memory, or the handle is MPI_COMM_NULL. */
+#define tt_mpi_comm_of TT_MPI_OWN(comm_of)
+struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm);
+/* Returns a copy of the record. The caller holds the lock. */
+#define tt_mpi_comm_value TT_MPI_OWN(comm_value)
+struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm);
+/* Takes the record of a communicator away, and returns it for the caller to free. NULL: it had
+ * none. */
+#define tt_mpi_comm_remove TT_MPI_OWN(comm_remove)
+struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm);
+
+/* ---- Calls: host.c ---- */
+
+/* A call that Tutti may do. */
+struct tt_mpi_call {
+    int function; /* tt_mpi_number */
+    MPI_Comm comm;
+    struct tt_mpi_comm *record;
+    tutti_team *team;
+    enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does it */
+    int code;                  /* an error of the host's, while data were packed */
+    tutti_status status;       /* of Tutti's collective */
+    void *scratch[8];          /* memory that the call needs until its end */
+    int scratches;
+};
+
+/* Returns memory of so many bytes, which lives until the call ends. NULL: there is none, and
+ * call->status says so. */
+#define tt_mpi_room TT_MPI_OWN(room)
+void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes);
+/* Frees the memory that the call needed. */
+#define tt_mpi_release TT_MPI_OWN(release)
+void tt_mpi_release(struct tt_mpi_call *call);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tutti's client in this process, and the teams of communicators.
+ */
+#ifndef TT_MPI_TEAM_H
+#define TT_MPI_TEAM_H
+
+#include "mpi/host.h"
+
+/* Starts Tutti in this process. Collective over the world; on all ranks or none. */
+#define tt_mpi_begin TT_MPI_OWN(begin)
+bool tt_mpi_begin(void);
+/* Ends it. Collective over the world. */
+#define tt_mpi_end TT_MPI_OWN(end)
+void tt_mpi_end(void);
+
+/* Whether Tutti can do calls on this communicator at all. False: call->choice says why not. Local;
+ * equal on all ranks. */
+#define tt_mpi_known TT_MPI_OWN(known)
+bool tt_mpi_known(struct tt_mpi_call *call);
+/* Whether Tutti does this call, which it can do: call->team is the team then. The call at which a
+ * team is made is collective. */
+#define tt_mpi_ready TT_MPI_OWN(ready)
+bool tt_mpi_ready(struct tt_mpi_call *call);
+/* Frees the team of a communicator that is about to be freed. Waits for nobody. */
+#define tt_mpi_drop TT_MPI_OWN(drop)
+void tt_mpi_drop(struct tt_mpi_comm *record);
+/* Tells the communicator's error handler of call->status, which is an error, and returns its code.
+ */
+#define tt_mpi_failed TT_MPI_OWN(failed)
+int tt_mpi_failed(struct tt_mpi_call *call);
+
+#endif
