@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives that Tutti does, whose pieces have lengths of their own. Their declarations are as
+ * The collectives that Tutti does, whose pieces have lengths of their own. They are declared like
  * those of take.h.
  */
 #ifndef TT_MPI_TAKE_V_H

@@ -125,6 +125,13 @@ struct reduced {
     bool in_place;
 };
 
+/* Pairs have gaps, and are reduced where they lie all the same. */
+static void lie(struct tt_mpi_side *side)
+{
+    side->bytes = side->count * side->layout.extent;
+    side->layout.bytes = true;
+}
+
 /* Reads the arguments of a reduction of n elements that stores `stored` of them, or -1: none. In
  * place, the input lies in recvbuf. */
 static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const void *sendbuf,
@@ -133,14 +140,16 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
     if (!tt_mpi_reduction_of(call, &d->r, type, op)) return false;
     d->in_place = sendbuf == MPI_IN_PLACE;
     if (!tt_mpi_side_of(call, &d->in, d->in_place ? recvbuf : sendbuf, n, type)) return false;
-    if (stored < 0) return !d->in_place || wrong(call);
-    if (recvbuf == MPI_IN_PLACE || !tt_mpi_side_of(call, &d->out, recvbuf, stored, type))
-        return wrong(call);
-    if (!d->in_place && same_buffer(sendbuf, recvbuf, d->out.bytes)) return wrong(call);
-    if (!d->r.packed) { /* pairs have gaps, and are reduced where they lie */
-        d->in.bytes = n * d->in.layout.extent;
-        d->out.bytes = stored * d->in.layout.extent;
-        d->in.layout.bytes = d->out.layout.bytes = true;
+    if (stored < 0) {
+        if (d->in_place) return wrong(call);
+    } else {
+        if (recvbuf == MPI_IN_PLACE || !tt_mpi_side_of(call, &d->out, recvbuf, stored, type))
+            return wrong(call);
+        if (!d->in_place && same_buffer(sendbuf, recvbuf, d->out.bytes)) return wrong(call);
+    }
+    if (!d->r.packed) {
+        lie(&d->in);
+        lie(&d->out);
     }
     return true;
 }

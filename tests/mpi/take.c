@@ -156,7 +156,8 @@ static void others(void)
         }                                                                                          \
         MPI_Allreduce(in, least, N, TYPE, MPI_MINLOC, comm);                                       \
         memcpy(most, in, sizeof in);                                                               \
-        MPI_Allreduce(MPI_IN_PLACE, most, N, TYPE, MPI_MAXLOC, comm);                              \
+        MPI_Reduce(me == p - 1 ? MPI_IN_PLACE : most, most, N, TYPE, MPI_MAXLOC, p - 1, comm);     \
+        MPI_Bcast(most, N, TYPE, p - 1, comm);                                                     \
         for (int i = 0; i < N; i++) {                                                              \
             int low = 0, high = 0;                                                                 \
             for (int r = 1; r < p; r++) {                                                          \
@@ -359,6 +360,20 @@ static void check_allgatherv(int turn, int n)
     expect_untouched(to, end * r.step);
 }
 
+/* Pieces that overlap, at some ranks only: those of higher ranks remain. */
+static void check_overlap(void)
+{
+    int n[MOST], at[MOST];
+    clear();
+    put(from, plain, 0, me, 0, 4);
+    for (int r = 0; r < p; r++) {
+        n[r] = 4;
+        at[r] = me % 2 ? 4 * r : 2 * r;
+    }
+    MPI_Allgatherv(from, 4, MPI_INT, to, n, at, MPI_INT, comm);
+    for (int r = 0; r < p; r++) expect(to, plain, at[r], r, 0, r < p - 1 && me % 2 == 0 ? 2 : 4);
+}
+
 /* Ranks i and j send each other (i + j) % 3 * n elements, so that it can be done in place. */
 static void check_alltoallv(int turn, int n)
 {
@@ -549,6 +564,7 @@ static void check_all(void)
         check_reduce_scatter(N);
     }
     moves(1, 0);
+    check_overlap();
     users(1);
     users(MANY / 3);
     integers();
