@@ -9,7 +9,7 @@ import glob
 import os
 import platform
 
-from harness import chart, command, output, peers, report, results, table
+from harness import chart, command, output, packages, peers, report, results, table
 from harness.campaign import Campaign, say
 
 USUAL = ["allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"]
@@ -98,7 +98,7 @@ def give(document, chosen, members):
 def compare(chosen, folder):
     command.check(chosen, chosen.table, chosen.svg)
     members = peers.make(chosen.peers, chosen.build)
-    peers.install(members)
+    packages.install_for(members)
     chosen.folder = folder
     for peer in members:
         peer.build(folder, ["loop"])

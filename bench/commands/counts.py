@@ -9,107 +9,27 @@ that the reports have are not shown.
 import argparse
 import collections
 import datetime
-import json
 import os
-import pathlib
-import re
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import textwrap
 
-from harness import output, peers, results
+from harness import command, output, peers, programs, results, under
 
 RANKS = 4
-LIBRARIES = "/usr/lib/x86_64-linux-gnu"
-LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
-             "mpich": ["mpiexec.mpich"]}
 # The rows of a table for each program: the most frequent ones.
 MOST_ROWS = 12
 
-Program = collections.namedtuple("Program", "name host package words files stdin")
 
-
-def program(name, host, package, words, files=(), stdin=None):
-    return Program(name, host, package, words, files, stdin)
-
-
-def scalapack(test, host):
-    folder = f"{LIBRARIES}/scalapack/{host}-tests"
-    return program(f"ScaLAPACK {test}", host, "scalapack-mpi-test", [f"{folder}/{test}"], [f"{folder}/*.dat"])
-
-
-def lammps(example):
-    folder = f"/usr/share/lammps/examples/{example.partition('.')[0]}"
-    return program(f"LAMMPS {example}", "openmpi", "lammps lammps-examples", ["lmp", "-in", f"in.{example}"],
-                   [f"{folder}/*"])
-
-
-PROGRAMS = [
-    program("HPCC", "openmpi", "hpcc", ["hpcc"], ["/usr/share/doc/hpcc/examples/_hpccinf.txt"]),
-    *(scalapack(test, host) for host in ("openmpi", "mpich")
-      for test in ("xdlu", "xdllt", "xdqr", "xdgblu", "xdsep", "xdsvd")),
-    program("MUMPS dsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/dsimpletest"],
-            stdin="/usr/lib/mumps/input_simpletest_real"),
-    program("MUMPS zsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/zsimpletest"],
-            stdin="/usr/lib/mumps/input_simpletest_cmplx"),
-    *(lammps(example) for example in ("melt", "min", "friction", "flow.couette")),
-    program("mpi4py helloworld", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "helloworld"]),
-    program("mpi4py ringtest", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "ringtest"]),
-]
-
-
-def fetch(entry, folder):
-    """Copies the input of a program into the folder. A leading underscore is part of a package's
-    name for an example."""
-    for pattern in entry.files:
-        for path in pathlib.Path("/").glob(pattern.lstrip("/")):
-            if path.is_file():
-                shutil.copy(path, os.path.join(folder, path.name.lstrip("_")))
-
-
-class Failed(Exception):
-    """Raised with the reason why a program has no counts."""
-
-
-def run(entry, prefix, folder, environment, limit):
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.getuid() == 0 else {}
-    command = [*prefix, *LAUNCHERS[entry.host], "-n", str(RANKS), *entry.words]
-    with open(entry.stdin or os.devnull, "rb") as stdin:
-        process = subprocess.Popen(command, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   env={**os.environ, **root, **environment}, start_new_session=True)
-        try:
-            said, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            # The launcher ends its ranks; it has to be alive for that.
-            process.send_signal(signal.SIGTERM)
-            process.communicate()
-            raise Failed(f"did not end within {limit} s") from None
-    if process.returncode != 0:
-        last = said.decode(errors="replace").strip().splitlines()[-1:]
-        raise Failed(f"exit status {process.returncode}: {' '.join(last)}")
-    return process.returncode
-
-
-def count(entry, tutti, limit):
+def count(entry, started, limit):
     """Returns the report of a program, which must also run without Tutti."""
-    if not shutil.which(entry.words[0]) or not shutil.which(LAUNCHERS[entry.host][0]):
-        raise Failed(f"is not installed ({entry.package})")
-    with tempfile.TemporaryDirectory() as folder:
-        fetch(entry, folder)
-        try:
-            run(entry, [], folder, {}, limit)
-        except Failed as why:
-            raise Failed(f"without Tutti: {why}") from why
-        report = os.path.join(folder, "tutti-calls.json")
-        run(entry, [tutti, "mpi", "--count"], folder, {"TUTTI_MPI_REPORT": report}, limit)
-        try:
-            with open(report, encoding="utf-8") as file:
-                return json.load(file)
-        except OSError as why:
-            raise Failed("wrote no report") from why
+    programs.check(entry)
+    try:
+        programs.run(entry, started, "without", RANKS, limit)
+    except programs.Failed as why:
+        raise programs.Failed(f"without Tutti: {why}") from why
+    report = programs.run(entry, started, "count", RANKS, limit).report
+    if not report:
+        raise programs.Failed("wrote no report")
+    return report
 
 
 # ---- Tables ----
@@ -199,24 +119,23 @@ def page(found, failed, build):
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def counts(options):
-    tutti = os.path.abspath(os.path.join(options.build, "bin", "tutti"))
+def counts(options, _):
+    started = under.Under(options.build)
     file = os.path.join(options.results, f"{datetime.date.today().isoformat()}-mpi-counts.md")
     output.check(file)
     found, failed = [], []
-    for entry in PROGRAMS:
-        if not re.search(options.programs, f"{entry.name} {entry.host}"):
-            continue
+    for entry in programs.chosen(options.programs):
         try:
-            report = count(entry, tutti, options.limit)
+            report = count(entry, started, options.limit)
             found.append((entry, report))
             print(f"{entry.name} over {entry.host}: {sum(row['calls'] for row in report['calls']):g} calls", flush=True)
-        except Failed as why:
+        except programs.Failed as why:
             failed.append((entry, why))
             print(f"{entry.name} over {entry.host}: {why}", flush=True)
     if not found:
         raise peers.Stop("no program could be counted")
     output.write(file, page(found, failed, options.build))
+    return 0
 
 
 def main():
@@ -225,8 +144,4 @@ def main():
     parser.add_argument("--programs", default="", metavar="REGEX", help="only programs whose name and MPI match")
     parser.add_argument("--limit", type=int, default=300, metavar="S", help="seconds that a program may take (%(default)s)")
     parser.add_argument("--results", default=results.FOLDER, metavar="FOLDER", help="where the page DATE-mpi-counts.md goes")
-    try:
-        counts(parser.parse_args())
-    except peers.Stop as why:
-        sys.exit(f"counts: {why}")
-    return 0
+    return command.run("counts", counts, parser.parse_args())

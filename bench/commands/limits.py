@@ -9,7 +9,7 @@ import json
 import statistics
 import subprocess
 
-from harness import command, peers, process, report, table
+from harness import command, packages, peers, process, report, table
 from harness.alternate import collect
 from harness.campaign import Campaign, parse, say
 
@@ -71,7 +71,7 @@ class Limits:
 
     def startup(self):
         rival = peers.OpenMpi()
-        peers.install([rival])
+        packages.install_for([rival])
         rival.build(self.folder, ["startup"])
         took = collect(self.chosen.repeats, {"ours": self.start_of(self.tutti), "theirs": self.start_of(rival)})
         ours, theirs = (1000 * statistics.median(took[whose]) for whose in ("ours", "theirs"))
@@ -89,7 +89,7 @@ class Limits:
     def transfer(self):
         """Two ranks against Open MPI, with the same loop as `compare`."""
         members = [self.tutti, peers.TuttiShared(self.chosen.build), peers.OpenMpi()]
-        peers.install(members)
+        packages.install_for(members)
         for peer in members:
             peer.build(self.folder, ["loop"])
         chosen = argparse.Namespace(

@@ -100,10 +100,10 @@ class Mpi(Peer):
             found = [f"mpi.h of {self.compiler}"]
         return found
 
-    def build(self, folder, sources):
+    def build(self, folder, sources, *more):
         for source in sources:
             self.programs[source] = os.path.join(folder, f"{source}-{self.name}")
-            compile_program([self.compiler], f"{source}.c", self.programs[source], "-DBENCH_MPI")
+            compile_program([self.compiler], f"{source}.c", self.programs[source], "-DBENCH_MPI", *more)
 
 
 class OpenMpi(Mpi):
@@ -159,24 +159,6 @@ class Mpich(Mpi):
 
     def command(self, program, ranks, setting, arguments):
         return ["mpiexec.mpich", *setting[1], "-n", str(ranks), self.programs[program], *arguments]
-
-
-def install(peers):
-    """Installs the packages of the peers with apt if any of their commands is missing."""
-    packages = [package for peer in peers if peer.missing() for package in peer.packages]
-    if not packages:
-        return
-    names = " ".join(packages)
-    become = [] if os.getuid() == 0 else ["sudo"]
-    if shutil.which("apt-get") is None or (become and shutil.which("sudo") is None):
-        raise Stop(f"missing: {names} (Debian's names); please install them, or leave peers out with --peers")
-    print(f"compare: installing {names}", flush=True)
-    for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
-        command = [*become, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", *words]
-        done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL)
-        if done.returncode != 0:
-            raise Stop(f"apt-get {words[0]} failed: please install {names} yourself")
 
 
 def make(names, build):

@@ -18,12 +18,13 @@ SHM_NAMES = ("vader_segment.", "sm_segment.", "ucx_shm_posix", "mpich_", "MPICH_
 
 
 class Result:
-    """The result of a command: its lines on stdout, its last lines on stderr, the failure or None,
-    and its time.
+    """The result of a command: its lines on stdout and on stderr, the last ones of these, the
+    failure or None, and its time.
     """
 
-    def __init__(self, lines, words, failure, seconds):
-        self.lines, self.words, self.failure, self.seconds = lines, words, failure, seconds
+    def __init__(self, lines, errors, failure, seconds):
+        self.lines, self.errors, self.failure, self.seconds = lines, errors, failure, seconds
+        self.words = errors[-12:]
 
 
 def interrupted(*_):
@@ -97,6 +98,27 @@ def shm_files():
         return set()
 
 
+def mapped():
+    """The files in /dev/shm that a process has mapped: another job may have made them."""
+    names = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+                names |= {line.partition("/dev/shm/")[2].rstrip("\n") for line in maps if "/dev/shm/" in line}
+        except OSError:
+            pass
+    return names
+
+
+def remove_shm(before):
+    """Removes the files in /dev/shm that killed ranks left."""
+    for name in shm_files() - before - mapped():
+        try:
+            os.unlink(f"/dev/shm/{name}")
+        except OSError:
+            pass
+
+
 def stop(child):
     """Asks the launcher to end its ranks, and gives it GRACE_S seconds to do so."""
     child.terminate()
@@ -122,11 +144,13 @@ def finish(child, timeout):
     return out, err, None
 
 
-def run(command, timeout, environment=None):
+def run(command, timeout, environment=None, folder=None, stdin=os.devnull):
+    """Runs the command in the folder, with the file `stdin` as its standard input."""
     files, begin = shm_files(), time.monotonic()
-    child = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, **(environment or {})}, text=True, errors="replace", start_new_session=True)
+    with open(stdin, "rb") as source:
+        child = subprocess.Popen(
+            command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
+            env={**os.environ, **(environment or {})}, text=True, errors="replace", start_new_session=True)
     failure = "was interrupted"
     try:
         out, err, failure = finish(child, timeout)
@@ -134,6 +158,5 @@ def run(command, timeout, environment=None):
     finally:
         end_descendants(0.0 if failure else GRACE_S)
         if failure:
-            for name in shm_files() - files:
-                os.unlink(f"/dev/shm/{name}")
-    return Result(out.splitlines(), err.strip().splitlines()[-12:], failure, took)
+            remove_shm(files)
+    return Result(out.splitlines(), err.strip().splitlines(), failure, took)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPI programs of Debian packages that `counts` and `programs` run, each with an input of its
+package or of bench/programs.
+"""
+import collections
+import functools
+import operator
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import packages, peers, under
+
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+OWN = os.path.join(peers.HERE, "programs")
+
+# `files` are copied into the folder in which the program runs. `edit` maps a name to
+# (pattern, replacement) pairs: changes of an input. `build` are commands that compile the program
+# in that folder. `outputs` are files that it writes, besides standard output. `parts` is the
+# regular expression for the times of its parts in what it wrote: their names and seconds.
+Program = collections.namedtuple("Program", "name host package words files stdin edit build outputs parts environment",
+                                 defaults=((), os.devnull, {}, (), (), None, {}))
+
+
+class Failed(Exception):
+    """Raised with the reason why a program cannot be run."""
+
+
+def scalapack(test, host):
+    folder = f"{LIBRARIES}/scalapack/{host}-tests"
+    return Program(f"ScaLAPACK {test}", host, "scalapack-mpi-test", [f"{folder}/{test}"], [f"{folder}/*.dat"])
+
+
+def lammps(example):
+    folder = f"/usr/share/lammps/examples/{example.partition('.')[0]}"
+    return Program(f"LAMMPS {example}", "openmpi", "lammps lammps-examples", ["lmp", "-in", f"in.{example}"],
+                   [f"{folder}/*"])
+
+
+PROGRAMS = [
+    Program("HPCC", "openmpi", "hpcc", ["hpcc"], ["/usr/share/doc/hpcc/examples/_hpccinf.txt"],
+            outputs=["hpccoutf.txt"], parts=r"^(\w+_time\w*)=([-+.\deE]+)$"),
+    *(scalapack(test, host) for host in ("openmpi", "mpich")
+      for test in ("xdlu", "xdllt", "xdqr", "xdgblu", "xdsep", "xdsvd")),
+    Program("MUMPS dsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/dsimpletest"],
+            stdin="/usr/lib/mumps/input_simpletest_real"),
+    Program("MUMPS zsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/zsimpletest"],
+            stdin="/usr/lib/mumps/input_simpletest_cmplx"),
+    *(lammps(example) for example in ("melt", "min", "friction", "flow.couette")),
+    Program("mpi4py helloworld", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "helloworld"]),
+    Program("mpi4py ringtest", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "ringtest"]),
+]
+
+
+def chosen(pattern):
+    """The programs whose name and host match."""
+    return [entry for entry in PROGRAMS if re.search(pattern, f"{entry.name} {entry.host}")]
+
+
+# ---- Preparing a run ----
+
+
+def check(entry):
+    """Raises Failed if the program is not installed."""
+    lacking = packages.missing(entry.package.split())
+    if lacking:
+        raise Failed(f"is not installed ({' '.join(lacking)})")
+    if not under.has(entry.host):
+        raise Failed(f"{under.LAUNCHERS[entry.host][0]} is not installed")
+
+
+def fetch(entry, folder):
+    """Copies the input of a program into the folder. A leading underscore is part of a package's
+    name for an example."""
+    for pattern in entry.files:
+        for path in pathlib.Path("/").glob(pattern.lstrip("/")):
+            if path.is_file():
+                shutil.copy(path, os.path.join(folder, path.name.lstrip("_")))
+
+
+def prepare(entry, folder):
+    """Puts the input of a program into the folder, and compiles it there if it is a source."""
+    fetch(entry, folder)
+    for name, changes in entry.edit.items():
+        path = os.path.join(folder, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for pattern, replacement in changes:
+            text, n = re.subn(pattern, replacement, text, flags=re.M)
+            if not n:
+                raise Failed(f"its input {name} has no {pattern!r}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for command in entry.build:
+        done = subprocess.run(command, cwd=folder, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"cannot be built: {' '.join(done.stderr.strip().splitlines()[-2:])}")
+
+
+# ---- Running ----
+
+# A run of a program: what it printed and wrote, the seconds that it took, those of its parts, and
+# Tutti's report.
+Run = collections.namedtuple("Run", "text seconds parts report")
+
+
+def run(entry, started, mode, ranks, limit):
+    """Runs a program in a folder of its own. Raises Failed if it fails."""
+    with tempfile.TemporaryDirectory(prefix="tutti-program-") as folder:
+        prepare(entry, folder)
+        command = started.command(mode, entry.host, ranks, entry.words)
+        result, report = started.run(mode, command, limit, folder, entry.stdin, entry.environment)
+        if result.failure:
+            raise Failed(f"{result.failure}: {' '.join((result.lines + result.words)[-2:])}")
+        text = "\n".join([*result.lines, *(read(os.path.join(folder, name)) for name in entry.outputs)])
+    parts = re.findall(entry.parts, text, re.M) if entry.parts else []
+    return Run(text, result.seconds, {name: float(value) for name, value in parts}, report)
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as why:
+        raise Failed(f"did not write {os.path.basename(path)}") from why
+
+
+# ---- Comparing what runs printed ----
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?")
+
+
+def shape(line):
+    """A line without its numbers and the width of its blanks."""
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def difference(texts, other):
+    """Compares a text with those that runs without Tutti printed, from which the parts that vary
+    from run to run, such as times, are known. Returns what differs, or None.
+
+    All lines that every run without Tutti has must be there. The other lines must be those of such
+    a run apart from their numbers. The order of lines does not count, since ranks print at once.
+    """
+    runs = [collections.Counter(line.rstrip() for line in text.splitlines()) for text in texts]
+    steady = functools.reduce(operator.and_, runs)
+    found = collections.Counter(line.rstrip() for line in other.splitlines())
+    lacking = steady - found
+    if lacking:
+        return f"lacks the line {next(iter(lacking))!r}"
+    rest = shapes(found - steady)
+    if any(rest == shapes(lines - steady) for lines in runs):
+        return None
+    more = rest - functools.reduce(operator.or_, (shapes(lines - steady) for lines in runs))
+    return f"has a line like {next(iter(more))!r}" if more else "lacks a line that varies"
+
+
+def shapes(lines):
+    found = collections.Counter()
+    for line, n in lines.items():
+        found[shape(line)] += n
+    return found
+
+
+def compared(texts):
+    """How many lines of the runs without Tutti are equal in all of them, and how many there are."""
+    runs = [collections.Counter(line.rstrip() for line in text.splitlines()) for text in texts]
+    return functools.reduce(operator.and_, runs).total(), runs[0].total()
