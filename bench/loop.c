@@ -7,7 +7,8 @@
  * larger than the cache, no call finds its data there ("rotated"). A second figure always uses the
  * first place. A batch is a series of calls without a barrier between them; it lasts until the
  * slowest rank is done. Each result is verified before the call is timed. Rank 0 prints one line of
- * JSON for each figure.
+ * JSON for each figure. If there are several ways to make a call (port-host.h), their batches take
+ * turns.
  */
 #include "port.h"
 #include "measure.h"
@@ -330,11 +331,33 @@ static void print_point(const struct collective *coll, int64_t bytes, const char
     fflush(stdout);
 }
 
-static void print_figure(const struct point *point, int64_t calls, double median_s, double least_s)
+/* The times of the batches of a way, and the calls in each batch. */
+struct way {
+    int64_t calls;
+    double each_call, times[MAX_BATCHES];
+};
+
+/* The median of the times of the second way, each divided by that of the first way at its side. */
+static double median_ratio(const struct way *ways, int n)
 {
-    char rest[200];
-    snprintf(rest, sizeof rest, "\"rotated\": %s, \"us\": %.4f, \"min_us\": %.4f, \"calls\": %lld",
-             point->rotated ? "true" : "false", 1e6 * median_s, 1e6 * least_s, (long long)calls);
+    double ratio[MAX_BATCHES];
+    for (int i = 0; i < n; i++) ratio[i] = ways[1].times[i] / ways[0].times[i];
+    return median(ratio, n);
+}
+
+static void print_figure(const struct point *point, struct way *ways, int n)
+{
+    char rest[300] = "", host[100] = "";
+    if (PORT_WAYS > 1) {
+        double ratio = median_ratio(ways, n);
+        snprintf(host, sizeof host, ", \"host_us\": %.4f, \"ratio\": %.4f",
+                 1e6 * median(ways[1].times, n), ratio);
+    }
+    double middle = median(ways[0].times, n);
+    snprintf(rest, sizeof rest,
+             "\"rotated\": %s, \"us\": %.4f, \"min_us\": %.4f, \"calls\": %lld%s",
+             point->rotated ? "true" : "false", 1e6 * middle, 1e6 * ways[0].times[0],
+             (long long)ways[0].calls, host);
     print_point(point->coll, point->n * 8, rest);
 }
 
@@ -351,13 +374,23 @@ static void measure(const struct collective *coll, const struct pool *pool, int6
                     bool rotated, const struct loop_options *options)
 {
     struct point point = point_make(coll, pool, bytes, rotated);
-    double times[MAX_BATCHES], each_call;
-    verify(&point);
-    int64_t calls = calls_for(&point, options->batch, &each_call);
-    int n = batches_of(options, each_call, calls);
-    for (int i = 0; i < n; i++) times[i] = time_batch(&point, calls);
-    double middle = median(times, n);
-    print_figure(&point, calls, middle, times[0]);
+    struct way ways[2];
+    int n = MAX_BATCHES;
+    for (int way = 0; way < PORT_WAYS; way++) {
+        struct way *t = &ways[way];
+        port_use(way);
+        verify(&point);
+        t->calls = calls_for(&point, options->batch, &t->each_call);
+        int wanted = batches_of(options, t->each_call, t->calls);
+        if (wanted < n) n = wanted;
+    }
+    for (int i = 0; i < PORT_WAYS * n; i++) {
+        struct way *t = &ways[i % PORT_WAYS];
+        port_use(i % PORT_WAYS);
+        t->times[i / PORT_WAYS] = time_batch(&point, t->calls);
+    }
+    port_use(0);
+    print_figure(&point, ways, n);
 }
 
 /* Whether every rank's part of a call fits into the halves of its pool; the same on all ranks. */

@@ -12,9 +12,18 @@
 
 #define PORT_NAME "mpi"
 
+#ifdef BENCH_HOST
+#include "port-host.h"
+#else
+#define PORT_CALL(NAME) MPI_##NAME
+#endif
+
 static inline void port_init(int *argc, char ***argv)
 {
     MPI_Init(argc, argv);
+#ifdef BENCH_HOST
+    port_find_ways();
+#endif
 }
 
 static inline void port_finish(void)
@@ -45,57 +54,57 @@ static inline void *port_shared_memory(size_t bytes)
 
 static inline void port_barrier(void)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
+    PORT_CALL(Barrier)(MPI_COMM_WORLD);
 }
 
 static inline void port_bcast(double *buffer, int64_t n, int root)
 {
-    MPI_Bcast(buffer, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    PORT_CALL(Bcast)(buffer, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
 static inline void port_reduce(const double *in, double *out, int64_t n, int root)
 {
-    MPI_Reduce(in, out, (int)n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    PORT_CALL(Reduce)(in, out, (int)n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
 }
 
 static inline void port_allreduce(const double *in, double *out, int64_t n)
 {
-    MPI_Allreduce(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    PORT_CALL(Allreduce)(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static inline void port_allgather(const double *in, double *out, int64_t n)
 {
-    MPI_Allgather(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
+    PORT_CALL(Allgather)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static inline void port_alltoall(const double *in, double *out, int64_t n)
 {
-    MPI_Alltoall(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
+    PORT_CALL(Alltoall)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static inline void port_reduce_scatter_block(const double *in, double *out, int64_t n)
 {
-    MPI_Reduce_scatter_block(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    PORT_CALL(Reduce_scatter_block)(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static inline void port_scan(const double *in, double *out, int64_t n)
 {
-    MPI_Scan(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    PORT_CALL(Scan)(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static inline void port_exscan(const double *in, double *out, int64_t n)
 {
-    MPI_Exscan(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    PORT_CALL(Exscan)(in, out, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static inline void port_gather(const double *in, double *out, int64_t n, int root)
 {
-    MPI_Gather(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    PORT_CALL(Gather)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
 static inline void port_scatter(const double *in, double *out, int64_t n, int root)
 {
-    MPI_Scatter(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    PORT_CALL(Scatter)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
 /* The calls with a list of counts. */
@@ -103,38 +112,41 @@ typedef int port_count;
 
 static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)
 {
-    MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    PORT_CALL(Reduce_scatter)(in, out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static inline void port_allgatherv(const double *in, int64_t n, double *out,
                                    const port_count *counts, const port_count *displs)
 {
-    MPI_Allgatherv(in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+    PORT_CALL(Allgatherv)(in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static inline void port_gatherv(const double *in, int64_t n, double *out, const port_count *counts,
                                 const port_count *displs, int root)
 {
-    MPI_Gatherv(in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    PORT_CALL(Gatherv)
+    (in, (int)n, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
 static inline void port_scatterv(const double *in, const port_count *counts,
                                  const port_count *displs, double *out, int64_t n, int root)
 {
-    MPI_Scatterv(in, counts, displs, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    PORT_CALL(Scatterv)
+    (in, counts, displs, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
 static inline void port_alltoallv(const double *in, double *out, const port_count *counts,
                                   const port_count *displs)
 {
-    MPI_Alltoallv(in, counts, displs, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+    PORT_CALL(Alltoallv)
+    (in, counts, displs, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 /* The largest of the ranks' values, on every rank. */
 static inline double port_max(double value)
 {
     double most;
-    MPI_Allreduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    PORT_CALL(Allreduce)(&value, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
 

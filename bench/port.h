@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chooses the library that a measuring program calls, at compile time: MPI with BENCH_MPI,
- * otherwise Tutti.
+ * otherwise Tutti. With BENCH_HOST too, the program calls MPI in two ways, and port_use chooses the
+ * way.
  */
 #ifndef BENCH_PORT_H
 #define BENCH_PORT_H
@@ -10,6 +11,15 @@
 #include "port-mpi.h"
 #else
 #include "port-tutti.h"
+#endif
+
+#ifndef BENCH_HOST
+enum { PORT_WAYS = 1 };
+
+static inline void port_use(int way)
+{
+    (void)way;
+}
 #endif
 
 #endif

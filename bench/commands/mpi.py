@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The collectives of an MPI, the host, beside Tutti's under it, in the same process and loop.
+
+loop.c calls each collective as every program does, so that `tutti mpi` takes it, and straight in the
+host, in turn. Tutti does not take all calls; its report says how many it took.
+"""
+import argparse
+import statistics
+
+from harness import command, packages, peers, report, table, under
+from harness.campaign import geometric_mean, in_order, parse, say
+
+COLLECTIVES = ["barrier", "bcast", "allreduce", "reduce", "allgather", "allgatherv", "alltoall", "alltoallv", "gather"]
+OTHERS = ["gatherv", "scatter", "scatterv", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"]
+SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
+# The targets: the geometric mean of the ratios over each host, and the least ratio of a point.
+MEAN, LEAST = 1.4, 0.95
+SIZE = command.size("of f64s (8, 512, 4K, 1M ...)", multiple=8)
+HOSTS = {"openmpi": peers.OpenMpi, "mpich": peers.Mpich}
+
+
+def name_in(kinds):
+    def parse_name(text):
+        if text not in kinds:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(kinds)}")
+        return text
+    return command.listed(parse_name)
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--host", type=name_in(HOSTS), default=list(HOSTS), metavar="NAME,...", help="openmpi,mpich")
+    parser.add_argument("--collectives", type=name_in(COLLECTIVES + OTHERS), default=COLLECTIVES, metavar="NAME,...",
+                        help=f"{','.join(COLLECTIVES)}; also {','.join(OTHERS)}")
+    parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="P,...")
+    parser.add_argument("--sizes", type=command.listed(SIZE), default=[SIZE(text) for text in SIZES], metavar="BYTES,...",
+                        help=f"bytes of a rank's contribution (to each rank); {','.join(SIZES)}")
+    parser.add_argument("--repeats", type=command.positive, default=3, help="starts of each job (3)")
+    parser.add_argument("--batch", type=float, default=0.02, help="seconds a batch lasts (0.02; times ranks/cores)")
+    parser.add_argument("--batches", type=command.positive, default=5, help="pairs of batches in a start (5)")
+    parser.add_argument("--pool", type=SIZE, default=64 << 20, metavar="BYTES",
+                        help="memory a rank that buffers rotate through (64M)")
+    parser.add_argument("--limit", type=float, default=180, help="seconds after which a start begins no further point (180)")
+    command.add_options(parser)
+    return command.parse_with_batch(parser)
+
+
+# ---- Measuring ----
+
+
+class Measured:
+    """What was measured over a host: {(collective, ranks, bytes, rotated): rows of the starts}, the
+    points that were left out, and the calls that Tutti took.
+    """
+
+    def __init__(self, host):
+        self.host, self.rows, self.left_out, self.failures = host, {}, set(), []
+        self.taken = {}  # function: (calls, of these taken), or empty: the report does not say
+
+    def add(self, line):
+        key = line["collective"], line["ranks"], line["bytes"], line.get("rotated", False)
+        if "us" in line:
+            self.rows.setdefault(key, []).append(line)
+        else:
+            self.left_out.add(key[:3])
+
+    def add_report(self, found):
+        for row in (found or {}).get("calls", []):
+            if "taken" in row:
+                calls, taken = self.taken.get(row["function"], (0, 0))
+                self.taken[row["function"]] = calls + row["calls"], taken + row["taken"]
+
+    def points(self):
+        """[(key, Tutti's us, the host's us, ratio)]: the medians over the starts."""
+        return [(key, *(statistics.median(row[field] for row in rows) for field in ("us", "host_us", "ratio")))
+                for key, rows in self.rows.items()]
+
+
+def points_of(chosen):
+    return [(name, size) for name in chosen.collectives for size in ([0] if name == "barrier" else chosen.sizes)]
+
+
+def start(measured, peer, ranks, chosen, folder):
+    batch = chosen.batch * max(1.0, ranks / peers.cores())
+    arguments = ["-m", str(chosen.pool), "-t", f"{batch:.6f}", "-l", f"{chosen.limit:.1f}", "-b", str(chosen.batches),
+                 *in_order(points_of(chosen))]
+    started, setting = under.Under(chosen.build), peer.settings(ranks)[0]
+    words = [started.tutti, "mpi", *peer.command("loop", ranks, setting, arguments)]
+    result, found = started.run("on", words, chosen.limit + 60, folder, environment={"TMPDIR": folder, **setting[2]})
+    for line in filter(None, map(parse, result.lines)):
+        measured.add(line)
+    measured.add_report(found)
+    if result.failure:
+        measured.failures.append(f"{peer.title}, {ranks} ranks: {result.failure}: {' '.join(result.words)}")
+        say(f"mpi: {measured.failures[-1]}")
+
+
+def measure(host, chosen, folder):
+    peer, measured = HOSTS[host](), Measured(host)
+    packages.install_for([peer])
+    peer.build(folder, ["loop"], "-DBENCH_HOST")
+    for repeat in range(chosen.repeats):
+        for ranks in chosen.ranks:
+            start(measured, peer, ranks, chosen, folder)
+        say(f"mpi: {peer.title}: start {repeat + 1} of {chosen.repeats}")
+    return measured
+
+
+# ---- The report ----
+
+
+def words_of_taken(measured):
+    title = under.TITLES[measured.host]
+    if not any(taken for _, taken in measured.taken.values()):
+        return [f"**Nothing was taken over {title}**: Tutti's report names no call that it took. So the figures compare the host "
+                "with itself.", ""]
+    calls = [f"{name} {taken:g} of {calls:g}" for name, (calls, taken) in sorted(measured.taken.items())]
+    return [f"Calls that were taken over {title}: {', '.join(calls)}.", ""]
+
+
+def tables(measured, chosen):
+    title, lines = under.TITLES[measured.host], []
+    for name in chosen.collectives:
+        rows = sorted((key[1], key[2], not key[3], us, host_us, ratio)
+                      for key, us, host_us, ratio in measured.points() if key[0] == name)
+        body = [[str(ranks), report.size_text(size), "same" if same else "rotated", table.number(us), table.number(host_us),
+                 table.number(ratio)] for ranks, size, same, us, host_us, ratio in rows]
+        if body:
+            header = ["ranks", "bytes", "place", "under Tutti, us", f"{title}, us", "faster"]
+            lines += [f"### {name}, {title}", "", *table.aligned(header, body), ""]
+    return lines
+
+
+def counted(measured):
+    """The points that the targets are for: those with rotation, and barriers."""
+    return [(key, ratio) for key, _, _, ratio in measured.points() if key[3] or key[0] == "barrier"]
+
+
+def summary(measured):
+    title, points = under.TITLES[measured.host], counted(measured)
+    mean = geometric_mean(ratio for _, ratio in points)
+    slow = [(key, ratio) for key, ratio in points if ratio < LEAST]
+    targets = [report.target(f"geometric mean over {len(points)} points of {title}", mean, MEAN, at_least=True),
+               report.target(f"points under {LEAST} over {title}", len(slow) if points else None, 0)]
+    lines = [f"- under {LEAST} over {title}: {report.problem(key[0], key[2], key[1])}: {ratio:.2f}" for key, ratio in slow]
+    if measured.left_out:
+        left = sorted(measured.left_out)
+        lines.append(f"- left out over {title}: " + ", ".join(report.problem(name, size, p) for name, p, size in left))
+    return targets, [*lines, *(f"- {failure}" for failure in measured.failures)]
+
+
+def document_of(measured):
+    return {"host": measured.host, "failures": measured.failures,
+            "taken": {name: {"calls": calls, "taken": taken} for name, (calls, taken) in measured.taken.items()},
+            "points": [{"collective": key[0], "ranks": key[1], "bytes": key[2], "rotated": key[3], "us": us,
+                        "host_us": host_us, "ratio": ratio} for key, us, host_us, ratio in measured.points()]}
+
+
+def compare(chosen, folder):
+    command.check(chosen)
+    under.Under(chosen.build)
+    found = [measure(host, chosen, folder) for host in chosen.host]
+    lines, targets, exceptions = [], [], []
+    for measured in found:
+        lines += words_of_taken(measured) + tables(measured, chosen)
+        more, words = summary(measured)
+        targets += more
+        exceptions += words
+    lines += [*exceptions, *([""] if exceptions else []), *table.words_of_targets(targets)]
+    command.give(chosen, {"hosts": [document_of(measured) for measured in found], "targets": targets}, lines)
+    return 1 if any(measured.failures for measured in found) else 0
+
+
+def main():
+    return command.run("mpi", compare, options())

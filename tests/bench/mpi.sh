@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The benchmark of an MPI's collectives beside Tutti's prints each point that it is asked for, with
+# a ratio that follows from both times, says how many calls Tutti took, and has clear errors.
+set -euo pipefail
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+[ -e "$TUTTI_BUILD/lib/libtutti_mpi.so" ] || skip 'there is no libtutti_mpi.so'
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mpi=("$TUTTI_SOURCE/bench/bench" mpi --build "$TUTTI_BUILD" --results - --ranks 2 --repeats 1 --batch 0.0005 --batches 1
+    --pool 128K)
+host=
+for name in openmpi mpich; do
+    if echo '#include <mpi.h>' | "mpicc.$name" -fsyntax-only -x c - 2>/dev/null; then host=$name; fi
+done
+[ -n "$host" ] || skip 'no MPI'
+
+"${mpi[@]}" --host "$host" --collectives barrier,allreduce,alltoallv --sizes 8,64K --json "$work/all.json" >"$work/out"
+python3 - "$work/all.json" <<'PYTHON'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    document = json.load(file)
+host, = document["hosts"]
+assert not host["failures"], host
+points = {(row["collective"], row["bytes"], row["rotated"]): row for row in host["points"]}
+wanted = {(name, 8, rotated) for name in ("allreduce", "alltoallv") for rotated in (False, True)}
+wanted |= {("allreduce", 65536, False), ("allreduce", 65536, True), ("barrier", 0, False)}
+assert set(points) == wanted, points.keys()
+for row in points.values():
+    assert row["us"] > 0 and abs(row["ratio"] - row["host_us"] / row["us"]) < 0.01 * row["ratio"] + 0.01, row
+assert [target["bound"] for target in document["targets"]] == ["at least 1.4", "at most 0"], document["targets"]
+taken = any(row["taken"] for row in host["taken"].values())
+with open(sys.argv[1].replace("all.json", "out"), encoding="utf-8") as file:
+    said = file.read()
+assert ("Nothing was taken" in said) == (not taken) and ("Calls that were taken" in said) == taken, said
+assert "- left out over " in said and "alltoallv/f64/64K/p2" in said, said
+PYTHON
+
+refused() { # words expected, options
+    local words=$1 status=0
+    shift
+    "${mpi[@]}" "$@" >"$work/out" 2>&1 || status=$?
+    if [ "$status" -eq 0 ] || ! grep -qF -e "$words" "$work/out" || grep -q Traceback "$work/out"; then
+        echo "$*: wanted an error with \"$words\", got status $status and:"
+        cat "$work/out"
+        exit 1
+    fi
+}
+refused "'nobody' is none of openmpi, mpich" --host nobody
+refused "'allsum' is none of barrier, " --collectives allsum
+refused 'not a size' --sizes 12
+refused 'build Tutti first' --build "$work"
+"$TUTTI_SOURCE/bench/bench" mpi --help | grep -q -- --collectives
