@@ -19,14 +19,14 @@ RANKS = 4
 MOST_ROWS = 12
 
 
-def count(entry, started, limit):
+def count(entry, started, options):
     """Returns the report of a program, which must also run without Tutti."""
     programs.check(entry)
     try:
-        programs.run(entry, started, "without", RANKS, limit)
+        programs.run(entry, started, "without", RANKS, options)
     except programs.Failed as why:
         raise programs.Failed(f"without Tutti: {why}") from why
-    report = programs.run(entry, started, "count", RANKS, limit).report
+    report = programs.run(entry, started, "count", RANKS, options).report
     if not report:
         raise programs.Failed("wrote no report")
     return report
@@ -124,9 +124,9 @@ def counts(options, _):
     file = os.path.join(options.results, f"{datetime.date.today().isoformat()}-mpi-counts.md")
     output.check(file)
     found, failed = [], []
-    for entry in programs.chosen(options.programs):
+    for entry in programs.matching(options.programs):
         try:
-            report = count(entry, started, options.limit)
+            report = count(entry, started, options)
             found.append((entry, report))
             print(f"{entry.name} over {entry.host}: {sum(row['calls'] for row in report['calls']):g} calls", flush=True)
         except programs.Failed as why:
@@ -141,7 +141,6 @@ def counts(options, _):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/release", metavar="FOLDER", help="where Tutti is built (%(default)s)")
-    parser.add_argument("--programs", default="", metavar="REGEX", help="only programs whose name and MPI match")
-    parser.add_argument("--limit", type=int, default=300, metavar="S", help="seconds that a program may take (%(default)s)")
+    programs.option(parser)
     parser.add_argument("--results", default=results.FOLDER, metavar="FOLDER", help="where the page DATE-mpi-counts.md goes")
     return command.run("counts", counts, parser.parse_args())

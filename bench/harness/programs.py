@@ -17,12 +17,13 @@ from harness import packages, peers, under
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 OWN = os.path.join(peers.HERE, "programs")
 
-# `files` are copied into the folder in which the program runs. `edit` maps a name to
-# (pattern, replacement) pairs: changes of an input. `build` are commands that compile the program
-# in that folder. `outputs` are files that it writes, besides standard output. `parts` is the
-# regular expression for the times of its parts in what it wrote: their names and seconds.
-Program = collections.namedtuple("Program", "name host package words files stdin edit build outputs parts environment",
-                                 defaults=((), os.devnull, {}, (), (), None, {}))
+# `files` are copied into the folder in which the program runs; "source:NAME/..." is in a source
+# package. `build` are commands that compile the program in that folder. `outputs` are files that
+# it writes, besides standard output. `parts` is the regular expression for the times of its parts
+# in what it wrote: their names and seconds. `ranks` are those of a program that works on a
+# certain number of ranks only.
+Program = collections.namedtuple("Program", "name host package words files stdin build outputs parts ranks",
+                                 defaults=((), os.devnull, (), (), None, None))
 
 
 class Failed(Exception):
@@ -40,6 +41,18 @@ def lammps(example):
                    [f"{folder}/*"])
 
 
+def petsc(folder, example, *options):
+    """An example of PETSc, compiled in the folder of the run."""
+    source = f"/usr/share/petsc/3.18/share/petsc/examples/src/{folder}/tutorials/{example}.c"
+    command = f"mpicc.openmpi -O2 -w {example}.c -o {example} $(pkg-config --cflags --libs petsc) -lm"
+    return Program(f"PETSc {folder.split('/')[-1]} {example}", "openmpi", "libpetsc3.18-dev-examples libpetsc-real3.18-dev",
+                   [f"./{example}", *options], [source], build=[command])
+
+
+def python(name, package, script):
+    return Program(name, "openmpi", package, ["/usr/bin/python3", f"./{script}"], [f"{OWN}/{script}"])
+
+
 PROGRAMS = [
     Program("HPCC", "openmpi", "hpcc", ["hpcc"], ["/usr/share/doc/hpcc/examples/_hpccinf.txt"],
             outputs=["hpccoutf.txt"], parts=r"^(\w+_time\w*)=([-+.\deE]+)$"),
@@ -49,13 +62,30 @@ PROGRAMS = [
             stdin="/usr/lib/mumps/input_simpletest_real"),
     Program("MUMPS zsimpletest", "openmpi", "mumps-test", ["/usr/lib/mumps/zsimpletest"],
             stdin="/usr/lib/mumps/input_simpletest_cmplx"),
-    *(lammps(example) for example in ("melt", "min", "friction", "flow.couette")),
+    *(lammps(example) for example in ("melt", "min", "friction", "flow.couette", "peptide")),
+    Program("LAMMPS lj", "openmpi", "lammps", ["lmp", "-in", "in.lj"], [f"{OWN}/in.lj"]),
+    Program("LAMMPS rhodo", "openmpi", "lammps", ["lmp", "-in", "in.rhodo"], ["source:lammps/bench/*.rhodo"]),
+    petsc("ksp/ksp", "ex2", "-m", "300", "-n", "300"),
+    petsc("ksp/ksp", "ex45", "-da_grid_x", "33", "-da_grid_y", "33", "-da_grid_z", "33"),
+    petsc("snes", "ex19", "-da_refine", "4"),
+    Program("FFTW fft3d", "openmpi", "libfftw3-mpi-dev", ["./fft3d"], [f"{OWN}/fft3d.c"],
+            build=["mpicc.openmpi -O2 fft3d.c -o fft3d -lfftw3_mpi -lfftw3 -lm"]),
+    python("h5py", "python3-h5py-mpi python3-mpi4py", "h5.py"),
+    Program("NetPIPE", "mpich", "netpipe-mpich2", ["NPmpich2", "-u", "131072", "-n", "100"], ranks=2),
     Program("mpi4py helloworld", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "helloworld"]),
     Program("mpi4py ringtest", "openmpi", "python3-mpi4py", ["/usr/bin/python3", "-m", "mpi4py.bench", "ringtest"]),
+    python("mpi4py allreduce", "python3-mpi4py python3-numpy", "allreduce.py"),
 ]
 
 
-def chosen(pattern):
+def option(parser):
+    """Adds the options that choose programs and say how long they may take."""
+    parser.add_argument("--programs", default="", metavar="REGEX", help="only programs whose name and MPI match")
+    parser.add_argument("--limit", type=float, default=300, metavar="S", help="seconds that a run may take (300)")
+    parser.add_argument("--fetch", metavar="FOLDER", help="where to put source packages that have the input of a program")
+
+
+def matching(pattern):
     """The programs whose name and host match."""
     return [entry for entry in PROGRAMS if re.search(pattern, f"{entry.name} {entry.host}")]
 
@@ -72,28 +102,31 @@ def check(entry):
         raise Failed(f"{under.LAUNCHERS[entry.host][0]} is not installed")
 
 
-def fetch(entry, folder):
+def place_of(pattern, cache):
+    """The pattern of files in the file system. Raises Failed if it is in a source package and there
+    is no folder for it.
+    """
+    name, slash, rest = pattern.removeprefix("source:").partition("/")
+    if not pattern.startswith("source:"):
+        return pattern
+    if not cache:
+        raise Failed(f"its input is in the source package {name}, which --fetch FOLDER gets")
+    return packages.source(name, cache) + slash + rest
+
+
+def copy_input(entry, folder, cache):
     """Copies the input of a program into the folder. A leading underscore is part of a package's
-    name for an example."""
+    name for an example.
+    """
     for pattern in entry.files:
-        for path in pathlib.Path("/").glob(pattern.lstrip("/")):
+        for path in pathlib.Path("/").glob(place_of(pattern, cache).lstrip("/")):
             if path.is_file():
                 shutil.copy(path, os.path.join(folder, path.name.lstrip("_")))
 
 
-def prepare(entry, folder):
+def prepare(entry, folder, cache):
     """Puts the input of a program into the folder, and compiles it there if it is a source."""
-    fetch(entry, folder)
-    for name, changes in entry.edit.items():
-        path = os.path.join(folder, name)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for pattern, replacement in changes:
-            text, n = re.subn(pattern, replacement, text, flags=re.M)
-            if not n:
-                raise Failed(f"its input {name} has no {pattern!r}")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+    copy_input(entry, folder, cache)
     for command in entry.build:
         done = subprocess.run(command, cwd=folder, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -107,12 +140,12 @@ def prepare(entry, folder):
 Run = collections.namedtuple("Run", "text seconds parts report")
 
 
-def run(entry, started, mode, ranks, limit):
+def run(entry, started, mode, ranks, chosen):
     """Runs a program in a folder of its own. Raises Failed if it fails."""
     with tempfile.TemporaryDirectory(prefix="tutti-program-") as folder:
-        prepare(entry, folder)
-        command = started.command(mode, entry.host, ranks, entry.words)
-        result, report = started.run(mode, command, limit, folder, entry.stdin, entry.environment)
+        prepare(entry, folder, chosen.fetch)
+        command = started.command(mode, entry.host, entry.ranks or ranks, entry.words)
+        result, report = started.run(mode, command, chosen.limit, folder, entry.stdin)
         if result.failure:
             raise Failed(f"{result.failure}: {' '.join((result.lines + result.words)[-2:])}")
         text = "\n".join([*result.lines, *(read(os.path.join(folder, name)) for name in entry.outputs)])
