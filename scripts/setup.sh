@@ -48,6 +48,7 @@ test   mpich               command -v mpiexec.mpich
 test   libmpich-dev        command -v mpicc.mpich && pkg-config --exists mpich
 test   gfortran            command -v gfortran
 test   python3-mpi4py      /usr/bin/python3 -c 'import mpi4py'
+test   mumps-test          test -x /usr/lib/mumps/dsimpletest
 test   python3-selenium    /usr/bin/python3 -c 'import selenium'
 LIST
 }
