@@ -8,6 +8,7 @@ then, such a test is run again, in turn without and with.
 """
 import collections
 import os
+import re
 
 WHOLE = ""
 
@@ -68,5 +69,8 @@ class Trial:
 
 
 def status(result):
-    """What every test fails if it does not end well."""
-    return {WHOLE: " ".join([result.failure, *result.words[-2:]])} if result.failure else {}
+    """What every test fails if it does not end well, with the first words of the program."""
+    if not result.failure:
+        return {}
+    said = [line.strip() for line in result.lines + result.errors if re.search(r"\w", line)]
+    return {WHOLE: "; ".join([result.failure, *said[:2]])}
