@@ -9,8 +9,9 @@ from harness import trial
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu/scalapack"
 RANKS = 4
-# A line of a program about something that failed, and lines that count failures or explain words.
-FAILED = re.compile(r"FAILED|\bfailed\b|\*\*\* ")
+# A line about something that failed (in the tables of the PBLAS, the third number counts failures),
+# and lines that count failures or explain words.
+FAILED = re.compile(r"FAILED|\bfailed\b|\*\*\* |\|  P\w+ +\d+ +\d+ +[1-9]")
 NOTHING = re.compile(r"\b0 (FAILED|tests? .*failed)|flagged|which .* failed|PASSED")
 PASSED = re.compile(r"PASSED|passed")
 # Times and residuals of a line.

@@ -32,6 +32,8 @@ assert not judged(scalapack.judge, table.format("PASSED", 0))
 assert set(judged(scalapack.judge, table.format("FAILED", 1))) == {
     "WALL 17 13 4 FAILED", "1 tests completed and failed residual checks."}
 assert judged(scalapack.judge, "nothing\n") == {trial.WHOLE: "no check passed"}
+pblas = "     SUBROUTINE  TOTAL TESTS  PASSED   FAILED  SKIPPED\n  |  PDGER            16        {}        {}       0\n"
+assert not judged(scalapack.judge, pblas.format(16, 0)) and judged(scalapack.judge, pblas.format(15, 1))
 blacs = "REAL SUM TESTS: 9 TESTS; 9 PASSED, 0 FAILED.\n" + scalapack.ABORTS + "\n"
 assert not judged(scalapack.judge, blacs, failure="ended with exit code 255")
 assert "did not end the ranks" in judged(scalapack.judge, blacs)[trial.WHOLE]
