@@ -18,6 +18,8 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
 #define TT_SETTING_LIST(X) \
     X(LOG, 0, 0, OWN, "nothing", "what is logged on standard error") \
     X(ALGORITHM, 0, 0, OWN, "the planner's choice", "algorithms that are forced") \
+    X(CHOICE, 0, 0, AGREED, "table", "table or estimate: what chooses the algorithm") \
+    X(MACHINE, 0, 0, AGREED, "in the cache folder", "the file of the model of this machine") \
     X(SLICE, 0, INT64_C(1) << 40, SAME, "the algorithm's", "bytes of a slice of a pipeline") \
     X(RADIX, 2, 1024, SAME, "the algorithm's", "branching of trees") \
     X(NETWORK, 0, 0, SAME, "none", "the network that the ranks are in") \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define RECORD_TAG 0x32435454u /* "TTC2" */
-#define TERMS_TAG 0x32545454u  /* "TTT2" */
+#define TERMS_TAG 0x33545454u  /* "TTT3" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes in address-record.h are upper bounds ---- */
@@ -37,6 +37,18 @@ size_t tt_address_record_write(const struct tt_address_record *record, uint8_t *
     return (size_t)(at - to);
 }
 
+static uint8_t *put_machine(uint8_t *at, const struct tt_machine_in_force *machine)
+{
+    at = put(at, machine->use, 1);
+    if (machine->use == TT_MACHINE_UNKNOWN) return at;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++)
+        at = put(at, (uint64_t)machine->model.number[i], 8);
+    for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
+        at = put(at, (uint64_t)machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS],
+                 8);
+    return at;
+}
+
 size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
 {
     size_t why = strnlen(terms->why, sizeof terms->why - 1);
@@ -55,6 +67,7 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
     at = put_bytes(at, terms->address, (size_t)terms->addresses * 16);
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
         at = put(at, (uint64_t)terms->must_match[i], 8);
+    at = put_machine(at, &terms->machine);
     at = put(at, why, 1);
     at = put_bytes(at, terms->why, why);
     return (size_t)(at - to);
@@ -130,6 +143,17 @@ static bool is_padded(const char *text, size_t n)
     return length < n;
 }
 
+static void get_machine(struct reader *r, struct tt_machine_in_force *machine)
+{
+    machine->use = (uint32_t)get(r, 1);
+    r->good = r->good && machine->use < TT_MACHINE_USES;
+    if (!r->good || machine->use == TT_MACHINE_UNKNOWN) return;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) machine->model.number[i] = (int64_t)get(r, 8);
+    for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
+        machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS] = (int64_t)get(r, 8);
+    r->good = r->good && tt_machine_valid(&machine->model);
+}
+
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
 {
     struct tt_terms t = {0};
@@ -148,6 +172,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     t.addresses = (uint8_t)get(&r, 1);
     get_bytes(&r, t.address, (size_t)t.addresses * 16, sizeof t.address);
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++) t.must_match[i] = (int64_t)get(&r, 8);
+    get_machine(&r, &t.machine);
     size_t why = get(&r, 1);
     get_bytes(&r, t.why, why, sizeof t.why - 1);
     if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||

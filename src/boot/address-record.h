@@ -20,8 +20,9 @@ enum {
          * clients. */
     2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
-    TT_TERMS_BYTES = 287 + 16 * TT_RECORD_ADDRESSES + 8 * TT_MUST_MATCH_SETTINGS,
-    TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT, /* at most */
+    TT_TERMS_BYTES = 288 + 16 * TT_RECORD_ADDRESSES + 8 * TT_MUST_MATCH_SETTINGS +
+                     (int)sizeof(struct tt_machine), /* at most */
+    TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,          /* at most */
     TT_TERMS_WHY = 160
 };
 
@@ -53,7 +54,8 @@ struct tt_terms {
     uint8_t addresses; /* the host addresses of the inbox */
     uint8_t address[TT_RECORD_ADDRESSES][16];
     int64_t must_match[TT_MUST_MATCH_SETTINGS];
-    char why[TT_TERMS_WHY]; /* the text for `status` */
+    struct tt_machine_in_force machine; /* that of the job, from node 0; from others: unknown */
+    char why[TT_TERMS_WHY];             /* the text for `status` */
 };
 
 /* A notice about a rank to other nodes (notice.h). */

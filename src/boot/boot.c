@@ -2,7 +2,8 @@
  *
  * Joining a client in three rounds. Each round has a counter in the memory that its ranks share.
  *
- * - Round one: all ranks are there, and their pids and probe words are published.
+ * - Round one: all ranks are there, and their pids and probe words are published; and so is the
+ *   machine model of rank 0.
  * - Round two: each rank has tried to read all probe words, and has recorded it if it could not.
  *   After this round all ranks know, and agree, whether buffers can be read directly.
  * - Round three: the first rank has published what reading costs.
@@ -298,6 +299,21 @@ static void end_cost(struct tt_fabric *f)
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
+/* ---- The machine model: rank 0 reads its file, and publishes what it has found ---- */
+
+static void begin_machine(struct tt_fabric *f)
+{
+    char why[TT_MACHINE_WHY];
+    if (f->me != 0 || f->size == 1) return;
+    tt_machine_decide(&f->common->machine, why);
+    if (!tt_log_on(TT_LOG_boot)) return;
+    if (f->common->machine.use == TT_MACHINE_UNKNOWN)
+        tt_log("there is no model of this machine: %s", why);
+    else
+        tt_log("the model of this machine is known; %s chooses algorithms",
+               f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
+}
+
 /* ---- Meeting ---- */
 
 /* Returns the first rank that failed, if one has failed since the last call; -1: none. */
@@ -380,6 +396,7 @@ static tutti_status come(struct tt_fabric *f)
     atomic_store(&me->pid, (int32_t)getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
     begin_cost(f);
+    begin_machine(f);
     atomic_store(&f->common->rank[f->me].rank_status.state, TT_RANK_JOINED);
     return count_to_all(f, &f->common->joined);
 }
@@ -415,6 +432,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
+    f->machine = f->common->machine;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores);
     settle_accesses(f);
     f->fences = atomic_load(&f->job->fences);

@@ -101,11 +101,12 @@ struct tt_fabric {
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *near;
-    int read_cost;    /* as in struct tt_map */
-    int read_percent; /* as in struct tt_cost, for this node */
-    bool streams;     /* as in struct tt_cost */
-    bool fences;      /* signals need a fence, because membarrier is not available */
-    bool one_kernel;  /* all ranks run under one kernel: on one host, perhaps in containers */
+    int read_cost;                      /* as in struct tt_map */
+    int read_percent;                   /* as in struct tt_cost, for this node */
+    bool streams;                       /* as in struct tt_cost */
+    struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
+    bool fences;     /* signals need a fence, because membarrier is not available */
+    bool one_kernel; /* all ranks run under one kernel: on one host, perhaps in containers */
     /* processors that the ranks may use together; before they have met, those of this rank */
     int cores;
     /* longest message in bytes that goes through the byte ring; longer ones are read */

@@ -19,9 +19,9 @@ int64_t tt_team_window(void)
     return tt_setting_must_match(TT_MUST_MATCH_WINDOW);
 }
 
-/* The number of slots of a team of p ranks. In large teams the blocks would take much memory
- * together, so fewer executions can be in flight at the same time. */
-static int64_t slots_for(int p)
+/* In large teams the blocks would take much memory together, so fewer executions can be in flight
+ * at the same time. */
+int64_t tt_team_slots(int p)
 {
     int64_t slots = TT_SLOTS;
     while (slots > 4 && slots * p > 32 * 32) slots /= 2;
@@ -45,7 +45,7 @@ static void lay_out_extension(struct tt_block *b, int p, int64_t slots)
 static struct tt_block layout(int p, bool mirror)
 {
     struct tt_block b = {.line = TT_LINE, .peers = mirror ? 1 : p};
-    const int64_t slots = slots_for(p);
+    const int64_t slots = tt_team_slots(p);
     b.line_stride = mirror ? TT_LINE : TT_LINE_STRIDE;
     b.opening = b.line + slots * b.line_stride;
     b.lanes = b.opening + slots * 2 * TT_LINE;
@@ -156,6 +156,8 @@ static void map_machine(struct tt_team *t)
     t->map.mapped = is_mapped(t);
     t->map.direct = f->direct || t->map.mapped;
     t->map.read_cost = t->map.mapped ? 1 : f->read_cost;
+    t->map.machine = f->machine.use == TT_MACHINE_UNKNOWN ? NULL : &f->machine.model;
+    t->map.estimates = f->machine.use == TT_MACHINE_ESTIMATE;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
     t->map.rdma = f->direct && t->map.node != NULL;
 }
@@ -214,7 +216,7 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           .culprit = -1};
     t->map = (struct tt_map){.p = p, .win_bytes = tt_team_window(), .nodes = 1};
     t->queue_end = &t->queue;
-    t->slots = (uint64_t)slots_for(p);
+    t->slots = (uint64_t)tt_team_slots(p);
     t->slots_log2 = __builtin_ctz((unsigned)t->slots);
     t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
     t->view = tt_alloc((size_t)p * sizeof *t->view);

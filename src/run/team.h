@@ -187,6 +187,8 @@ bool tt_team_valid(const struct tt_team *t);
 
 /* The bytes of one rank's long window in a slot. */
 int64_t tt_team_window(void);
+/* Returns the number of slots of a team of p ranks. */
+int64_t tt_team_slots(int p);
 
 /* Allocates this rank's block for a team of p members in its arena. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);

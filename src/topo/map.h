@@ -6,7 +6,7 @@
 #ifndef TT_TOPO_MAP_H
 #define TT_TOPO_MAP_H
 
-#include "base/base.h"
+#include "base/machine.h"
 
 struct tt_net;
 
@@ -31,6 +31,8 @@ struct tt_map {
     int read_cost;
     int nodes;
     const int *node;
+    const struct tt_machine *machine; /* what steps cost; NULL: not known */
+    bool estimates; /* the times that `machine` predicts choose the algorithm, not a table */
     const struct tt_net *net; /* the network that joins the ranks, each of which is a node of it;
                                * NULL: not known */
 };

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The machine model: what the steps of a plan cost on this machine, as `tutti calibrate` measured
+ * it. It is plain data in whole picoseconds, so that every rank that computes with it gets the same
+ * result, whatever its processor and compiler.
+ *
+ * The model is kept in a text file for each kind of machine (tt_machine_path). The file belongs in
+ * the user's cache folder: nothing is lost if it is deleted, because it can be measured again.
+ */
+#ifndef TT_MACHINE_H
+#define TT_MACHINE_H
+
+#include "base/base.h"
+
+/* Where the data of a step lie: in the cache of this processor, in no cache, or in the cache of
+ * another processor, which has just written them (source) or read them (destination). */
+enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLACES };
+
+/* The numbers of the model: X(name, what it is the time of). */
+#define TT_MACHINE_NUMBERS(X)                                                                      \
+    X(call, "a call, besides its steps")                                                           \
+    X(step, "a step, besides what it moves")                                                       \
+    X(line, "a signal, from its store until another processor sees it")                            \
+    X(take, "reading a signal that another processor gave before")                                 \
+    X(message, "one end of a message, besides its bytes")                                          \
+    X(turn_2, "a rank's turn in a round of signals of 2 ranks on a processor")                     \
+    X(turn_4, "a rank's turn in a round of signals of 4 ranks on a processor")                     \
+    X(turn_8, "a rank's turn in a round of signals of 8 ranks on a processor")
+
+/* The tables of the model, by bytes: X(name, what it is the time of). The copies come first, in the
+ * order of tt_data_place: source, then destination. */
+#define TT_MACHINE_TABLES(X)                                                                       \
+    X(copy_cached_cached, "a copy within the cache")                                               \
+    X(copy_cached_memory, "a copy from the cache to memory")                                       \
+    X(copy_cached_other, "a copy from the cache to what another processor has read")               \
+    X(copy_memory_cached, "a copy from memory into the cache")                                     \
+    X(copy_memory_memory, "a copy within memory")                                                  \
+    X(copy_memory_other, "a copy from memory to what another processor has read")                  \
+    X(copy_other_cached, "a copy of what another processor has written into the cache")            \
+    X(copy_other_memory, "a copy of what another processor has written to memory")                 \
+    X(copy_other_other, "a copy of what one processor has written to what one has read")           \
+    X(add_cached, "a further operand of a reduction, from the cache")                              \
+    X(add_memory, "a further operand of a reduction, from memory")                                 \
+    X(add_other, "a further operand of a reduction, that another processor has written")           \
+    X(read_memory_cached, "reading a process by the system, from memory into the cache")           \
+    X(read_memory_memory, "reading a process by the system, within memory")                        \
+    X(read_other_cached, "reading what a process has just written, into the cache")                \
+    X(read_other_memory, "reading what a process has just written, to memory")                     \
+    X(write_memory_memory, "writing to a process by the system, within memory")                    \
+    X(copy_shared, "copies on all processors at once: per mille of the time of one")               \
+    X(read_shared, "reads by the system on all processors at once: per mille of one")
+
+enum tt_machine_number {
+#define TT_MACHINE_ENUM(name, text) TT_MACHINE_##name,
+    TT_MACHINE_NUMBERS(TT_MACHINE_ENUM) TT_MACHINE_NUMBERS_N
+};
+enum tt_machine_table { TT_MACHINE_TABLES(TT_MACHINE_ENUM) TT_MACHINE_TABLES_N };
+#undef TT_MACHINE_ENUM
+
+enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = 4096, TT_MACHINE_WHY = 512 };
+/* The sizes in bytes that the tables have times for. */
+extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
+
+/* Invariants (tt_machine_valid): all entries are from 1 to TT_MACHINE_MOST. */
+#define TT_MACHINE_MOST INT64_C(1000000000000) /* a second */
+struct tt_machine {
+    int64_t number[TT_MACHINE_NUMBERS_N];
+    int64_t table[TT_MACHINE_TABLES_N][TT_MACHINE_POINTS];
+};
+bool tt_machine_valid(const struct tt_machine *machine);
+
+/* What a job does with the model. Rank 0 decides it, by its file and its TUTTI_CHOICE, and all
+ * other ranks get its model and its decision when they meet: so all ranks choose alike, whatever
+ * files and settings each of them has. */
+enum tt_machine_use {
+    TT_MACHINE_UNKNOWN,  /* there is no model; a table chooses */
+    TT_MACHINE_TABLE,    /* there is a model; a table chooses */
+    TT_MACHINE_ESTIMATE, /* the times that the model predicts choose */
+    TT_MACHINE_USES
+};
+struct tt_machine_in_force {
+    uint32_t use;            /* enum tt_machine_use */
+    struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
+};
+
+/* Returns the time of a step that moves so many bytes: on straight lines between the sizes of the
+ * table, and beyond the last size in proportion. bytes >= 0. */
+int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
+                        int64_t bytes);
+/* "line", "copy-memory-other", and what it is the time of. Static texts. */
+const char *tt_machine_number_name(enum tt_machine_number number);
+const char *tt_machine_number_text(enum tt_machine_number number);
+const char *tt_machine_table_name(enum tt_machine_table table);
+const char *tt_machine_table_text(enum tt_machine_table table);
+
+/* ---- The file (machine-file.c) ---- */
+
+/* Writes the path of this machine's file: TUTTI_MACHINE, or
+ * $XDG_CACHE_HOME/tutti/PROCESSOR-N.machine, or the same under ~/.cache. Machines of one kind that
+ * share a home folder share the file. Returns false, with the reason in `why`, if the environment
+ * names no such folder. */
+bool tt_machine_path(char path[TT_MACHINE_PATH], char why[TT_MACHINE_WHY]);
+/* Reads the file. Returns false, with the reason in `why`, if there is no such file, or if it does
+ * not fit: it was measured by another version of Tutti, for another kind of processor or another
+ * number of processors, or it is damaged. Reads regular files only, so it does not block. */
+bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY]);
+/* Writes the file, and makes its folder if it does not exist. A reader sees either the file from
+ * before or the whole new one, also if several processes write at once. Errors: SYSTEM. */
+tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
+/* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
+ * reason. Warns of a file that TUTTI_MACHINE names and that cannot be used, and of a wrong
+ * TUTTI_CHOICE. */
+void tt_machine_decide(struct tt_machine_in_force *machine, char why[TT_MACHINE_WHY]);
+/* Does both steps of reading: the path, then the file. On failure `path` may be empty. */
+bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
+                     char why[TT_MACHINE_WHY]);
+/* Writes the name of this machine's kind of processor, as the kernel reports it. */
+void tt_machine_processor(char *name, size_t n);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The machine model: times between the sizes of a table, and the file, which is read as it was
+ * written, and refused with a reason if it does not fit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+
+static char folder[] = "/tmp/tutti-machine-XXXXXX";
+static char path[TT_MACHINE_PATH];
+
+static struct tt_machine some(void)
+{
+    struct tt_machine m;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 1000 + i;
+    for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = (t + 1) * tt_machine_bytes[i];
+    return m;
+}
+
+static void interpolates(void **state)
+{
+    (void)state;
+    struct tt_machine m = some();
+    enum tt_machine_table table = TT_MACHINE_copy_cached_memory; /* 2 ps a byte */
+    assert_int_equal(tt_machine_time(&m, table, 0), 0);
+    assert_int_equal(tt_machine_time(&m, table, 1), 2 * 8);
+    assert_int_equal(tt_machine_time(&m, table, 8), 2 * 8);
+    assert_int_equal(tt_machine_time(&m, table, 4096), 2 * 4096);
+    assert_int_equal(tt_machine_time(&m, table, 100000), 2 * 100000);
+    assert_int_equal(tt_machine_time(&m, table, INT64_C(1) << 40), INT64_C(2) << 40);
+}
+
+/* The largest times and sizes do not overflow. */
+static void is_bounded(void **state)
+{
+    (void)state;
+    struct tt_machine m = some();
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[0][i] = TT_MACHINE_MOST;
+    assert_true(tt_machine_valid(&m));
+    assert_int_equal(tt_machine_time(&m, 0, 5000), TT_MACHINE_MOST);
+    assert_int_equal(tt_machine_time(&m, 0, 12 << 20), 3 * TT_MACHINE_MOST);
+    m.table[0][3] = TT_MACHINE_MOST + 1;
+    assert_false(tt_machine_valid(&m));
+    m.table[0][3] = 0;
+    assert_false(tt_machine_valid(&m));
+}
+
+static void is_read_as_written(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    struct tt_machine m = some(), again = {0};
+    snprintf(path, sizeof path, "%s/a/b/model", folder);
+    assert_int_equal(tt_machine_write(path, &m), TUTTI_OK);
+    assert_true(tt_machine_read(path, &again, why));
+    assert_memory_equal(&m, &again, sizeof m);
+}
+
+/* Replaces a text in the file, and expects that it is refused with this reason. */
+static void refused(const char *text, const char *by, const char *reason)
+{
+    char all[16384], why[TT_MACHINE_WHY];
+    struct tt_machine m = some(), before = m;
+    assert_int_equal(tt_machine_write(path, &m), TUTTI_OK);
+    FILE *file = fopen(path, "r");
+    size_t n = fread(all, 1, sizeof all - 1, file);
+    fclose(file);
+    all[n] = '\0';
+    char *at = strstr(all, text);
+    assert_non_null(at);
+    file = fopen(path, "w");
+    fprintf(file, "%.*s%s%s", (int)(at - all), all, by, at + strlen(text));
+    fclose(file);
+    assert_false(tt_machine_read(path, &m, why));
+    if (!strstr(why, reason)) fail_msg("'%s' does not say '%s'", why, reason);
+    assert_memory_equal(&m, &before, sizeof m);
+}
+
+static void others_are_refused(void **state)
+{
+    (void)state;
+    char version[64], processor[160], name[100];
+    tt_machine_processor(name, sizeof name);
+    snprintf(version, sizeof version, "tutti %s", tutti_version());
+    snprintf(processor, sizeof processor, "processor %s", name);
+    snprintf(path, sizeof path, "%s/model", folder);
+    refused(version, "tutti 0.0.1", "by Tutti 0.0.1");
+    refused(processor, "processor Other 9000", "'Other 9000'");
+    refused("\nprocessors ", "\nprocessors 9", "processors, and here");
+    refused("\nline ", "\nline x", "is wrong");
+    refused("\nline ", "\nlime ", "is wrong");
+    refused("\nline 1002", "\nline 1002\nline 1002", "is wrong");
+    refused("\nline 1002", "", "not complete");
+    refused("\nline 1002", "\nline 0", "not complete");
+    refused("\nline 1002", "\nline 99999999999999999999", "is wrong");
+    refused("\nbytes 8", "\nbytes 16", "is wrong");
+    refused("copy_memory_memory ", "copy_memory_memory 7 ", "is wrong");
+}
+
+static void only_files_are_read(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    struct tt_machine m;
+    assert_false(tt_machine_read(folder, &m, why));
+    assert_non_null(strstr(why, "is not a file"));
+    assert_false(tt_machine_read("/nowhere/model", &m, why));
+    assert_non_null(strstr(why, "No such file"));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(tt_machine_read(path, &m, why)); /* and does not wait for a writer */
+}
+
+static void path_is_found(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", "/home/someone", 1);
+    assert_true(tt_machine_path(path, why));
+    assert_int_equal(strncmp(path, "/home/someone/.cache/tutti/", 27), 0);
+    setenv("XDG_CACHE_HOME", "/var/my", 1);
+    assert_true(tt_machine_path(path, why));
+    assert_int_equal(strncmp(path, "/var/my/tutti/", 14), 0);
+    assert_string_equal(path + strlen(path) - 8, ".machine");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    assert_false(tt_machine_path(path, why));
+    assert_non_null(strstr(why, "XDG_CACHE_HOME"));
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    unsetenv("TUTTI_MACHINE");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interpolates),        cmocka_unit_test(is_bounded),
+        cmocka_unit_test(is_read_as_written),  cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(only_files_are_read), cmocka_unit_test(path_is_found),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
