@@ -69,7 +69,7 @@ const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char
     const struct tt_algorithm *algorithm;
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (!name) {
-        if (tt_choose(&call, &c->map, &algorithm, NULL) == TUTTI_OK) return algorithm;
+        if (tt_choose(&call, &c->map, NULL, &algorithm, NULL) == TUTTI_OK) return algorithm;
         fprintf(stderr, "%s: %s\n", command, tutti_error());
         return NULL;
     }

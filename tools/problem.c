@@ -41,7 +41,7 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (!name) {
-        if (tt_choose(&call, &c->map, &c->algorithm, NULL) == TUTTI_OK) return true;
+        if (tt_choose(&call, &c->map, NULL, &c->algorithm, &c->by) == TUTTI_OK) return true;
         fprintf(stderr, "%s: %s\n", command, tutti_error());
         return false;
     }
@@ -60,6 +60,10 @@ static bool fill_map(struct tt_case *c, const char *command)
                              .win_bytes = tt_team_window(),
                              .direct = true,
                              .read_cost = tt_cost_alone()};
+    char why[TT_MACHINE_WHY];
+    tt_machine_decide(&c->machine, why);
+    if (c->machine.use != TT_MACHINE_UNKNOWN) c->map.machine = &c->machine.model;
+    c->map.estimates = c->machine.use == TT_MACHINE_ESTIMATE;
     tt_problem_map(&c->problem, &c->map, c->node);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());

@@ -5,6 +5,7 @@
 #ifndef TT_TOOLS_PROBLEM_H
 #define TT_TOOLS_PROBLEM_H
 
+#include "choose/choose.h"
 #include "coll/coll.h"
 #include "text/plan-file.h"
 
@@ -23,7 +24,9 @@ struct tt_case {
     struct tt_problem problem;
     struct tt_map map;
     const struct tt_algorithm *algorithm;
-    int *node; /* the array behind map.node */
+    enum tt_chosen_by by;               /* what chose the algorithm, if the user did not name it */
+    struct tt_machine_in_force machine; /* behind map.machine */
+    int *node;                          /* the array behind map.node */
     struct tt_net net;
     int64_t *room; /* working memory for tt_problem_call */
 };

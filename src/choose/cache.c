@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "choose/plan-file.h"
+#include "choose/predict.h"
 #include "type/layout.h"
 #include "type/type.h"
 
@@ -36,13 +37,29 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
     return (h ^ h >> 32) | 1;
 }
 
-static void log_choice(const struct tt_prepared *p, const struct tt_team *team, bool forced)
+/* Writes ", predicted 1.23 us" if a time can be predicted. */
+static const char *predicted(const struct tt_prepared *p, const struct tt_team *team,
+                             const struct tt_call *call, char *text, size_t n)
+{
+    char kept[TT_ERROR_TEXT];
+    struct tt_prediction prediction;
+    const struct tt_algorithm *a = tt_algorithm_find(call->coll, p->plan->algorithm);
+    text[0] = '\0';
+    tt_error_keep(kept);
+    if (a && tt_predict(a, call, &team->map, &prediction) == TUTTI_OK)
+        snprintf(text, n, ", predicted %.2f us", 1e-6 * (double)prediction.time_ps);
+    tt_error_restore(kept);
+    return text;
+}
+
+static void log_choice(const struct tt_prepared *p, const struct tt_team *team,
+                       const struct tt_call *call, enum tt_chosen_by by)
 {
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
-    char text[TT_SIGNATURE_TEXT];
-    tt_log("choice: %s for %s on %d ranks (%s), %lld bytes of plan", p->plan->algorithm,
-           tt_signature_text(&p->signature, text, sizeof text), team->map.p,
-           forced ? "forced by TUTTI_ALGORITHM" : "by the table", (long long)p->plan->bytes);
+    char text[TT_SIGNATURE_TEXT], time[48];
+    tt_log("choice: %s for %s on %d ranks (%s), %lld bytes of plan%s", p->plan->algorithm,
+           tt_signature_text(&p->signature, text, sizeof text), team->map.p, tt_chosen_text(by),
+           (long long)p->plan->bytes, predicted(p, team, call, time, sizeof time));
 }
 
 /* Reads the settings and makes the builder before the first plan. */
@@ -56,38 +73,12 @@ static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* Whether the call has n elements for each rank. */
-static bool has_pieces(const struct tt_call *c)
-{
-    return c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather ||
-           c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
-}
-
 /* Sets the sizes that this rank's buffers must have; see call.h. */
 static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const struct tt_team *team)
 {
     p->in_bytes = tt_call_in_bytes(c, team->map.p, team->me);
     p->out_bytes = tt_call_out_bytes(c, team->map.p, team->me);
     p->place = tt_call_place(c, team->me);
-}
-
-/* Returns which windows the plan uses. This depends only on properties of the call and the team
- * that all ranks know, so all ranks use the same windows. Algorithms on one node use no more of a
- * window than all the bytes of the call if it has room for them; those for several nodes divide it
- * into a few parts. An algorithm that does not apply with short windows gets the long ones, so the
- * choice of the algorithm does not depend on the windows. */
-static enum tt_windows windows_for(const struct tt_algorithm *algorithm, const struct tt_call *c,
-                                   const struct tt_map *map)
-{
-    enum { PARTS = 4 };
-    struct tt_map low = *map;
-    int64_t bytes = tt_call_bytes(c);
-    bool blocks = has_pieces(c) || tt_call_scatters(c);
-    low.win_bytes = TT_SHORT_WINDOW;
-    if (map->win_bytes <= TT_SHORT_WINDOW) return TT_SHORT_WINDOWS;
-    int64_t room = TT_SHORT_WINDOW / (tt_map_one_node(map) ? 1 : PARTS) / (blocks ? map->p : 1);
-    if (tt_call_counts(c) || bytes > room || algorithm->refuse(c, &low)) return TT_LONG_WINDOWS;
-    return TT_SHORT_WINDOWS;
 }
 
 /* Takes the plan of a plan file. If the file of a rank is missing or wrong, or differs from the
@@ -113,20 +104,24 @@ static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
 /* Makes the plan of the chosen algorithm, with its windows. Or takes the plan of a plan file, whose
  * windows may be of any size. Sets *file to the hash of the plan file, or to 0. */
 static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
-                              const struct tt_call *c, bool *forced, uint64_t *file)
+                              const struct tt_call *c, enum tt_chosen_by *by, uint64_t *file)
 {
     const struct tt_algorithm *algorithm;
     const char *path;
     size_t n;
+    bool is_short;
     struct tt_map map = team->map;
     TT_TRY(tt_choose_file(c, &path, &n));
     *file = 0;
-    *forced = path != NULL;
+    *by = TT_CHOSEN_FORCED;
     p->windows = TT_LONG_WINDOWS;
     if (path) return plan_from_file(p, team, c, path, n, file);
-    TT_TRY(tt_choose(c, &map, &algorithm, forced));
-    p->windows = windows_for(algorithm, c, &map);
-    if (p->windows == TT_SHORT_WINDOWS) map.win_bytes = tt_min(map.win_bytes, TT_SHORT_WINDOW);
+    if (map.estimates && !cache->rankings)
+        cache->rankings =
+            tt_calloc(1, sizeof *cache->rankings); /* without memory, nothing is kept */
+    TT_TRY(tt_choose(c, &map, cache->rankings, &algorithm, by));
+    map = tt_plan_map(algorithm, c, &map, &is_short);
+    p->windows = is_short ? TT_SHORT_WINDOWS : TT_LONG_WINDOWS;
     p->plan = tt_algorithm_plan_with(cache->builder, algorithm, c, &map, team->me);
     return p->plan ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -134,7 +129,7 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared)
 {
-    bool forced;
+    enum tt_chosen_by by;
     uint64_t file;
     TT_TRY(ready(cache, team, call));
     struct tt_call c = *call;
@@ -143,7 +138,7 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     if (cache->seed) c.seed = cache->seed;
     struct tt_prepared *p = tt_alloc_lines(sizeof *p);
     if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
-    tutti_status status = make_plan(p, cache, team, &c, &forced, &file);
+    tutti_status status = make_plan(p, cache, team, &c, &by, &file);
     if (status != TUTTI_OK) {
         tt_free(p);
         return status;
@@ -155,7 +150,7 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     p->shape = fingerprint(call, team->map.p, p->plan->algorithm, file);
     p->signature = tt_signature_of(call, team->map.p, (uint32_t)p->shape);
     if (file) p->signature.flags |= TT_SIGNATURE_PLAN_FILE;
-    log_choice(p, team, forced);
+    log_choice(p, team, &c, by);
     *prepared = p;
     return TUTTI_OK;
 }
@@ -254,5 +249,6 @@ void tt_cache_release(struct tt_cache *cache)
     for (int set = 0; set < TT_CACHE_SETS; set++)
         for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
     tt_builder_free(cache->builder);
+    tt_free(cache->rankings);
     memset(cache, 0, sizeof *cache);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The choice of an algorithm from plain tables, by collective, ranks and bytes. The first row that
- * fits and whose algorithm applies is chosen. The limits in the tables come from `tutti bench
- * --algorithm all` on a machine of two cores; see docs/tuning.md.
+ * The choice of an algorithm: one that is forced, or by estimate (estimate.h) where rank 0 asked
+ * for it, or from plain tables, by collective, ranks and bytes. The first row that fits and whose
+ * algorithm applies is chosen. The limits in the tables come from `tutti bench --algorithm all` on
+ * a machine of two cores; see docs/tuning.md.
  */
 #include "choose/choose.h"
 
@@ -358,13 +359,20 @@ static const struct tt_algorithm *choose_any(const struct tt_call *call, const s
 }
 
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
-                       const struct tt_algorithm **algorithm, bool *forced)
+                       struct tt_rankings *kept, const struct tt_algorithm **algorithm,
+                       enum tt_chosen_by *by)
 {
     const struct tt_algorithm *a;
     struct tt_map by_messages = *map; /* access to the memory of other nodes is the last choice */
+    enum tt_chosen_by how = TT_CHOSEN_FORCED;
     by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
-    if (forced) *forced = a != NULL;
+    if (!a && map->estimates) {
+        a = tt_estimate(kept, call, map);
+        how = TT_CHOSEN_ESTIMATE;
+    }
+    if (!a) how = TT_CHOSEN_TABLE;
+    if (by) *by = how;
     if (!a) a = choose_network(call, &by_messages);
     if (!a) a = choose_spread(call, &by_messages);
     if (!a) a = choose_row(call, &by_messages);
@@ -375,4 +383,12 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        tt_coll_name(call->coll), map->p);
     *algorithm = a;
     return TUTTI_OK;
+}
+
+const char *tt_chosen_text(enum tt_chosen_by by)
+{
+    static const char *const texts[] = {[TT_CHOSEN_FORCED] = "forced by TUTTI_ALGORITHM",
+                                        [TT_CHOSEN_ESTIMATE] = "by estimate",
+                                        [TT_CHOSEN_TABLE] = "by the table"};
+    return texts[by];
 }

@@ -6,16 +6,21 @@
 #ifndef TT_CHOOSE_H
 #define TT_CHOOSE_H
 
-#include "coll/coll.h"
+#include "choose/estimate.h"
 
-/* Sets *algorithm, and *forced (if not NULL) to whether TUTTI_ALGORITHM has forced it. Errors:
+/* What chose an algorithm: TUTTI_ALGORITHM, the predicted times, or a table. */
+enum tt_chosen_by { TT_CHOSEN_FORCED, TT_CHOSEN_ESTIMATE, TT_CHOSEN_TABLE };
+
+/* Sets *algorithm, and *by (if not NULL) to what chose it. `kept` is as in tt_estimate. Errors:
  *
  *     UNSUPPORTED  TUTTI_ALGORITHM forces an algorithm that does not apply (the message says
  *                  why), or no algorithm applies
  *     ARG          TUTTI_ALGORITHM names an unknown algorithm or collective, or names a
  *                  collective twice */
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
-                       const struct tt_algorithm **algorithm, bool *forced);
+                       struct tt_rankings *kept, const struct tt_algorithm **algorithm,
+                       enum tt_chosen_by *by);
+const char *tt_chosen_text(enum tt_chosen_by by);
 /* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
  * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */

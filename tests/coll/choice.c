@@ -16,7 +16,7 @@ static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const str
     struct tt_problem problem = plans_problem(coll, map->p, n);
     const struct tt_algorithm *a = NULL;
     struct tt_call call = problem.call;
-    if (tt_choose(&call, map, &a, NULL) != TUTTI_OK)
+    if (tt_choose(&call, map, NULL, &a, NULL) != TUTTI_OK)
         fail_msg("%s of %lld on %d ranks: %s", tt_coll_name(coll), (long long)n, map->p,
                  tutti_error());
     assert_null(a->refuse(&call, map));

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "choose/estimate.h"
+
+#include "choose/predict.h"
+
+#define COUNT(name) +1
+_Static_assert(0 TT_ALGORITHMS(COUNT) < TT_NOTHING_RANKED, "indices + 1 fit");
+#undef COUNT
+
+/* The logarithm of the next power of two; at least 3, because fewer than 8 bytes take as long as
+ * 8. */
+static int size_of(const struct tt_call *call)
+{
+    int log2 = 3;
+    while (log2 < TT_RANKED_SIZES - 1 && INT64_C(1) << log2 < tt_call_bytes(call)) log2++;
+    return log2;
+}
+
+/* The call that stands for all calls of this size. */
+static struct tt_call stand_in(const struct tt_call *call, int log2)
+{
+    bool reduces = tt_coll_has_op(call->coll);
+    int64_t sz = reduces ? (int64_t)sizeof(double) : 1;
+    return (struct tt_call){.coll = call->coll,
+                            .type = reduces ? TUTTI_F64 : TUTTI_U8,
+                            .op = TUTTI_SUM,
+                            .commutes = true,
+                            .shared = call->shared,
+                            .n = call->coll == TT_COLL_barrier ? 0 : (INT64_C(1) << log2) / sz,
+                            .sz = sz,
+                            .slice = call->slice / sz * sz,
+                            .radix = call->radix};
+}
+
+struct ranked {
+    int n;
+    uint8_t index[TT_RANKED];
+    int64_t time_ps[TT_RANKED];
+};
+
+/* Of two algorithms with the same time, the one that stands first in tt_algorithms is the
+ * better. */
+static void insert(struct ranked *r, int index, int64_t time_ps)
+{
+    int at = r->n;
+    while (at > 0 && r->time_ps[at - 1] > time_ps) at--;
+    if (at == TT_RANKED) return;
+    r->n = (int)tt_min(r->n + 1, TT_RANKED);
+    for (int i = r->n - 1; i > at; i--) {
+        r->index[i] = r->index[i - 1];
+        r->time_ps[i] = r->time_ps[i - 1];
+    }
+    r->index[at] = (uint8_t)(index + 1);
+    r->time_ps[at] = time_ps;
+}
+
+/* The errors of predictions are none of the caller's. */
+static void rank_all(const struct tt_call *call, const struct tt_map *map, struct ranked *r)
+{
+    char kept[TT_ERROR_TEXT];
+    struct tt_prediction prediction;
+    tt_error_keep(kept);
+    for (int i = 0; tt_algorithms[i]; i++) {
+        const struct tt_algorithm *a = tt_algorithms[i];
+        if (a->coll != call->coll || a->refuse(call, map)) continue;
+        if (tt_predict(a, call, map, &prediction) == TUTTI_OK) insert(r, i, prediction.time_ps);
+    }
+    tt_error_restore(kept);
+}
+
+static void rank_into(uint8_t best[TT_RANKED], const struct tt_call *call, const struct tt_map *map,
+                      int log2)
+{
+    struct ranked r = {.n = 0};
+    const struct tt_call standing = stand_in(call, log2);
+    rank_all(&standing, map, &r);
+    memcpy(best, r.index, TT_RANKED);
+    if (r.n == 0) best[0] = TT_NOTHING_RANKED;
+}
+
+const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
+                                       const struct tt_map *map)
+{
+    uint8_t here[TT_RANKED] = {TT_NOT_RANKED}, *best = here;
+    int log2 = size_of(call);
+    if (!map->machine || map->p < 2 || tt_call_counts(call)) return NULL;
+    if (kept) best = kept->best[call->coll][call->shared][log2];
+    if (best[0] == TT_NOT_RANKED) rank_into(best, call, map, log2);
+    for (int i = 0; i < TT_RANKED && best[i] != 0 && best[i] != TT_NOTHING_RANKED; i++) {
+        const struct tt_algorithm *a = tt_algorithms[best[i] - 1];
+        if (!a->refuse(call, map)) return a;
+    }
+    return NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The choice by estimate: the algorithm with the least predicted time. Algorithms are ranked by
+ * their times for a call that stands for all calls of a collective with about as many bytes: the
+ * next power of two of bytes, of doubles that are summed, or of plain bytes. So what is chosen for
+ * a call does not depend on the calls before it.
+ */
+#ifndef TT_ESTIMATE_H
+#define TT_ESTIMATE_H
+
+#include "coll/coll.h"
+
+enum { TT_RANKED = 6, TT_RANKED_SIZES = 48 };
+
+/* The algorithms with the least times, as indices of tt_algorithms + 1; 0: no more; the first is
+ * TT_NOT_RANKED while nothing is known. By collective, by whether the buffers are loadable, and by
+ * the logarithm of the bytes. */
+enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
+struct tt_rankings {
+    uint8_t best[TT_COLLS][2][TT_RANKED_SIZES][TT_RANKED];
+};
+
+/* Returns the first of the ranked algorithms that applies to the call; NULL: no time can be
+ * predicted (predict.h), or none of the ranked algorithms applies. `kept` keeps the rankings of a
+ * team; NULL: nothing is kept. */
+const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
+                                       const struct tt_map *map);
+
+#endif

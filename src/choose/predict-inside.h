@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of a prediction, which predict.c (who does what when) and predict-step.c (how long a
+ * step takes) share.
+ */
+#ifndef TT_PREDICT_INSIDE_H
+#define TT_PREDICT_INSIDE_H
+
+#include "choose/spent.h"
+#include "coll/coll.h"
+
+#define TT_PREDICT_NEVER INT64_MAX
+
+/* The times at which a lane raised its flag, in the order of the values: value[i] counts from the
+ * first call on, call << 32 | value. */
+struct tt_flag_log {
+    struct tt_raise {
+        uint64_t value;
+        int64_t time_ps;
+    } * raise;
+    int n, room;
+};
+
+/* A message from one rank to another, and the queue of those between two lanes. The i-th message is
+ * for the i-th receive. */
+struct tt_sent {
+    int64_t len, at_ps, taken_ps; /* when it can be seen, and when it was taken; NEVER: not yet */
+    bool rendezvous;
+};
+struct tt_follow_channel {
+    struct tt_sent *sent;
+    int n, room, posted; /* messages sent, and receives posted */
+};
+
+/* A receive that was posted. */
+struct tt_posted {
+    struct tt_follow_channel *channel;
+    int index, from;
+    struct tt_range to;
+    int64_t len;
+    bool taken;
+};
+
+/* A started send or receive that a wait step may wait for. */
+struct tt_under_way {
+    struct tt_follow_channel *channel; /* NULL: complete */
+    int index, posted; /* posted: of a receive, its number in the rank's list; else -1 */
+};
+
+struct tt_follow_lane {
+    struct tt_iter iter;
+    struct tt_plain step;
+    struct tt_under_way *started; /* starts * TT_IN_FLIGHT */
+    void *memory;
+    bool has_step, ended;
+};
+
+/* A rank: where it is, and what it waits for. */
+struct tt_follow {
+    struct tt_plan *plan;
+    struct tt_follow_lane *lane;
+    struct tt_posted *posted;
+    int posted_n, posted_room;
+    int me, core, call;
+    bool in_call, over;
+    int64_t ready_ps; /* when it is worth trying again; NEVER: after something that another does */
+    int64_t since_ps; /* since when it waits; -1: it does not */
+    /* what its lanes wait for, while since_ps >= 0: flags of ranks (1 << rank), a message, or that
+     * all ranks have ended an earlier call */
+    uint64_t awaits;
+    bool for_message, for_all;
+    /* by buffer: the smallest stretch of bytes that holds all that this call has touched */
+    struct tt_touched {
+        int64_t first, end;
+    } touched[TT_BUFFERS];
+    int64_t spent[TT_SPENT_N], (*spent_by)[TT_SPENT_N]; /* so far, and by the end of each call */
+    int64_t *ended_ps;                                  /* by call: when it ended; NEVER: not yet */
+};
+
+/* A processor, whose ranks take turns. */
+struct tt_core {
+    int64_t now_ps, busy_until_ps; /* busy: it copies, reduces or reads until then */
+    int first, n, at; /* its ranks are first, first + cores, ...; `at` counts among these n */
+};
+
+struct tt_predictor {
+    const struct tt_machine *machine;
+    const struct tt_map *map;
+    const struct tt_call *call;
+    struct tt_follow *rank;
+    struct tt_core *core;
+    struct tt_flag_log *flag;          /* p * lanes */
+    struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
+    int p, cores, lanes, calls, slots;
+    int64_t steps, eager_most;
+    bool loads; /* buffers of other ranks are read by plain loads */
+    tutti_status status;
+};
+
+static inline struct tt_core *tt_core_of(const struct tt_predictor *s, const struct tt_follow *r)
+{
+    return &s->core[r->core];
+}
+
+static inline int64_t tt_machine_number(const struct tt_predictor *s, enum tt_machine_number which)
+{
+    return s->machine->number[which];
+}
+
+/* ---- predict-step.c ---- Each adds its time to the rank's processor and to what the rank
+ * spent. */
+
+void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what, int64_t ps);
+void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
+/* Takes a message that has come: copies it out, or reads it where it lies. */
+void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
+                   bool rendezvous);
+/* Puts a message that is short into the ring. */
+void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How long a step takes that moves bytes.
+ */
+#include "choose/predict-inside.h"
+
+#include "coll/coll-util.h"
+
+enum {
+    CACHE_BYTES = 512 << 10,  /* what a call has touched stays in the cache up to this many bytes */
+    BOUNCE_BYTES = 128 << 10, /* an operand that the system reads comes in pieces of this length */
+    MILLE = 1000
+};
+
+void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what, int64_t ps)
+{
+    tt_core_of(s, r)->now_ps += ps;
+    r->spent[what] += ps;
+}
+
+/* ---- Where data lie ---- */
+
+static bool shares_core(const struct tt_predictor *s, const struct tt_follow *r, int other)
+{
+    return s->rank[other].core == r->core;
+}
+
+static int64_t buffer_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
+{
+    if (buffer == TT_IN) return tt_call_in_bytes(s->call, s->p, r->me);
+    return buffer == TT_OUT ? tt_call_out_bytes(s->call, s->p, r->me) : r->plan->tmp_bytes;
+}
+
+/* Bytes of the program are in no cache until the call has touched them, and stay in the cache if
+ * the buffer is small. Scratch is used in every call. */
+static bool is_near(const struct tt_predictor *s, const struct tt_follow *r,
+                    const struct tt_range *range, int64_t len)
+{
+    const struct tt_touched *t = &r->touched[range->buf];
+    bool touched = range->buf == TT_TMP || (range->off >= t->first && range->off + len <= t->end);
+    return touched && buffer_bytes(s, r, range->buf) <= CACHE_BYTES;
+}
+
+static void touch(struct tt_follow *r, const struct tt_range *range, int64_t len)
+{
+    struct tt_touched *t = &r->touched[range->buf];
+    bool none = t->end == 0;
+    t->first = none ? range->off : tt_min(t->first, range->off);
+    t->end = none ? range->off + len : tt_max(t->end, range->off + len);
+}
+
+static enum tt_data_place place_of_source(const struct tt_predictor *s, const struct tt_follow *r,
+                                          const struct tt_range *from, int64_t len)
+{
+    if (from->rank == TT_SELF) {
+        bool near = from->buf == TT_WIN || is_near(s, r, from, len);
+        return near ? TT_DATA_CACHED : TT_DATA_MEMORY;
+    }
+    const struct tt_follow *owner = &s->rank[from->rank];
+    if (from->buf == TT_WIN) {
+        /* The first bytes of a window come with the signal. */
+        bool came = shares_core(s, r, from->rank) || from->off + len <= TT_WIN_LINE;
+        return came ? TT_DATA_CACHED : TT_DATA_OTHER;
+    }
+    if (!is_near(s, owner, from, len)) return TT_DATA_MEMORY;
+    return shares_core(s, r, from->rank) ? TT_DATA_CACHED : TT_DATA_OTHER;
+}
+
+static enum tt_data_place place_of_target(const struct tt_predictor *s, const struct tt_follow *r,
+                                          const struct tt_range *to, int64_t len)
+{
+    if (to->rank != TT_SELF) return TT_DATA_MEMORY;
+    if (to->buf == TT_WIN)
+        return s->cores > 1 && to->off + len > TT_WIN_LINE ? TT_DATA_OTHER : TT_DATA_CACHED;
+    return is_near(s, r, to, len) ? TT_DATA_CACHED : TT_DATA_MEMORY;
+}
+
+/* Whether the system has to move the bytes, because the range is no memory of this process. */
+static bool is_far(const struct tt_predictor *s, const struct tt_range *range)
+{
+    return range->rank != TT_SELF && range->buf != TT_WIN && !s->loads;
+}
+
+/* ---- Times ---- */
+
+/* Adds what it costs that other processors move bytes at the same time. */
+static int64_t shared(const struct tt_predictor *s, const struct tt_follow *r,
+                      enum tt_machine_table share, int64_t len, int64_t ps)
+{
+    int busy = 0;
+    int64_t now = tt_core_of(s, r)->now_ps;
+    for (int c = 0; c < s->cores; c++)
+        busy += c != r->core && s->core[c].n > 0 && s->core[c].busy_until_ps > now;
+    int others = (int)tt_max(1, s->map->cores - 1);
+    int64_t most = tt_machine_bytes[TT_MACHINE_POINTS - 1];
+    int64_t mille = tt_max(MILLE, tt_machine_time(s->machine, share, tt_min(len, most)));
+    return ps + ps / MILLE * (mille - MILLE) * tt_min(busy, others) / others;
+}
+
+static void move(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what,
+                 enum tt_machine_table share, int64_t len, int64_t ps)
+{
+    tt_spend(s, r, what, shared(s, r, share, len, ps));
+    tt_core_of(s, r)->busy_until_ps = tt_core_of(s, r)->now_ps;
+}
+
+static enum tt_machine_table copy_table(enum tt_data_place from, enum tt_data_place to)
+{
+    return (enum tt_machine_table)(TT_MACHINE_copy_cached_cached + TT_DATA_PLACES * (int)from +
+                                   (int)to);
+}
+
+static enum tt_machine_table read_table(enum tt_data_place from, bool to_cache)
+{
+    if (from == TT_DATA_OTHER)
+        return to_cache ? TT_MACHINE_read_other_cached : TT_MACHINE_read_other_memory;
+    return to_cache ? TT_MACHINE_read_memory_cached : TT_MACHINE_read_memory_memory;
+}
+
+/* The pieces that lie in a row in all ranges of a step: their number and their length. */
+static int64_t row_of(const struct tt_plan *plan, const struct tt_plain *step, int64_t *pieces)
+{
+    int64_t row = step->len;
+    for (uint32_t i = 0; i < step->nops; i++) {
+        const struct tt_range *range = &step->range[i];
+        int64_t block = range->shape ? plan->shapes[range->shape].block : 0;
+        if (block > 0) row = tt_min(row, block);
+    }
+    *pieces = row > 0 ? tt_div_up(step->len, row) : 0;
+    return row;
+}
+
+static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
+                 const struct tt_range *to, const struct tt_range *from)
+{
+    int64_t pieces, row = row_of(r->plan, step, &pieces);
+    enum tt_data_place source = place_of_source(s, r, from, step->len);
+    enum tt_data_place target = place_of_target(s, r, to, step->len);
+    if (is_far(s, from) || is_far(s, to)) {
+        enum tt_machine_table table = is_far(s, to) ? TT_MACHINE_write_memory_memory
+                                                    : read_table(source, target == TT_DATA_CACHED);
+        move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
+             pieces * tt_machine_time(s->machine, table, row));
+    } else {
+        move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
+             pieces * tt_machine_time(s->machine, copy_table(source, target), row));
+    }
+}
+
+/* Adds one more operand, which the system may have to read first, piece by piece. */
+static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
+                const struct tt_range *from)
+{
+    static const enum tt_machine_table tables[] = {TT_MACHINE_add_cached, TT_MACHINE_add_memory,
+                                                   TT_MACHINE_add_other};
+    enum tt_data_place source = place_of_source(s, r, from, step->len);
+    int64_t piece = tt_min(step->len, BOUNCE_BYTES), pieces = tt_div_up(step->len, piece);
+    if (is_far(s, from)) {
+        move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
+             pieces * tt_machine_time(s->machine, read_table(source, true), piece));
+        source = TT_DATA_CACHED;
+    }
+    move(s, r, TT_SPENT_sums, TT_MACHINE_copy_shared, step->len,
+         tt_machine_time(s->machine, tables[source], step->len));
+}
+
+/* A reduction is a copy of its first operand to which the others are added. If an operand that
+ * needs no copy is there, it counts as the first one. */
+static void reduce(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    uint32_t first = 1;
+    while (first < step->nops && is_far(s, &step->range[first])) first++;
+    if (first == step->nops) first = 1;
+    copy(s, r, step, &step->range[0], &step->range[first]);
+    for (uint32_t i = 1; i < step->nops; i++)
+        if (i != first) add(s, r, step, &step->range[i]);
+}
+
+void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    if (step->kind == TT_REDUCE && step->nops > 2)
+        reduce(s, r, step);
+    else
+        copy(s, r, step, &step->range[0], &step->range[1]);
+    for (uint32_t i = 0; i < step->nops; i++)
+        if (step->range[i].rank == TT_SELF) touch(r, &step->range[i], step->len);
+    const struct tt_range *to = &step->range[0];
+    if (to->rank != TT_SELF) touch(&s->rank[to->rank], to, step->len);
+}
+
+/* ---- Messages ---- */
+
+void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    enum tt_data_place from = place_of_source(s, r, step->range, step->len);
+    touch(r, step->range, step->len);
+    move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
+         tt_machine_time(s->machine,
+                         copy_table(from, s->cores > 1 ? TT_DATA_OTHER : TT_DATA_CACHED),
+                         step->len));
+}
+
+void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
+                   bool rendezvous)
+{
+    bool near = shares_core(s, r, posted->from);
+    enum tt_data_place target = place_of_target(s, r, &posted->to, posted->len);
+    if (rendezvous && !s->loads)
+        move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, posted->len,
+             tt_machine_time(
+                 s->machine,
+                 read_table(near ? TT_DATA_MEMORY : TT_DATA_OTHER, target == TT_DATA_CACHED),
+                 posted->len));
+    else
+        move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, posted->len,
+             tt_machine_time(s->machine, copy_table(near ? TT_DATA_CACHED : TT_DATA_OTHER, target),
+                             posted->len));
+    touch(r, &posted->to, posted->len);
+}

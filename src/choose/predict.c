@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Follows the plans of all ranks, step by step. In each turn the processor whose clock is behind
+ * all others does one step of one of its ranks. A rank that cannot go on says when it is worth
+ * trying again, if that is known, or is woken by what another rank does.
+ */
+#include "choose/predict.h"
+
+#include "choose/predict-inside.h"
+#include "run/team.h"
+
+enum {
+    STEPS_SOME = 20000,   /* after so many steps, two calls of all ranks are enough */
+    STEPS_MOST = 1 << 19, /* after so many, the prediction is given up */
+    CALLS = 6,            /* calls in a row, of which the first WARM do not count */
+    WARM = 2,
+    ROUNDS = 3 /* rounds of all slots, if a root that runs ahead waits for turns */
+};
+
+_Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
+
+/* What a rank waits for, besides the flag of a rank. */
+enum { A_MESSAGE = -1, ALL_RANKS = -2 };
+
+const char *tt_spent_text(enum tt_spent spent)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        TT_SPENT_LIST(TEXT)
+#undef TEXT
+    };
+    return texts[spent];
+}
+
+/* ---- Waiting ---- */
+
+static int64_t line_between(const struct tt_predictor *s, const struct tt_follow *r, int other)
+{
+    return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
+}
+
+/* Forgets what the rank waited for, before its lanes are tried again. */
+static void wait_afresh(struct tt_follow *r)
+{
+    r->ready_ps = TT_PREDICT_NEVER;
+    r->awaits = 0;
+    r->for_message = r->for_all = false;
+}
+
+static bool waits_for(const struct tt_follow *r, int what)
+{
+    if (r->since_ps < 0) return false;
+    if (what >= 0) return r->awaits >> what & 1;
+    return what == A_MESSAGE ? r->for_message : r->for_all;
+}
+
+/* Makes ranks that wait for this try again at the time at which they can see what `r` has done. */
+static void wake(struct tt_predictor *s, const struct tt_follow *r, int what)
+{
+    int64_t now = tt_core_of(s, r)->now_ps;
+    for (int i = 0; i < s->p; i++) {
+        struct tt_follow *other = &s->rank[i];
+        if (waits_for(other, what))
+            other->ready_ps = tt_min(other->ready_ps, now + line_between(s, r, i));
+    }
+}
+
+/* The rank cannot go on before `when`. */
+static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, int64_t when)
+{
+    if (r->since_ps < 0) r->since_ps = tt_core_of(s, r)->now_ps;
+    if (what >= 0) r->awaits |= UINT64_C(1) << what;
+    r->for_message |= what == A_MESSAGE;
+    r->for_all |= what == ALL_RANKS;
+    r->ready_ps = tt_min(r->ready_ps, when);
+    return false;
+}
+
+/* The rank goes on. The last part of its wait is the way of the line or the turns of the others. */
+static bool resume(struct tt_predictor *s, struct tt_follow *r, int other)
+{
+    if (r->since_ps < 0) return false;
+    int64_t waited = tt_core_of(s, r)->now_ps - r->since_ps;
+    int64_t line = other >= 0 ? tt_min(waited, line_between(s, r, other)) : 0;
+    r->spent[TT_SPENT_lines] += line;
+    r->spent[tt_core_of(s, r)->n > 1 ? TT_SPENT_turns : TT_SPENT_waits] += waited - line;
+    r->since_ps = -1;
+    return true;
+}
+
+/* ---- Flags ---- */
+
+static struct tt_flag_log *flag_of(const struct tt_predictor *s, int rank, uint32_t lane)
+{
+    return &s->flag[rank * s->lanes + (int)lane];
+}
+
+static bool grow(struct tt_predictor *s, void **array, int n, int *room, size_t size)
+{
+    if (n < *room) return true;
+    int more = (int)tt_max(16, 2 * (int64_t)*room);
+    void *grown = tt_realloc(*array, (size_t)more * size);
+    if (!grown) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
+    if (!grown) return false;
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, uint32_t lane, uint32_t value)
+{
+    struct tt_flag_log *log = flag_of(s, r->me, lane);
+    resume(s, r, -1);
+    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+    if (!grow(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise)) return false;
+    log->raise[log->n++] =
+        (struct tt_raise){(uint64_t)r->call << 32 | value, tt_core_of(s, r)->now_ps};
+    wake(s, r, r->me);
+    return true;
+}
+
+/* When the flag was raised to this value; NEVER: not yet. */
+static int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
+{
+    int low = 0, high = log->n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (log->raise[middle].value >= value)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < log->n ? log->raise[low].time_ps : TT_PREDICT_NEVER;
+}
+
+static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    int64_t at =
+        raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
+    int64_t line = line_between(s, r, step->peer);
+    if (at == TT_PREDICT_NEVER) return wait_until(s, r, step->peer, at);
+    if (at + line > tt_core_of(s, r)->now_ps) return wait_until(s, r, step->peer, at + line);
+    bool waited = resume(s, r, step->peer);
+    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+    if (!waited && line > 0) tt_spend(s, r, TT_SPENT_lines, tt_machine_number(s, TT_MACHINE_take));
+    return true;
+}
+
+/* ---- Messages ---- */
+
+static struct tt_follow_channel *channel_between(struct tt_predictor *s, int from, int to, int lane)
+{
+    if (!s->channel) {
+        size_t n = (size_t)s->p * (size_t)s->p * (size_t)s->lanes;
+        s->channel = tt_calloc(n, sizeof *s->channel);
+        if (!s->channel) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
+    }
+    return s->channel ? &s->channel[(from * s->p + to) * s->lanes + lane] : NULL;
+}
+
+static struct tt_under_way *under_way(struct tt_follow_lane *lane, const struct tt_plain *step)
+{
+    return &lane->started[step->value * TT_IN_FLIGHT + step->instance % TT_IN_FLIGHT];
+}
+
+static bool start_send(struct tt_predictor *s, struct tt_follow *r, int lane,
+                       const struct tt_plain *step)
+{
+    struct tt_follow_channel *c = channel_between(s, r->me, step->peer, lane);
+    bool rendezvous = step->len > s->eager_most && (s->map->direct || s->loads);
+    if (!c || !grow(s, (void **)&c->sent, c->n, &c->room, sizeof *c->sent)) return false;
+    resume(s, r, -1);
+    tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
+    if (!rendezvous) tt_step_sends(s, r, step);
+    int64_t at = tt_core_of(s, r)->now_ps + line_between(s, r, step->peer);
+    c->sent[c->n] = (struct tt_sent){step->len, at, TT_PREDICT_NEVER, rendezvous};
+    *under_way(&r->lane[lane], step) =
+        (struct tt_under_way){.channel = rendezvous ? c : NULL, .index = c->n++, .posted = -1};
+    wake(s, r, A_MESSAGE);
+    return true;
+}
+
+static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
+                       const struct tt_plain *step)
+{
+    struct tt_follow_channel *c = channel_between(s, step->peer, r->me, lane);
+    if (!c || !grow(s, (void **)&r->posted, r->posted_n, &r->posted_room, sizeof *r->posted))
+        return false;
+    resume(s, r, -1);
+    tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
+    *under_way(&r->lane[lane], step) =
+        (struct tt_under_way){.channel = c, .index = c->posted, .posted = r->posted_n};
+    r->posted[r->posted_n++] = (struct tt_posted){.channel = c,
+                                                  .index = c->posted++,
+                                                  .from = step->peer,
+                                                  .to = *step->range,
+                                                  .len = step->len};
+    return true;
+}
+
+/* Takes the message of a posted receive if it has come; else lowers *when to the time at which it
+ * comes. */
+static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *posted,
+                 int64_t *when)
+{
+    struct tt_follow_channel *c = posted->channel;
+    int64_t at = posted->index < c->n ? c->sent[posted->index].at_ps : TT_PREDICT_NEVER;
+    *when = tt_min(*when, at);
+    if (at > tt_core_of(s, r)->now_ps) return false;
+    struct tt_sent *sent = &c->sent[posted->index];
+    resume(s, r, posted->from);
+    tt_step_takes(s, r, posted, sent->rendezvous);
+    posted->taken = true;
+    sent->taken_ps = tt_core_of(s, r)->now_ps;
+    wake(s, r, A_MESSAGE);
+    return true;
+}
+
+static bool wait_for(struct tt_predictor *s, struct tt_follow *r, int lane,
+                     const struct tt_plain *step)
+{
+    struct tt_under_way *u = under_way(&r->lane[lane], step);
+    int64_t when = TT_PREDICT_NEVER;
+    if (u->channel && u->posted >= 0) {
+        struct tt_posted *posted = &r->posted[u->posted];
+        if (!posted->taken && !take(s, r, posted, &when)) return wait_until(s, r, A_MESSAGE, when);
+    } else if (u->channel) {
+        int64_t taken = u->channel->sent[u->index].taken_ps;
+        int other = (int)((u->channel - s->channel) / s->lanes % s->p);
+        if (taken != TT_PREDICT_NEVER) when = taken + line_between(s, r, other);
+        if (when > tt_core_of(s, r)->now_ps) return wait_until(s, r, A_MESSAGE, when);
+    }
+    resume(s, r, -1);
+    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+    return true;
+}
+
+/* A rank that waits takes messages that it has posted receives for, whatever it waits for. */
+static bool take_any(struct tt_predictor *s, struct tt_follow *r)
+{
+    int64_t when = TT_PREDICT_NEVER;
+    for (int i = 0; i < r->posted_n; i++) {
+        if (!r->posted[i].taken && take(s, r, &r->posted[i], &when)) return true;
+    }
+    if (r->posted_n > 0) r->ready_ps = tt_min(r->ready_ps, when);
+    return false;
+}
+
+/* ---- Steps ---- */
+
+/* Returns false if the step cannot be done yet. */
+static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
+                    const struct tt_plain *step)
+{
+    switch (step->kind) {
+    case TT_SEND: return start_send(s, r, lane, step);
+    case TT_RECV: return start_recv(s, r, lane, step);
+    case TT_WAIT: return wait_for(s, r, lane, step);
+    case TT_SIGNAL: return signal_flag(s, r, (uint32_t)lane, step->value);
+    case TT_AWAIT: return await_flag(s, r, step);
+    case TT_PUT:
+    case TT_GET: under_way(&r->lane[lane], step)->channel = NULL; /* fall through */
+    case TT_COPY:
+    case TT_REDUCE:
+        resume(s, r, -1);
+        tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+        tt_step_moves(s, r, step);
+        return true;
+    case TT_LOOP:
+    case TT_END:
+    case TT_EXCHANGE: break;
+    }
+    s->status = tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
+    return false;
+}
+
+/* Returns false if no lane can go on. */
+static bool try_lanes(struct tt_predictor *s, struct tt_follow *r)
+{
+    wait_afresh(r);
+    for (uint32_t i = 0; i < r->plan->lanes; i++) {
+        struct tt_follow_lane *lane = &r->lane[i];
+        if (lane->ended) continue;
+        if (!lane->has_step && !tt_iter_next(&lane->iter, &lane->step)) {
+            lane->ended = true;
+            return true;
+        }
+        lane->has_step = true;
+        if (!do_step(s, r, (int)i, &lane->step)) continue;
+        lane->has_step = false;
+        return true;
+    }
+    return take_any(s, r);
+}
+
+/* ---- Calls ---- */
+
+static void begin_lane(struct tt_follow_lane *lane, const struct tt_plan *plan, int i)
+{
+    for (uint32_t k = 0; k < plan->lane[i].starts * TT_IN_FLIGHT; k++)
+        lane->started[k] = (struct tt_under_way){.posted = -1};
+    tt_iter_begin(&lane->iter, plan, i, lane->memory);
+    lane->has_step = lane->ended = false;
+}
+
+/* Begins the next call as soon as all ranks have ended the call that used its slot before. */
+static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
+{
+    int before = r->call - s->slots;
+    int64_t when = 0;
+    for (int i = 0; i < s->p && before >= 0; i++) {
+        int64_t ended = s->rank[i].ended_ps[before];
+        if (ended == TT_PREDICT_NEVER) return wait_until(s, r, ALL_RANKS, ended);
+        when = tt_max(when, ended + line_between(s, r, i));
+    }
+    if (when > tt_core_of(s, r)->now_ps) return wait_until(s, r, ALL_RANKS, when);
+    resume(s, r, -1);
+    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_call));
+    for (uint32_t i = 0; i < r->plan->lanes; i++) begin_lane(&r->lane[i], r->plan, (int)i);
+    r->in_call = true;
+    memset(r->touched, 0, sizeof r->touched);
+    r->posted_n = 0;
+    return true;
+}
+
+/* Ends the call if all lanes have ended. */
+static void end_call(struct tt_predictor *s, struct tt_follow *r)
+{
+    for (uint32_t i = 0; i < r->plan->lanes; i++)
+        if (!r->lane[i].ended) return;
+    r->ended_ps[r->call++] = tt_core_of(s, r)->now_ps;
+    r->in_call = false;
+    r->over = r->call == s->calls;
+    memcpy(r->spent_by[r->call - 1], r->spent, sizeof r->spent);
+    wake(s, r, ALL_RANKS);
+}
+
+/* Does one step, if there is one that can be done. */
+static void follow(struct tt_predictor *s, struct tt_follow *r)
+{
+    bool began = r->in_call;
+    s->steps++;
+    if (!began) {
+        wait_afresh(r);
+        began = begin_call(s, r);
+        if (began) r->ready_ps = 0;
+        return;
+    }
+    if (!try_lanes(s, r)) return;
+    r->ready_ps = 0;
+    end_call(s, r);
+}
+
+/* ---- Processors ---- */
+
+static struct tt_follow *rank_on(const struct tt_predictor *s, const struct tt_core *core, int i)
+{
+    return &s->rank[core->first + i * s->cores];
+}
+
+/* The time at which some rank of the processor is worth trying; NEVER: none is. */
+static int64_t core_ready(const struct tt_predictor *s, const struct tt_core *core)
+{
+    int64_t ready = TT_PREDICT_NEVER;
+    for (int i = 0; i < core->n; i++) {
+        const struct tt_follow *r = rank_on(s, core, i);
+        if (!r->over) ready = tt_min(ready, r->ready_ps);
+    }
+    return ready == TT_PREDICT_NEVER ? ready : tt_max(ready, core->now_ps);
+}
+
+static int64_t turn_ps(const struct tt_predictor *s, int ranks)
+{
+    return tt_machine_number(s, ranks <= 2   ? TT_MACHINE_turn_2
+                                : ranks <= 4 ? TT_MACHINE_turn_4
+                                             : TT_MACHINE_turn_8);
+}
+
+/* Passes the processor on, rank after rank, until it comes to one that is ready. All ranks take
+ * their turn, also those that look in vain. */
+static struct tt_follow *next_turn(struct tt_predictor *s, struct tt_core *core, int64_t ready)
+{
+    int64_t turn = turn_ps(s, core->n), round = turn * core->n;
+    core->now_ps += (ready - core->now_ps) / round * round;
+    for (;;) {
+        core->at = (core->at + 1) % core->n;
+        core->now_ps += turn;
+        struct tt_follow *r = rank_on(s, core, core->at);
+        if (!r->over && r->ready_ps <= core->now_ps) return r;
+    }
+}
+
+/* The rank that the processor runs next. */
+static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int64_t ready)
+{
+    struct tt_follow *r = rank_on(s, core, core->at);
+    if (!r->over && r->ready_ps <= core->now_ps) return r;
+    if (core->n > 1) return next_turn(s, core, ready);
+    core->now_ps = ready;
+    return r;
+}
+
+/* The calls that all ranks have ended. */
+static int ended_calls(const struct tt_predictor *s)
+{
+    int n = s->calls;
+    for (int r = 0; r < s->p; r++) n = (int)tt_min(n, s->rank[r].call);
+    return n;
+}
+
+/* Returns false when there is nothing more to follow. */
+static bool follow_one(struct tt_predictor *s)
+{
+    struct tt_core *core = NULL;
+    int64_t ready = TT_PREDICT_NEVER;
+    for (int c = 0; c < s->cores; c++) {
+        int64_t when = core_ready(s, &s->core[c]);
+        if (when >= ready) continue;
+        ready = when;
+        core = &s->core[c];
+    }
+    if (!core) return false;
+    follow(s, pick(s, core, ready));
+    if (s->steps > STEPS_MOST)
+        s->status = tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
+    bool enough = s->steps > STEPS_SOME && s->steps % 64 == 0 && ended_calls(s) >= 2;
+    return s->status == TUTTI_OK && !enough;
+}
+
+/* ---- Beginning and end ---- */
+
+static bool open_lane(struct tt_follow_lane *lane, const struct tt_plan *plan, int i)
+{
+    lane->memory = tt_alloc(tt_iter_bytes(plan, i) + 8);
+    lane->started = tt_alloc((plan->lane[i].starts * TT_IN_FLIGHT + 1) * sizeof *lane->started);
+    return lane->memory && lane->started;
+}
+
+static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorithm, int me)
+{
+    struct tt_follow *r = &s->rank[me];
+    *r = (struct tt_follow){.me = me, .core = me % s->cores, .since_ps = -1};
+    r->plan = tt_algorithm_plan(algorithm, s->call, s->map, me);
+    r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);
+    r->spent_by = tt_calloc((size_t)s->calls, sizeof *r->spent_by);
+    if (!r->plan || !r->ended_ps || !r->spent_by) return false;
+    for (int i = 0; i < s->calls; i++) r->ended_ps[i] = TT_PREDICT_NEVER;
+    s->lanes = (int)tt_max(s->lanes, r->plan->lanes);
+    r->lane = tt_calloc(r->plan->lanes, sizeof *r->lane);
+    for (uint32_t i = 0; r->lane && i < r->plan->lanes; i++)
+        if (!open_lane(&r->lane[i], r->plan, (int)i)) return false;
+    return r->lane != NULL;
+}
+
+static void close_rank(struct tt_follow *r)
+{
+    for (uint32_t i = 0; r->lane && i < r->plan->lanes; i++) {
+        tt_free(r->lane[i].memory);
+        tt_free(r->lane[i].started);
+    }
+    tt_free(r->lane);
+    tt_free(r->posted);
+    tt_free(r->ended_ps);
+    tt_free(r->spent_by);
+    tt_plan_free(r->plan);
+}
+
+static void close_all(struct tt_predictor *s)
+{
+    for (int r = 0; s->rank && r < s->p; r++) close_rank(&s->rank[r]);
+    for (int i = 0; s->flag && i < s->p * s->lanes; i++) tt_free(s->flag[i].raise);
+    for (int i = 0; s->channel && i < s->p * s->p * s->lanes; i++) tt_free(s->channel[i].sent);
+    tt_free(s->rank);
+    tt_free(s->core);
+    tt_free(s->flag);
+    tt_free(s->channel);
+}
+
+/* A root that nobody answers runs ahead of the others until it has used all slots. If the ranks
+ * take turns, it does so in each of its turns. */
+static int calls_for(const struct tt_predictor *s)
+{
+    bool ahead = tt_coll_has_root(s->call->coll) && s->p > s->cores;
+    return ahead ? ROUNDS * s->slots : CALLS;
+}
+
+static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *algorithm)
+{
+    s->cores = (int)tt_min(tt_max(1, s->map->cores), s->p);
+    s->slots = (int)tt_team_slots(s->p);
+    s->calls = calls_for(s);
+    s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
+    s->loads = s->map->mapped || s->call->shared;
+    s->rank = tt_calloc((size_t)s->p, sizeof *s->rank);
+    s->core = tt_calloc((size_t)s->cores, sizeof *s->core);
+    bool good = s->rank && s->core;
+    for (int r = 0; good && r < s->p; r++) good = open_rank(s, algorithm, r);
+    if (good) s->flag = tt_calloc((size_t)(s->p * s->lanes), sizeof *s->flag);
+    for (int c = 0; good && c < s->cores; c++)
+        s->core[c] = (struct tt_core){.first = c, .n = (s->p - c + s->cores - 1) / s->cores};
+    return s->flag ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
+}
+
+static int64_t end_of(const struct tt_predictor *s, int call, int *last)
+{
+    int64_t end = -1;
+    for (int r = 0; r < s->p; r++) {
+        if (s->rank[r].ended_ps[call] > end) *last = r;
+        end = tt_max(end, s->rank[r].ended_ps[call]);
+    }
+    return end;
+}
+
+/* The time from the end of one call to the end of the next, and how the rank that ends last spent
+ * it. */
+static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
+{
+    int ended = ended_calls(s), warm = s->calls > CALLS ? s->slots : WARM, last = 0;
+    if (ended <= warm) warm = 1;
+    if (ended < 2) return tt_fail(TUTTI_ERR_UNSUPPORTED, "the predictor found no end of its plan");
+    int64_t begin = end_of(s, warm - 1, &last), n = ended - warm;
+    *prediction = (struct tt_prediction){.time_ps = (end_of(s, ended - 1, &last) - begin) / n};
+    const struct tt_follow *r = &s->rank[last];
+    for (int i = 0; i < TT_SPENT_N; i++)
+        prediction->spent[i] = (r->spent_by[ended - 1][i] - r->spent_by[warm - 1][i]) / n;
+    return TUTTI_OK;
+}
+
+static const char *unpredictable(const struct tt_call *call, const struct tt_map *map)
+{
+    if (!map->machine) return "there is no model of this machine (tutti calibrate makes one)";
+    if (!tt_map_one_node(map) || map->net) return "times are predicted on one node only";
+    if (map->p > TT_PREDICT_RANKS) return "times are predicted for at most 64 ranks";
+    if (tt_call_counts(call)) return "each rank has counts of its own";
+    return NULL;
+}
+
+tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                        const struct tt_map *map, struct tt_prediction *prediction)
+{
+    struct tt_call same = *call;
+    bool is_short;
+    const char *why = unpredictable(call, map);
+    if (why) return tt_fail(TUTTI_ERR_UNSUPPORTED, "%s", why);
+    same.in_place = false; /* ranks may differ in it */
+    struct tt_map with = tt_plan_map(algorithm, call, map, &is_short);
+    struct tt_predictor s = {
+        .machine = map->machine, .map = &with, .call = &same, .p = map->p, .lanes = 1};
+    s.status = open_all(&s, algorithm);
+    while (s.status == TUTTI_OK && follow_one(&s)) continue;
+    if (s.status == TUTTI_OK) s.status = sum_up(&s, prediction);
+    close_all(&s);
+    return s.status;
+}
+
+struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,
+                          const struct tt_map *map, bool *is_short)
+{
+    enum { PARTS = 4 };
+    struct tt_map low = *map;
+    bool pieces = c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather ||
+                  c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
+    low.win_bytes = tt_min(map->win_bytes, TT_SHORT_WINDOW);
+    *is_short = true;
+    if (map->win_bytes <= TT_SHORT_WINDOW) return low;
+    int64_t room = TT_SHORT_WINDOW / (tt_map_one_node(map) ? 1 : PARTS) /
+                   (pieces || tt_call_scatters(c) ? map->p : 1);
+    if (!tt_call_counts(c) && tt_call_bytes(c) <= room && !algorithm->refuse(c, &low)) return low;
+    *is_short = false;
+    return *map;
+}

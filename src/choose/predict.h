@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Predicts how long a call takes by an algorithm, on one node, under the machine model. All ranks'
+ * plans are followed step by step, over a few calls in a row without a barrier in between, as in a
+ * program that calls again and again; the time is that from one call to the next.
+ *
+ * The prediction is made of whole numbers only, and depends on its arguments alone. So all ranks
+ * with the same model and map get the same time.
+ *
+ * What the predictor knows: how long each copy and reduction takes, by size and by where its data
+ * lie; when other ranks see a signal; who waits for whom; that ranks that share a processor take
+ * turns; that what all processors do at once takes longer. It does not know the contents of the
+ * caches: buffers of the program count as in no cache until the call has touched them.
+ */
+#ifndef TT_PREDICT_H
+#define TT_PREDICT_H
+
+#include "choose/spent.h"
+#include "coll/coll.h"
+
+struct tt_prediction {
+    int64_t time_ps;           /* of a call */
+    int64_t spent[TT_SPENT_N]; /* how the rank that ends last spends this time; about time_ps in
+                                * all */
+};
+
+/* The most ranks for which a time is predicted. */
+enum { TT_PREDICT_RANKS = 64 };
+
+/* Predicts the time of a call by an algorithm that applies. Errors:
+ *
+ *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model, or there
+ *                  are several nodes, more than TT_PREDICT_RANKS ranks, counts for each rank, or
+ *                  too many steps
+ *     MEMORY */
+tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                        const struct tt_map *map, struct tt_prediction *prediction);
+const char *tt_spent_text(enum tt_spent spent);
+
+/* Returns the map that the plan of an algorithm is made with: that of the team, or, if *is_short is
+ * set, the same with short windows (run/team.h). It depends only on properties of the call and the
+ * team that all ranks know. An algorithm that does not apply with short windows gets the long ones,
+ * so the choice of the algorithm does not depend on the windows. */
+struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                          const struct tt_map *map, bool *is_short);
+
+#endif

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# All ranks choose alike: the model and the way to choose are those of rank 0, whatever files,
+# settings and home folders the others have. A file that cannot be used leaves the table to choose.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+
+unset TUTTI_MACHINE TUTTI_CHOICE
+export XDG_CACHE_HOME=$work/cache
+
+# A model in which all costs but those of reading by the system are high, so that the estimate
+# chooses another algorithm than the table.
+model() {
+    printf 'tutti %s\n' "$(tutti --version | awk '{ print $2 }')"
+    printf 'processor %s\n' "$(sed -n 's/^model name[[:space:]]*: *//p' /proc/cpuinfo | head -n 1 | tr -s ' ')"
+    printf 'processors %s\n' "$(getconf _NPROCESSORS_CONF)"
+    printf 'bytes 8 64 512 4096 16384 65536 262144 1048576 4194304\n'
+    for name in call step line take message turn_2 turn_4 turn_8; do echo "$name 100000"; done
+    for from in cached memory other; do
+        for to in cached memory other; do echo "copy_${from}_$to $1"; done
+        echo "add_$from $1"
+    done
+    for table in read_memory_cached read_memory_memory read_other_cached read_other_memory write_memory_memory; do
+        echo "$table 9 9 9 9 9 9 9 9 9"
+    done
+    for table in copy_shared read_shared; do echo "$table 1000 1000 1000 1000 1000 1000 1000 1000 1000"; done
+}
+grep -q '^model name' /proc/cpuinfo || exit 77 # the model needs the kernel's name of the processor
+model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
+model '1 1 1 1 1 1 1 1 1' >theirs
+sed 's/^processor .*/processor Other/' mine >foreign
+
+# Rank 0 prints what is chosen for a bcast of 1 KiB, for which the table has `flat`.
+run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$TUTTI_BUILD/tests/choose-caller"; }
+chosen() { sed -n 's/.*choice: \([a-z-]*\) for bcast.*/\1/p' err; }
+
+expect 0 run
+says err 'there is no model of this machine: .*No such file'
+says err 'choice: flat for bcast.*by the table'
+
+expect 0 run TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate
+says err 'choice: direct for bcast.*by estimate\), .*predicted [0-9.]+ us'
+expect 0 run TUTTI_MACHINE="$work/theirs" TUTTI_CHOICE=estimate
+says err 'choice: flat for bcast.*by estimate\)'
+expect 0 run TUTTI_MACHINE="$work/mine"
+says err 'choice: flat for bcast.*by the table\), .*predicted [0-9.]+ us'
+expect 0 run TUTTI_MACHINE="$work/foreign" TUTTI_CHOICE=estimate
+says err "warning: there is no model of this machine, so the table chooses: .*'Other'"
+says err 'choice: flat for bcast.*by the table'
+
+# The others have another file, another choice, no home folder, and a wrong setting.
+cat >differing <<'SCRIPT'
+#!/bin/bash
+case $TUTTI_RANK in
+1) export TUTTI_MACHINE=$1 TUTTI_CHOICE=table ;;
+2)
+    unset TUTTI_MACHINE HOME XDG_CACHE_HOME
+    export TUTTI_CHOICE=nonsense
+    ;;
+esac
+exec "$2"
+SCRIPT
+chmod +x differing
+expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice tutti run -n 3 ./differing \
+    "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
+says err 'choice: direct for bcast.*by estimate'
+[ "$(lines err 'warning')" -eq 0 ] || fail 'another rank than rank 0 looked at its settings'
+expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_CMA=0 tutti run -n 3 ./differing \
+    "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
+expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=2,1 tutti run -n 3 \
+    ./differing "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
+says err 'choice: .* for bcast.*by the table'

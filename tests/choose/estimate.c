@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The choice by estimate: the least predicted time, whatever was chosen before; and the table where
+ * there is no model or no estimate is wanted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "choose/choose.h"
+#include "choose/predict.h"
+#include "model.h"
+#include "text/problem.h"
+
+static struct tt_call call_of(const char *text)
+{
+    struct tt_problem problem;
+    assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
+    return problem.call;
+}
+
+static const struct tt_algorithm *fastest(const struct tt_call *call, const struct tt_map *map)
+{
+    const struct tt_algorithm *best = NULL;
+    struct tt_prediction p;
+    int64_t least = INT64_MAX;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if ((*a)->coll != call->coll || (*a)->refuse(call, map)) continue;
+        if (tt_predict(*a, call, map, &p) != TUTTI_OK || p.time_ps >= least) continue;
+        best = *a;
+        least = p.time_ps;
+    }
+    return best;
+}
+
+static const char *const problems[] = {
+    "barrier/p2",
+    "bcast/u8/8/p2",
+    "bcast/u8/64K/p4",
+    "allreduce/f64/sum/8/p4",
+    "allreduce/f64/sum/1M/p4",
+    "allgather/u8/4K/p8",
+    "alltoall/u8/64K/p5",
+    "gather/u8/32K/p3",
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static struct tt_map map_for(const char *problem, const struct tt_machine *m)
+{
+    struct tt_problem parsed;
+    assert_int_equal(tt_problem_parse(problem, &parsed, NULL), TUTTI_OK);
+    struct tt_map map = map_of(parsed.p, 4, m);
+    map.estimates = true;
+    return map;
+}
+
+static void least_time_wins(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(100000, 200);
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct tt_call call = call_of(problems[i]);
+        struct tt_map map = map_for(problems[i], &m);
+        const struct tt_algorithm *a;
+        enum tt_chosen_by by;
+        assert_int_equal(tt_choose(&call, &map, NULL, &a, &by), TUTTI_OK);
+        assert_int_equal(by, TT_CHOSEN_ESTIMATE);
+        assert_ptr_equal(a, fastest(&call, &map));
+    }
+}
+
+static void set_reads(struct tt_machine *m, int64_t ps)
+{
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        for (int t = TT_MACHINE_read_memory_cached; t <= TT_MACHINE_write_memory_memory; t++)
+            m->table[t][i] = ps;
+}
+
+/* The costs decide: where reading another process costs next to nothing, an algorithm that reads is
+ * chosen, and none that reads where that costs much. */
+static void costs_decide(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1000, 200);
+    struct tt_call call = call_of("bcast/u8/1M/p2");
+    struct tt_map map = map_for("bcast/u8/1M/p2", &m);
+    const struct tt_algorithm *cheap, *dear;
+    struct tt_prediction p;
+    set_reads(&m, 1);
+    assert_int_equal(tt_choose(&call, &map, NULL, &cheap, NULL), TUTTI_OK);
+    set_reads(&m, TT_MACHINE_MOST);
+    assert_int_equal(tt_choose(&call, &map, NULL, &dear, NULL), TUTTI_OK);
+    assert_int_equal(tt_predict(cheap, &call, &map, &p), TUTTI_OK);
+    assert_true(p.time_ps >= TT_MACHINE_MOST);
+    assert_int_equal(tt_predict(dear, &call, &map, &p), TUTTI_OK);
+    assert_true(p.time_ps < TT_MACHINE_MOST);
+}
+
+/* What is kept does not change what is chosen, in whatever order the calls come. */
+static void history_does_not_matter(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(100000, 200);
+    static const char *const calls[] = {"allreduce/f64/sum/8/p4",    "allreduce/i8/max/5/p4",
+                                        "allreduce/f32/sum/3000/p4", "allreduce/f64/user/8/p4",
+                                        "allreduce/f64/sum/2M/p4",   "allreduce/u8/sum/4097/p4"};
+    enum { CALLS = sizeof calls / sizeof *calls };
+    for (int first = 0; first < CALLS; first++) {
+        struct tt_rankings kept = {0};
+        for (int i = 0; i < CALLS; i++) {
+            struct tt_call call = call_of(calls[(first + i) % CALLS]);
+            struct tt_map map = map_for(calls[0], &m);
+            const struct tt_algorithm *a = tt_estimate(&kept, &call, &map);
+            assert_non_null(a);
+            assert_null(a->refuse(&call, &map));
+            assert_ptr_equal(a, tt_estimate(NULL, &call, &map));
+        }
+    }
+}
+
+static void table_otherwise(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(100000, 200);
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct tt_call call = call_of(problems[i]);
+        struct tt_map map = map_for(problems[i], &m);
+        const struct tt_algorithm *with, *without;
+        enum tt_chosen_by by;
+        map.estimates = false;
+        assert_int_equal(tt_choose(&call, &map, NULL, &with, &by), TUTTI_OK);
+        assert_int_equal(by, TT_CHOSEN_TABLE);
+        map.estimates = true;
+        map.machine = NULL;
+        assert_int_equal(tt_choose(&call, &map, NULL, &without, &by), TUTTI_OK);
+        assert_int_equal(by, TT_CHOSEN_TABLE);
+        assert_ptr_equal(with, without);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(least_time_wins),
+        cmocka_unit_test(costs_decide),
+        cmocka_unit_test(history_does_not_matter),
+        cmocka_unit_test(table_otherwise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

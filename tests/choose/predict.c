@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The predictor: exact times of small plans under a made-up model, properties that hold for the
+ * plans of all algorithms, and agreement with the simulator where both know the same costs.
+ */
+#include "../coll/plans.h"
+
+#include "choose/predict.h"
+#include "model.h"
+#include "sim/simulate.h"
+
+static struct tt_prediction predicted(const struct tt_algorithm *a, const struct tt_call *call,
+                                      const struct tt_map *map)
+{
+    struct tt_prediction prediction;
+    if (tt_predict(a, call, map, &prediction) != TUTTI_OK)
+        fail_msg("%s of %s on %d ranks: %s", a->name, tt_coll_name(call->coll), map->p,
+                 tutti_error());
+    return prediction;
+}
+
+/* A barrier of two ranks is a call, a signal, the way of the line, and the await that sees it. */
+static void barrier_of_two(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1000, 1);
+    struct tt_map map = map_of(2, 2, &m);
+    struct tt_problem problem = plans_problem(TT_COLL_barrier, 2, 0);
+    m.number[TT_MACHINE_call] = 50000;
+    m.number[TT_MACHINE_step] = 3000;
+    m.number[TT_MACHINE_line] = 120000;
+    struct tt_prediction p = predicted(&tt_barrier_flat, &problem.call, &map);
+    assert_int_equal(p.time_ps, 50000 + 2 * 3000 + 120000);
+    assert_int_equal(p.spent[TT_SPENT_lines], 120000);
+    assert_int_equal(p.spent[TT_SPENT_calls], 50000 + 2 * 3000);
+}
+
+/* On one processor no line is exchanged, and each call takes a turn of each rank. */
+static void ranks_take_turns(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1, 1);
+    struct tt_map map = map_of(2, 1, &m);
+    struct tt_problem problem = plans_problem(TT_COLL_barrier, 2, 0);
+    m.number[TT_MACHINE_line] = 1000000000;
+    m.number[TT_MACHINE_turn_2] = 600000;
+    struct tt_prediction p = predicted(&tt_barrier_flat, &problem.call, &map);
+    assert_in_range(p.time_ps, 600000, 2 * 600000 + 100);
+    assert_int_equal(p.spent[TT_SPENT_lines], 0);
+}
+
+/* A bcast of which the reader has more to do than the root takes as long as the reader takes. */
+static void root_runs_ahead(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1, 1);
+    struct tt_map map = map_of(2, 2, &m);
+    struct tt_problem problem = plans_problem(TT_COLL_bcast, 2, 1024);
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        m.table[TT_MACHINE_copy_other_memory][i] = 100 * tt_machine_bytes[i];
+    struct tt_prediction p = predicted(&tt_bcast_flat, &problem.call, &map);
+    assert_in_range(p.time_ps, 100 * 8192, 100 * 8192 + 10);
+}
+
+static void each_algorithm(void (*check)(const struct tt_algorithm *, const struct tt_call *, int p,
+                                         int cores))
+{
+    static const int ranks[] = {2, 3, 5, 8, 16}, cores[] = {1, 2, 3, 16};
+    static const int64_t sizes[] = {1, 1000, 32768, 300000};
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+        for (int i = 0; i < 5 * 4 * 4; i++) {
+            int p = ranks[i % 5], on = cores[i / 5 % 4];
+            struct tt_problem problem = plans_problem((*a)->coll, p, sizes[i / 20]);
+            struct tt_map map = map_of(p, on, NULL);
+            if (tt_call_counts(&problem.call) || (*a)->refuse(&problem.call, &map)) continue;
+            check(*a, &problem.call, p, on);
+        }
+}
+
+/* If each cost is twice as high, a call takes twice as long. */
+static void doubles(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
+{
+    struct tt_machine once = model_of(64000, 64), twice = model_of(128000, 128);
+    struct tt_map map = map_of(p, cores, &once);
+    struct tt_prediction x, y;
+    if (tt_predict(a, call, &map, &x) != TUTTI_OK) {
+        assert_non_null(strstr(tutti_error(), "too many steps"));
+        return;
+    }
+    map.machine = &twice;
+    y = predicted(a, call, &map);
+    int64_t rounding = 100;
+    assert_true(x.time_ps > 0);
+    if (y.time_ps < 2 * x.time_ps - rounding || y.time_ps > 2 * x.time_ps + rounding)
+        fail_msg("%s of %s on %d ranks: %lld, %lld", a->name, tt_coll_name(call->coll), p,
+                 (long long)x.time_ps, (long long)y.time_ps);
+}
+
+static void costs_scale(void **state)
+{
+    (void)state;
+    each_algorithm(doubles);
+}
+
+/* The parts of the time of the rank that ends last make up its time. It may have begun its calls a
+ * little before or after those of the rank that ended the first ones last. */
+static void adds_up(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
+{
+    struct tt_machine m = model_of(64000, 64);
+    struct tt_map map = map_of(p, cores, &m);
+    struct tt_prediction x;
+    int64_t sum = 0;
+    if (cores < p || tt_predict(a, call, &map, &x) != TUTTI_OK) return;
+    for (int i = 0; i < TT_SPENT_N; i++) sum += x.spent[i];
+    if (sum < x.time_ps / 2 || sum > 2 * x.time_ps)
+        fail_msg("%s of %s on %d ranks: %lld of %lld", a->name, tt_coll_name(call->coll), p,
+                 (long long)sum, (long long)x.time_ps);
+}
+
+static void parts_add_up(void **state)
+{
+    (void)state;
+    each_algorithm(adds_up);
+}
+
+/* The simulator knows the way of a message and the time that its sender needs for each byte. If
+ * nothing else costs anything, both come to the same time for plans that send messages and in which
+ * all ranks wait for each other. */
+static void agrees_with_simulator(void **state)
+{
+    (void)state;
+    static const struct tt_algorithm *const algorithms[] = {
+        &tt_barrier_dissemination, &tt_allreduce_doubling, &tt_allreduce_ring,
+        &tt_allgather_ring,        &tt_allgather_bruck,    &tt_alltoall_pairwise};
+    const struct tt_model model = {
+        .kind = TT_MODEL_simple, .ts_ps = 1, .tw_ps = 1, .near_ts_ps = 1000000, .near_tw_ps = 1000};
+    struct tt_machine m = model_of(1, 0);
+    for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++)
+            m.table[t][i] = t % 3 == TT_DATA_OTHER && t < TT_MACHINE_add_cached
+                                ? 1000 * tt_machine_bytes[i]
+                                : 1;
+    m.number[TT_MACHINE_line] = 1000000;
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+        for (int p = 2; p <= 9; p++) {
+            int node[PLANS_RANKS] = {0};
+            struct tt_problem problem = plans_problem(algorithms[i]->coll, p, 16 * p);
+            struct tt_map map = map_of(p, p, &m), with = map;
+            with.node = node;
+            struct tt_simulation simulation = {
+                .algorithm = algorithms[i], .problem = &problem, .map = &with, .model = &model};
+            struct tt_sim_result result;
+            if (algorithms[i]->refuse(&problem.call, &map)) continue;
+            assert_int_equal(tt_simulate(&simulation, &result), TUTTI_OK);
+            int64_t time = predicted(algorithms[i], &problem.call, &map).time_ps;
+            if (time < result.time_ps * 97 / 100 || time > result.time_ps * 103 / 100)
+                fail_msg("%s on %d ranks: predicted %lld ps, simulated %lld", algorithms[i]->name,
+                         p, (long long)time, (long long)result.time_ps);
+            tt_sim_free(&result);
+        }
+}
+
+static void refused(const struct tt_algorithm *a, const struct tt_call *call,
+                    const struct tt_map *map, const char *why)
+{
+    struct tt_prediction prediction;
+    assert_int_equal(tt_predict(a, call, map, &prediction), TUTTI_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tutti_error(), why));
+}
+
+static void says_what_it_cannot(void **state)
+{
+    (void)state;
+    int node[PLANS_RANKS] = {0, 1};
+    struct tt_machine m = model_of(1000, 1);
+    struct tt_problem problem = plans_problem(TT_COLL_barrier, 2, 0);
+    struct tt_map map = map_of(2, 2, NULL);
+    refused(&tt_barrier_flat, &problem.call, &map, "no model");
+    map = map_of(2, 2, &m);
+    map.node = node;
+    map.nodes = 2;
+    refused(&tt_barrier_dissemination, &problem.call, &map, "one node");
+    map = map_of(TT_PREDICT_RANKS + 1, 2, &m);
+    refused(&tt_barrier_flat, &problem.call, &map, "at most 64 ranks");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(barrier_of_two),      cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(root_runs_ahead),     cmocka_unit_test(costs_scale),
+        cmocka_unit_test(parts_add_up),        cmocka_unit_test(agrees_with_simulator),
+        cmocka_unit_test(says_what_it_cannot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
