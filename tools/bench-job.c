@@ -80,22 +80,19 @@ bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result 
 
 static bool launch(const struct tt_bench_case *c, int fd)
 {
-    char problem[TT_PROBLEM_TEXT], time_ns[24], iterations[24], descriptor[16], shape[64];
+    char problem[TT_PROBLEM_TEXT], time_ns[24], batch_ns[24], iterations[24], descriptor[16],
+        shape[64];
     snprintf(shape, sizeof shape, "-%s%s%s%s", c->gaps ? "gaps" : "", c->reversed ? "reversed" : "",
              c->beside ? "beside" : "", c->identities ? "identities" : "");
     tt_problem_print(&c->problem, problem);
     snprintf(time_ns, sizeof time_ns, "%lld", (long long)c->time_ns);
+    snprintf(batch_ns, sizeof batch_ns, "%lld", (long long)c->batch_ns);
     snprintf(iterations, sizeof iterations, "%lld", (long long)c->iterations);
     snprintf(descriptor, sizeof descriptor, "%d", fd);
-    char *const argv[] = {"/proc/self/exe",
-                          "bench-rank",
-                          problem,
-                          (char *)(c->algorithm ? c->algorithm : "-"),
-                          time_ns,
-                          iterations,
-                          descriptor,
-                          shape,
-                          NULL};
+    char *const argv[] = {
+        "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
+        time_ns,          iterations,   descriptor, shape,
+        batch_ns,         NULL};
     const struct tt_launch_program program = {.ranks = ranks_of(c), .argv = argv};
     const struct tt_launch_options options = {
         .program = &program, .programs = 1, .call_roll = tt_roll_call};
@@ -130,7 +127,7 @@ static bool join_and_run(struct tt_bench_case *c, int fd)
 int tt_bench_rank_main(int argc, char **argv)
 {
     struct tt_bench_case c = {0};
-    if (argc != 7 || !tt_problem_open(&c.problem, argv[1])) {
+    if (argc != 8 || !tt_problem_open(&c.problem, argv[1])) {
         fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
         return TT_EXIT_USAGE;
     }
@@ -138,6 +135,7 @@ int tt_bench_rank_main(int argc, char **argv)
     c.time_ns = atoll(argv[3]);
     c.iterations = atoll(argv[4]);
     c.gaps = strstr(argv[6], "gaps") != NULL;
+    c.batch_ns = atoll(argv[7]);
     c.reversed = strstr(argv[6], "reversed") != NULL;
     c.beside = strstr(argv[6], "beside") != NULL;
     c.identities = strstr(argv[6], "identities") != NULL;

@@ -16,7 +16,7 @@
 #include "command.h"
 
 enum { BATCHES_LEAST = 5, BATCHES_MOST = 2000, TRIES = 3 };
-static const int64_t batch_ns = 1000000, calls_most = 1 << 20;
+static const int64_t usual_batch_ns = 1000000, calls_most = 1 << 20;
 
 static tutti_status call_neighbors(const struct tt_bench *b, const void *in, void *out,
                                    tutti_request **request)
@@ -220,6 +220,11 @@ static tutti_status run_batch(const struct tt_bench *b, struct timing *t, int64_
     return TUTTI_OK;
 }
 
+static int64_t batch_ns(const struct tt_bench *b)
+{
+    return b->c->batch_ns > 0 ? b->c->batch_ns : usual_batch_ns;
+}
+
 /* Sets *least to the shortest of up to TRIES batches, in ns for each call, with each batch timed by
  * its slowest rank: a single batch may have been delayed by other work on the machine. Stops after
  * a batch shorter than batch_ns, because the caller will then double the calls anyway. */
@@ -230,7 +235,7 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
         TT_TRY(run_batch(b, t, t->calls, &ns));
         TT_TRY(agree(b, &ns, 1));
         if (i == 0 || ns < *least) *least = ns;
-        if (*least * (double)t->calls < (double)batch_ns) break;
+        if (*least * (double)t->calls < (double)batch_ns(b)) break;
     }
     return TUTTI_OK;
 }
@@ -243,7 +248,7 @@ static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
     int64_t wanted = b->c->iterations, most = wanted > 0 ? wanted / BATCHES_LEAST : calls_most;
     for (t->calls = 1;; t->calls *= 2) {
         TT_TRY(try_batch(b, t, &ns));
-        if (ns * (double)t->calls >= (double)batch_ns || t->calls >= most) break;
+        if (ns * (double)t->calls >= (double)batch_ns(b) || t->calls >= most) break;
     }
     if (wanted > 0) {
         t->calls = tt_max(1, tt_min(t->calls, wanted / BATCHES_LEAST));

@@ -26,6 +26,7 @@ enum {
     OPTION_JSON,
     OPTION_ITERATIONS,
     OPTION_TIME,
+    OPTION_BATCH,
     OPTION_PLAN,
     OPTION_RANDOM,
     OPTION_SEED,
@@ -42,7 +43,7 @@ struct bench_arguments {
     const char *algorithm, *json, *plan;
     struct tt_plan_row row;          /* of the plan file */
     int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
-    int64_t time_ns, iterations;
+    int64_t time_ns, batch_ns, iterations;
     int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
     bool threads, gaps, reversed, beside, identities;
     const char *nodes; /* NULL: the ranks are on one node */
@@ -78,6 +79,10 @@ static const struct argp_option options[] = {
      "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
     {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
     {"time", OPTION_TIME, "S", 0, "or time each row for about S seconds (default: 0.3)", 0},
+    {"batch", OPTION_BATCH, "S", 0,
+     "time batches of calls that take about S seconds (default: 0.001); shorter ones are disturbed "
+     "less often on a busy machine",
+     0},
     {"random", OPTION_RANDOM, "S", 0,
      "instead, verify problems that are drawn at random, for about S seconds, and stop at the "
      "first "
@@ -114,6 +119,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->iterations = tt_arg_number(state, "--iterations", arg, 1, 1 << 30);
         return 0;
     case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
+    case OPTION_BATCH: a->batch_ns = tt_arg_seconds(state, "--batch", arg); return 0;
     case OPTION_PLAN: a->plan = arg; return 0;
     case OPTION_RANDOM: a->random_ns = tt_arg_seconds(state, "--random", arg); return 0;
     case OPTION_SEED: a->seed = tt_arg_number(state, "--seed", arg, 0, INT32_MAX); return 0;
@@ -201,6 +207,7 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
     struct tt_bench_case c = {.problem = *problem,
                               .algorithm = algorithm,
                               .time_ns = o->a->time_ns,
+                              .batch_ns = o->a->batch_ns,
                               .iterations = o->a->iterations,
                               .gaps = o->a->gaps,
                               .reversed = o->a->reversed,

@@ -14,6 +14,7 @@ struct tt_bench_case {
     const char *algorithm;     /* the algorithm to force, or @ and the path of a plan file; NULL:
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */
+    int64_t batch_ns;          /* about how long a batch of calls takes; 0: the default */
     int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
     bool gaps;       /* verify a call on a derived type, whose elements have gaps between them */
     bool reversed;   /* call on a team that has the ranks in reverse order */

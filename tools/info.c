@@ -24,6 +24,7 @@
 #include "command.h"
 #include "fabric/fabric.h"
 #include "fabric/wire.h"
+#include "json.h"
 #include "run/team.h"
 #include "type/type.h"
 
@@ -252,6 +253,30 @@ static void say_membarrier(void)
                 commands < 0 ? strerror(errno) : "not its expedited kind");
 }
 
+/* ---- The model of this machine ---- */
+
+static void say_model(void)
+{
+    struct tt_machine machine;
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    const char *choice = tt_setting("TUTTI_CHOICE");
+    begin_section("model");
+    bool known = tt_machine_find(&machine, path, why);
+    if (known)
+        whether("steps", true, "%s", path);
+    else
+        whether("steps", false, "not known: %s (tutti calibrate measures it)", why);
+    bool estimates = known && choice && strcmp(choice, "estimate") == 0;
+    line("chosen by", "%s", estimates ? "the estimate" : "the table");
+    for (int i = 0; known && i < TT_MACHINE_NUMBERS_N; i++) {
+        const char *name = tt_machine_number_name((enum tt_machine_number)i);
+        if (!report.all)
+            line(name, "%.3f us: %s", 1e-6 * (double)machine.number[i],
+                 tt_machine_number_text((enum tt_machine_number)i));
+        number(name, machine.number[i]);
+    }
+}
+
 static void say_waiting(void)
 {
     struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores());
@@ -344,15 +369,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static bool print_json(void)
-{
-    char *text = cJSON_Print(report.all);
-    bool printed = text && puts(text) >= 0;
-    free(text);
-    cJSON_Delete(report.all);
-    return printed;
-}
-
 /* ---- Binding ---- */
 
 /* Prints where `tutti run` would bind the first few ranks now. */
@@ -404,7 +420,8 @@ int tt_info_main(int argc, char **argv)
     say_machine();
     say_transports();
     say_waiting();
+    say_model();
     say_binding();
     say_settings();
-    return !report.all || print_json() ? TT_EXIT_OK : TT_EXIT_FAILED;
+    return !report.all || tt_json_print(report.all) ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -65,3 +65,13 @@ bool tt_json_write(cJSON *rows, const char *path)
     free(text);
     return written;
 }
+
+bool tt_json_print(cJSON *object)
+{
+    char *text = cJSON_Print(object);
+    bool printed = text && puts(text) >= 0;
+    if (!printed) fprintf(stderr, "tutti: cannot write JSON to standard output\n");
+    free(text);
+    cJSON_Delete(object);
+    return printed;
+}

@@ -12,6 +12,8 @@
 /* Writes the array of rows, one on each line, to the file `path` ("-": stdout), and frees it. The
  * file is not opened unless the whole text fits into memory. Returns false after printing the
  * error. */
+/* Prints an object to standard output, and frees it. Returns false after printing the error. */
+bool tt_json_print(cJSON *object);
 bool tt_json_write(cJSON *rows, const char *path);
 
 /* Whether `path` can be written, to be called before a long computation whose result will be

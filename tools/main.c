@@ -24,6 +24,8 @@ static const struct tt_command commands[] = {
     {"sim", tt_sim_main, "simulate a collective on a network"},
     {"draw", tt_draw_main, "draw a collective: when, where and along which ways"},
     {"list", tt_list_main, "list the algorithms"},
+    {"explain", tt_explain_main, "explain which algorithm runs, and why"},
+    {"calibrate", tt_calibrate_main, "measure what steps of a plan cost on this machine"},
     {"info", tt_info_main, "print what this machine has and allows"},
     {"bench-rank", tt_bench_rank_main, NULL},
     {0},
@@ -39,7 +41,7 @@ static char *help_text(int key, const char *text, void *input)
     if (!memory) return NULL;
     fprintf(memory, "Commands:\n");
     for (const struct tt_command *c = commands; c->name; c++) {
-        if (c->does) fprintf(memory, "  %-7s %s\n", c->name, c->does);
+        if (c->does) fprintf(memory, "  %-9s %s\n", c->name, c->does);
     }
     fprintf(memory, "\n'tutti COMMAND --help' lists the options of a command; "
                     "'man tutti-COMMAND' describes it.");
@@ -122,7 +124,7 @@ static int finish_output(int code)
 static bool has_ranks(const struct tt_command *command)
 {
     return command->main == tt_run_main || command->main == tt_bench_main ||
-           command->main == tt_bench_rank_main;
+           command->main == tt_bench_rank_main || command->main == tt_calibrate_main;
 }
 
 static int help_with(const struct tt_command *command, char *name)

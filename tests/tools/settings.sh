@@ -64,7 +64,7 @@ expect 0 env TUTTI_EAGER=4K tutti info --json
 python3 - <<'PYTHON'
 import json
 info = json.load(open("out"))
-assert list(info) == ["version", "machine", "transports", "waiting", "binding", "settings"], list(info)
+assert list(info) == ["version", "machine", "transports", "waiting", "model", "binding", "settings"], list(info)
 assert info["machine"]["cores"] >= 1 and info["machine"]["usable_processors"] >= 1, info["machine"]
 assert all(isinstance(info["transports"][name]["works"], bool) for name in ("shm", "cma", "pmix", "ucx")), info["transports"]
 rows = {row["name"]: row for row in info["settings"]}

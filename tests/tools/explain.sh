@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti calibrate` writes a model that is then in force, and `tutti explain` predicts with it.
+# Without a model, or with one that does not fit, both say why.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+unset TUTTI_MACHINE TUTTI_CHOICE
+export XDG_CACHE_HOME=$work/cache
+
+expect 1 tutti calibrate --show
+says err 'No such file'
+expect 0 tutti explain allreduce/f64/sum/8/p2
+says out '^No model of this machine: .*No such file'
+says out '^\* flat +-  there is no model of this machine'
+expect 0 tutti info
+says out 'steps +not known: .*No such file'
+expect 1 env -u XDG_CACHE_HOME -u HOME tutti calibrate
+says err 'none of TUTTI_MACHINE, XDG_CACHE_HOME and HOME'
+expect 2 tutti calibrate --show --output x
+expect 2 tutti calibrate nonsense
+
+# A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
+# file stands where the folder should be.
+expect 0 touch occupied
+expect 1 tutti calibrate --output "$work/occupied/model"
+says err 'cannot be written: Not a directory'
+[ "$(find . -name '*.machine*' | wc -l)" -eq 0 ] || fail 'a file is left'
+
+expect 0 tutti calibrate
+says out '^written to .*/cache/tutti/.*\.machine$'
+[ "$(find cache -type f | wc -l)" -eq 1 ] || fail 'more than one file'
+expect 0 tutti calibrate --show
+says out '  copy_memory_memory '
+expect 0 tutti info
+says out "steps +$work/cache/tutti/.*\.machine\$"
+expect 0 tutti info --json
+python3 -c 'import json, sys; assert json.load(open("out"))["model"]["line"] > 0'
+
+# Every algorithm is there once, with a time or a reason, and the chosen one is marked.
+expect 0 tutti explain --json allreduce/f64/sum/64K/p4
+python3 - <<'PYTHON'
+import json
+found = json.load(open("out"))
+rows = found["candidates"]
+names = [row["algorithm"] for row in rows]
+assert len(set(names)) == len(names) >= 12, names
+assert [row["algorithm"] for row in rows if row["chosen"]] == [found["algorithm"]] == ["flat"], found
+assert found["chosen"] == "by the table"
+times = [row["predicted_us"] for row in rows if "predicted_us" in row]
+assert len(times) > 8 and times == sorted(times) and times[0] > 0, times
+for row in rows:
+    assert ("predicted_us" in row) != ("why" in row), row
+    assert row["applies"] or "why" in row, row
+PYTHON
+expect 0 env TUTTI_CHOICE=estimate tutti explain --json allreduce/f64/sum/64K/p4
+python3 -c 'import json
+found = json.load(open("out"))
+assert found["chosen"] == "by estimate" and found["candidates"][0]["chosen"], found'
+expect 0 env TUTTI_ALGORITHM=ring tutti explain allreduce/f64/sum/64K/p4
+says out ' runs by ring\. TUTTI_ALGORITHM forces it\.$'
+expect 0 tutti explain alltoallv/u8/4K/p4
+says out 'each rank has counts of its own'
+expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
+says out 'times are predicted on one node only'
+says out ' window +does not apply: it '
+expect 2 tutti explain nonsense
+expect 2 tutti explain
+
+sed -i 's/^tutti .*/tutti 0.0.1/' cache/tutti/*.machine
+expect 0 tutti explain allreduce/f64/sum/8/p2
+says out '^No model of this machine: .* by Tutti 0\.0\.1, and this is'
+expect 0 env TUTTI_CHOICE=nonsense tutti explain allreduce/f64/sum/8/p2
+says err 'TUTTI_CHOICE=nonsense is neither table nor estimate: using table'

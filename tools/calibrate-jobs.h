@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti calibrate`: what the library adds to moving bytes.
+ */
+#ifndef TT_TOOLS_CALIBRATE_JOBS_H
+#define TT_TOOLS_CALIBRATE_JOBS_H
+
+#include "base/machine.h"
+
+/* Runs small jobs, and sets the numbers of the model that tt_calibrate_memory does not set, so that
+ * the model predicts the times of these jobs. Returns false after printing the error. */
+bool tt_calibrate_jobs(struct tt_machine *machine);
+
+#endif

@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Measures what moving bytes costs, by size and by where they lie. A cell of a table is measured in
+ * rounds. In each round a run of blocks is moved, one after the other, as the calls of a program
+ * move the buffers of one call after those of another. The figure is the time of a block in the
+ * median round, which is not disturbed as long as this process gets the greater part of a
+ * processor. Where two processes must be at work at the same time, it is that of the second best
+ * round: other programs disturb many of these, and a single round can be lucky.
+ *
+ * Blocks in memory come from pools that are much larger than what the processor keeps translations
+ * of addresses for. Each round takes the next blocks of its pool, and puts them out of the caches
+ * when it is done. Blocks that two processes exchange lie as far apart as the windows of a team.
+ *
+ * A helper process on another processor writes and reads on command. Further helpers only make the
+ * other processors busy.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "calibrate-memory.h"
+#include "job/wait.h"
+#include "type/type.h"
+
+enum {
+    POOL = 64 << 20, /* bytes of a pool */
+    SMALL_POOL =
+        16 << 20, /* of one for a process that only keeps a processor busy, or for caches */
+    RUN_BYTES = 256 << 10,
+    RUN_MOST = 32, /* blocks in a run: as many as a team has slots */
+    SHORT = 1024,  /* blocks of so many bytes are exchanged at distances of APART, and up to */
+    APART = 2048,
+    WINDOW = 128 << 10, /* so many at distances of FAR_APART */
+    FAR_APART = WINDOW + 4096,
+    ROUNDS = 9, /* at least; and at most as many as move ROUNDS_BYTES: */
+    ROUNDS_BYTES = 8 << 20,
+    ROUNDS_MOST = 99,
+    ROUNDS_LEAST = 3,
+    CELL_NS = 20000000,
+    HELPERS = 31,
+    LINES = 32,
+    EXCHANGES = 2000,
+    PS_OF_NS = 1000
+};
+
+/* What a helper does on command with the run of blocks in its pools. */
+enum order {
+    ORDER_NONE,
+    ORDER_END,
+    ORDER_FLUSH, /* puts its private blocks out of the caches */
+    ORDER_WRITE, /* copies cached data to the shared blocks */
+    ORDER_FILL,  /* copies data from memory to the shared blocks */
+    ORDER_RENEW, /* writes its private blocks anew */
+    ORDER_COPY,  /* copies within memory, from its first pool to its second */
+    ORDER_READ,  /* reads the blocks of the first process by the system */
+    ORDER_RAISE, /* raises the lines one after the other */
+    ORDER_ANSWER /* answers each of EXCHANGES stores */
+};
+
+/* What the processes share. Each word has a cache line of its own. */
+struct rig {
+    struct {
+        _Alignas(TT_LINE) _Atomic uint32_t order, done; /* counters: order == done: idle */
+        enum order what;
+        int64_t bytes, at, took_ns; /* at: the offset in its pools */
+    } helper[HELPERS];
+    _Alignas(TT_LINE) _Atomic uint32_t ping;
+    _Alignas(TT_LINE) _Atomic uint32_t pong;
+    struct {
+        _Alignas(APART) _Atomic uint32_t raised;
+    } line[LINES];
+    _Alignas(4096) char blocks[RUN_MOST * FAR_APART]; /* 4 MiB at least */
+};
+
+static struct {
+    struct rig *rig;
+    char *from, *to, *cache; /* private pools of each process, at the same addresses in all */
+    pid_t first, helper[HELPERS];
+    int helpers;
+    int64_t at;        /* the offset of the next run in the pools of this process */
+    int64_t its_at;    /* and in those of the helpers */
+    int64_t settle_ps; /* the time of `settle` alone */
+    bool reads;        /* the system allows processes to read each other */
+    bool alone;        /* there is one processor */
+    int64_t until_ns;  /* when the rounds of a cell should end */
+} calibration;
+
+/* ---- Runs of blocks ---- */
+
+/* The distance of blocks in a pool, as of the buffers of `tutti bench`. */
+static int64_t stride_of(int64_t bytes)
+{
+    return tt_round_up(bytes + TT_LINE, TT_LINE);
+}
+
+/* The distance of blocks that are exchanged. */
+static int64_t window_of(int64_t bytes)
+{
+    return bytes <= SHORT ? APART : bytes <= WINDOW ? FAR_APART : bytes;
+}
+
+static int run_of(int64_t bytes)
+{
+    return (int)tt_max(1, tt_min(RUN_MOST, RUN_BYTES / bytes));
+}
+
+/* Begins the rounds of a cell. */
+static void begin_rounds(void)
+{
+    calibration.until_ns = tt_clock_ns() + CELL_NS;
+}
+
+/* Whether another round should follow the first i. On a busy machine the helper answers late, so
+ * the time of a cell is limited. */
+static bool goes_on(int i, int64_t bytes)
+{
+    int64_t most = tt_max(ROUNDS, tt_min(ROUNDS_MOST, ROUNDS_BYTES / (bytes * run_of(bytes))));
+    return i < ROUNDS_LEAST || (i < most && tt_clock_ns() < calibration.until_ns);
+}
+
+static void flush(char *memory, int64_t bytes)
+{
+#ifdef __x86_64__
+    for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
+    _mm_mfence();
+#else
+    /* other memory takes the place of the blocks in the caches */
+    static char *other;
+    if (!other) other = calloc(1, 4 * (size_t)POOL);
+    for (int64_t i = 0; other && i < 4 * (int64_t)POOL; i += TT_LINE) other[i]++;
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+/* Returns the offset of the next run in a pool of `pool` bytes, and moves the cursor behind it. */
+static int64_t next_run(int64_t *cursor, int64_t pool, int64_t bytes)
+{
+    int64_t length = run_of(bytes) * stride_of(bytes), at = *cursor;
+    if (at + length > pool) at = 0;
+    *cursor = at + length;
+    return at;
+}
+
+/* Puts the runs at this offset of both pools out of the caches. */
+static void flush_runs(int64_t at, int64_t bytes)
+{
+    flush(calibration.from + at, run_of(bytes) * stride_of(bytes));
+    flush(calibration.to + at, run_of(bytes) * stride_of(bytes));
+}
+
+/* Waits until all that was copied is in its place. Otherwise the processor would work at several
+ * blocks at the same time, which it cannot do where ranks wait for each other in between. */
+static void settle(void)
+{
+#ifdef __x86_64__
+    _mm_mfence();
+    _mm_lfence();
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Copies a run of blocks; stride 0: the same block again and again. Returns the ns. */
+static int64_t copy_run(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                        int64_t bytes)
+{
+    int64_t begin = tt_clock_ns();
+    for (int i = 0; i < run_of(bytes); i++) {
+        tt_memcpy(to + i * to_stride, from + i * from_stride, (size_t)bytes);
+        settle();
+    }
+    return tt_clock_ns() - begin;
+}
+
+/* Moves the first block of a run. A short access before it brings the paths of the system into the
+ * caches, as those of the calls before do in a program. */
+static bool by_system(pid_t pid, bool writes, char *mine, char *its, int64_t bytes,
+                      int64_t *took_ns)
+{
+    struct iovec here = {mine, (size_t)bytes}, there = {its, (size_t)bytes};
+    struct iovec word = {calibration.cache, 1};
+    (void)process_vm_readv(pid, &word, 1, &word, 1, 0);
+    int64_t begin = tt_clock_ns();
+    ssize_t n = writes ? process_vm_writev(pid, &here, 1, &there, 1, 0)
+                       : process_vm_readv(pid, &here, 1, &there, 1, 0);
+    *took_ns = tt_clock_ns() - begin;
+    return n == bytes;
+}
+
+/* ---- Helpers ---- */
+
+static void relax(void)
+{
+    if (calibration.alone)
+        sched_yield();
+    else
+        tt_relax();
+}
+
+static void pin(int nth)
+{
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0) return;
+    nth %= CPU_COUNT(&allowed);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed) || nth-- > 0) continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        (void)sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
+
+static void raise_lines(void)
+{
+    for (int i = 0; i < LINES; i++) atomic_fetch_add(&calibration.rig->line[i].raised, 1);
+}
+
+static void answer(void)
+{
+    struct rig *rig = calibration.rig;
+    uint32_t from = atomic_load(&rig->pong);
+    for (uint32_t i = 1; i <= EXCHANGES; i++) {
+        while (atomic_load_explicit(&rig->ping, memory_order_acquire) != from + i) relax();
+        atomic_store_explicit(&rig->pong, from + i, memory_order_release);
+    }
+}
+
+static int64_t obey(enum order what, int64_t bytes, int64_t at)
+{
+    struct rig *rig = calibration.rig;
+    int64_t stride = stride_of(bytes), window = window_of(bytes), took = 0;
+    char *from = calibration.from + at, *to = calibration.to + at, *cache = calibration.cache;
+    switch (what) {
+    case ORDER_FLUSH: flush_runs(at, bytes); break;
+    case ORDER_WRITE: return copy_run(rig->blocks, window, cache, 0, bytes);
+    case ORDER_FILL: return copy_run(rig->blocks, window, from, stride, bytes);
+    case ORDER_RENEW: return copy_run(from, stride, cache, 0, bytes);
+    case ORDER_COPY: return copy_run(to, stride, from, stride, bytes);
+    case ORDER_READ: (void)by_system(calibration.first, false, to, from, bytes, &took); return took;
+    case ORDER_RAISE: raise_lines(); break;
+    case ORDER_ANSWER: answer(); break;
+    case ORDER_NONE:
+    case ORDER_END: break;
+    }
+    return 0;
+}
+
+/* Maps the pages of the pools, so many bytes of each. */
+static void touch(int64_t bytes)
+{
+    memset(calibration.from, 1, (size_t)bytes);
+    memset(calibration.to, 1, (size_t)bytes);
+    memset(calibration.cache, 1, SMALL_POOL);
+}
+
+static _Noreturn void help(int me)
+{
+    struct rig *rig = calibration.rig;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pin(me + 1);
+    touch(me == 0 ? POOL : SMALL_POOL);
+    for (uint32_t n = 0;; n++) {
+        atomic_store(&rig->helper[me].done, n);
+        while (atomic_load_explicit(&rig->helper[me].order, memory_order_acquire) == n) relax();
+        if (rig->helper[me].what == ORDER_END) _exit(0);
+        rig->helper[me].took_ns =
+            obey(rig->helper[me].what, rig->helper[me].bytes, rig->helper[me].at);
+    }
+}
+
+static void begin_order(int helper, enum order what, int64_t bytes)
+{
+    struct rig *rig = calibration.rig;
+    rig->helper[helper].what = what;
+    rig->helper[helper].bytes = bytes;
+    rig->helper[helper].at = helper == 0 ? calibration.its_at : 0;
+    atomic_fetch_add(&rig->helper[helper].order, 1);
+}
+
+static int64_t end_order(int helper)
+{
+    struct rig *rig = calibration.rig;
+    while (atomic_load(&rig->helper[helper].done) != atomic_load(&rig->helper[helper].order))
+        relax();
+    return rig->helper[helper].took_ns;
+}
+
+static int64_t order(enum order what, int64_t bytes)
+{
+    begin_order(0, what, bytes);
+    return end_order(0);
+}
+
+/* ---- Cells ---- */
+
+/* The times of the rounds of a cell. */
+struct times {
+    int n;
+    int64_t ns[ROUNDS_MOST];
+};
+
+static void take_time(struct times *times, int64_t ns)
+{
+    if (times->n < ROUNDS_MOST) times->ns[times->n++] = ns;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the ps of the round at this place in ascending order of time. */
+static int64_t in_order(struct times *times, int place)
+{
+    qsort(times->ns, (size_t)times->n, sizeof times->ns[0], ascending);
+    return times->ns[place] * PS_OF_NS;
+}
+
+/* Returns the ps of a block in the median round of a run. */
+static int64_t median(struct times *times, int64_t bytes)
+{
+    int64_t each = in_order(times, times->n / 2) / run_of(bytes);
+    return tt_max(1, each - calibration.settle_ps);
+}
+
+enum { SECOND = 1 };
+
+/* Begins a round: takes the next runs of the pools of both processes. */
+static int64_t next_round(int64_t bytes)
+{
+    int64_t cursor = calibration.its_at + run_of(bytes) * stride_of(bytes);
+    calibration.its_at = next_run(&cursor, POOL, bytes);
+    return next_run(&calibration.at, POOL, bytes);
+}
+
+static void measure_own_copies(struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], stride = stride_of(n);
+    char *from = calibration.from, *to = calibration.to, *cache = calibration.cache;
+    struct times times[4] = {{.n = 0}};
+    begin_rounds();
+    for (int i = 0; goes_on(i, n); i++) {
+        int64_t at = next_round(n), then = next_round(n);
+        (void)copy_run(cache, 0, cache + SMALL_POOL / 2, 0, n);
+        take_time(&times[0], copy_run(cache, 0, cache + SMALL_POOL / 2, 0, n));
+        take_time(&times[1], copy_run(to + at, stride, cache, 0, n));
+        take_time(&times[2], copy_run(cache, 0, from + at, stride, n));
+        take_time(&times[3], copy_run(to + then, stride, from + then, stride, n));
+        flush_runs(at, n);
+        flush_runs(then, n);
+    }
+    m->table[TT_MACHINE_copy_cached_cached][point] = median(&times[0], n);
+    m->table[TT_MACHINE_copy_cached_memory][point] = median(&times[1], n);
+    m->table[TT_MACHINE_copy_memory_cached][point] = median(&times[2], n);
+    m->table[TT_MACHINE_copy_memory_memory][point] = median(&times[3], n);
+}
+
+/* The helper writes the shared blocks, and this process copies them. */
+static void measure_exchanged_copies(struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], stride = stride_of(n), window = window_of(n);
+    char *blocks = calibration.rig->blocks;
+    struct times times[4] = {{.n = 0}};
+    begin_rounds();
+    for (int i = 0; goes_on(i, n); i++) {
+        int64_t at = next_round(n);
+        take_time(&times[0], order(ORDER_WRITE, n));
+        take_time(&times[1], copy_run(calibration.cache, 0, blocks, window, n));
+        take_time(&times[2], order(ORDER_FILL, n));
+        take_time(&times[3], copy_run(calibration.to + at, stride, blocks, window, n));
+        (void)order(ORDER_FLUSH, n);
+        flush_runs(at, n);
+    }
+    int64_t own = m->table[TT_MACHINE_copy_cached_cached][point];
+    int64_t gives = median(&times[0], n), takes = median(&times[1], n);
+    m->table[TT_MACHINE_copy_cached_other][point] = gives;
+    m->table[TT_MACHINE_copy_other_cached][point] = takes;
+    m->table[TT_MACHINE_copy_memory_other][point] = median(&times[2], n);
+    m->table[TT_MACHINE_copy_other_memory][point] = median(&times[3], n);
+    m->table[TT_MACHINE_copy_other_other][point] = tt_max(takes, takes + gives - own);
+}
+
+static int64_t reduce_run(tt_reduce_fn *reduce, char *to, int64_t stride, const char *a,
+                          int64_t a_stride, const char *b, int64_t b_stride, int64_t bytes)
+{
+    int64_t begin = tt_clock_ns();
+    for (int i = 0; i < run_of(bytes); i++) {
+        const void *in[2] = {a + i * a_stride, b + i * b_stride};
+        reduce(to + i * stride, in, 2, (size_t)bytes / sizeof(double));
+        settle();
+    }
+    return tt_clock_ns() - begin;
+}
+
+/* A further operand is the difference between a reduction of two operands and a copy of one, and at
+ * least half of a copy within the cache: it is read, where a copy reads and writes. */
+static int64_t further(int64_t two, int64_t one, int64_t own)
+{
+    return tt_max(1, tt_max(two - one, own / 2));
+}
+
+static void measure_sums(struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], stride = stride_of(n);
+    tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);
+    char *from = calibration.from, *to = calibration.to, *cache = calibration.cache;
+    struct times times[3] = {{.n = 0}};
+    begin_rounds();
+    for (int i = 0; goes_on(i, n); i++) {
+        int64_t at = next_round(n), then = next_round(n), last = next_round(n);
+        (void)copy_run(cache, 0, cache + SMALL_POOL / 2, 0, n);
+        take_time(&times[0], reduce_run(sum, cache, 0, cache, 0, cache + SMALL_POOL / 2, 0, n));
+        take_time(&times[1],
+                  reduce_run(sum, to + at, stride, from + at, stride, from + then, stride, n));
+        (void)order(ORDER_WRITE, n);
+        take_time(&times[2], reduce_run(sum, to + last, stride, from + last, stride,
+                                        calibration.rig->blocks, window_of(n), n));
+        flush_runs(at, n);
+        flush_runs(then, n);
+        flush_runs(last, n);
+    }
+    int64_t own = m->table[TT_MACHINE_copy_cached_cached][point];
+    int64_t far = m->table[TT_MACHINE_copy_memory_memory][point];
+    m->table[TT_MACHINE_add_cached][point] = further(median(&times[0], n), own, own);
+    m->table[TT_MACHINE_add_memory][point] = further(median(&times[1], n), far, own);
+    m->table[TT_MACHINE_add_other][point] = further(median(&times[2], n), far, own);
+}
+
+/* Where the system forbids reading, no algorithm reads; the model then has the times of copies. */
+static void copy_instead(struct tt_machine *m, int point)
+{
+    for (int t = TT_MACHINE_read_memory_cached; t <= TT_MACHINE_write_memory_memory; t++)
+        m->table[t][point] = m->table[TT_MACHINE_copy_other_memory][point];
+}
+
+/* Reads the run of the helper, which it has just written or not touched for long. */
+static bool read_once(bool renewed, bool cached, int64_t bytes, int64_t *ns)
+{
+    int64_t at = next_round(bytes);
+    if (renewed) (void)order(ORDER_RENEW, bytes);
+    bool works =
+        by_system(calibration.helper[0], false, cached ? calibration.cache : calibration.to + at,
+                  calibration.from + calibration.its_at, bytes, ns);
+    (void)order(ORDER_FLUSH, bytes);
+    flush_runs(at, bytes);
+    return works;
+}
+
+static bool write_once(int64_t bytes, int64_t *ns)
+{
+    int64_t at = next_round(bytes);
+    bool works = by_system(calibration.helper[0], true, calibration.from + at,
+                           calibration.to + calibration.its_at, bytes, ns);
+    (void)order(ORDER_FLUSH, bytes);
+    flush_runs(at, bytes);
+    return works;
+}
+
+static void measure_reads(struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], ns = 0;
+    struct times times[5] = {{.n = 0}};
+    bool works = calibration.reads;
+    begin_rounds();
+    for (int i = 0; goes_on(i, n) && works; i++) {
+        for (int k = 0; k < 4 && works; k++) {
+            works = read_once(k >= 2, k % 2 == 0, n, &ns);
+            take_time(&times[k], ns);
+        }
+        works = works && write_once(n, &ns);
+        take_time(&times[4], ns);
+    }
+    for (int k = 0; k < 5 && works; k++)
+        m->table[TT_MACHINE_read_memory_cached + k][point] =
+            tt_max(1, in_order(&times[k], times[k].n / 2));
+    if (!works) copy_instead(m, point);
+}
+
+static void begin_all(enum order what, int64_t bytes)
+{
+    for (int h = 0; h < calibration.helpers; h++) begin_order(h, what, bytes);
+}
+
+static void end_all(void)
+{
+    for (int h = 0; h < calibration.helpers; h++) (void)end_order(h);
+}
+
+/* All processors do the same at once. */
+static int64_t together(enum order what, int64_t bytes)
+{
+    struct times times = {.n = 0};
+    begin_rounds();
+    for (int i = 0; goes_on(i, bytes); i++) {
+        int64_t at = next_round(bytes), stride = stride_of(bytes), ns = 0;
+        char *from = calibration.from, *to = calibration.to + at;
+        begin_all(what, bytes);
+        if (what == ORDER_COPY)
+            ns = copy_run(to, stride, from + at, stride, bytes);
+        else
+            (void)by_system(calibration.helper[0], false, to, from + calibration.its_at, bytes,
+                            &ns);
+        end_all();
+        take_time(&times, ns);
+        begin_all(ORDER_FLUSH, bytes);
+        end_all();
+        flush_runs(at, bytes);
+    }
+    int64_t ps = in_order(&times, SECOND);
+    if (what == ORDER_READ) return ps;
+    return tt_max(1, ps / run_of(bytes) - calibration.settle_ps);
+}
+
+static void measure_together(struct tt_machine *m, int point)
+{
+    enum { MILLE = 1000, MOST = 64 * MILLE };
+    int64_t n = tt_machine_bytes[point];
+    int64_t copy = m->table[TT_MACHINE_copy_memory_memory][point];
+    int64_t read = m->table[TT_MACHINE_read_memory_memory][point];
+    int64_t copies = calibration.alone ? copy : together(ORDER_COPY, n);
+    bool reads = calibration.reads && !calibration.alone;
+    int64_t readers = reads ? together(ORDER_READ, n) : read;
+    m->table[TT_MACHINE_copy_shared][point] = tt_min(MOST, tt_max(MILLE, copies * MILLE / copy));
+    m->table[TT_MACHINE_read_shared][point] = tt_min(MOST, tt_max(MILLE, readers * MILLE / read));
+}
+
+/* ---- Lines ---- */
+
+static int64_t time_exchanges(void)
+{
+    struct rig *rig = calibration.rig;
+    uint32_t from = atomic_load(&rig->ping);
+    begin_order(0, ORDER_ANSWER, 0);
+    int64_t begin = tt_clock_ns();
+    for (uint32_t i = 1; i <= EXCHANGES; i++) {
+        atomic_store_explicit(&rig->ping, from + i, memory_order_release);
+        while (atomic_load_explicit(&rig->pong, memory_order_acquire) != from + i) relax();
+    }
+    int64_t took = tt_clock_ns() - begin;
+    (void)end_order(0);
+    return took;
+}
+
+static int64_t time_takes(void)
+{
+    (void)order(ORDER_RAISE, 0);
+    int64_t begin = tt_clock_ns();
+    for (int i = 0; i < LINES; i++) {
+        (void)atomic_load_explicit(&calibration.rig->line[i].raised, memory_order_acquire);
+        settle();
+    }
+    return tt_clock_ns() - begin;
+}
+
+static void measure_settling(void)
+{
+    struct times times = {.n = 0};
+    for (int i = 0; i < ROUNDS_MOST; i++) {
+        int64_t begin = tt_clock_ns();
+        for (int k = 0; k < RUN_MOST; k++) settle();
+        take_time(&times, tt_clock_ns() - begin);
+    }
+    calibration.settle_ps = in_order(&times, times.n / 2) / RUN_MOST;
+}
+
+static void measure_lines(struct tt_machine *m)
+{
+    struct times line = {.n = 0}, take = {.n = 0};
+    begin_rounds();
+    for (int i = 0; goes_on(i, RUN_BYTES); i++) {
+        take_time(&line, time_exchanges());
+        take_time(&take, time_takes());
+    }
+    m->number[TT_MACHINE_line] = tt_max(1, in_order(&line, SECOND) / EXCHANGES / 2);
+    m->number[TT_MACHINE_take] = tt_max(1, in_order(&take, SECOND) / LINES - calibration.settle_ps);
+}
+
+/* ---- All of it ---- */
+
+/* More bytes take more time. Where a table says otherwise, the time for fewer bytes was
+ * disturbed. */
+static void straighten(struct tt_machine *m)
+{
+    for (int t = 0; t < TT_MACHINE_copy_shared; t++)
+        for (int i = TT_MACHINE_POINTS - 1; i > 0; i--)
+            m->table[t][i - 1] = tt_min(m->table[t][i - 1], m->table[t][i]);
+}
+
+static void *map(size_t bytes, int flags)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool start_helpers(void)
+{
+    int usable = tt_usable_cores();
+    calibration.alone = usable < 2;
+    calibration.helpers = (int)tt_max(1, tt_min(usable - 1, HELPERS));
+    calibration.first = getpid();
+    calibration.rig = map(sizeof *calibration.rig, MAP_SHARED);
+    calibration.from = map(POOL, MAP_PRIVATE);
+    calibration.to = map(POOL, MAP_PRIVATE);
+    calibration.cache = map(SMALL_POOL, MAP_PRIVATE);
+    if (!calibration.rig || !calibration.from || !calibration.to || !calibration.cache)
+        return false;
+#ifdef PR_SET_PTRACER
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: lets the helpers read */
+#endif
+    for (int h = 0; h < calibration.helpers; h++) {
+        pid_t pid = fork();
+        if (pid == 0) help(h);
+        if (pid < 0) calibration.helpers = h;
+        if (pid > 0) calibration.helper[h] = pid;
+    }
+    return calibration.helpers > 0;
+}
+
+static void end_helpers(void)
+{
+    for (int h = 0; h < calibration.helpers; h++) begin_order(h, ORDER_END, 0);
+    for (int h = 0; h < calibration.helpers; h++) (void)waitpid(calibration.helper[h], NULL, 0);
+    if (calibration.rig) munmap(calibration.rig, sizeof *calibration.rig);
+    if (calibration.from) munmap(calibration.from, POOL);
+    if (calibration.to) munmap(calibration.to, POOL);
+    if (calibration.cache) munmap(calibration.cache, SMALL_POOL);
+}
+
+static bool reading_works(void)
+{
+    int64_t ns;
+    return tt_setting_int("TUTTI_CMA", 1, 0, 1) != 0 &&
+           by_system(calibration.helper[0], false, calibration.to, calibration.from, TT_LINE, &ns);
+}
+
+bool tt_calibrate_memory(struct tt_machine *machine)
+{
+    cpu_set_t before;
+    bool kept = sched_getaffinity(0, sizeof before, &before) == 0;
+    bool good = start_helpers();
+    if (good) {
+        pin(0);
+        touch(POOL);
+        calibration.reads = reading_works();
+        measure_settling();
+        measure_lines(machine);
+        for (int point = 0; point < TT_MACHINE_POINTS; point++) {
+            measure_own_copies(machine, point);
+            measure_exchanged_copies(machine, point);
+            measure_sums(machine, point);
+            measure_reads(machine, point);
+            measure_together(machine, point);
+        }
+        straighten(machine);
+    } else {
+        fprintf(stderr, "tutti calibrate: no memory or process to measure with: %s\n",
+                strerror(errno));
+    }
+    end_helpers();
+    if (kept) (void)sched_setaffinity(0, sizeof before, &before);
+    return good;
+}

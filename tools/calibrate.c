@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti calibrate`: measures what the steps of a plan cost on this machine, and keeps it in a
+ * file.
+ */
+#include "calibrate-jobs.h"
+#include "calibrate-memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "command.h"
+
+struct calibrate_arguments {
+    const char *output;
+    bool shows;
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE", 0,
+     "write the model to FILE (default: TUTTI_MACHINE, or the file of this kind of machine in the "
+     "user's cache folder)",
+     0},
+    {"show", 's', NULL, 0, "measure nothing; print the model that is known", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct calibrate_arguments *a = state->input;
+    switch (key) {
+    case 'o': a->output = arg; return 0;
+    case 's': a->shows = true; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "there is nothing to do with '%s'", arg); return 0;
+    case ARGP_KEY_END:
+        if (a->shows && a->output) argp_error(state, "--show writes nothing: without --output");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- Printing ---- */
+
+static void print_time(int64_t ps)
+{
+    double ns = (double)ps / 1000;
+    if (ns < 100)
+        printf(" %9.1f", ns);
+    else
+        printf(" %9.0f", ns);
+}
+
+static void print_numbers(const struct tt_machine *m)
+{
+    printf("numbers, in ns\n");
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) {
+        printf("  %-20s", tt_machine_number_name((enum tt_machine_number)i));
+        print_time(m->number[i]);
+        printf("  %s\n", tt_machine_number_text((enum tt_machine_number)i));
+    }
+}
+
+static void print_tables(const struct tt_machine *m)
+{
+    char size[24];
+    printf("tables, in ns; the last two per mille\n  %-20s", "bytes");
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        printf(" %9s", tt_print_size(size, tt_machine_bytes[i]));
+    printf("\n");
+    for (int t = 0; t < TT_MACHINE_TABLES_N; t++) {
+        bool mille = t >= TT_MACHINE_copy_shared;
+        printf("  %-20s", tt_machine_table_name((enum tt_machine_table)t));
+        for (int i = 0; i < TT_MACHINE_POINTS; i++)
+            print_time(mille ? 1000 * m->table[t][i] : m->table[t][i]);
+        printf("\n");
+    }
+}
+
+static void print_model(const struct tt_machine *m)
+{
+    print_numbers(m);
+    print_tables(m);
+}
+
+/* ---- Command ---- */
+
+static int show(void)
+{
+    struct tt_machine machine;
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    if (!tt_machine_find(&machine, path, why)) {
+        fprintf(stderr, "tutti calibrate: %s\n", why);
+        return TT_EXIT_FAILED;
+    }
+    printf("%s\n", path);
+    print_model(&machine);
+    return TT_EXIT_OK;
+}
+
+static int measure(const char *output)
+{
+    struct tt_machine machine = {0};
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    if (output) {
+        snprintf(path, sizeof path, "%s", output);
+    } else if (!tt_machine_path(path, why)) {
+        fprintf(stderr, "tutti calibrate: there is no file to write: %s; --output names one\n",
+                why);
+        return TT_EXIT_FAILED;
+    }
+    if (!tt_calibrate_memory(&machine) || !tt_calibrate_jobs(&machine)) return TT_EXIT_FAILED;
+    if (!tt_machine_valid(&machine)) {
+        fprintf(stderr,
+                "tutti calibrate: the machine is too busy: a step took more than a second\n");
+        return TT_EXIT_FAILED;
+    }
+    print_model(&machine);
+    if (tt_machine_write(path, &machine) != TUTTI_OK) {
+        fprintf(stderr, "tutti calibrate: %s\n", tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    printf("written to %s\n", path);
+    return TT_EXIT_OK;
+}
+
+int tt_calibrate_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc = "Measures what the steps of a plan cost on this machine: exchanging a cache line, "
+               "copying and reducing by size and by where the data lie, reading another process, "
+               "taking turns on a processor. This takes about a second; nothing else should run "
+               "meanwhile. The model is kept in a file, from which Tutti predicts the times of "
+               "algorithms.\v"
+               "Exit status: 0 done, 1 failed, 2 wrong usage."};
+    struct calibrate_arguments a = {0};
+    tt_arg_parse(&argp, argc, argv, 0, &a);
+    return a.shows ? show() : measure(a.output);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti explain`: which plan would run for a problem, and why: the candidates with their predicted
+ * times, where the time goes, and why the other algorithms do not apply.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choose/predict.h"
+#include "command.h"
+#include "json.h"
+#include "problem.h"
+
+enum { OPTION_JSON = 256 };
+
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "print a JSON object", 0},
+    {0},
+};
+
+/* An algorithm for the problem. */
+struct candidate {
+    const struct tt_algorithm *algorithm;
+    const char *refusal; /* why it does not apply; NULL: it does */
+    bool predicted;
+    char why_not[200]; /* why no time is predicted */
+    struct tt_prediction prediction;
+};
+
+struct explanation {
+    const char *problem;
+    struct tt_case c;
+    bool json;
+    struct candidate *candidate;
+    int n;
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY]; /* of the model, or why there is none */
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct explanation *e = state->input;
+    switch (key) {
+    case OPTION_JSON: e->json = true; return 0;
+    case ARGP_KEY_ARG:
+        if (e->problem) argp_error(state, "only one problem at a time");
+        e->problem = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!e->problem) argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- The candidates ---- */
+
+static void consider(struct explanation *e, const struct tt_algorithm *a, struct candidate *c)
+{
+    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
+    *c = (struct candidate){.algorithm = a, .refusal = a->refuse(&call, &e->c.map)};
+    if (c->refusal) return;
+    c->predicted = tt_predict(a, &call, &e->c.map, &c->prediction) == TUTTI_OK;
+    if (!c->predicted) snprintf(c->why_not, sizeof c->why_not, "%s", tutti_error());
+}
+
+/* The predicted times in ascending order, then the algorithms without one, then those that do not
+ * apply. */
+static int by_time(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    int x_last = x->refusal ? 2 : !x->predicted, y_last = y->refusal ? 2 : !y->predicted;
+    if (x_last != y_last) return x_last - y_last;
+    int64_t s = x->prediction.time_ps, t = y->prediction.time_ps;
+    return s != t ? (s > t) - (s < t) : strcmp(x->algorithm->name, y->algorithm->name);
+}
+
+static bool collect(struct explanation *e)
+{
+    for (int i = 0; tt_algorithms[i]; i++) e->n += tt_algorithms[i]->coll == e->c.problem.call.coll;
+    e->candidate = tt_calloc((size_t)e->n, sizeof *e->candidate);
+    if (!e->candidate) return false;
+    e->n = 0;
+    for (int i = 0; tt_algorithms[i]; i++) {
+        if (tt_algorithms[i]->coll == e->c.problem.call.coll)
+            consider(e, tt_algorithms[i], &e->candidate[e->n++]);
+    }
+    qsort(e->candidate, (size_t)e->n, sizeof *e->candidate, by_time);
+    return true;
+}
+
+static const struct candidate *chosen(const struct explanation *e)
+{
+    int i = 0;
+    while (e->candidate[i].algorithm != e->c.algorithm) i++;
+    return &e->candidate[i];
+}
+
+/* ---- Text ---- */
+
+static double us(int64_t ps)
+{
+    return 1e-6 * (double)ps;
+}
+
+/* Why this algorithm runs, in a sentence. */
+static void print_reason(const struct explanation *e)
+{
+    const struct candidate *c = chosen(e), *best = &e->candidate[0];
+    switch (e->c.by) {
+    case TT_CHOSEN_FORCED: printf("TUTTI_ALGORITHM forces it.\n"); break;
+    case TT_CHOSEN_ESTIMATE:
+        printf("It has the least predicted time for calls of about this size.\n");
+        break;
+    case TT_CHOSEN_TABLE:
+        printf("It is the first algorithm in the table that fits and applies.\n");
+        break;
+    }
+    if (c->predicted && best != c && best->prediction.time_ps < c->prediction.time_ps)
+        printf("By the model, %s would take %.0f %% less time here.\n", best->algorithm->name,
+               100 - 100 * us(best->prediction.time_ps) / us(c->prediction.time_ps));
+}
+
+/* The parts of the time of the slowest rank, those below one per cent left out. */
+static void print_spent(const struct tt_prediction *p)
+{
+    const char *comma = "";
+    for (int i = 0; i < TT_SPENT_N; i++) {
+        if (p->spent[i] * 100 < p->time_ps) continue;
+        printf("%s%s %.2f", comma, tt_spent_text((enum tt_spent)i), us(p->spent[i]));
+        comma = ", ";
+    }
+    printf("\n");
+}
+
+static void print_candidate(const struct explanation *e, const struct candidate *c)
+{
+    bool is_chosen = c->algorithm == e->c.algorithm;
+    printf("%c %-18s", is_chosen ? '*' : ' ', c->algorithm->name);
+    if (c->refusal) {
+        printf(" does not apply: it %s\n", c->refusal);
+    } else if (!c->predicted) {
+        printf(" %12s  %s\n", "-", c->why_not);
+    } else {
+        printf(" %12.2f  ", us(c->prediction.time_ps));
+        print_spent(&c->prediction);
+    }
+}
+
+static void print_text(const struct explanation *e)
+{
+    printf("%s runs by %s. ", e->problem, e->c.algorithm->name);
+    print_reason(e);
+    if (e->c.map.machine)
+        printf("Model: %s\n", e->path);
+    else
+        printf("No model of this machine: %s\n", e->why);
+    printf("\n  %-18s %12s  %s\n", "algorithm", "predicted us",
+           "where the slowest rank's time goes, us");
+    for (int i = 0; i < e->n; i++) print_candidate(e, &e->candidate[i]);
+}
+
+/* ---- JSON ---- */
+
+static cJSON *json_of(const struct explanation *e, const struct candidate *c)
+{
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "algorithm", c->algorithm->name);
+    cJSON_AddBoolToObject(row, "applies", !c->refusal);
+    cJSON_AddBoolToObject(row, "chosen", c->algorithm == e->c.algorithm);
+    if (c->refusal) cJSON_AddStringToObject(row, "why", c->refusal);
+    if (!c->refusal && !c->predicted) cJSON_AddStringToObject(row, "why", c->why_not);
+    if (!c->predicted) return row;
+    cJSON_AddNumberToObject(row, "predicted_us", us(c->prediction.time_ps));
+    cJSON *spent = cJSON_AddObjectToObject(row, "spent_us");
+#define PART(name, text)                                                                           \
+    cJSON_AddNumberToObject(spent, #name, us(c->prediction.spent[TT_SPENT_##name]));
+    TT_SPENT_LIST(PART)
+#undef PART
+    return row;
+}
+
+static bool print_json(const struct explanation *e)
+{
+    cJSON *all = cJSON_CreateObject();
+    cJSON_AddStringToObject(all, "problem", e->problem);
+    cJSON_AddStringToObject(all, "algorithm", e->c.algorithm->name);
+    cJSON_AddStringToObject(all, "chosen", tt_chosen_text(e->c.by));
+    if (e->c.map.machine)
+        cJSON_AddStringToObject(all, "model", e->path);
+    else
+        cJSON_AddStringToObject(all, "no_model", e->why);
+    cJSON *rows = cJSON_AddArrayToObject(all, "candidates");
+    for (int i = 0; i < e->n; i++) cJSON_AddItemToArray(rows, json_of(e, &e->candidate[i]));
+    return tt_json_print(all);
+}
+
+/* ---- Command ---- */
+
+int tt_explain_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "PROBLEM",
+        .doc = "Explains which algorithm would run a problem on this machine, and why: the "
+               "candidates with the times that the model of this machine predicts (tutti "
+               "calibrate makes it), where the time goes, and why other algorithms do not "
+               "apply.\v" TT_PROBLEM_HELP " Exit status: 0 done, 1 failed, 2 wrong usage."};
+    struct explanation e = {.n = 0};
+    struct tt_machine machine;
+    int code = TT_EXIT_FAILED;
+    tt_arg_parse(&argp, argc, argv, 0, &e);
+    if (!tt_case_open(&e.c, "tutti explain", e.problem, NULL)) return TT_EXIT_USAGE;
+    (void)tt_machine_find(&machine, e.path, e.why);
+    if (collect(&e)) {
+        code = TT_EXIT_OK;
+        if (!e.json)
+            print_text(&e);
+        else if (!print_json(&e))
+            code = TT_EXIT_FAILED;
+    }
+    tt_free(e.candidate);
+    tt_case_close(&e.c);
+    return code;
+}
