@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the times that the model of this machine predicts with measured ones.
+
+Each repeat calibrates, predicts the time of each algorithm that applies, and times it with `tutti
+bench`. The measured time is that of the best batch of calls, because other programs only add time.
+The error of a point is the median over the repeats. The command also says what each way to choose
+costs: the measured time of what it chooses, divided by that of the fastest algorithm.
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+
+from harness import chart, command, output, peers, process, report, table
+from harness.alternate import alternate
+from harness.campaign import geometric_mean, say
+
+COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "gather", "allgather", "alltoall",
+               "scatter", "scan", "exscan"]
+SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
+NEAR = 0.15
+SIDE = 420
+
+
+def collective(text):
+    if text not in COLLECTIVES:
+        raise argparse.ArgumentTypeError(f"no collective is called {text!r}: there are {', '.join(COLLECTIVES)}")
+    return text
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    command.add_options(parser)
+    parser.add_argument("--collectives", type=command.listed(collective), default=COLLECTIVES, metavar="NAME,...")
+    parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="N,...")
+    parser.add_argument("--sizes", type=command.listed(command.size("from 8 to 64M, a multiple of 8", 64 << 20, 8)),
+                        default=SIZES, metavar="BYTES,...")
+    parser.add_argument("--repeats", type=command.positive, default=3, help="calibrations, each with all points (3)")
+    parser.add_argument("--time", type=float, default=0.05, help="seconds of measuring for an algorithm (0.05)")
+    parser.add_argument("--batch", type=float, default=0.0005, help="seconds of a batch of calls (0.0005)")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds until a program is killed (120)")
+    parser.add_argument("--svg", metavar="FILE", help="draw the points")
+    return command.parse_with_batch(parser)
+
+
+class Predictions:
+    def __init__(self, chosen, folder):
+        self.chosen = chosen
+        self.tutti = os.path.join(chosen.build, "bin", "tutti")
+        self.settings = {"TUTTI_MACHINE": os.path.join(folder, "predict.machine")}
+        self.points = {}  # (collective, bytes, ranks, algorithm): [(predicted, measured)]
+        self.picked = {}  # (collective, bytes, ranks): {way: algorithm}
+
+    def run(self, words, settings=None):
+        """What a command prints, as JSON; None after an error, which is printed."""
+        result = process.run([self.tutti, *words], self.chosen.timeout, {**self.settings, **(settings or {})})
+        if result.failure:
+            say(f"tutti {' '.join(words)} {result.failure}: {' '.join(result.words)}")
+            return None
+        return json.loads("\n".join(result.lines)) if "--json" in words else result.lines
+
+    def explain(self, problem, way):
+        return self.run(["explain", "--json", problem], {"TUTTI_CHOICE": way})
+
+    def measure(self, problem):
+        rows = self.run(["bench", problem, "-a", "all", "--json", "-", "--time", str(self.chosen.time), "--batch",
+                         str(self.chosen.batch)])
+        return {row["algorithm"]: row["median_us"] for row in rows or []}
+
+    def add(self, name, size, ranks):
+        problem = report.problem(name, size, ranks)
+        ways = {way: self.explain(problem, way) for way in ("table", "estimate")}
+        if not all(ways.values()):
+            return
+        measured = self.measure(problem)
+        self.picked[(name, size, ranks)] = {way: found["algorithm"] for way, found in ways.items()}
+        for row in ways["table"]["candidates"]:
+            if "predicted_us" in row and row["algorithm"] in measured:
+                key = (name, size, ranks, row["algorithm"])
+                self.points.setdefault(key, []).append((row["predicted_us"], measured[row["algorithm"]]))
+
+    def repeat(self, _):
+        if self.run(["calibrate"]) is None:
+            raise peers.Stop("tutti calibrate failed")
+        for name in self.chosen.collectives:
+            for ranks in self.chosen.ranks:
+                for size in [0] if name == "barrier" else self.chosen.sizes:
+                    self.add(name, size, ranks)
+
+
+# ---- Errors ----
+
+def row_of(key, pairs):
+    name, size, ranks, algorithm = key
+    predicted, measured = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
+    error = statistics.median(abs(p / m - 1) for p, m in pairs)
+    return {"collective": name, "bytes": size, "ranks": ranks, "algorithm": algorithm, "predicted_us": predicted,
+            "measured_us": measured, "error": error}
+
+
+def summary_of(rows):
+    errors = [row["error"] for row in rows]
+    return {"points": len(rows), "median_error": statistics.median(errors),
+            "within": sum(error <= NEAR for error in errors) / len(errors),
+            "ratio": geometric_mean([row["predicted_us"] / row["measured_us"] for row in rows])}
+
+
+def losses_of(rows, picked):
+    """What each way to choose costs at each point: {way: [time / time of the fastest]}."""
+    times, losses = {}, {"table": [], "estimate": []}
+    for row in rows:
+        key = (row["collective"], row["bytes"], row["ranks"])
+        times.setdefault(key, {})[row["algorithm"]] = row["measured_us"]
+    for key, by_algorithm in times.items():
+        for way, algorithm in picked[key].items():
+            if all(other in by_algorithm for other in picked[key].values()):
+                losses[way].append({"point": report.problem(*key), "algorithm": algorithm,
+                                    "loss": by_algorithm[algorithm] / min(by_algorithm.values())})
+    return losses
+
+
+def words_of_losses(losses):
+    lines = []
+    for way, rows in losses.items():
+        if rows:
+            worst = max(rows, key=lambda row: row["loss"])
+            lines.append(f"What the {way} chooses takes {geometric_mean([row['loss'] for row in rows]):.3f} times as long "
+                         f"as the fastest algorithm (geometric mean of {len(rows)} points); at worst "
+                         f"{worst['loss']:.2f}: {worst['algorithm']} for {worst['point']}.")
+    return lines
+
+
+def words_of(rows, losses, ranks, collectives):
+    head = ["collective", "ranks", "points", "median error", f"within {NEAR:.0%}", "predicted / measured"]
+    lines = []
+    for name in collectives:
+        for p in ranks:
+            mine = [row for row in rows if row["collective"] == name and row["ranks"] == p]
+            if mine:
+                s = summary_of(mine)
+                lines.append([name, str(p), str(s["points"]), f"{s['median_error']:.0%}", f"{s['within']:.0%}",
+                              f"{s['ratio']:.2f}"])
+    every = summary_of(rows)
+    lines.append(["all", "", str(every["points"]), f"{every['median_error']:.0%}", f"{every['within']:.0%}",
+                  f"{every['ratio']:.2f}"])
+    return [*table.aligned(head, lines), "", *words_of_losses(losses)]
+
+
+# ---- Picture: predicted over measured ----
+
+def svg(rows, ranks):
+    values = [value for row in rows for value in (row["predicted_us"], row["measured_us"])]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    left, top = 64, 64
+
+    def x(value):
+        return left + SIDE * (math.log10(value) - low) / (high - low)
+
+    def y(value):
+        return top + SIDE - SIDE * (math.log10(value) - low) / (high - low)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + SIDE + 40}" height="{top + SIDE + 60}" '
+           'font-family="sans-serif">', '<rect width="100%" height="100%" fill="white"/>',
+           chart.text(left, 24, "Predicted over measured time of a call, in microseconds", 14, "start",
+                      'font-weight="bold"'),
+           chart.text(left + SIDE / 2, top + SIDE + 44, "measured"),
+           chart.text(14, top + SIDE / 2, "predicted", extra=f'transform="rotate(-90 14 {top + SIDE / 2})"')]
+    for power in range(low, high + 1):
+        value = 10.0 ** power
+        out += [chart.line(x(value), top, x(value), top + SIDE, "#e4e4e4"),
+                chart.line(left, y(value), left + SIDE, y(value), "#e4e4e4"),
+                chart.text(x(value), top + SIDE + 16, f"{value:g}"),
+                chart.text(left - 6, y(value) + 4, f"{value:g}", anchor="end")]
+    first, last = 10.0 ** low, 10.0 ** high
+    for factor, dash in ((1, ""), (1 - NEAR, 'stroke-dasharray="3 3"'), (1 + NEAR, 'stroke-dasharray="3 3"')):
+        begin, end = max(first, first / factor), min(last, last / factor)
+        out.append(chart.line(x(begin), y(begin * factor), x(end), y(end * factor), "#777", dash))
+    for p, color in zip(ranks, chart.COLORS):
+        out += [f'<circle cx="{x(row["measured_us"]):.1f}" cy="{y(row["predicted_us"]):.1f}" r="2.5" fill="{color}" '
+                f'fill-opacity="0.7"><title>{row["algorithm"]} of '
+                f'{report.problem(row["collective"], row["bytes"], row["ranks"])}</title></circle>'
+                for row in rows if row["ranks"] == p]
+        at = left + 90 * ranks.index(p)
+        out += [f'<circle cx="{at + 5}" cy="44" r="4" fill="{color}"/>', chart.text(at + 14, 48, f"{p} ranks", 12, "start")]
+    return "\n".join([*out, "</svg>", ""])
+
+
+def hold(chosen, folder):
+    command.check(chosen, chosen.svg)
+    predictions = Predictions(chosen, folder)
+    alternate(chosen.repeats, [predictions.repeat], say)
+    rows = [row_of(key, pairs) for key, pairs in predictions.points.items()]
+    if not rows:
+        raise peers.Stop("nothing was measured")
+    losses = losses_of(rows, predictions.picked)
+    command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses},
+                 words_of(rows, losses, chosen.ranks, chosen.collectives))
+    if chosen.svg:
+        output.write(chosen.svg, svg(rows, chosen.ranks))
+    return 0
+
+
+def main():
+    return command.run("predict", hold, options())

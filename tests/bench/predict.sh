@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Predicted and measured times of a few problems: the table, the JSON and the picture have the same
+# points, and errors are messages.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+predict=("$TUTTI_SOURCE/bench/bench" predict --build "$TUTTI_BUILD" --results -)
+
+"${predict[@]}" --collectives barrier,bcast --ranks 2 --sizes 8,4K --repeats 1 --time 0.01 --json "$work/json" \
+    --svg "$work/svg" >"$work/out"
+grep -qE '^\| bcast +\| +2 \| ' "$work/out"
+grep -q '^What the table chooses takes ' "$work/out"
+python3 - "$work/json" "$work/svg" <<'PYTHON'
+import json, sys, xml.etree.ElementTree as xml
+document = json.load(open(sys.argv[1], encoding="utf-8"))
+points = document["points"]
+assert {"flat", "binomial"} <= {row["algorithm"] for row in points if row["collective"] == "bcast"}, points
+assert {row["bytes"] for row in points if row["collective"] == "bcast"} == {8, 4096}
+assert all(row["predicted_us"] > 0 and row["measured_us"] > 0 for row in points)
+assert document["summary"]["points"] == len(points)
+assert len(document["losses"]["table"]) == len(document["losses"]["estimate"]) == 3, document["losses"]
+circles = list(xml.parse(sys.argv[2]).getroot().iter("{http://www.w3.org/2000/svg}circle"))
+assert len(circles) == len(points) + 1, len(circles)
+PYTHON
+
+refused() { # words expected, arguments
+    local words=$1 status=0
+    shift
+    "${predict[@]}" "$@" >"$work/out" 2>&1 || status=$?
+    if [ "$status" -eq 0 ] || ! grep -qF -e "$words" "$work/out" || grep -q Traceback "$work/out"; then
+        echo "predict $*: wanted an error with \"$words\", got status $status and:"
+        cat "$work/out"
+        exit 1
+    fi
+}
+refused "no collective is called 'bcst'" --collectives bcst
+refused "cannot write $work/none/x: No such file or directory" --svg "$work/none/x"
+echo 'predict: table, JSON and picture agree'
