@@ -173,7 +173,8 @@ static tutti_status try_allgatherv(struct identity *x)
     return TUTTI_OK;
 }
 
-/* Where this rank has its own piece after a scatter(v). In place, the root's is among the others. */
+/* Where this rank has its own piece after a scatter(v). In place, the root's is among the others'.
+ */
 static const char *own_piece(const struct identity *x, int64_t at_root_bytes)
 {
     return x->b->call.in_place && at_root(x) ? x->in + at_root_bytes : x->out;
