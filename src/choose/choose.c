@@ -59,6 +59,7 @@ static const struct row table[] = {
     {&tt_alltoall_flat, 128 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, ANY, 4, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, ANY_COST},
+    {&tt_alltoallv_mixed, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scatter_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_scatter_direct, ANY, ANY_RANKS, CHEAP},

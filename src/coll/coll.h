@@ -172,7 +172,8 @@ struct tt_algorithm {
     X(scatter_logical)                                                                             \
     X(scan_composed)                                                                               \
     X(exscan_composed)                                                                             \
-    X(bcast_split)
+    X(bcast_split)                                                                                 \
+    X(alltoallv_mixed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 
