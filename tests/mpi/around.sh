@@ -33,6 +33,10 @@ before=(env LD_PRELOAD="$work/tool.so" tutti mpi --count)
 launch "$host" 3 sh -c './around call; exit $?'
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls'
 grep -qE '^MPI_Allreduce +3 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fail 'we did not see the calls'
+before=(env LD_PRELOAD="$work/tool.so" TUTTI_MPI_REPORT=1 tutti mpi)
+launch "$host" 3 ./around call
+[ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls that we take'
+grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool sees are not taken'
 
 # ---- Variables for other hosts, which Open MPI passes in one of two ways ----
 
@@ -87,10 +91,19 @@ done
 
 launch "$host" 2 ./around errors
 mv out without
-before=(tutti mpi --count)
-launch "$host" 2 ./around errors
 grep -q '^handler: class' without || fail 'the program has no errors'
-cmp without out || fail 'errors differ'
+for option in '' --count; do
+    # shellcheck disable=SC2206
+    before=(tutti mpi $option)
+    launch "$host" 2 ./around errors
+    cmp without out || fail "errors differ ($option)"
+done
+
+# An error of Tutti's: the ranks pass different counts.
+before=(tutti mpi)
+launch "$host" 3 ./around mismatch
+[ "$(cat out)" = 'handler: class '"$(sed -n 's/^other: //p' err | head -n 1)" ] || fail 'the error handler was not called'
+grep -q '^tutti: MPI: MPI_Allreduce: rank [0-2] called ' err || fail 'no word about the counts'
 
 # ---- A rank that is killed ----
 

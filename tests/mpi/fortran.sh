@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Programs in Fortran, with mpif.h, the module mpi and mpi_f08: their calls are counted once each,
-# though the Fortran layer of a host calls its C functions.
+# though the Fortran layer of a host calls its C functions. Tutti does them, also in place and with
+# operations of the program.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
@@ -27,4 +28,9 @@ assert rows == {
     ("MPI_Barrier", "", 2, "", ""): (2, 0),
 }, rows
 PYTHON
+    "mpif90.$1" -cpp -ffree-line-length-none -fallow-argument-mismatch -DFORM=$form "$here/take.F90" -o take
+    launch "$1" 3 ./take
+    reported "$1" 3 ./take
+    if grep '"choice": "left' calls.json; then fail "a call is left in form $form"; fi
+    grep -q '"MPI_Allreduce".*"operation": "user", "choice": "taken"' calls.json || fail "no operation of the program in form $form"
 done
