@@ -143,9 +143,11 @@ static void meet(void)
     int met = 0, events;
     if (tt_host.Ibarrier(job.own, &request) != MPI_SUCCESS) return;
     tutti_context *context = tt_mpi_tutti.context_at(job.client, 0);
-    while (!met) {
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (int looks = 0; !met; looks++) {
         if (tt_host.Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
         if (context) tt_mpi_tutti.advance(context, &events);
+        if (!met && looks > 1000) nanosleep(&pause, NULL);
     }
 }
 
