@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts the collective calls of programs that Debian packages have, over Open MPI and MPICH.
 
-Each program runs on four ranks with an input that its package brings, without Tutti and then under
-`tutti mpi --count`. A program that is not installed, fails, or lasts too long is named with the
-reason. Counts depend on the program only, so that they can be taken on a busy machine; the times
-that the reports have are not shown.
+Each program runs on four ranks with an input of its package or of bench/programs, without Tutti and
+then under `tutti mpi --count`. A program that is not installed, fails, or lasts too long is named
+with the reason. Counts depend on the program only, so that they can be taken on a busy machine; the
+times that the reports have are not shown.
 """
 import argparse
 import collections
@@ -102,9 +102,10 @@ def summary(found):
 def page(found, failed, build):
     now = datetime.date.today().isoformat()
     lines = [f"# What MPI programs call, {now}", "",
-             "The collective calls that `tutti mpi --count` counted in programs from Debian packages, on",
-             f"{RANKS} ranks, each with an input of its package. Calls of MPI-IO and other internal calls are not",
-             "among them. A call of all ranks of a communicator counts once.", "", "```text",
+             f"The collective calls that `tutti mpi --count` counted in programs from Debian packages, on {RANKS}",
+             "ranks (NetPIPE: on two), each with an input of its package or of `bench/programs`. Calls of MPI-IO",
+             "and other internal calls are not among them. A call of all ranks of a communicator counts once.", "",
+             "```text",
              results.command_line(), *results.versions(build), "```", "", "## All programs", "", *summary(found)]
     lines += ["| program | over | calls | median bytes | communicators |", "|---|---|---|---|---|"]
     for entry, report in found:

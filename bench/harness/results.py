@@ -18,7 +18,7 @@ FOLDER = os.path.join(peers.HERE, "results")
 VERSIONS = (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"], ["cc", "--version"])
 
 # Options whose values are files and folders of this machine.
-FILES = ("--build", "--json", "--table", "--svg", "--results", "--inside")
+FILES = ("--build", "--json", "--table", "--svg", "--results", "--inside", "--fetch", "--cache")
 
 
 def option(parser):
