@@ -35,7 +35,8 @@ def options():
                         help="on: Tutti takes collectives (the default); count: it only counts calls")
     parser.add_argument("--repeats", type=command.positive, default=3, metavar="N",
                         help="runs of a test that fails with Tutti only, each way (3)")
-    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that a test may take (60)")
+    parser.add_argument("--limit", type=float, metavar="S",
+                        help="seconds that a test may take (60, or more where its suite allows more)")
     parser.add_argument("--cache", default=CACHE, metavar="FOLDER", help=f"where sources are kept and built ({CACHE})")
     parser.add_argument("--no-fetch", dest="fetch", action="store_false",
                         help="leave out suites of which a package is missing or that were not built before")

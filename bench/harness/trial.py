@@ -19,6 +19,13 @@ Test = collections.namedtuple("Test", "suite name host ranks words folder limit 
                               defaults=(os.devnull, {}))
 Run = collections.namedtuple("Run", "failed seconds report")
 
+USUAL_LIMIT_S = 60.0
+
+
+def limit(chosen, own=0.0):
+    """The seconds that a test may take: those that --limit allows, or else its suite."""
+    return chosen.limit or max(USUAL_LIMIT_S, own)
+
 
 def taken(report):
     """The calls that Tutti took, according to its report; None: it does not say."""

@@ -35,5 +35,5 @@ def tests(suite, host, chosen):
     folder = os.path.join(packages.source("mpi4py", chosen.cache), "test")
     names = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(folder, "test_*.py")))
     return [trial.Test(suite, f"{name} {ranks}", host, ranks, ["/usr/bin/python3", "-B", f"{name}.py", "-v"], folder,
-                       max(chosen.limit, 120), judge)
+                       trial.limit(chosen, 120.0), judge)
             for name in names for ranks in RANKS]

@@ -130,7 +130,7 @@ def test_of(suite, host, folder, line, build, chosen):
     at = os.path.join(build, folder)
     command = [os.path.join(at, words[0]), *(value for key, value in options if key == "arg")]
     return trial.Test(suite, name, host, int(words[1]) if len(words) > 1 else 2, command, at,
-                      max(chosen.limit, float(values.get("timeLimit", 0))), judge(values.get("resultTest")),
+                      trial.limit(chosen, float(values.get("timeLimit", 0))), judge(values.get("resultTest")),
                       environment=environment)
 
 

@@ -35,5 +35,5 @@ def tests(suite, host, chosen):
     if host != "openmpi":
         raise Stop("Debian has no MUMPS over it")
     return [trial.Test(suite, f"{kind}simpletest {ranks}", host, ranks, [f"{FOLDER}/{kind}simpletest"], chosen.folder,
-                       chosen.limit, judge, f"{FOLDER}/input_simpletest_{INPUT[kind]}")
+                       trial.limit(chosen), judge, f"{FOLDER}/input_simpletest_{INPUT[kind]}")
             for kind in INPUT for ranks in RANKS]

@@ -50,5 +50,5 @@ def tests(suite, host, chosen):
         for program in sorted(programs):
             name = os.path.join(inner, os.path.basename(program))
             if not (inner == "" and name.endswith("btest")):
-                found.append(trial.Test(suite, name, host, RANKS, [program], folder, max(chosen.limit, 120), judge))
+                found.append(trial.Test(suite, name, host, RANKS, [program], folder, trial.limit(chosen, 120.0), judge))
     return found
