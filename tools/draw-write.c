@@ -125,6 +125,7 @@ static int check_what(const struct tt_draw *draw)
         if (!dot) return complain(TT_EXIT_USAGE, "the graph of the plans is a .dot");
         if (draw->c) return TT_EXIT_OK;
         return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
+    case TT_DRAW_costs: /* draw-costs.c */
     case TT_DRAW_DEFAULT: break;
     }
     return TT_EXIT_USAGE;
@@ -165,6 +166,7 @@ static void print_svg(struct tt_draw *draw, FILE *out)
         break;
     case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
     case TT_DRAW_plan:
+    case TT_DRAW_costs:
     case TT_DRAW_DEFAULT: break;
     }
     if (left_out[0]) fprintf(stderr, "tutti draw: %s\n", left_out);

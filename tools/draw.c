@@ -24,14 +24,16 @@ enum {
     OPTION_EXECUTION,
     OPTION_NETWORK,
     OPTION_SCHEME,
-    OPTION_PLAN
+    OPTION_PLAN,
+    OPTION_MEASURED
 };
 
 struct draw_arguments {
     const char *algorithm, *plan, **words; /* words: the problem, or the files of a trace */
     int words_n;
     bool trace;
-    const char *network; /* the network of the trace */
+    const char *network;  /* the network of the trace */
+    const char *measured; /* measured times, beside the costs */
     int64_t execution;
     int processes; /* ranks to show in the machine; 0: not given */
     struct tt_draw draw;
@@ -50,9 +52,15 @@ static const struct argp_option options[] = {
      "draw this algorithm (default: the one that the library would choose)", 0},
     {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
     {"what", OPTION_WHAT, "WORD", 0,
-     "what an .svg shows: calls, time, tree, network, routes, steps, traffic (default: calls for a "
-     "real run, else time); summary: a text about a real run; what a .dot shows: tree, network, "
+     "what an .svg shows: calls, time, tree, network, routes, steps, traffic, costs (default: "
+     "calls "
+     "for a real run, else time); summary: a text about a real run; what a .dot shows: tree, "
+     "network, "
      "plan (default: what there is, in this order)",
+     0},
+    {"measured", OPTION_MEASURED, "FILE", 0,
+     "show the times in FILE, which `tutti bench` wrote as JSON, beside the predicted ones of "
+     "costs",
      0},
     {"ranks", OPTION_RANKS, "A-B", 0,
      "show these ranks in time and calls, 64 at most (default: the first)", 0},
@@ -82,10 +90,11 @@ static enum tt_draw_what arg_what(const struct argp_state *state, const char *te
 {
     for (int i = 0; i < TT_DRAW_DEFAULT; i++)
         if (strcmp(whats[i], text) == 0) return (enum tt_draw_what)i;
-    argp_error(
-        state,
-        "--what: '%s' is none of time, tree, network, routes, steps, traffic, plan, calls, summary",
-        text);
+    argp_error(state,
+               "--what: '%s' is none of time, tree, network, routes, steps, traffic, plan, calls, "
+               "summary, "
+               "costs",
+               text);
     return TT_DRAW_DEFAULT;
 }
 
@@ -153,6 +162,10 @@ static error_t parse_end(const struct draw_arguments *a, struct argp_state *stat
     if (a->processes && !is_machine(a)) argp_error(state, "-n: only a machine has processes");
     if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
     if (a->trace && a->algorithm) argp_error(state, "--algorithm cannot be given with a trace");
+    bool costs = a->draw.what == TT_DRAW_costs;
+    if (costs && (a->trace || a->plan || is_machine(a) || a->algorithm))
+        argp_error(state, "--what costs is for a problem, and shows all algorithms");
+    if (a->measured && !costs) argp_error(state, "--measured is for --what costs");
     if (a->plan && (a->trace || is_machine(a))) argp_error(state, "--plan is for a problem");
     if (a->network && !a->trace) argp_error(state, "--network wants --trace");
     if (a->execution >= 0 && !a->trace) argp_error(state, "--execution wants --trace");
@@ -177,6 +190,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_EXECUTION:
         a->execution = tt_arg_number(state, "--execution", arg, 0, INT64_MAX / 16);
         return 0;
+    case OPTION_MEASURED: a->measured = arg; return 0;
     case OPTION_NETWORK: a->network = arg; return 0;
     case OPTION_SCHEME: a->draw.scheme = arg_scheme(state, arg); return 0;
     case 'n': a->processes = (int)tt_arg_number(state, "-n", arg, 1, TT_LAUNCH_RANKS); return 0;
@@ -320,6 +334,7 @@ static int draw_it(struct draw_arguments *a)
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         return TT_EXIT_FAILED;
     }
+    if (a->draw.what == TT_DRAW_costs) return tt_draw_costs(&a->draw, a->words[0], a->measured);
     if (is_machine(a)) return tt_draw_machine(&a->draw, a->processes);
     if (a->trace) return draw_trace(a);
     if (a->plan) return draw_file(a);

@@ -10,7 +10,7 @@
 #include "problem.h"
 
 #define TT_DRAW_WHATS(X)                                                                           \
-    X(time) X(tree) X(network) X(routes) X(steps) X(traffic) X(plan) X(calls) X(summary)
+    X(time) X(tree) X(network) X(routes) X(steps) X(traffic) X(plan) X(calls) X(summary) X(costs)
 enum tt_draw_what {
 #define TT_DRAW_ENUM(name) TT_DRAW_##name,
     TT_DRAW_WHATS(TT_DRAW_ENUM)
@@ -54,6 +54,10 @@ bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out)
 /* Draws this machine with this number of ranks (0: as many as `tutti run` would start). Returns an
  * exit code after printing the error. */
 int tt_draw_machine(const struct tt_draw *draw, int ranks);
+/* Draws the predicted times of all algorithms of the problem's collective over the bytes, with the
+ * times that `tutti bench --json` wrote to the file `measured` (NULL: none). Returns an exit code
+ * after printing the error. */
+int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *measured);
 /* Writes draw->picture to draw->output. Returns an exit code after printing the error. */
 int tt_draw_write(struct tt_draw *draw);
 

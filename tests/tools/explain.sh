@@ -67,8 +67,32 @@ says out ' window +does not apply: it '
 expect 2 tutti explain nonsense
 expect 2 tutti explain
 
+# The picture of the costs has a curve for each algorithm, a disc where it runs, and a cross for
+# each measured time.
+expect 0 tutti bench bcast/u8/8/p2 -a flat --sizes 8:32 --iterations 20 --json measured.json
+expect 0 tutti draw bcast/u8/8/p2 --what costs --measured measured.json -o costs.svg
+python3 - <<'PYTHON'
+import re, xml.etree.ElementTree as xml
+svg = "{http://www.w3.org/2000/svg}"
+root = xml.parse("costs.svg").getroot()
+texts = {text.text for text in root.iter(svg + "text")}
+assert {"flat", "direct", "binomial", "2M"} <= texts, texts
+assert len(list(root.iter(svg + "circle"))) == 20
+crosses = [1 for path in root.iter(svg + "path") if path.get("d").endswith("l8 8m0 -8l-8 8")]
+assert len(crosses) == 3, len(crosses)
+PYTHON
+expect 2 tutti draw barrier/p2 --what costs
+says err 'costs are drawn of collectives with one size'
+expect 1 tutti draw bcast/u8/8/p2 --what costs --measured nothing
+says err 'nothing is no array of tutti bench --json'
+expect 2 tutti draw bcast/u8/8/p2 --what costs -o costs.dot
+expect 2 tutti draw bcast/u8/8/p2 --what costs -a flat
+expect 2 tutti draw bcast/u8/8/p2 --measured measured.json
+
 sed -i 's/^tutti .*/tutti 0.0.1/' cache/tutti/*.machine
 expect 0 tutti explain allreduce/f64/sum/8/p2
 says out '^No model of this machine: .* by Tutti 0\.0\.1, and this is'
 expect 0 env TUTTI_CHOICE=nonsense tutti explain allreduce/f64/sum/8/p2
 says err 'TUTTI_CHOICE=nonsense is neither table nor estimate: using table'
+expect 1 tutti draw bcast/u8/8/p2 --what costs
+says err 'no time can be predicted: there is no model'

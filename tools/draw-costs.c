@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti draw --what costs`: the predicted times of all algorithms of a collective over the bytes,
+ * which of them runs, and measured times. Both axes are logarithmic.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "choose/predict.h"
+#include "command.h"
+#include "draw.h"
+#include "draw/svg.h"
+
+enum {
+    SIZES = 20, /* 8 bytes to 4 MiB */
+    LEAST = 8,
+    CURVES = 32,
+    COLOURS = 8,
+    WIDTH = 640,
+    HEIGHT = 400,
+    LEFT = 76,
+    LEGEND = 190,
+    ROW = 17,
+    FILE_MOST = 16 << 20
+};
+
+/* The times of an algorithm in ps, by size; 0: none. */
+struct curve {
+    const struct tt_algorithm *algorithm;
+    int64_t predicted_ps[SIZES];
+    double measured_ps[SIZES];
+};
+
+struct draw_costs {
+    const char *text;
+    struct tt_case c;
+    struct curve curve[CURVES];
+    int curves;
+    const struct tt_algorithm *chosen[SIZES];
+    double low, high; /* logarithms of the times at the ends of the axis */
+    enum tt_scheme scheme;
+};
+
+/* ---- Times ---- */
+
+/* The call with the i-th size. Returns false if the type has no such size. */
+static bool call_of(const struct draw_costs *d, int i, struct tt_call *call)
+{
+    *call = tt_problem_call(&d->c.problem, 0, d->c.room);
+    int64_t bytes = (int64_t)LEAST << i;
+    if (bytes % call->sz) return false;
+    call->n = bytes / call->sz;
+    return true;
+}
+
+static void predict_size(struct draw_costs *d, int i)
+{
+    struct tt_call call;
+    struct tt_prediction p;
+    if (!call_of(d, i, &call)) return;
+    for (int k = 0; k < d->curves; k++) {
+        struct curve *c = &d->curve[k];
+        if (c->algorithm->refuse(&call, &d->c.map)) continue;
+        if (tt_predict(c->algorithm, &call, &d->c.map, &p) == TUTTI_OK)
+            c->predicted_ps[i] = p.time_ps;
+    }
+    if (tt_choose(&call, &d->c.map, NULL, &d->chosen[i], NULL) != TUTTI_OK) d->chosen[i] = NULL;
+}
+
+static void predict_all(struct draw_costs *d)
+{
+    for (int i = 0; tt_algorithms[i] && d->curves < CURVES; i++)
+        if (tt_algorithms[i]->coll == d->c.problem.call.coll)
+            d->curve[d->curves++].algorithm = tt_algorithms[i];
+    for (int i = 0; i < SIZES; i++) predict_size(d, i);
+}
+
+/* Takes a row of `tutti bench --json` if it is of this collective and number of ranks. */
+static void take_row(struct draw_costs *d, const cJSON *row)
+{
+    const cJSON *problem = cJSON_GetObjectItem(row, "problem");
+    const cJSON *algorithm = cJSON_GetObjectItem(row, "algorithm");
+    double bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(row, "bytes"));
+    double us = cJSON_GetNumberValue(cJSON_GetObjectItem(row, "median_us"));
+    double ranks = cJSON_GetNumberValue(cJSON_GetObjectItem(row, "ranks"));
+    const char *coll = tt_coll_name(d->c.problem.call.coll);
+    size_t n = strlen(coll);
+    if (!cJSON_IsString(problem) || !cJSON_IsString(algorithm) || !(us > 0) ||
+        strncmp(problem->valuestring, coll, n) != 0 || problem->valuestring[n] != '/' ||
+        !(fabs(ranks - d->c.map.p) < 0.5))
+        return;
+    for (int k = 0; k < d->curves; k++)
+        for (int i = 0; i < SIZES; i++)
+            if (strcmp(d->curve[k].algorithm->name, algorithm->valuestring) == 0 &&
+                fabs(bytes - (double)((int64_t)LEAST << i)) < 0.5)
+                d->curve[k].measured_ps[i] = 1e6 * us;
+}
+
+/* Reads what `tutti bench --json` has written. Returns false after printing the error. */
+static bool read_measured(struct draw_costs *d, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file ? tt_calloc(1, FILE_MOST + 1) : NULL;
+    size_t n = text ? fread(text, 1, FILE_MOST, file) : 0;
+    cJSON *rows = n > 0 ? cJSON_Parse(text) : NULL;
+    const cJSON *row;
+    bool good = cJSON_IsArray(rows);
+    cJSON_ArrayForEach(row, rows)
+    {
+        take_row(d, row);
+    }
+    if (!good) fprintf(stderr, "tutti draw: %s is no array of tutti bench --json\n", path);
+    cJSON_Delete(rows);
+    tt_free(text);
+    if (file) fclose(file);
+    return good;
+}
+
+/* ---- Axes ---- */
+
+static double x_of(int i)
+{
+    return LEFT + (double)WIDTH * i / (SIZES - 1);
+}
+
+static double y_of(const struct draw_costs *d, double ps)
+{
+    return TT_SVG_TOP + HEIGHT - HEIGHT * (log10(ps) - d->low) / (d->high - d->low);
+}
+
+static void extend(double ps, double *least, double *most)
+{
+    if (!(ps > 0)) return;
+    *least = fmin(*least, ps);
+    *most = fmax(*most, ps);
+}
+
+/* Returns false if there is nothing to draw. */
+static bool scale(struct draw_costs *d)
+{
+    double least = INFINITY, most = 0;
+    for (int k = 0; k < d->curves; k++)
+        for (int i = 0; i < SIZES; i++) {
+            extend((double)d->curve[k].predicted_ps[i], &least, &most);
+            extend(d->curve[k].measured_ps[i], &least, &most);
+        }
+    if (!(most > 0)) return false;
+    d->low = floor(log10(least));
+    d->high = fmax(ceil(log10(most)), d->low + 1);
+    return true;
+}
+
+static void line(double x0, double y0, double x1, double y1, FILE *out)
+{
+    fprintf(out, "<line class=\"line\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x0, y0,
+            x1, y1);
+}
+
+static void print_axes(const struct draw_costs *d, FILE *out)
+{
+    char text[32];
+    for (double power = d->low; power <= d->high; power++) {
+        double y = y_of(d, pow(10, power));
+        line(LEFT, y, LEFT + WIDTH, y, out);
+        tt_svg_text(LEFT - 8, y + 4, "minor", "end", tt_svg_time_text(text, pow(10, power)), out);
+    }
+    for (int i = 0; i < SIZES; i++) {
+        if (i % 2 == 0) line(x_of(i), TT_SVG_TOP, x_of(i), TT_SVG_TOP + HEIGHT, out);
+        if (i % 2 == 0)
+            tt_svg_text(x_of(i), TT_SVG_TOP + HEIGHT + 16, "minor", "middle",
+                        tt_print_size(text, (int64_t)LEAST << i), out);
+    }
+}
+
+/* ---- Curves ---- */
+
+/* Two curves of the same colour have different dashes. */
+static void print_class(int k, FILE *out)
+{
+    fprintf(out, "route r%d d%d", k % COLOURS, k / COLOURS % 4);
+}
+
+static bool is_drawn(const struct curve *c)
+{
+    for (int i = 0; i < SIZES; i++)
+        if (c->predicted_ps[i] > 0 || c->measured_ps[i] > 0) return true;
+    return false;
+}
+
+static void print_curve(const struct draw_costs *d, int k, FILE *out)
+{
+    const struct curve *c = &d->curve[k];
+    const char *verb = "M";
+    fputs("<path class=\"", out);
+    print_class(k, out);
+    fputs("\" stroke-width=\"2\" style=\"fill:none\" d=\"", out);
+    for (int i = 0; i < SIZES; i++) {
+        if (c->predicted_ps[i] == 0) continue;
+        fprintf(out, "%s%.1f %.1f", verb, x_of(i), y_of(d, (double)c->predicted_ps[i]));
+        verb = "L";
+    }
+    fputs("\"/>\n", out);
+}
+
+/* A cross for each measured time, and a disc where the algorithm runs. */
+static void print_points(const struct draw_costs *d, int k, FILE *out)
+{
+    const struct curve *c = &d->curve[k];
+    for (int i = 0; i < SIZES; i++) {
+        if (d->chosen[i] == c->algorithm && c->predicted_ps[i] > 0)
+            fprintf(out, "<circle class=\"r%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n", k % COLOURS,
+                    x_of(i), y_of(d, (double)c->predicted_ps[i]));
+        if (!(c->measured_ps[i] > 0)) continue;
+        double y = y_of(d, c->measured_ps[i]);
+        fprintf(out, "<path class=\"r%d\" stroke-width=\"1.5\" d=\"M%.1f %.1fl8 8m0 -8l-8 8\"/>\n",
+                k % COLOURS, x_of(i) - 4, y - 4);
+    }
+}
+
+static void print_legend(const struct draw_costs *d, FILE *out)
+{
+    double x = LEFT + WIDTH + 24, y = TT_SVG_TOP + 10;
+    for (int k = 0; k < d->curves; k++) {
+        if (!is_drawn(&d->curve[k])) continue;
+        fputs("<path class=\"", out);
+        print_class(k, out);
+        fprintf(out, "\" stroke-width=\"2\" style=\"fill:none\" d=\"M%.1f %.1fh28\"/>\n", x, y - 4);
+        tt_svg_text(x + 36, y, "", "start", d->curve[k].algorithm->name, out);
+        y += ROW;
+    }
+    tt_svg_text(x, y + 8, "minor", "start", "disc: this algorithm runs", out);
+    tt_svg_text(x, y + 24, "minor", "start", "cross: measured", out);
+}
+
+static void print_costs(void *arg, FILE *out)
+{
+    const struct draw_costs *d = arg;
+    char title[160], about[200];
+    snprintf(title, sizeof title, "Predicted times of %s on %d ranks",
+             tt_coll_name(d->c.problem.call.coll), d->c.map.p);
+    snprintf(about, sizeof about,
+             "by the model of this machine, over the bytes that a rank contributes; %d processors",
+             d->c.map.cores);
+    tt_svg_open(title, about, LEFT + WIDTH + LEGEND, TT_SVG_TOP + HEIGHT + 36, d->scheme, out);
+    print_axes(d, out);
+    for (int k = 0; k < d->curves; k++) print_curve(d, k, out);
+    for (int k = 0; k < d->curves; k++) print_points(d, k, out);
+    print_legend(d, out);
+    tt_svg_end(out);
+}
+
+/* ---- Command ---- */
+
+static int draw_it(struct draw_costs *d, const struct tt_draw *draw, const char *measured)
+{
+    if (d->c.problem.call.coll == TT_COLL_barrier || tt_call_counts(&d->c.problem.call)) {
+        fprintf(stderr, "tutti draw: %s: costs are drawn of collectives with one size\n", d->text);
+        return TT_EXIT_USAGE;
+    }
+    predict_all(d);
+    if (measured && !read_measured(d, measured)) return TT_EXIT_FAILED;
+    if (!scale(d)) {
+        fprintf(stderr, "tutti draw: %s: no time can be predicted: %s\n", d->text, tutti_error());
+        return TT_EXIT_FAILED;
+    }
+    return tt_draw_put(draw, print_costs, d) ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
+int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *measured)
+{
+    static struct draw_costs d;
+    if (draw->format != TT_DRAW_AS_svg) {
+        fprintf(stderr, "tutti draw: costs are drawn as .svg or .png\n");
+        return TT_EXIT_USAGE;
+    }
+    d.text = problem;
+    d.scheme = draw->scheme;
+    if (!tt_case_open(&d.c, "tutti draw", problem, NULL)) return TT_EXIT_USAGE;
+    int code = draw_it(&d, draw, measured);
+    tt_case_close(&d.c);
+    return code;
+}
