@@ -45,6 +45,30 @@ static struct tt_range receive(struct tt_builder *b, const struct run_of_pieces 
     return at;
 }
 
+/* The time at which all pieces of the run have arrived, if its holder has them at `begin`. A holder
+ * sends one half after the other and, if it copies its own piece, does so meanwhile. */
+static int64_t run_ends(struct run_of_pieces run, int64_t begin, bool copies, int64_t bytes,
+                        const struct tt_costs *c)
+{
+    int64_t now = begin, ends = begin + (copies ? c->tr * bytes : 0);
+    while (run.hi - run.lo > 1) {
+        struct run_of_pieces other = divide(&run);
+        int n = other.hi - other.lo;
+        now += c->ts + c->tw * n * bytes;
+        ends = tt_max(ends, run_ends(other, now, n > 1, bytes, c));
+    }
+    return ends;
+}
+
+/* A rank receives before it sends, so no rank does both at once. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct run_of_pieces all = {0, map->p, call->root};
+    if (c->all_ports || c->starts_side_by_side) return -1;
+    return run_ends(all, 0, !call->in_place, tt_call_bytes(call), c);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -81,4 +105,5 @@ const struct tt_algorithm tt_scatter_binomial = {
     .source = "binomial tree",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
 };

@@ -25,6 +25,16 @@ static void send_all(struct tt_builder *b, const struct tt_call *call, int p)
     tt_bounded_end(b, &sent);
 }
 
+/* The root sends one piece after the other. When the last ones are under way, it copies its own. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int64_t bytes = tt_call_bytes(call), piece = c->ts + c->tw * bytes;
+    int64_t before = tt_max(0, map->p - 1 - tt_bounded(call).most) * piece;
+    if (c->all_ports || c->starts_side_by_side) return -1;
+    return tt_max((map->p - 1) * piece, call->in_place ? 0 : before + c->tr * bytes);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -43,4 +53,5 @@ const struct tt_algorithm tt_scatter_linear = {
     .source = "linear scatter with a bound on outstanding messages",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
 };

@@ -204,6 +204,10 @@ static void any_number_of_ranks(void **state)
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
         meets_it_for("gather/u8/1001/p%d/root=1", "linear", p, SIMPLES);
         meets_it_for("gather/u8/1001/p%d/radix=2/inplace=1", "linear", p, SIMPLES);
+        meets_it_for("scatter/u8/1001/p%d/root=1", "linear", p, SIMPLES);
+        meets_it_for("scatter/u8/1001/p%d/radix=2/inplace=1", "linear", p, SIMPLES);
+        meets_it_for("scatter/u8/1001/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("scatter/u8/9/p%d/inplace=1", "binomial", p, SIMPLES);
         meets_it_for("allreduce/u8/sum/1001/p%d", "doubling", p,
                      is_power_of_two(p) ? SIMPLES : ONE_WAY);
         meets_it_for("allreduce/u8/sum/1001/p%d", "multiplying", p,
@@ -299,11 +303,11 @@ static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 
 static bool has_none_yet(enum tt_coll coll)
 {
-    return coll == TT_COLL_scatter || coll == TT_COLL_scan || coll == TT_COLL_exscan;
+    return coll == TT_COLL_scan || coll == TT_COLL_exscan;
 }
 
 /* An algorithm that uses messages only, with equal blocks, has a formula, which is tested above.
- * The algorithms of scatter, scan and exscan have none yet. */
+ * The algorithms of scan and exscan have none yet. */
 static void who_has_one(void **state)
 {
     (void)state;
