@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes JSON arrays.
+ * Writes JSON arrays, and prints objects.
  */
 #ifndef TT_JSON_H
 #define TT_JSON_H
@@ -12,9 +12,9 @@
 /* Writes the array of rows, one on each line, to the file `path` ("-": stdout), and frees it. The
  * file is not opened unless the whole text fits into memory. Returns false after printing the
  * error. */
+bool tt_json_write(cJSON *rows, const char *path);
 /* Prints an object to standard output, and frees it. Returns false after printing the error. */
 bool tt_json_print(cJSON *object);
-bool tt_json_write(cJSON *rows, const char *path);
 
 /* Whether `path` can be written, to be called before a long computation whose result will be
  * written there. Otherwise prints the error and returns false. An existing file keeps its contents;
