@@ -54,7 +54,7 @@ enum {
     PS_OF_NS = 1000
 };
 
-/* What a helper does on command with the run of blocks in its pools. */
+/* A helper does one of these things on command with the run of blocks in its pools. */
 enum order {
     ORDER_NONE,
     ORDER_END,
@@ -68,7 +68,7 @@ enum order {
     ORDER_ANSWER /* answers each of EXCHANGES stores */
 };
 
-/* What the processes share. Each word has a cache line of its own. */
+/* The processes share this. Each word has a cache line of its own. */
 struct rig {
     struct {
         _Alignas(TT_LINE) _Atomic uint32_t order, done; /* counters: order == done: idle */

@@ -99,12 +99,12 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 
 /* ---- Threads of all processes of a team ---- */
 
-/* What the processes tell each other. */
+/* The processes tell each other these things. */
 struct brought {
     int64_t pid, threads;
 };
 
-/* What rank 0 tells about the memory; the other ranks contribute 0 everywhere. */
+/* Rank 0 tells these things about the memory; the other ranks contribute 0 everywhere. */
 struct offer {
     int64_t status, fd, stamp;
 };

@@ -165,7 +165,7 @@ static char *read_text(const char *path, char why[TT_MACHINE_WHY])
     return text;
 }
 
-/* What a file says about the machine that it was measured on, and which entries it had. */
+/* This is what a file says about the machine that it was measured on, and which entries it had. */
 struct content {
     struct tt_machine *machine;
     char version[NAME_MOST], processor[NAME_MOST];

@@ -69,9 +69,9 @@ struct tt_machine {
 };
 bool tt_machine_valid(const struct tt_machine *machine);
 
-/* What a job does with the model. Rank 0 decides it, by its file and its TUTTI_CHOICE, and all
- * other ranks get its model and its decision when they meet: so all ranks choose alike, whatever
- * files and settings each of them has. */
+/* A job does one of these things with the model. Rank 0 decides it, by its file and its
+ * TUTTI_CHOICE, and all other ranks get its model and its decision when they meet: so all ranks
+ * choose alike, whatever files and settings each of them has. */
 enum tt_machine_use {
     TT_MACHINE_UNKNOWN,  /* there is no model; a table chooses */
     TT_MACHINE_TABLE,    /* there is a model; a table chooses */

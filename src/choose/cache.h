@@ -62,7 +62,7 @@ struct tt_cache {
  * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
-/* The same for a call with counts; takes the plan of an earlier call with equal counts and
+/* Does the same for a call with counts, but takes the plan of an earlier call with equal counts and
  * displacements if it is among the last few. */
 tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
                               const struct tt_call *call, struct tt_prepared **prepared);

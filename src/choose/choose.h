@@ -8,7 +8,7 @@
 
 #include "choose/estimate.h"
 
-/* What chose an algorithm: TUTTI_ALGORITHM, the predicted times, or a table. */
+/* These can choose an algorithm: TUTTI_ALGORITHM, the predicted times, or a table. */
 enum tt_chosen_by { TT_CHOSEN_FORCED, TT_CHOSEN_ESTIMATE, TT_CHOSEN_TABLE };
 
 /* Sets *algorithm, and *by (if not NULL) to what chose it. `kept` is as in tt_estimate. Errors:

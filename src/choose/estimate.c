@@ -38,7 +38,7 @@ struct ranked {
     int64_t time_ps[TT_RANKED];
 };
 
-/* Of two algorithms with the same time, the one that stands first in tt_algorithms is the
+/* If two algorithms take the same time, the one that stands first in tt_algorithms is the
  * better. */
 static void insert(struct ranked *r, int index, int64_t time_ps)
 {

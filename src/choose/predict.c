@@ -19,7 +19,7 @@ enum {
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
 
-/* What a rank waits for, besides the flag of a rank. */
+/* A rank waits for one of these, besides the flag of a rank. */
 enum { A_MESSAGE = -1, ALL_RANKS = -2 };
 
 const char *tt_spent_text(enum tt_spent spent)

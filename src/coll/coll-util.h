@@ -103,8 +103,8 @@ void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ran
  * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a
  * half again, it awaits the root's signal that the root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
-/* The same for a flat bcast or scatter. The rank copies `from`, the place in the root's WIN of this
- * turn's slice, to OUT, and signals the root that it has read the slice. */
+/* Does the same for a flat bcast or scatter. The rank copies `from`, the place in the root's WIN
+ * of this turn's slice, to OUT, and signals the root that it has read the slice. */
 void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
                      struct tt_range from);
 /* Before the root of a flat bcast or scatter fills a half of its WIN again: awaits the signals of

@@ -58,8 +58,8 @@ static int operation_of(MPI_Op op)
 
 /* ---- What a call moves ---- */
 
-/* What a call of a collective moves: `bytes` are the bytes that this rank contributes; for a
- * scatter, those that it receives. */
+/* These numbers say what a call of a collective moves: `bytes` are the bytes that this rank
+ * contributes; for a scatter, those that it receives. */
 struct fact {
     struct tt_mpi_comm c;
     int type, operation;

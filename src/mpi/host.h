@@ -86,7 +86,7 @@ struct tt_mpi_comm {
     int rank;
     bool inter;
     int neighbours;
-    /* Of team.c: */
+    /* These are in team.c. */
     tutti_team *team;        /* NULL: not made yet, or never */
     int calls;               /* that Tutti could have done before there was a team */
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */

@@ -26,7 +26,7 @@
 
 enum { LONG = 100000, TURNS = 20 };
 
-/* What a process knows of its threads. */
+/* A process knows these things of its threads. */
 struct brings {
     int process, threads, first, all;
     atomic_int ran;

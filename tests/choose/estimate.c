@@ -98,7 +98,7 @@ static void costs_decide(void **state)
     assert_true(p.time_ps < TT_MACHINE_MOST);
 }
 
-/* What is kept does not change what is chosen, in whatever order the calls come. */
+/* The rankings that are kept do not change the choice, in whatever order the calls come. */
 static void history_does_not_matter(void **state)
 {
     (void)state;
