@@ -20,6 +20,9 @@ from suites import mpi4py, mpich, mumps, scalapack
 SUITES = {**{name: mpich for name in mpich.NAMES}, "scalapack": scalapack, "mumps": mumps, "mpi4py": mpi4py}
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "tutti-mpi-suites")
 
+# The parts of a test that are printed.
+MOST_PARTS = 5
+
 # Tests that may fail with Tutti alone: (suite, host, regular expression for the test and the part
 # of it, reason).
 EXCEPTIONS = []
@@ -84,13 +87,19 @@ def words_of(runs):
     return "failed" if failed == len(runs) else f"failed {failed} of {len(runs)} times"
 
 
+def first(broken):
+    """The first parts of a test that count against Tutti, and how many more there are."""
+    shown = list(broken.items())[:MOST_PARTS]
+    return shown + ([("...", f"and {len(broken) - MOST_PARTS} more")] if len(broken) > MOST_PARTS else [])
+
+
 def show(one, at, of, verbose):
     """Prints a line about a test that was run."""
     took = one.taken()
     print(f"{one.test.suite} {one.test.name} over {one.test.host}: without {words_of(one.without)}, with {words_of(one.with_tutti)}"
           f" ({one.without[-1].seconds:.1f} s, {one.with_tutti[-1].seconds:.1f} s"
           + (f", {took:g} calls taken)" if took is not None else ")"), flush=True)
-    for part, why in one.broken().items():
+    for part, why in first(one.broken()):
         print(f"    FAILS WITH TUTTI: {part} {why}".rstrip(), flush=True)
     if verbose:
         for part, why in one.without[0].failed.items():
