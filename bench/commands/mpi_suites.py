@@ -25,7 +25,10 @@ MOST_PARTS = 5
 
 # Tests that may fail with Tutti alone: (suite, host, regular expression for the test and the part
 # of it, reason).
-EXCEPTIONS = []
+EXCEPTIONS = [
+    ("scalapack", "", r"xzheevr.*", "it compares VL and VU, which it never sets, with copies of themselves, and what happens to lie on "
+     "the stack there may be a NaN, which differs from itself (valgrind shows this without Tutti)"),
+]
 
 
 def options():
