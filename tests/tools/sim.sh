@@ -35,14 +35,17 @@ expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
 expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
 says out '^mesh +104\.304000 +55\.152000 +49\.152000 '
 
-# Each message of `forward` takes one link, and the links have about equal loads.
-expect 0 tutti sim 'alltoall/u8/1K/p215@torus:6x6x6-hole(3,3,3)' --algorithm forward,pairwise --json rows
-python3 - <<'PYTHON'
+# Each message of `forward` takes one link, and the links have about equal loads. A brief run leaves
+# this out: coll-forward makes these plans too.
+if [ -z "${TUTTI_TEST_BRIEF-}" ]; then
+    expect 0 tutti sim 'alltoall/u8/1K/p215@torus:6x6x6-hole(3,3,3)' --algorithm forward,pairwise --json rows
+    python3 - <<'PYTHON'
 import json
 pairwise, forward = json.load(open("rows"))
 crowd = [row["max_link_bytes"] / row["mean_link_bytes"] for row in (forward, pairwise)]
 assert crowd[0] < 1.45 < crowd[1] < 2.5, (forward, pairwise)
 PYTHON
+fi
 
 # With many ranks and no algorithm named, the command first prints what it will do, and then its
 # progress.
