@@ -281,7 +281,7 @@ train() {
 kill_rank() {
     in_host "$1" kill -9 "$(cat "pid.$2")"
 }
-train 1 3000
+train 1 20000
 kill_rank h2 4
 wait_said 1 '^step .* 5 ranks$' 300
 kill_rank h1 0
