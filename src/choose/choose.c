@@ -50,6 +50,7 @@ static const struct row table[] = {
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgatherv_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
@@ -288,9 +289,19 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
     return TUTTI_OK;
 }
 
+/* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose
+ * mean is the count of an allgather with the same bytes. Without counts, n stands for them. */
+static int64_t bytes_of(const struct tt_call *call, int p)
+{
+    int64_t n = 0;
+    if (call->coll != TT_COLL_allgatherv || !call->out_counts) return tt_call_bytes(call);
+    for (int r = 0; r < p; r++) n += call->out_counts[r];
+    return n / p * call->sz;
+}
+
 static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
 {
-    int64_t bytes = tt_call_bytes(call);
+    int64_t bytes = bytes_of(call, map->p);
     int cost = call->shared ? 1 : map->read_cost;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];

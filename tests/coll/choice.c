@@ -127,6 +127,25 @@ static void the_crossover_on_hypercubes_is_found(void **state)
     }
 }
 
+/* The mean of the counts of an allgatherv chooses like the count of an allgather. */
+static void counts_of_an_allgatherv_count(void **state)
+{
+    (void)state;
+    struct tt_map map = plans_map(4);
+    map.read_cost = 1;
+    for (int64_t n = 1; n < 1 << 20; n *= 8) {
+        int64_t counts[] = {0, 3 * n, n, 0}, displs[] = {0, 0, 3 * n, 4 * n};
+        struct tt_problem problem = plans_problem(TT_COLL_allgatherv, 4, 0);
+        const struct tt_algorithm *a = NULL;
+        problem.call.out_counts = counts;
+        problem.call.out_displs = displs;
+        if (tt_choose(&problem.call, &map, NULL, &a, NULL) != TUTTI_OK)
+            fail_msg("%s", tutti_error());
+        assert_string_equal(a->name, chosen(TT_COLL_allgather, n, &map)->name);
+        assert_string_equal(a->name, n * problem.call.sz <= 32 << 10 ? "flat" : "direct");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +155,7 @@ int main(void)
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
+        cmocka_unit_test(counts_of_an_allgatherv_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
