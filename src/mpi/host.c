@@ -139,17 +139,34 @@ struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
     return record ? *record : describe(comm);
 }
 
+/* How many records were removed. A thread that remembers a record looks it up again if this has
+ * changed, because another communicator may have the handle then. */
+static atomic_uint removed;
+
+/* The record that this thread looked up last: most programs call on one communicator many times.
+ * The lock would be dear, as it waits until all earlier stores of the thread are in the cache. */
+static __thread struct {
+    uint64_t handle;
+    unsigned removed;
+    struct tt_mpi_comm *record; /* NULL: none yet */
+} last __attribute__((tls_model("initial-exec")));
+
 struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm)
 {
+    unsigned now = atomic_load_explicit(&removed, memory_order_acquire);
+    if (last.record && last.handle == TT_MPI_KEY(comm) && last.removed == now) return last.record;
     tt_mpi_lock();
-    struct tt_mpi_comm *record = record_of(comm);
+    last.record = record_of(comm);
     tt_mpi_unlock();
-    return record;
+    last.handle = TT_MPI_KEY(comm);
+    last.removed = now;
+    return last.record;
 }
 
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = NULL;
+    atomic_fetch_add_explicit(&removed, 1, memory_order_acq_rel);
     tt_mpi_lock();
     const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
     if (at) {
