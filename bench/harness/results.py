@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 
 from harness import output, peers
 
@@ -85,5 +86,5 @@ def append(folder, build, lines):
         return
     model, now = cpu_model(), datetime.datetime.now()
     begin = "" if os.path.exists(file) else f"# {now:%Y-%m-%d}, {model}\n\n{peers.cores()} processors.\n"
-    about = "; ".join(versions(build))
-    output.append(file, f"{begin}\n## {command_line()}\n\nAt {now:%H:%M}. {about}.\n\n" + "\n".join(lines).strip("\n") + "\n")
+    about = textwrap.fill(f"At {now:%H:%M}. {'; '.join(versions(build))}.", 100)
+    output.append(file, f"{begin}\n## {command_line()}\n\n{about}\n\n" + "\n".join(lines).strip("\n") + "\n")
