@@ -45,7 +45,7 @@ for word in '### allreduce, 2 ranks' '### Summary' 'geometric mean'; do grep -qF
 cmp <(cat "$work/all.md") "$work/out"
 # The results have the same table, under the command that was measured.
 grep -qx '## bench/bench compare --ranks 2 .*--peers tutti,tutti-alloc' "$work"/results/*.md
-diff -B "$work/all.md" <(sed '1,/^At /d' "$work"/results/*.md)
+diff -B "$work/all.md" <(awk 'after; /^At / { at = 1 } at && /^$/ { after = 1 }' "$work"/results/*.md)
 
 # The collectives that are compared on request.
 "${compare[@]}" --peers tutti --collectives all --json "$work/every.json" >"$work/out"

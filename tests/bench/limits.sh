@@ -25,8 +25,9 @@ files=("$work"/results/*.md)
 model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
 grep -qF ", $(xargs <<<"$model")" <(head -n 1 "${files[0]}")
 grep -qx '## bench/bench limits --parts overhead,planning,memory' "${files[0]}"
-grep -qE "^At [0-9:]{5}\. Linux $(uname -r); tutti [0-9.]+;.*\.$" "${files[0]}"
-diff -B "$work/out" <(sed '1,/^At /d' "${files[0]}" | sed 1d)
+versions=$(sed -n '/^At /, /^$/p' "${files[0]}" | xargs)
+grep -qE "^At [0-9:]{5}\. Linux $(uname -r); tutti [0-9.]+;.*\.$" <<<"$versions"
+diff -B "$work/out" <(awk 'after; /^At / { at = 1 } at && /^$/ { after = 1 }' "${files[0]}")
 "$TUTTI_SOURCE/bench/bench" limits --build "$TUTTI_BUILD" --results "$work/results" --parts overhead >"$work/out"
 [ "$(grep -c '^## bench/bench limits' "${files[0]}")" -eq 2 ]
 [ "$(grep -c '^# ' "${files[0]}")" -eq 1 ]
