@@ -7,7 +7,7 @@
  * The prediction is made of whole numbers only, and depends on its arguments alone. So all ranks
  * with the same model and map get the same time.
  *
- * What the predictor knows: how long each copy and reduction takes, by size and by where its data
+ * The predictor knows how long each copy and reduction takes, by size and by where its data
  * lie; when other ranks see a signal; who waits for whom; that ranks that share a processor take
  * turns; that what all processors do at once takes longer. It does not know the contents of the
  * caches: buffers of the program count as in no cache until the call has touched them.

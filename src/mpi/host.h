@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of a backend share. They are compiled with the mpi.h of each host, and are linked
- * with none: `tt_host` has the functions of the host, which were looked up by name, and is the only
- * way to call it. TT_MPI_BACKEND is the name of the backend; the names of all that is defined once
- * for each host are derived from it.
+ * The files of a backend share these things. They are compiled with the mpi.h of each host, and
+ * are linked with none: `tt_host` has the functions of the host, which were looked up by name, and
+ * is the only way to call it. TT_MPI_BACKEND is the name of the backend; the names of all that is
+ * defined once for each host are derived from it.
  *
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing

@@ -209,28 +209,29 @@ bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvb
                   tt_mpi_tutti.reduce(call->team, d.from, d.to, count, d.r.type, d.r.op, root));
 }
 
-bool tt_mpi_do_allreduce(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
-                         int64_t count, MPI_Datatype type, MPI_Op op)
+/* A reduction that stores as many elements as it reads at every rank. */
+static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
+                              int64_t count, MPI_Datatype type, MPI_Op op,
+                              __typeof__(tutti_allreduce) *collective)
 {
     struct reduced d = {0};
     if (!tt_mpi_known(call) ||
         !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) || !tt_mpi_ready(call))
         return false;
     if (!prepare(call, &d, true)) return true;
-    return finish(call, &d, true,
-                  tt_mpi_tutti.allreduce(call->team, d.from, d.to, count, d.r.type, d.r.op));
+    return finish(call, &d, true, collective(call->team, d.from, d.to, count, d.r.type, d.r.op));
+}
+
+bool tt_mpi_do_allreduce(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
+                         int64_t count, MPI_Datatype type, MPI_Op op)
+{
+    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, tt_mpi_tutti.allreduce);
 }
 
 bool tt_mpi_do_scan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
                     MPI_Datatype type, MPI_Op op)
 {
-    struct reduced d = {0};
-    if (!tt_mpi_known(call) ||
-        !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) || !tt_mpi_ready(call))
-        return false;
-    if (!prepare(call, &d, true)) return true;
-    return finish(call, &d, true,
-                  tt_mpi_tutti.scan(call->team, d.from, d.to, count, d.r.type, d.r.op));
+    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, tt_mpi_tutti.scan);
 }
 
 /* Rank 0 gets nothing. */

@@ -165,54 +165,47 @@ static int64_t part_of(const struct tt_mpi_layout *layout, int64_t count)
     return count < part ? count : part;
 }
 
-bool tt_mpi_pack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
-                 int64_t count, void *to)
+/* Packs elements into bytes without gaps, or unpacks them. False: call->code is the error. */
+static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, char *elements,
+                    int64_t count, char *bytes, bool packs)
 {
-    const char *source = from;
-    char *target = to;
-    if (layout->bytes) {
-        if (count * layout->size > 0) memcpy(to, from, (size_t)(count * layout->size));
-        return true;
-    }
     while (count > 0 && layout->size > 0) {
         int n = (int)part_of(layout, count), position = 0;
-        int64_t bytes = n * layout->size;
-        if (bytes > INT32_MAX)
+        int64_t part = n * layout->size;
+        if (part > INT32_MAX)
             call->code = MPI_ERR_TYPE;
+        else if (packs)
+            call->code =
+                tt_host.Pack(elements, n, layout->type, bytes, (int)part, &position, call->comm);
         else
             call->code =
-                tt_host.Pack(source, n, layout->type, target, (int)bytes, &position, call->comm);
+                tt_host.Unpack(bytes, (int)part, &position, elements, n, layout->type, call->comm);
         if (call->code != MPI_SUCCESS) return false;
-        source += n * layout->extent;
-        target += bytes;
+        elements += n * layout->extent;
+        bytes += part;
         count -= n;
     }
     return true;
 }
 
+static bool copy(const struct tt_mpi_layout *layout, const void *from, int64_t count, void *to)
+{
+    if (count * layout->size > 0) memcpy(to, from, (size_t)(count * layout->size));
+    return true;
+}
+
+bool tt_mpi_pack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
+                 int64_t count, void *to)
+{
+    return layout->bytes ? copy(layout, from, count, to)
+                         : convert(call, layout, (char *)(uintptr_t)from, count, to, true);
+}
+
 bool tt_mpi_unpack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
                    int64_t count, void *to)
 {
-    const char *source = from;
-    char *target = to;
-    if (layout->bytes) {
-        if (count * layout->size > 0) memcpy(to, from, (size_t)(count * layout->size));
-        return true;
-    }
-    while (count > 0 && layout->size > 0) {
-        int n = (int)part_of(layout, count), position = 0;
-        int64_t bytes = n * layout->size;
-        if (bytes > INT32_MAX)
-            call->code = MPI_ERR_TYPE;
-        else
-            call->code =
-                tt_host.Unpack(source, (int)bytes, &position, target, n, layout->type, call->comm);
-        if (call->code != MPI_SUCCESS) return false;
-        source += bytes;
-        target += n * layout->extent;
-        count -= n;
-    }
-    return true;
+    return layout->bytes ? copy(layout, from, count, to)
+                         : convert(call, layout, to, count, (char *)(uintptr_t)from, false);
 }
 
 /* ---- Reductions ---- */
