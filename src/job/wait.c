@@ -22,8 +22,13 @@
 /* A yield is long if it takes more than this many ticks of the processor's counter, which is a
  * third of a millisecond or less on usual processors. */
 #define LONG_TICKS 1000000
-/* Two long yields within this time make all waits sleep. */
+/* Long yields follow each other closely if no more than this lies between two of them. */
 #define LONG_TOGETHER_NS 100000000
+/* Long yields are judged when they have followed each other closely for this long: by then the
+ * kernel has counted the time of every thread that has run. */
+#define JUDGED_AFTER_NS 8000000
+/* The processors are wanted by others if the ranks got less than this share of them meanwhile. */
+#define OWN_PERCENT 96
 /* When two long yields have come, waits sleep without yielding for a time between these. Then a
  * thread tries a yield again. */
 #define WANTED_LEAST_NS 30000000
@@ -113,6 +118,7 @@ struct tt_wait_policy tt_wait_policy_for(int ranks, int cores)
         .quiet = spins,
         .sleep_ns = TT_SLEEP_MOST_NS,
         .yields = (int)tt_setting_int("TUTTI_YIELDS", crowded ? 4000 : 1000, 0, INT_MAX),
+        .cores = (int)tt_min(ranks, cores),
         .exact = tt_setting("TUTTI_YIELDS") != NULL,
         .can_sleep = true};
 }
@@ -148,15 +154,25 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * by a yield of its own. A thread that calculates keeps it for a time slice of some milliseconds,
  * and the waiter cannot run before, even if what it waits for comes at once. A thread that sleeps
  * runs at once when it is woken, because the scheduler prefers threads that have used little time.
- * So if two yields that follow each other closely are long, waits no longer yield for a while but
- * sleep. The next yield afterwards shows whether others still want the processors. One long yield
- * has no effect: a virtual machine's host may have taken the processor away once.
+ * So if long yields follow each other closely, because others use the processors, waits no longer
+ * yield for a while but sleep. The next yields afterwards show whether others still want the
+ * processors. One long yield has no effect: a virtual machine's host may have taken the processor
+ * away once.
+ *
+ * With more ranks than processors, a yield is also long if another rank of the job copies or
+ * calculates for long. That rank gives the processor back by a yield as soon as it waits, so there
+ * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
+ * more than the steps. Which of the two it was, the processor time of the ranks tells: ranks that
+ * yield or calculate use all the time of their processors, unless others get some of it.
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The times are read and written without memory ordering: whichever value a thread reads,
  * both ways of waiting are correct. */
 static _Atomic int64_t first_long_ns, last_long_ns; /* 0: never */
-static _Atomic int64_t wanted_until_ns;             /* 0: they are not wanted */
+static _Atomic int64_t first_used_ns;   /* processor time of the ranks at the first long yield */
+static _Atomic int64_t wanted_until_ns; /* 0: they are not wanted */
+/* since when others have wanted them, and when the last sleeps for that reason ended; 0: never */
+static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
 
 static uint64_t ticks(void)
 {
@@ -172,24 +188,72 @@ static bool processors_are_wanted(void)
     int64_t until = atomic_load_explicit(&wanted_until_ns, memory_order_relaxed);
     if (tt_likely(until == 0)) return false;
     if (tt_clock_ns() < until) return true;
-    atomic_store_explicit(&last_long_ns, until, memory_order_relaxed); /* one more is enough */
+    atomic_store_explicit(&wanted_ended_ns, until, memory_order_relaxed);
+    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed); /* long yields count anew */
     atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
     return false;
 }
 
-/* Records a long yield. If there was another one shortly before, waits sleep for half of the time
- * for which there have been long yields. */
-static void long_yield(void)
+/* Returns the processor time that the processes of the ranks of this node have used; -1: unknown,
+ * because a rank is in another PID namespace, for example. Threads of one process follow each
+ * other. */
+static int64_t used_by_ranks(const struct tt_job_page *job)
 {
-    int64_t now = tt_clock_ns();
-    int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
-    if (now - last > LONG_TOGETHER_NS) {
-        atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
-        return;
+    int64_t sum = 0;
+    pid_t last = 0;
+    for (int r = 0; r < job->size; r++) {
+        pid_t pid = atomic_load_explicit(&job->rank[r].pid, memory_order_relaxed);
+        clockid_t clock;
+        struct timespec used;
+        if (job->rank[r].arena < 0 || pid == last) continue;
+        if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+            return -1;
+        sum += (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+        last = pid;
     }
-    int64_t since = now - atomic_load_explicit(&first_long_ns, memory_order_relaxed);
+    return sum;
+}
+
+/* Whether the ranks used the processors alone, or nearly so, in a time of `ns` in which they used
+ * them for `used_ns` together. */
+static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, int64_t used_ns)
+{
+    return used_ns * 100 >= ns * w->policy->cores * OWN_PERCENT;
+}
+
+/* Makes long yields count from now. */
+static void count_long_yields(int64_t now, int64_t used)
+{
+    atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&first_used_ns, used, memory_order_relaxed);
+}
+
+/* Makes waits sleep for half of the time for which others have wanted the processors. */
+static void sleep_for_a_while(int64_t now, int64_t first)
+{
+    if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > LONG_TOGETHER_NS)
+        atomic_store_explicit(&wanted_since_ns, first, memory_order_relaxed);
+    int64_t since = now - atomic_load_explicit(&wanted_since_ns, memory_order_relaxed);
     int64_t wanted = tt_max(WANTED_LEAST_NS, tt_min(WANTED_MOST_NS, since / 2));
     atomic_store_explicit(&wanted_until_ns, now + wanted, memory_order_relaxed);
+}
+
+/* Records a long yield, and judges those that have followed each other closely. */
+static void long_yield(const struct tt_wait *w)
+{
+    int64_t now = tt_clock_ns(), used = used_by_ranks(w->job);
+    int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
+    if (now - last > LONG_TOGETHER_NS) {
+        count_long_yields(now, used);
+        return;
+    }
+    int64_t first = atomic_load_explicit(&first_long_ns, memory_order_relaxed);
+    int64_t used_first = atomic_load_explicit(&first_used_ns, memory_order_relaxed);
+    if (now - first < JUDGED_AFTER_NS) return;
+    if (used >= 0 && used_first >= 0 && ranks_were_alone(w, now - first, used - used_first))
+        count_long_yields(now, used);
+    else
+        sleep_for_a_while(now, first);
 }
 
 /* The scheduler lets a thread that is woken interrupt a running one at once only if its time slice
@@ -255,7 +319,7 @@ static void yield(struct tt_wait *w)
     uint64_t before = ticks();
     sched_yield();
     if (tt_unlikely(ticks() - before > LONG_TICKS))
-        long_yield();
+        long_yield(w);
     else if (tt_unlikely(old_slice_ns != 0))
         restore_slice();
 }
