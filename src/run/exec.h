@@ -124,6 +124,8 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 /* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
  * this rank and member `rank` differ. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
+/* Whether this rank knows that call, so that the text of tt_step_mismatch can name it. */
+bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
 /* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
  * to member `to`, which expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,

@@ -13,8 +13,15 @@
 
 enum { TT_NO_LANE = 0xff }; /* the message carries no signal, only the call signature */
 /* SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver is to answer with
- * its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle. */
-enum tt_remote_flag { TT_REMOTE_SIGNATURE = 1, TT_REMOTE_ASKS = 2, TT_REMOTE_SETTLES = 4 };
+ * its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle. EARLIER: the
+ * message names a call that the sender has made, because earlier calls did not match
+ * (remote-compare.c); its `value` is 1 in the last such message. */
+enum tt_remote_flag {
+    TT_REMOTE_SIGNATURE = 1,
+    TT_REMOTE_ASKS = 2,
+    TT_REMOTE_SETTLES = 4,
+    TT_REMOTE_EARLIER = 8
+};
 #define TT_REMOTE_LEFT UINT64_MAX /* the `done` of a rank that has left the team */
 
 /* Stands before every message. With 24 bytes of data the message still fits one line of a byte
@@ -112,6 +119,7 @@ struct tt_mirror {
     uint64_t wanted;
     bool fresh;       /* a message came from it since it was last sent this rank's my_done */
     bool sent_broken; /* it was notified that the team is broken */
+    bool doubted;     /* it was asked which earlier call did not match */
     /* it asks to be notified when this rank has made as many calls */
     bool settles;
     /* this rank has sent it its last call and asked the same */
@@ -149,6 +157,11 @@ struct tt_remote {
     int kept;       /* the number of messages in their `arrived` lists */
     int wanting;    /* the number of mirrors with `wanted` set */
     uint64_t swept; /* the my_done that was last sent to members that did not ask for it */
+    /* The first member that was asked which earlier call did not match: when the wait for it ends
+     * (0: none was asked), its rank, and the execution in which the difference showed. */
+    int64_t doubt_ns;
+    int doubted;
+    uint64_t doubtful;
 };
 
 /* The state that the teams of a client share. */
@@ -222,10 +235,19 @@ static inline bool tt_remote_lacks(const struct tt_exec *exec, const struct tt_m
 /* Whether the member has left the client without making the call of this execution. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
 
-/* ---- What is known of a member (remote-signal.c) ---- */
+/* ---- Comparing calls (remote-compare.c) ---- */
 
 /* Whether this rank has begun the execution, and no later one in its slot. */
 bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
+/* The member's fingerprint of this execution differs from this rank's. Breaks the team, or first
+ * asks the member which earlier call did not match. */
+void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number);
+/* The member, which asks this, has sent one of its last calls, which is in its mirror now. */
+void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
+                            const struct tt_remote_packet *packet);
+
+/* ---- What is known of a member (remote-signal.c) ---- */
+
 /* Takes over the opening that the message may carry, and then stores its signal in the mirror,
  * where it is awaited. */
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);

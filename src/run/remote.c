@@ -70,21 +70,6 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
     return true;
 }
 
-bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
-{
-    const struct tt_signal_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
-    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    return mark >> 32 == tt_team_base(t, number) >> 32;
-}
-
-/* The member and this rank call different things: breaks the team. */
-static void disagree(struct tt_team *t, struct tt_mirror *m, uint64_t number, int slot)
-{
-    struct tt_exec *exec = t->running[slot];
-    if (exec && exec->number == number) tt_remote_name(exec, m);
-    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
-}
-
 /* Records what the member calls in an execution that has begun here. Returns false if the message
  * is to be dropped: the slot belongs to a newer execution, or the call differs from this rank's,
  * which breaks the team. This rank's own line still has the fingerprint of an execution that has
@@ -96,12 +81,15 @@ static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remot
     const struct tt_exec *exec = t->running[slot];
     struct tt_signal_line *line = tt_team_line(t, m->rank, slot);
     const struct tt_signal_line *own = exec ? exec->line : tt_team_line(t, t->me, slot);
-    if (!note(t, m, packet, exec, line)) return false;
+    if (tt_unlikely(m->doubted) && !(packet->head.flags & TT_REMOTE_EARLIER)) return false;
+    bool noted = note(t, m, packet, exec, line);
+    if (tt_unlikely(packet->head.flags & TT_REMOTE_EARLIER)) tt_remote_take_earlier(t, m, packet);
+    if (!noted || tt_unlikely(packet->head.flags & TT_REMOTE_EARLIER)) return false;
     uint64_t mine = atomic_load_explicit(&own->shape, memory_order_relaxed);
     uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
     if (tt_likely(mine == theirs) || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK)
         return true;
-    disagree(t, m, number, slot);
+    tt_remote_disagrees(t, m, number);
     return false;
 }
 

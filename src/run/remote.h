@@ -108,6 +108,10 @@ void tt_remote_send_call(struct tt_exec *exec);
  * remote members know: a member that expects nothing from this rank finds later what this rank sent
  * it. */
 bool tt_remote_has_pairs(const struct tt_team *t);
+/* Breaks the team if a member was asked which earlier call did not match, and does not answer. */
+void tt_remote_end_doubt(struct tt_team *t);
+/* Whether a member was asked that. */
+bool tt_remote_doubts(const struct tt_team *t);
 /* The last comparison (settle.h), after the team's last call: sends that call to this remote rank,
  * which compares it once it has made as many calls, and answers. AGAIN: the rank has not answered
  * yet. PEER: it left before it made as many calls. Other errors are not returned: a call that

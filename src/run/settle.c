@@ -50,7 +50,7 @@ static bool binds_all(const struct tt_call_signature *w)
 static bool is_settled(const struct tt_team *t)
 {
     if (t->map.p == 1 || t->next == 0 || t->my_done != t->next) return true;
-    if (tt_remote_has_pairs(t)) return false;
+    if (tt_remote_has_pairs(t) || tt_remote_doubts(t)) return false;
     return binds_all(tt_team_signature(t, t->me, tt_team_slot(t, t->next - 1)));
 }
 

@@ -429,25 +429,47 @@ static char *which_team(const struct tt_team *t, char *text, size_t n)
     return text;
 }
 
+/* Returns the first call up to execution `now` in which the member is known to differ; `now` if
+ * there is none. */
+static uint64_t first_difference(const struct tt_team *t, uint64_t now, int peer)
+{
+    uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
+    while (k < now && !differs(t, peer, k)) k++;
+    return k;
+}
+
+bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank)
+{
+    return differs(t, rank, first_difference(t, number, rank));
+}
+
+/* The calls that differ are older than those that this rank knows of the member. */
+static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int peer)
+{
+    char mine[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
+    tt_signature_text(tt_team_signature(t, t->me, tt_team_slot(t, now)), mine, sizeof mine);
+    return tt_fail(TUTTI_ERR_MISMATCH,
+                   "rank %d called %s after calls that did not match those of rank %d%s",
+                   t->job_rank[t->me], mine, t->job_rank[peer], which_team(t, team, sizeof team));
+}
+
 /* A rank that waits for nobody in a call may notice a mismatch only in a later call, so the error
  * names the first call that differs. If both calls have the same text, they differ in counts beyond
  * those that the text shows. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
-    uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
+    uint64_t k = first_difference(t, now, peer);
     char theirs[TT_SIGNATURE_TEXT], mine[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
     int one = t->job_rank[peer], me = t->job_rank[t->me];
-    while (k < now && !differs(t, peer, k)) k++;
     int slot = tt_team_slot(t, k);
+    if (!differs(t, peer, k)) return differed_earlier(t, now, peer);
     tt_signature_text(tt_team_signature(t, peer, slot), theirs, sizeof theirs);
     tt_signature_text(tt_team_signature(t, t->me, slot), mine, sizeof mine);
     if (strcmp(theirs, mine) != 0)
         return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
                        theirs, me, mine, which_team(t, team, sizeof team));
-    bool counts = differs(t, peer, k);
-    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s%s%s", one, me, mine,
-                   counts ? ", but with different counts" : " after calls that did not match",
-                   which_team(t, team, sizeof team));
+    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but with different counts%s",
+                   one, me, mine, which_team(t, team, sizeof team));
 }
 
 /* Converts bytes to elements of the user's type, be it derived or basic. */

@@ -517,6 +517,7 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
         if (t->running[s] && long_wait && t->remote) tt_remote_send_call(t->running[s]);
     }
     if (t->queue && t->left) look_for_left(t, t->queue);
+    if (t->remote) tt_remote_end_doubt(t);
     return long_wait;
 }
 

@@ -241,19 +241,12 @@ static bool says_pair(const struct a_case *k, const char *text)
 /* whether the ranks are on several nodes */
 static _Atomic bool apart;
 
-/* A rank knows a call of a rank on another node only from a message. If the mismatching call sent
- * nothing between the two nodes, the next call reports that an earlier one did not match. */
-static bool is_far(const struct a_case *k, const char *text)
-{
-    return apart && k->tail != LAST && strstr(text, "after calls that did not match");
-}
-
 static bool is_right(const struct a_case *k, int me, const struct heard *h)
 {
     bool pair = k->kind >= GIVES_MORE, concerned = !pair || me == k->odd || me == other_of(k);
     if (h->cut_short || (!concerned && h->status != TUTTI_ERR_MISMATCH)) return true;
     if (h->status != TUTTI_ERR_MISMATCH) return false;
-    return pair ? says_pair(k, h->text) : says_calls(k, h->text) || is_far(k, h->text);
+    return pair ? says_pair(k, h->text) : says_calls(k, h->text);
 }
 
 static void complain(const struct a_case *k, int me, const struct heard *h)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Compares the calls of this rank with those of members on other nodes.
+ *
+ * Each message of an execution carries a fingerprint of all calls that its sender has made. If it
+ * differs from this rank's although both make the same call now, an earlier call did not match, in
+ * which the two ranks exchanged nothing. The error shall name that call, which neither rank knows
+ * from the other. So this rank sends the member its last calls, as many as it has slots, and the
+ * member compares them with its own. The member then breaks the team with an error that names both
+ * calls, and its notice brings the text to this rank. Until then this rank drops what comes from
+ * the member. If no answer comes, because the member is outside the library, the error says only
+ * that earlier calls did not match.
+ */
+#include "run/remote.h"
+
+#include <string.h>
+
+#include "run/remote-inside.h"
+
+/* How long this rank waits for the member that compares the earlier calls. This is less than
+ * TT_SETTLE_NS, so that tutti_finalize still reports the error. */
+#define DOUBT_NS INT64_C(3000000000)
+
+/* A message without a payload and without a signal breaks the team if it cannot be sent, because a
+ * member may wait for it. */
+static void post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
+                 size_t bytes)
+{
+    tutti_status status = tt_remote_post(t, m, dispatch, head, bytes);
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
+}
+
+bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
+{
+    const struct tt_signal_line *line = tt_team_line(t, t->me, tt_team_slot(t, number));
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_relaxed);
+    return mark >> 32 == tt_team_base(t, number) >> 32;
+}
+
+/* ---- Earlier calls ---- */
+
+/* Sends the member one of the last calls of this rank. */
+static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, bool last)
+{
+    const int slot = tt_team_slot(t, k);
+    uint64_t mark =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    struct tt_remote_packet packet = {
+        .head = {.team = t->remote->id,
+                 .from = (uint32_t)t->me,
+                 .number = k,
+                 .behind = k > t->my_done ? (uint32_t)(k - t->my_done) : 0,
+                 .history = (uint32_t)mark,
+                 .value = last,
+                 .lane = TT_NO_LANE,
+                 .flags = TT_REMOTE_SIGNATURE | TT_REMOTE_EARLIER}};
+    memcpy(packet.signature, tt_team_signature(t, t->me, slot), sizeof packet.signature);
+    post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
+}
+
+/* Asks the member to compare its earlier calls with those of this rank. */
+static void doubt(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+{
+    struct tt_remote *remote = t->remote;
+    m->doubted = true;
+    if (!remote->doubt_ns) {
+        remote->doubt_ns = tt_clock_ns() + DOUBT_NS;
+        remote->doubted = m->rank;
+        remote->doubtful = number;
+    }
+    for (uint64_t k = number - tt_min(number, t->slots - 1); k <= number; k++)
+        if (tt_remote_is_last(t, k)) name_earlier(t, m, k, k == number);
+}
+
+void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
+                            const struct tt_remote_packet *packet)
+{
+    if (packet->head.value && t->broken == TUTTI_OK)
+        tt_team_break(t, tt_step_mismatch(t, packet->head.number, m->rank));
+}
+
+void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
+{
+    int slot = tt_team_slot(t, number);
+    struct tt_exec *exec = t->running[slot];
+    if (!tt_step_knows(t, number, m->rank) && m->done != TT_REMOTE_LEFT) {
+        /* Nothing shall find the difference here before the member has compared the calls. */
+        atomic_store_explicit(&tt_team_line(t, m->rank, slot)->shape, 0, memory_order_relaxed);
+        doubt(t, m, number);
+        return;
+    }
+    if (exec && exec->number == number) tt_remote_name(exec, m);
+    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
+}
+
+bool tt_remote_doubts(const struct tt_team *t)
+{
+    return t->remote && t->remote->doubt_ns != 0;
+}
+
+void tt_remote_end_doubt(struct tt_team *t)
+{
+    const struct tt_remote *remote = t->remote;
+    if (!remote->doubt_ns || t->broken != TUTTI_OK ||
+        (tt_clock_ns() < remote->doubt_ns && !tt_remote_has_left(t, remote->doubted)))
+        return;
+    tt_team_break(t, tt_step_mismatch(t, remote->doubtful, remote->doubted));
+}
+
+/* ---- The last comparison ---- */
+
+/* Asks the member for leave to send this rank's last call. */
+static void ask(struct tt_team *t, struct tt_mirror *m)
+{
+    tutti_status status = tt_remote_ask(t, m, t->next - 1);
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
+}
+
+/* Sends the team's last call, which has ended here. This rank does not wait for the message to
+ * arrive. */
+static void name_last(struct tt_team *t, struct tt_mirror *m)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    uint64_t mark =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    struct tt_remote_packet packet = {.head = {.team = t->remote->id,
+                                               .from = (uint32_t)t->me,
+                                               .number = t->next - 1,
+                                               .history = (uint32_t)mark,
+                                               .lane = TT_NO_LANE,
+                                               .flags = TT_REMOTE_SIGNATURE}};
+    memcpy(packet.signature, tt_team_signature(t, t->me, slot), sizeof packet.signature);
+    post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
+}
+
+/* In small teams each member is compared with all others, in large teams with those at distances 1,
+ * 2, 4 ...: these connect all members. After a call of pairs all members are compared, because a
+ * rank may have sent any of them something that it does not expect. */
+static bool is_partner(const struct tt_team *t, int rank)
+{
+    enum { FEW = 8 };
+    int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
+    bool connects = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
+    return connects || t->map.p <= FEW || t->remote->pairs;
+}
+
+void tt_remote_compare(struct tt_team *t, int rank)
+{
+    const int slot = tt_team_slot(t, t->next - 1);
+    struct tt_mirror *m = is_partner(t, rank) ? tt_mirror_of(t, rank) : NULL;
+    if (!m || m->done == TT_REMOTE_LEFT || m->named[slot] == t->next) return;
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) ask(t, m);
+        return;
+    }
+    m->named[slot] = t->next;
+    name_last(t, m);
+}
+
+/* Asks the receiver to answer when it has ended all calls that this rank has made. An ASKS message
+ * asks leave to begin an execution, for which the receiver must have ended the execution S before,
+ * so S is added. */
+static void ask_last(struct tt_team *t, struct tt_mirror *m)
+{
+    struct tt_remote_head head = {.team = t->remote->id,
+                                  .from = (uint32_t)t->me,
+                                  .number = t->next - 1 + t->slots,
+                                  .behind = (uint32_t)t->slots - 1,
+                                  .flags = TT_REMOTE_ASKS | TT_REMOTE_SETTLES};
+    m->named_last = true;
+    post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
+}
+
+/* Returns the state of the rank. If it has left, the messages that it sent before are handled
+ * first. */
+static enum tt_rank_state state_of(struct tt_team *t, int rank)
+{
+    const struct tt_fabric *f = t->fabric;
+    enum tt_rank_state state = tt_common_state(f->job, f->common, t->job_rank[rank]);
+    if (state == TT_RANK_LEFT) tt_team_advance(t);
+    return state;
+}
+
+bool tt_remote_has_pairs(const struct tt_team *t)
+{
+    return t->remote && t->remote->pairs;
+}
+
+tutti_status tt_remote_settle(struct tt_team *t, int rank)
+{
+    struct tt_mirror *m = t->remote->mirror[rank];
+    if (m && m->doubted) return TUTTI_AGAIN;
+    if (!is_partner(t, rank)) return TUTTI_OK;
+    if (!(m = tt_mirror_of(t, rank)) || m->settled) return TUTTI_OK;
+    enum tt_rank_state state = state_of(t, rank);
+    if (m->done == TT_REMOTE_LEFT)
+        return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
+    if (state == TT_RANK_LEFT) return TUTTI_OK;
+    if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
+    /* As in any execution, the member must have ended the execution that used the same slot
+     * before. */
+    if (t->next - 1 >= m->done + t->slots) {
+        if (m->asked < t->next) ask(t, m);
+        return TUTTI_AGAIN;
+    }
+    name_last(t, m);
+    ask_last(t, m);
+    return TUTTI_AGAIN;
+}
