@@ -112,6 +112,8 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
     return status;
 }
 
+static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request);
+
 /* ---- Blocking ---- */
 
 static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
@@ -120,7 +122,7 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
     if (tt_unlikely(!prepared->spare)) {
         if (!(prepared->spare = exec_for(team, prepared)))
             return cannot_start(team, TUTTI_ERR_MEMORY);
-        prepared->spare->blocks = true;
+        tt_exec_block(prepared->spare);
     }
     bind(prepared->spare, prepared, args);
     tt_exec_start(prepared->spare);
@@ -136,8 +138,11 @@ static bool packs(const struct tt_args *args)
 static tutti_status run_packed(tutti_team *team, struct tt_args *args)
 {
     tutti_request *request;
-    TT_TRY(tt_collective_start(team, args, &request));
-    tutti_status status = tutti_wait(request);
+    tutti_status status = make_request(team, args, &request);
+    if (status != TUTTI_OK) return cannot_start(team, status);
+    tt_exec_block(request->exec);
+    status = tutti_start(request);
+    if (status == TUTTI_OK) status = tutti_wait(request);
     tt_request_delete(request);
     return status;
 }

@@ -104,6 +104,10 @@ struct tt_member {
     struct tt_activity_line activity; /* of a rank on this node */
     /* when a notice from another node said that this rank left in order; 0: no notice did */
     _Atomic int64_t left_ns;
+    /* when a collective of this rank last ended, and on which team; 0: never, or there is no
+     * watchdog */
+    _Atomic int64_t ended_ns;
+    _Atomic uint64_t ended_team;
     /* this node has notified all other nodes that this rank failed (boot/notice.h) */
     _Atomic uint32_t noticed;
 };

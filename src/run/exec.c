@@ -327,8 +327,26 @@ static void begin_lanes(struct tt_exec *exec)
 static void publish_signature(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
+    struct tt_call_signature *signature = tt_team_signature(t, t->me, exec->slot);
     t->published[exec->slot] = exec->shape;
-    *tt_team_signature(t, t->me, exec->slot) = *exec->signature;
+    *signature = *exec->signature;
+    if (exec->blocks) signature->flags |= TT_SIGNATURE_BLOCKS;
+}
+
+/* Publishes whether the caller of an execution waits for it, if that has changed since the
+ * execution began. A member that reports a mismatch may read the signature meanwhile; it does not
+ * use this flag. ThreadSanitizer must ignore that race. */
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static __attribute__((noinline)) void
+publish_blocks(struct tt_team *t, uint64_t number, bool blocks)
+{
+    int slot = tt_team_slot(t, number);
+    struct tt_call_signature *signature = tt_team_signature(t, t->me, slot);
+    if (!(signature->flags & TT_SIGNATURE_BLOCKS) == !blocks) return;
+    signature->flags ^= TT_SIGNATURE_BLOCKS;
+    t->published[slot] ^= TT_SHAPE_BLOCKS;
 }
 
 /* Prefetches a line that this rank will write. Other ranks have read it last, so without this the
@@ -425,6 +443,16 @@ static void count_end(struct tt_team *t, uint64_t number)
         t->my_done++;
     }
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
+    /* It has ended before an older one, so `my_done` does not show that. */
+    if (tt_unlikely(t->ended != 0)) publish_blocks(t, number, false);
+}
+
+/* Publishes when a collective of this rank last ended, for the roll call. */
+static __attribute__((noinline)) void publish_end(const struct tt_team *t)
+{
+    struct tt_member *member = &t->fabric->common->rank[t->fabric->me];
+    atomic_store_explicit(&member->ended_team, t->id, memory_order_relaxed);
+    atomic_store_explicit(&member->ended_ns, tt_clock_ns(), memory_order_relaxed);
 }
 
 /* If two members both believe that they exchange no data with each other, neither waits for the
@@ -454,6 +482,7 @@ static void complete(struct tt_exec *exec)
     count_end(t, exec->number);
     tt_assert(tt_team_valid(t));
     if (tt_unlikely(!exec->plain)) end_other(exec);
+    if (tt_unlikely(t->fabric->watchdog_ns != 0)) publish_end(t);
     /* Wakes ranks that wait for this slot, since they may be asleep. */
     if (t->map.p > 1 && tt_signalled(t->fabric->job, t->fabric->fences))
         tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
@@ -629,6 +658,8 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
     tt_exec_advance(exec);
     if (exec->state != TT_EXEC_IDLE) {
         struct progress seen = {.events = t->events};
+        if (tt_unlikely(!exec->blocks) && exec->state == TT_EXEC_RUNNING)
+            publish_blocks(t, exec->number, true);
         if (tt_unlikely(exec->traced)) traced_wait(exec);
         tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {

@@ -66,7 +66,7 @@ struct tt_exec {
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
     bool finds_windows; /* before it reads another member's window, it has to find it */
-    bool blocks;        /* the caller waits from the start on; used by traces only */
+    bool blocks;        /* the caller waits from the start on (tt_exec_block) */
     bool pairs;         /* each two members compare their counts for each other */
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
@@ -96,6 +96,16 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
 /* Frees an exec, which must be IDLE. NULL is allowed. */
 void tt_exec_free(struct tt_exec *exec);
+
+/* The upper half of `shape` is not compared. This bit of it distinguishes the signature of a call
+ * whose caller waits from that of the same call as a request. */
+#define TT_SHAPE_BLOCKS (UINT64_C(1) << 63)
+/* The caller of each execution will wait from its start on. To be called once. */
+static inline void tt_exec_block(struct tt_exec *exec)
+{
+    exec->blocks = true;
+    exec->shape ^= TT_SHAPE_BLOCKS;
+}
 
 /* Starts the exec. If its slot is in use, queues it. If the team is broken, completes it at once
  * with the team's error. */

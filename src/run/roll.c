@@ -157,6 +157,8 @@ static void read_team(const struct tt_source *s, int64_t block, const struct tt_
     }
     t->has_last = t->done > 0 && fetch_signature(s, block, head, t->done - 1, &t->last);
     t->has_now = t->begun > t->done && fetch_signature(s, block, head, t->done, &t->now);
+    t->is_in = t->begun > t->done && fetch_signature(s, block, head, t->begun - 1, &t->newest) &&
+               t->newest.flags & TT_SIGNATURE_BLOCKS;
 }
 
 /* ---- A rank ---- */
@@ -237,6 +239,8 @@ static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, i
     if (!rank->here) return TUTTI_OK;
     rank->pid = atomic_load(&in_job->pid);
     rank->state = tt_roll_process(rank->pid);
+    rank->ended_ns = atomic_load(&roll->common->rank[r].ended_ns);
+    rank->ended_team = atomic_load(&roll->common->rank[r].ended_team);
     rank->waits = read_activity(s, roll, roll->common, r, &rank->is);
     if (!rank->waits) read_elsewhere(s, roll, r);
     return read_teams(s, roll, r);
@@ -373,7 +377,15 @@ static void add_call(struct roll_text *t, const struct tt_roll *roll,
     add(t, " (call %llu)", (unsigned long long)number + 1);
 }
 
-/* Adds the collectives that the rank has started and not ended, except the one that it waits in. */
+/* Whether the rank is in a call on this team that the text names already. */
+static bool is_named(const struct tt_roll_rank *r, const struct tt_roll_team *team)
+{
+    if (!r->waits) return team->is_in;
+    return r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id &&
+           r->is.number < team->begun && team->begun > team->done;
+}
+
+/* Adds the collectives that the rank has started and not ended, except the one that it is in. */
 static void add_requests(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -381,10 +393,9 @@ static void add_requests(struct roll_text *t, const struct tt_roll *roll, int ra
     const struct tt_roll_team *one = NULL;
     for (int i = r->first; i < r->first + r->teams; i++) {
         const struct tt_roll_team *team = &roll->team[i];
-        bool in = r->waits && r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id &&
-                  r->is.number < team->begun;
-        requests += team->begun - team->done - (in && team->begun > team->done);
-        if (!in && team->has_now) one = team;
+        bool named = is_named(r, team);
+        requests += team->begun - team->done - named;
+        if (!named && team->has_now) one = team;
     }
     if (requests == 0) return;
     add(t, ", %llu request%s under way", (unsigned long long)requests, requests > 1 ? "s" : "");
@@ -418,9 +429,26 @@ static bool add_elsewhere(struct roll_text *t, const struct tt_roll_rank *r)
     return r->elsewhere != 0;
 }
 
+/* Adds the call that the rank is in, if it has not waited there long enough to say so itself.
+ * Returns false if it is in no collective. */
+static bool add_short_call(struct roll_text *t, const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    for (int i = r->first; i < r->first + r->teams; i++) {
+        const struct tt_roll_team *team = &roll->team[i];
+        if (!team->is_in) continue;
+        add(t, "in ");
+        add_call(t, roll, &team->newest, team->id, team->begun - 1);
+        add_requests(t, roll, rank);
+        return true;
+    }
+    return false;
+}
+
 static void add_outside(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_team *team = team_to_print(roll, rank);
+    if (!roll->rank[rank].elsewhere && add_short_call(t, roll, rank)) return;
     if (!add_elsewhere(t, &roll->rank[rank])) add(t, "outside the library");
     add_requests(t, roll, rank);
     if (!team) {
@@ -467,6 +495,20 @@ static const char *process_fault(const struct tt_roll_rank *r)
     return r->state == 'Z' || r->state == 'X' ? "its process has ended" : NULL;
 }
 
+/* Returns since when the rank has completed the collective that its text names as its last one, or
+ * 0 if that is not known. */
+static int64_t outside_since(const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    const struct tt_roll_team *last = r->here && !r->waits ? team_to_print(roll, rank) : NULL;
+    bool in = false;
+    for (int i = r->first; i < r->first + r->teams; i++) in = in || roll->team[i].is_in;
+    if (!last || in || process_fault(r) || last->id != r->ended_team ||
+        tt_common_state(roll->job, roll->common, rank) > TT_RANK_JOINED)
+        return 0;
+    return r->ended_ns;
+}
+
 static bool is_waiting(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -505,8 +547,10 @@ struct group {
     const struct tt_roll *roll;
     const char *text; /* TEXT_SIZE bytes for each rank */
     bool *members, *awaited;
-    int64_t least_ns, most_ns; /* how long they have waited; most_ns -1: none waits */
-    bool others;               /* they wait for more ranks than are named */
+    /* how long they have waited, or have been outside; most_ns -1: not known */
+    int64_t least_ns, most_ns;
+    bool waits;  /* they wait */
+    bool others; /* they wait for more ranks than are named */
 };
 
 static const char *text_of(const struct group *g, int rank)
@@ -519,14 +563,17 @@ static void join(struct group *g, int rank)
     const struct tt_roll_rank *r = &g->roll->rank[rank];
     int size = g->roll->job->size;
     g->members[rank] = true;
-    if (!is_waiting(g->roll, rank)) return;
-    int64_t ns = tt_max(0, g->roll->now_ns - r->is.since_ns);
+    bool waits = is_waiting(g->roll, rank);
+    g->waits = g->waits || waits;
+    int64_t since_ns = waits ? r->is.since_ns : outside_since(g->roll, rank);
+    if (since_ns == 0) return;
+    int64_t ns = tt_max(0, g->roll->now_ns - since_ns);
     g->least_ns = tt_min(g->least_ns, ns);
     g->most_ns = tt_max(g->most_ns, ns);
-    for (int i = 0; i < TT_ACTIVITY_NAMED && i < r->is.waits; i++)
+    for (int i = 0; waits && i < TT_ACTIVITY_NAMED && i < r->is.waits; i++)
         if (r->is.waits_for[i] >= 0 && r->is.waits_for[i] < size)
             g->awaited[r->is.waits_for[i]] = true;
-    g->others = g->others || r->is.waits > TT_ACTIVITY_NAMED;
+    g->others = g->others || (waits && r->is.waits > TT_ACTIVITY_NAMED);
 }
 
 /* Names as missing only the ranks outside the group for which the group waits. If there are none,
@@ -538,18 +585,27 @@ static void leave_out_members(struct group *g)
     for (int r = 0; r < size && outside > 0; r++) g->awaited[r] = g->awaited[r] && !g->members[r];
 }
 
+/* Writes how long the group has waited, or how long ago its last collective ended. */
+static char *time_text(const struct group *g, char *text, size_t n)
+{
+    double least = (double)g->least_ns / 1e9, most = (double)g->most_ns / 1e9;
+    const char *before = g->waits ? "for " : "", *after = g->waits ? "" : " ago";
+    text[0] = '\0';
+    if (g->most_ns >= 0 && most - least < 0.1)
+        snprintf(text, n, ", %s%.1f s%s", before, most, after);
+    else if (g->most_ns >= 0)
+        snprintf(text, n, ", %s%.1f to %.1f s%s", before, least, most, after);
+    return text;
+}
+
 static void print_group(struct group *g, const char *before, FILE *out)
 {
-    char names[NAMES_SIZE];
+    char names[NAMES_SIZE], time[64];
     int size = g->roll->job->size, first = 0;
     while (!g->members[first]) first++;
     fprintf(out, "%s%s: %s", before, tt_roll_names(g->members, size, names, sizeof names),
             text_of(g, first));
-    double least = (double)g->least_ns / 1e9, most = (double)g->most_ns / 1e9;
-    if (g->most_ns >= 0 && most - least < 0.1)
-        fprintf(out, ", for %.1f s", most);
-    else if (g->most_ns >= 0)
-        fprintf(out, ", for %.1f to %.1f s", least, most);
+    fprintf(out, "%s", time_text(g, time, sizeof time));
     leave_out_members(g);
     if (count_picked(g->awaited, size) > 0)
         fprintf(out, "; wait%s for %s%s", count_picked(g->members, size) == 1 ? "s" : "",
@@ -566,7 +622,7 @@ static void print_groups(struct group *g, bool *printed, const char *before, FIL
         memset(g->awaited, 0, (size_t)size);
         g->least_ns = INT64_MAX;
         g->most_ns = -1;
-        g->others = false;
+        g->waits = g->others = false;
         for (int k = r; k < size; k++) {
             if (printed[k] || strcmp(text_of(g, k), text_of(g, r)) != 0) continue;
             printed[k] = true;
@@ -592,15 +648,18 @@ static void print(const struct tt_roll *roll, const char *before, FILE *out)
 
 char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n)
 {
-    char names[NAMES_SIZE];
-    const struct tt_roll_rank *r = &roll->rank[rank];
+    char names[NAMES_SIZE], time[64];
     tt_roll_doing(roll, rank, buffer, n);
     struct roll_text t = {buffer + strlen(buffer), n - strlen(buffer)};
     bool *flags = tt_calloc(2 * (size_t)roll->job->size, sizeof *flags);
-    struct group g = {.roll = roll, .members = flags, .awaited = flags + roll->job->size};
-    if (flags && is_waiting(roll, rank)) {
+    struct group g = {.roll = roll,
+                      .members = flags,
+                      .awaited = flags + roll->job->size,
+                      .least_ns = INT64_MAX,
+                      .most_ns = -1};
+    if (flags) {
         join(&g, rank);
-        add(&t, ", for %.1f s", (double)tt_max(0, roll->now_ns - r->is.since_ns) / 1e9);
+        add(&t, "%s", time_text(&g, time, sizeof time));
         if (count_picked(g.awaited, roll->job->size) > 0)
             add(&t, "; waits for %s%s",
                 tt_roll_names(g.awaited, roll->job->size, names, sizeof names),

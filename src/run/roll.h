@@ -31,11 +31,10 @@ struct tt_roll_team {
     uint64_t id;
     int rank, size; /* rank: the member, in the job; size: members of the team */
     uint64_t begun, done;
-    /* `last` is its last completed call, `now` the oldest call that it has begun and not
-     * completed */
-    bool has_last;
-    bool has_now;
-    struct tt_call_signature last, now;
+    /* `last` is its last completed call, `now` the oldest call that it has begun and not completed.
+     * is_in: it has not returned from `newest`, the call that it has begun last. */
+    bool has_last, has_now, is_in;
+    struct tt_call_signature last, now, newest;
 };
 
 /* What one rank does. */
@@ -45,6 +44,8 @@ struct tt_roll_rank {
     bool here;
     bool waits; /* it waits, and `is` says for what */
     struct tt_activity is;
+    int64_t ended_ns; /* when its last collective ended, on team `ended_team`; 0: not known */
+    uint64_t ended_team;
     /* if it waits in a call of another client: 1 + the number of that client, and the kind of call;
      * else 0 */
     uint64_t elsewhere;

@@ -10,13 +10,15 @@
 
 /* Flags of a call. TT_SIGNATURE_IN_ORDER: operands are combined in rank order. TT_SIGNATURE_COUNTS:
  * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
- * plan file gives the schedule, and `print` depends on the file. */
+ * plan file gives the schedule, and `print` depends on the file. TT_SIGNATURE_BLOCKS is set only in
+ * the slot of an execution, for the roll call: its caller waits for it. */
 enum tt_signature_flag {
     TT_SIGNATURE_IN_ORDER = 1,
     TT_SIGNATURE_IN_PLACE = 2,
     TT_SIGNATURE_SHARED = 4,
     TT_SIGNATURE_COUNTS = 8,
-    TT_SIGNATURE_PLAN_FILE = 16
+    TT_SIGNATURE_PLAN_FILE = 16,
+    TT_SIGNATURE_BLOCKS = 32
 };
 
 /* Calls on a team that are no collectives with buffers. In tt_call_signature.coll they follow the

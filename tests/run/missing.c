@@ -166,6 +166,24 @@ static void messages(tutti_client *client, int me)
             (void)tutti_advance_wait(tutti_context_at(client, 0), 2000, NULL);
 }
 
+/* The ranks make short calls until the script creates the file "go". Rank 0 calls barriers and
+ * waits for requests in turn. */
+static void brief(tutti_client *client, int me)
+{
+    tutti_team *world = tutti_world(client);
+    tutti_request *request;
+    for (int32_t go = 0; go == 0;) {
+        if (me == 0) go = access("go", F_OK) == 0;
+        must(tutti_bcast(world, &go, 1, TUTTI_I32, 0), "bcast");
+        for (int i = 0; i < 1000; i++) {
+            must(tutti_barrier(world), "barrier");
+            must(tutti_ibarrier(world, &request), "ibarrier");
+            must(tutti_wait(request), "wait");
+            must(tutti_request_free(request), "free");
+        }
+    }
+}
+
 static void act(tutti_client *client, void *arg)
 {
     static const struct {
@@ -174,7 +192,8 @@ static void act(tutti_client *client, void *arg)
     } all[] = {{"outside", outside}, {"elsewhere", elsewhere}, {"stopped", stopped},
                {"dead", dead},       {"left", left},           {"requests", requests},
                {"agree", agree},     {"free", free_team},      {"messages", messages},
-               {"twice", twice},     {"finalize", finalize},   {"further", further}};
+               {"twice", twice},     {"finalize", finalize},   {"further", further},
+               {"brief", brief}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -58,7 +58,7 @@ all_ways() {
 in_outside() {
     says err 'rank [013]\] has waited for [2-9]\.[0-9] s .*: roll call$'
     says err 'ranks 0-1,3: in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; wait for rank 2$'
-    says err 'rank 2: outside the library; it last completed barrier.* on the world \(call 1\)$'
+    says err 'rank 2: outside the library; it last completed barrier.* on the world \(call 1\), [0-9.]+ s ago$'
 }
 all_ways outside in_outside
 
