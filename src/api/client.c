@@ -78,6 +78,7 @@ static tutti_status set_up(tutti_client *client)
 {
     TT_TRY(tt_fabric_init(&client->fabric, &client->seat));
     client->fabric.call_roll = tt_roll_call_waiting;
+    client->fabric.answer_roll = tt_roll_answer;
     TT_TRY(make_world(client));
     TT_TRY(lay_out(client));
     TT_TRY(tt_msg_open(&client->fabric, client, &client->msg));
@@ -122,6 +123,7 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
     }
     client->fabric.policy.wake = tt_msg_wake_descriptor(tt_msg_context(client->msg, 0));
     tt_team_met(&client->world->run);
+    tt_watch_answer(&client->fabric);
     if (client->fabric.me == 0) tt_settings_check();
     *made = client;
     return TUTTI_OK;

@@ -185,7 +185,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
 
 /* ---- Notices ---- */
 
-enum { NOTICE_LEFT = 1 };
+enum { NOTICE_LEFT = 1, NOTICE_ASKS = 2 };
 
 size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES])
 {
@@ -195,7 +195,7 @@ size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t t
     at = put(at, token, 8);
     at = put(at, (uint32_t)notice->from, 4);
     at = put(at, (uint32_t)notice->about, 4);
-    at = put(at, notice->left ? NOTICE_LEFT : 0, 2);
+    at = put(at, (notice->left ? NOTICE_LEFT : 0) | (notice->asks ? NOTICE_ASKS : 0), 2);
     at = put(at, (uint32_t)notice->cause, 2);
     at = put(at, (uint32_t)notice->code, 4);
     at = put(at, notice->team, 8);
@@ -212,14 +212,15 @@ bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *byt
     bool mine = get(&r, 8) == token;
     n.from = (int32_t)get(&r, 4);
     n.about = (int32_t)get(&r, 4);
-    uint64_t left = get(&r, 2);
-    n.left = left == NOTICE_LEFT;
+    uint64_t flags = get(&r, 2);
+    n.left = flags == NOTICE_LEFT;
+    n.asks = flags == NOTICE_ASKS;
     n.cause = (int32_t)get(&r, 2);
     n.code = (int32_t)get(&r, 4);
     n.team = get(&r, 8);
     size_t why = get(&r, 2);
     get_bytes(&r, n.why, why, sizeof n.why - 1);
-    if (!known || !mine || !ends(&r) || left > NOTICE_LEFT || n.cause > TT_CAUSE_SILENT ||
+    if (!known || !mine || !ends(&r) || flags > NOTICE_ASKS || n.cause > TT_CAUSE_SILENT ||
         strlen(n.why) != why || !is_text(n.why, sizeof n.why))
         return false;
     *notice = n;

@@ -64,6 +64,7 @@ struct tt_notice {
     int32_t from;        /* the rank that sends it */
     int32_t about;       /* the rank that failed for that client or left it */
     bool left;           /* `about` left in order; then it is also `from` */
+    bool asks;           /* it is no notice, but asks for a part of the roll call (question.h) */
     int32_t cause, code; /* enum tt_cause, and the code as in struct tt_rank_status */
     uint64_t team;       /* the team that is broken by it */
     /* the text of the error if a rank of the client found out why; else "" */

@@ -27,6 +27,7 @@
 
 #include "boot/directory.h"
 #include "boot/notice.h"
+#include "boot/question.h"
 #include "boot/share.h"
 #include "boot/watch-net.h"
 #include "boot/watch.h"
@@ -761,12 +762,45 @@ void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice)
             tt_notice_send(&m->inbox_of[node], notice, tt_machines_peer_timeout());
 }
 
+int tt_machines_inbox(const struct tt_fabric *f)
+{
+    return tt_machines_has(f->job) && joined.member.inbox_of ? joined.member.inbox : -1;
+}
+
 void tt_machines_take_notices(struct tt_fabric *f)
 {
     struct tt_notice notice;
+    int asker;
     const struct machines_member *m = &joined.member;
     if (m->inbox < 0 || !tt_machines_has(f->job)) return;
-    while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice))
-        tt_notice_note(f->job, &notice);
+    while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
+        if (!notice.asks)
+            tt_notice_note(f->job, &notice);
+        else if (f->answer_roll)
+            f->answer_roll(f, asker);
+        else
+            close(asker);
+    }
     (void)tt_notice_advance();
+}
+
+bool tt_machines_ask(struct tt_fabric *f, int64_t until_ns, tt_answer_fn *fn, void *arg)
+{
+    const struct machines_member *m = &joined.member;
+    int here = f->job->rank[f->me].node;
+    struct tt_notice notice = {
+        .client = (uint32_t)f->client, .from = f->me, .about = f->me, .asks = true};
+    if (tt_machines_inbox(f) < 0) return false;
+    struct tt_question *questions = tt_calloc((size_t)m->nodes, sizeof *questions);
+    if (!questions) return false;
+    for (int node = 0; node < m->nodes; node++)
+        if (node != here && has_living(f, node)) questions[node].to = &m->inbox_of[node];
+    tt_question_ask(questions, m->nodes, &notice, until_ns);
+    for (int node = 0; node < m->nodes; node++) {
+        const struct tt_question *q = &questions[node];
+        if (node != here) fn(arg, node, q->to != NULL, q->answered ? q->text : NULL);
+        tt_free(q->text);
+    }
+    tt_free(questions);
+    return true;
 }

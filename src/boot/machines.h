@@ -56,6 +56,15 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
  * them in the job's page. For a client on several nodes. */
 void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice);
 void tt_machines_take_notices(struct tt_fabric *f);
+/* The inbox of this node, which becomes readable when a notice has come; -1: there is none. */
+int tt_machines_inbox(const struct tt_fabric *f);
+
+/* Asks all other nodes that have living ranks what their ranks do, waits for the answers until the
+ * given time (tt_clock_ns), and then calls `fn` for each other node in order, with the text of its
+ * answer, or NULL; `asked`: it was asked. Returns false and calls nothing if this is no job on
+ * several nodes, they have not met yet, or there is no memory. */
+typedef void tt_answer_fn(void *arg, int node, bool asked, const char *text);
+bool tt_machines_ask(struct tt_fabric *f, int64_t until_ns, tt_answer_fn *fn, void *arg);
 
 /* TUTTI_PEER_TIMEOUT: how many seconds a host or server may be silent. TUTTI_BOOT_TIMEOUT: how many
  * seconds all ranks have to come. */

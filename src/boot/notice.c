@@ -155,11 +155,15 @@ static bool read_record(int from, uint64_t token, struct tt_notice *notice)
     return n > 0 && tt_notice_read(notice, token, bytes, (size_t)n);
 }
 
-bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice)
+bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice, int *asker)
 {
+    *asker = -1;
     for (int one; (one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
         bool good = read_record(one, token, notice);
-        close(one);
+        if (good && notice->asks)
+            *asker = one;
+        else
+            close(one);
         if (good) return true;
     }
     return false;

@@ -84,7 +84,8 @@ tutti_status tt_inbox_open(int *fd);
 /* The port that the inbox listens on, in any process that holds it; 0: it is no inbox. */
 uint16_t tt_inbox_port(int fd);
 /* Takes the next notice that has come. Returns false if there is none. Discards everything else
- * that came. */
-bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice);
+ * that came. If it is a question (notice->asks), *asker is the connection over which to answer,
+ * which the caller closes; else -1. */
+bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice, int *asker);
 
 #endif

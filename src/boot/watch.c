@@ -33,6 +33,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -73,6 +74,8 @@ struct peer {
 /* `lock` is held to begin a watch, to look, and to send notices. An entry of `peer` is set once. */
 struct tt_watch {
     pthread_mutex_t lock;
+    pthread_t answerer; /* if `stop` >= 0 */
+    int stop;           /* an eventfd that ends the thread; -1: there is no thread */
     struct tt_watched_port port;
     int timeout_s, size;
     struct tt_watch *next;   /* the next watch of this process */
@@ -517,6 +520,52 @@ static void unlist(const struct tt_watch *w)
     pthread_mutex_unlock(&all.lock);
 }
 
+/* ---- Answering questions ----
+ *
+ * The thread takes what comes to the node's inbox, as a rank that waits does. It only reads the
+ * memory of the job. A child that fork makes does not have the thread. */
+
+static void *answer_all(void *arg)
+{
+    struct tt_fabric *f = arg;
+    struct pollfd p[2] = {{.fd = tt_machines_inbox(f), .events = POLLIN},
+                          {.fd = f->watch->stop, .events = POLLIN}};
+    while (poll(p, 2, -1) < 0 || !p[1].revents) tt_machines_take_notices(f);
+    return NULL;
+}
+
+/* The program's signal handlers shall not run in the thread. */
+static bool begin_thread(struct tt_fabric *f)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    bool begun = pthread_create(&f->watch->answerer, NULL, answer_all, f) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
+}
+
+void tt_watch_answer(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || !f->watchdog_ns || tt_machines_inbox(f) < 0) return;
+    w->stop = eventfd(0, EFD_CLOEXEC);
+    if (w->stop < 0 || begin_thread(f)) return;
+    close(w->stop);
+    w->stop = -1;
+}
+
+static void end_answers(struct tt_watch *w)
+{
+    uint64_t one = 1;
+    if (w->stop < 0) return;
+    ssize_t written = write(w->stop, &one, sizeof one);
+    (void)written; /* eight bytes always fit */
+    pthread_join(w->answerer, NULL);
+    close(w->stop);
+    w->stop = -1;
+}
+
 /* ---- Begin and end ---- */
 
 static tutti_status listen_for_process(void)
@@ -550,7 +599,7 @@ tutti_status tt_watch_open(struct tt_fabric *f)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
     }
     w->timeout_s = tt_machines_peer_timeout();
-    w->port.fd = -1;
+    w->port.fd = w->stop = -1;
     tutti_status status = f->job->nodes > 1 ? listen_for_others(w) : TUTTI_OK;
     if (status != TUTTI_OK) {
         tt_free(w->notifying);
@@ -573,6 +622,7 @@ void tt_watch_close(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
     if (!w) return;
+    end_answers(w);
     f->watch = NULL;
     unlist(w);
     tt_watched_port_close(&w->port);

@@ -23,6 +23,10 @@
 tutti_status tt_watch_open(struct tt_fabric *f);
 /* Leaves in order: ranks that watch this one see that it left and did not die. */
 void tt_watch_close(struct tt_fabric *f);
+/* With TUTTI_WATCHDOG, in a job on several nodes: from now until tt_watch_close a thread answers
+ * the questions of other nodes for the roll call. To be called when the ranks have met. Without
+ * resources for a thread, only ranks that wait answer. */
+void tt_watch_answer(struct tt_fabric *f);
 /* The port at which this rank is watched; 0: none. */
 uint16_t tt_watch_port(const struct tt_fabric *f);
 /* The port at which this process is watched until it ends; 0: none, because no client was on

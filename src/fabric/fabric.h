@@ -120,6 +120,9 @@ struct tt_fabric {
     int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
     /* Prints the roll call when this wait has lasted watchdog_ns; NULL: nothing is printed. */
     void (*call_roll)(struct tt_fabric *f, const struct tt_waiting *waiting);
+    /* Answers another node's question what the ranks of this node do, and closes the connection;
+     * NULL: there is no answer. */
+    void (*answer_roll)(struct tt_fabric *f, int connection);
 };
 
 /* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The

@@ -5,8 +5,11 @@
 #include "fabric/waiting.h"
 
 #define SHOW_EVERY_NS INT64_C(10000000)
-/* A lower rank that also waits too long has this much time to print the roll call first. */
+/* A lower rank that also waits too long has this much time to print the roll call first, and so has
+ * each of the first nodes. */
 #define LOWER_FIRST_NS INT64_C(200000000)
+#define NODE_FIRST_NS INT64_C(300000000)
+enum { NODES_FIRST = 4 };
 
 static struct tt_activity_line *line_of(const struct tt_waiting *w)
 {
@@ -50,6 +53,7 @@ static void watch(struct tt_waiting *w, int64_t now)
     const struct tt_fabric *f = w->fabric;
     int64_t due = w->is.moved_ns + f->watchdog_ns;
     if (!f->watchdog_ns || !f->call_roll || w->called || w->doing == TT_DOING_MESSAGES) return;
+    due += tt_min(f->job->rank[f->me].node, NODES_FIRST) * NODE_FIRST_NS;
     if (now < due || (now < due + LOWER_FIRST_NS && !is_lowest(w))) return;
     w->called = true;
     int64_t last = atomic_load(&f->common->called_ns);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "boot/machines.h"
+#include "boot/question.h"
+
 /* ---- Reading ---- */
 
 /* Reads the roll from a job's memory. */
@@ -528,7 +531,10 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     else if (state == TT_RANK_LEFT)
         add(&t, "has left (tutti_finalize)");
     else if (!r->here)
-        add(&t, "on host %s: not seen from here", host[0] ? host : "?");
+        add(&t,
+            roll->silent ? "no answer: stopped, or host %s cannot be reached"
+                         : "on host %s: not seen from here",
+            host[0] ? host : "?");
     else if (fault)
         add(&t, "%s", fault);
     else if (is_waiting(roll, rank))
@@ -632,15 +638,18 @@ static void print_groups(struct group *g, bool *printed, const char *before, FIL
     }
 }
 
-/* Prints one line for each group of ranks that do the same. Each line begins with `before`. */
-static void print(const struct tt_roll *roll, const char *before, FILE *out)
+/* Prints one line for each group of ranks that do the same. Each line begins with `before`. node:
+ * only ranks of this node are printed; -1: all. */
+static void print(const struct tt_roll *roll, int node, const char *before, FILE *out)
 {
     size_t size = (size_t)roll->job->size;
     char *text = tt_calloc(size, TEXT_SIZE);
     bool *flags = tt_calloc(3 * size, sizeof *flags);
     struct group g = {.roll = roll, .text = text, .members = flags, .awaited = flags + size};
-    for (size_t r = 0; text && flags && r < size; r++)
-        tt_roll_doing(roll, (int)r, text + r * TEXT_SIZE, TEXT_SIZE);
+    for (size_t r = 0; text && flags && r < size; r++) {
+        flags[2 * size + r] = node >= 0 && roll->job->rank[r].node != node;
+        if (!flags[2 * size + r]) tt_roll_doing(roll, (int)r, text + r * TEXT_SIZE, TEXT_SIZE);
+    }
     if (text && flags) print_groups(&g, flags + 2 * size, before, out);
     tt_free(text);
     tt_free(flags);
@@ -678,44 +687,114 @@ int tt_roll_clients(const struct tt_job_page *page)
     return n;
 }
 
-static void print_client(const struct tt_source *source, struct tt_job_page *page, int place,
-                         uint64_t about, FILE *out)
+/* A part of the roll call: the ranks of one node, or of all (-1). */
+struct part {
+    struct tt_source source;
+    struct tt_job_page *page; /* a copy */
+    uint64_t about;           /* as in struct tt_roll */
+    bool silent;              /* as in struct tt_roll */
+    int node;
+};
+
+static void print_client(const struct part *p, int place, FILE *out)
 {
     struct tt_roll roll;
-    uint64_t number = atomic_load(&tt_common_at(page, place)->number);
-    if (!number || tt_roll_read(source, page, place, &roll) != TUTTI_OK) return;
-    roll.about = about;
-    if (tt_roll_clients(page) > 1)
+    uint64_t number = atomic_load(&tt_common_at(p->page, place)->number);
+    if (!number || tt_roll_read(&p->source, p->page, place, &roll) != TUTTI_OK) return;
+    roll.about = p->about;
+    roll.silent = p->silent;
+    if (tt_roll_clients(p->page) > 1)
         fprintf(out, "tutti:   client %llu:\n", (unsigned long long)number - 1);
-    print(&roll, "tutti:   ", out);
+    print(&roll, p->node, "tutti:   ", out);
     tt_roll_free(&roll);
 }
 
-static void call(const struct tt_segment *segment, const char *heading, uint64_t about)
+static void print_part(const struct part *p, FILE *out)
 {
+    for (int i = 0; i < TT_CLIENTS; i++) print_client(p, i, out);
+    if (tt_roll_clients(p->page) == 0)
+        fprintf(out, "tutti:   no rank has called tutti_init, or all have left\n");
+}
+
+/* ---- Several hosts ---- */
+
+enum { ANSWER_NS = 1000000000 };
+
+static void print_host(const struct tt_job_page *page, int node, FILE *out)
+{
+    int r = 0;
+    while (r < page->size - 1 && page->rank[r].node != node) r++;
+    fprintf(out, "tutti:  host %s:\n", page->rank[r].host[0] ? page->rank[r].host : "?");
+}
+
+/* Where the parts of the other nodes are printed. */
+struct parts {
+    struct part mine;
+    FILE *out;
+};
+
+/* Prints what another node answered, or else what this node knows of its ranks. */
+static void print_answer(void *arg, int node, bool asked, const char *text)
+{
+    const struct parts *all = arg;
+    struct part p = all->mine;
+    print_host(p.page, node, all->out);
+    p.node = node;
+    p.silent = asked;
+    if (text)
+        fputs(text, all->out);
+    else
+        print_part(&p, all->out);
+}
+
+static void print_all(struct tt_fabric *f, struct part *p, FILE *out)
+{
+    struct parts all = {*p, NULL};
     char *text = NULL;
     size_t n = 0;
-    struct tt_job_page *page;
-    struct tt_source source = source_mapped(segment);
-    FILE *out = open_memstream(&text, &n);
-    if (!out) return;
-    fprintf(out, "tutti: %s\n", heading);
-    if (tt_roll_page(&source, &page) == TUTTI_OK) {
-        for (int i = 0; i < TT_CLIENTS; i++) print_client(&source, page, i, about, out);
-        if (tt_roll_clients(page) == 0)
-            fprintf(out, "tutti:   no rank has called tutti_init, or all have left\n");
-        tt_free(page);
+    all.out = f && f->job->nodes > 1 ? open_memstream(&text, &n) : NULL;
+    bool several = all.out && tt_machines_ask(f, tt_clock_ns() + ANSWER_NS, print_answer, &all);
+    if (several) p->node = f->job->rank[f->me].node;
+    if (several) print_host(p->page, p->node, out);
+    print_part(p, out);
+    if (all.out && fclose(all.out) == 0 && several) fputs(text, out);
+    free(text);
+}
+
+/* ---- The whole ---- */
+
+/* Returns a text that the caller frees with free; NULL: no memory. f: a rank that asks other hosts,
+ * or NULL. */
+static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
+                     uint64_t about, int node, size_t *n)
+{
+    char *text = NULL;
+    struct part p = {.source = source_mapped(segment), .about = about, .node = node};
+    FILE *out = open_memstream(&text, n);
+    if (!out) return NULL;
+    if (heading) fprintf(out, "tutti: %s\n", heading);
+    if (tt_roll_page(&p.source, &p.page) == TUTTI_OK) {
+        print_all(f, &p, out);
+        tt_free(p.page);
     }
-    if (fclose(out) == 0) {
-        ssize_t written = write(STDERR_FILENO, text, n);
-        (void)written; /* there is nowhere left to report an error */
-    }
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+static void call(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
+                 uint64_t about)
+{
+    size_t n = 0;
+    char *text = compose(segment, f, heading, about, -1, &n);
+    ssize_t written = text ? write(STDERR_FILENO, text, n) : 0;
+    (void)written; /* there is nowhere left to report an error */
     free(text);
 }
 
 void tt_roll_call(const struct tt_segment *segment, const char *heading)
 {
-    call(segment, heading, 0);
+    call(segment, NULL, heading, 0);
 }
 
 void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting)
@@ -726,5 +805,16 @@ void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting)
     snprintf(heading, sizeof heading,
              "[rank %d] has waited for %.1f s (TUTTI_WATCHDOG=%g)%s%.64s: roll call", f->me, waited,
              (double)f->watchdog_ns / 1e9, host[0] ? " on " : "", host);
-    call(f->segment, heading, waiting->is.team);
+    call(f->segment, f, heading, waiting->is.team);
+}
+
+/* The waits that the answer shows need no roll call of their own. */
+void tt_roll_answer(struct tt_fabric *f, int connection)
+{
+    size_t n = 0;
+    char *text = compose(f->segment, NULL, NULL, 0, f->job->rank[f->me].node, &n);
+    for (int i = 0; i < TT_CLIENTS; i++)
+        atomic_store(&tt_common_at(f->job, i)->called_ns, tt_clock_ns());
+    tt_question_answer(connection, text ? text : "", text ? n : 0);
+    free(text);
 }

@@ -62,6 +62,7 @@ struct tt_roll {
     struct tt_roll_team *team;
     int teams, room;
     uint64_t about; /* id of the team on which the asking rank waits; 0: the world */
+    bool silent;    /* ranks of other hosts did not answer the question what they do */
 };
 
 /* Makes a copy of the job's page, which the caller frees. Errors: BOOT (it is no job's page),
@@ -91,8 +92,11 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
 
 /* Prints `heading` and the roll of every client of the job on stderr, in one write. */
 void tt_roll_call(const struct tt_segment *segment, const char *heading);
-/* Prints the roll for a rank that has waited too long; this is the call_roll of struct
- * tt_fabric. */
+/* Prints the roll for a rank that has waited too long; this is the call_roll of struct tt_fabric. In
+ * a job on several hosts it asks the other hosts, for at most a second. */
 void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting);
+/* Sends the roll of this node's ranks over the connection; this is the answer_roll of struct
+ * tt_fabric. */
+void tt_roll_answer(struct tt_fabric *f, int connection);
 
 #endif

@@ -41,7 +41,7 @@ static void send_one(const struct tt_inbox *to, int about)
 static bool comes(int fd, uint64_t token, struct tt_notice *notice)
 {
     for (int64_t end = tt_clock_ns() + INT64_C(20000000000); tt_clock_ns() < end; usleep(1000))
-        if (tt_inbox_take(fd, token, notice)) return true;
+        if (tt_inbox_take(fd, token, notice, &(int){0})) return true;
     return false;
 }
 
@@ -62,7 +62,7 @@ static void notices_come(void **state)
     struct tt_notice notice;
     assert_true(tt_inbox_open(&fd) == TUTTI_OK);
     struct tt_inbox inbox = inbox_at(fd, 42);
-    assert_true(!tt_inbox_take(fd, 42, &notice));
+    assert_true(!tt_inbox_take(fd, 42, &notice, &(int){0}));
     for (int about = 0; about < 20; about++) send_one(&inbox, about);
     for (int seen = 0; seen < 20; seen++) {
         assert_true(comes(fd, 42, &notice));
@@ -70,7 +70,7 @@ static void notices_come(void **state)
         assert_true(notice.about >= 0 && notice.about < 20 && notice.code == -7 && !notice.left);
         assert_true(notice.team == 1ull << 40 && strcmp(notice.why, "a reason") == 0);
     }
-    assert_true(!tt_inbox_take(fd, 42, &notice));
+    assert_true(!tt_inbox_take(fd, 42, &notice, &(int){0}));
     close(fd);
 }
 
@@ -97,7 +97,7 @@ static void strangers_are_refused(void **state)
     say(fd, bytes, n);
     send_one(&inbox, 11);
     assert_true(comes(fd, 42, &notice) && notice.about == 11);
-    assert_true(!tt_inbox_take(fd, 42, &notice));
+    assert_true(!tt_inbox_take(fd, 42, &notice, &(int){0}));
     close(fd);
 }
 

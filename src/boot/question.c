@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Asking and answering.
+ */
+#include "boot/question.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "boot/watch-net.h"
+
+enum { TEXT_MOST = 1 << 16, LOOK_MS = 1, SEND_MS = 200 };
+
+/* ---- Asking ---- */
+
+static void end(struct tt_question *q)
+{
+    while (q->fds_n > 0) close(q->fds[--q->fds_n]);
+}
+
+static void begin(struct tt_question *q, int timeout_s)
+{
+    if (!q->to || !q->to->port || !(q->text = tt_calloc(TEXT_MOST, 1))) return;
+    q->fds_n = tt_connect_begin(q->to->port, q->to->address, q->to->addresses, timeout_s, q->fds);
+}
+
+/* Sends the question once the connection is up. It fits into the empty queue of a socket. */
+static void put(struct tt_question *q, const struct tt_notice *notice)
+{
+    uint8_t bytes[TT_NOTICE_BYTES];
+    enum tt_connect state = tt_connect_look(q->fds, &q->fds_n);
+    if (state == TT_CONNECT_UNDER_WAY) return;
+    size_t n = tt_notice_write(notice, q->to->token, bytes);
+    q->sent = state == TT_CONNECT_UP &&
+              send(q->fds[0], bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n;
+    if (!q->sent) end(q);
+}
+
+/* The text goes to a terminal, so nothing but printable characters and ends of lines is taken. */
+static void take(struct tt_question *q)
+{
+    ssize_t n = recv(q->fds[0], q->text + q->n, TEXT_MOST - 1 - q->n, MSG_DONTWAIT);
+    if (n < 0) return;
+    for (ssize_t i = 0; i < n; i++) {
+        char *c = &q->text[q->n + (size_t)i];
+        if (!isprint((unsigned char)*c) && *c != '\n') *c = '?';
+    }
+    q->n += (size_t)n;
+    if (n > 0) return;
+    q->answered = q->n > 0;
+    end(q);
+}
+
+/* Returns whether an answer is still to come. */
+static bool move_on(struct tt_question *q, const struct tt_notice *notice)
+{
+    if (q->fds_n > 0 && q->sent)
+        take(q);
+    else if (q->fds_n > 0)
+        put(q, notice);
+    return q->fds_n > 0;
+}
+
+void tt_question_ask(struct tt_question *questions, int n, const struct tt_notice *notice,
+                     int64_t until_ns)
+{
+    int timeout_s = 1 + (int)((until_ns - tt_clock_ns()) / 1000000000);
+    for (int i = 0; i < n; i++) begin(&questions[i], timeout_s);
+    for (bool some = true; some && tt_clock_ns() < until_ns;) {
+        some = false;
+        for (int i = 0; i < n; i++) some |= move_on(&questions[i], notice);
+        if (some) (void)poll(NULL, 0, LOOK_MS);
+    }
+    for (int i = 0; i < n; i++) end(&questions[i]);
+}
+
+/* ---- Answering ---- */
+
+void tt_question_answer(int fd, const char *text, size_t n)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    for (size_t done = 0; done < n && poll(&p, 1, SEND_MS) > 0;) {
+        ssize_t sent = send(fd, text + done, n - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent <= 0) break;
+        done += (size_t)sent;
+    }
+    close(fd);
+}

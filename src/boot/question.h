@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Questions to other nodes: what do your ranks do? The answer is that node's part of the roll call.
+ *
+ * A question is a notice with `asks`, on a connection that the asking rank keeps open. The rank of
+ * the other node that takes it out of the inbox sends its text over the same connection. That may
+ * be a rank which waits; and with TUTTI_WATCHDOG each rank has a thread for it, so that nodes answer
+ * whose ranks are all outside the library. A rank that is stopped answers nothing, and then another
+ * rank of its node does.
+ */
+#ifndef TT_QUESTION_H
+#define TT_QUESTION_H
+
+#include "boot/notice.h"
+
+/* A question and its answer. */
+struct tt_question {
+    const struct tt_inbox *to; /* NULL: nothing is asked */
+    char *text;                /* set by tt_question_ask; freed by the caller with tt_free */
+    size_t n;                  /* of the text so far, without the final 0 */
+    bool answered;             /* the text is whole */
+    int fds[TT_RECORD_ADDRESSES], fds_n;
+    bool sent;
+};
+
+/* Asks all of them, with the notice, and waits for the answers until the given time (tt_clock_ns).
+ * Without memory or descriptors some have no answer. */
+void tt_question_ask(struct tt_question *questions, int n, const struct tt_notice *notice,
+                     int64_t until_ns);
+/* Sends the answer and closes the connection. */
+void tt_question_answer(int fd, const char *text, size_t n);
+
+#endif
