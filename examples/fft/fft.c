@@ -9,6 +9,8 @@
  * the order of the input. Each rank then compares its rows with a transform of the whole grid that
  * FFTW computes alone, unless the grid is large.
  */
+#include "../bar.h"
+
 #include <argp.h>
 #include <complex.h>
 #include <errno.h>
@@ -24,14 +26,7 @@
 
 #include <tutti/tutti.h>
 
-enum {
-    TROUBLE = 2,
-    SIZE = 1024,
-    SIZE_MOST = 32768,
-    CHECK_MOST = 4096,
-    REPEAT_MOST = 1000000,
-    BAR = 40
-};
+enum { TROUBLE = 2, SIZE = 1024, SIZE_MOST = 32768, CHECK_MOST = 4096, REPEAT_MOST = 1000000 };
 
 typedef double complex number;
 
@@ -162,17 +157,10 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Draws a bar on a terminal, ten times a second at most; rank 0 does so for all. */
+/* Rank 0 shows how many transforms are done. */
 static void show_progress(const struct fft *fft, int64_t done)
 {
-    static double next;
-    if (fft->me != 0 || !isatty(STDERR_FILENO)) return;
-    if (done < fft->repeat && now() < next) return;
-    next = now() + 0.1;
-    int filled = (int)(BAR * done / fft->repeat);
-    fprintf(stderr, "\r[%-*.*s] %lld of %lld transforms%s", BAR, filled,
-            "########################################", (long long)done, (long long)fft->repeat,
-            done == fft->repeat ? "\n" : "");
+    if (fft->me == 0) bar_show("transforms", done, fft->repeat);
 }
 
 /* Returns the seconds of a transform. */
@@ -185,7 +173,7 @@ static tutti_status repeat(struct fft *fft, double *seconds)
         status = transform(fft);
     }
     *seconds = (now() - begin) / (double)fft->repeat;
-    if (status == TUTTI_OK) show_progress(fft, fft->repeat);
+    bar_clear();
     return status;
 }
 

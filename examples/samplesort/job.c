@@ -6,13 +6,12 @@
  */
 #include "samplesort.h"
 
+#include "../bar.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { SHOW_EVERY_MS = 100 };
 
 bool job_begin(struct job *job, bool quiet)
 {
@@ -75,28 +74,12 @@ void *job_alloc(struct job *job, int64_t bytes, const char *what)
     return memory;
 }
 
-static int64_t now_ms(void)
+void job_progress(const struct job *job, const char *step, int64_t done, int64_t total)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (job->shows) bar_show(step, done, total);
 }
 
-void job_progress(struct job *job, const char *step, int64_t done, int64_t total)
+void job_progress_clear(const struct job *job)
 {
-    if (!job->shows) return;
-    int64_t ms = now_ms();
-    if (ms - job->shown_ms < SHOW_EVERY_MS) return;
-    job->shown_ms = ms;
-    double share = total > 0 ? (double)done / (double)total : 1;
-    fprintf(stderr, "\r\033[K%s %.0f %%", step, 100 * share);
-    fflush(stderr);
-}
-
-void job_progress_clear(struct job *job)
-{
-    if (!job->shows || !job->shown_ms) return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
-    job->shown_ms = 0;
+    if (job->shows) bar_clear();
 }

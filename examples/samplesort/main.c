@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { TROUBLE = 2 };
+static const long long SIZE_MOST = 100000000000;
 
 const char *argp_program_version = "samplesort " TUTTI_VERSION;
 
@@ -28,9 +29,18 @@ static const char doc[] =
 static const struct argp_option known[] = {
     {"output", 'o', "FILE", 0, "Write to FILE, which may be one of the inputs; each rank its part",
      0},
-    {"quiet", 'q', NULL, 0, "No progress line, no summary", 0},
+    {"quiet", 'q', NULL, 0, "No progress bar, no summary", 0},
+    {"size", 'n', "N", 0, "Instead of files, sort N lines that the ranks draw", 0},
     {0},
 };
+
+static void set_size(struct argp_state *state, struct options *options, const char *text)
+{
+    char *end;
+    options->size = strtoll(text, &end, 10);
+    if (end == text || *end || options->size < 1 || options->size > SIZE_MOST)
+        argp_error(state, "--size: '%s' is no whole number from 1 to %lld", text, SIZE_MOST);
+}
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
@@ -38,11 +48,15 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': options->output = arg; return 0;
     case 'q': options->quiet = true; return 0;
+    case 'n': set_size(state, options, arg); return 0;
     case ARGP_KEY_ARGS:
+        if (options->size > 0) argp_error(state, "files, and --size");
         options->files = state->argv + state->next;
         options->nfiles = state->argc - state->next;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
+    case ARGP_KEY_NO_ARGS:
+        if (options->size == 0) argp_usage(state);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -50,7 +64,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 /* Parses on every rank. If parsing ends the program (--help, an error), only rank 0 prints. */
 static void parse(int argc, char **argv, struct options *options)
 {
-    static const struct argp argp = {known, parse_one, "FILE...", doc, NULL, NULL, NULL};
+    static const struct argp argp = {known, parse_one, "FILE...\n--size=N", doc, NULL, NULL, NULL};
     const char *rank = getenv("TUTTI_RANK");
     bool hush = rank && strcmp(rank, "0") != 0;
     int keep[2] = {-1, -1};

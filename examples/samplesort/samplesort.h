@@ -2,7 +2,7 @@
  *
  * A parallel sample sort of the lines of files, in five steps, one file each:
  *
- *   input.c     each rank reads its share of the bytes: the lines that begin in it
+ *   input.c     each rank reads its share of the bytes, the lines that begin in it; or draws lines
  *   sort.c      each rank sorts its lines
  *   split.c     regular samples of all ranks give p - 1 splitters, the same everywhere
  *   exchange.c  rank r gets the lines between splitters r - 1 and r, as p sorted runs, and merges
@@ -25,17 +25,17 @@ struct job {
     tutti_client *client;
     tutti_team *team;
     int me, p;
-    bool quiet;       /* no summary, no progress line */
-    bool shows;       /* this rank prints the progress line */
-    int64_t shown_ms; /* time of the last progress line */
-    bool broken;      /* a collective failed on this rank: it starts no more of them */
-    bool over;        /* the ranks have agreed that something failed, and have printed it */
-    char error[512];  /* first failure of this rank; "" if there was none */
+    bool quiet;      /* no summary, no progress bar */
+    bool shows;      /* this rank shows the progress bar */
+    bool broken;     /* a collective failed on this rank: it starts no more of them */
+    bool over;       /* the ranks have agreed that something failed, and have printed it */
+    char error[512]; /* first failure of this rank; "" if there was none */
 };
 
 struct options {
     const char *output; /* NULL: stdout */
     bool quiet;
+    int64_t size; /* lines to draw instead of reading files; 0: files are read */
     char **files;
     int nfiles;
 };
@@ -73,12 +73,13 @@ bool job_agree(struct job *job, bool ok);
 bool job_did(struct job *job, tutti_status status);
 /* Calls malloc and records a failure. A success is never NULL, not even for 0 bytes. */
 void *job_alloc(struct job *job, int64_t bytes, const char *what);
-void job_progress(struct job *job, const char *step, int64_t done, int64_t total);
-void job_progress_clear(struct job *job);
+void job_progress(const struct job *job, const char *step, int64_t done, int64_t total);
+void job_progress_clear(const struct job *job);
 
 /* ---- The steps ---- */
 
-/* Reads this rank's share of the files into `text`, each line ended by a newline. Collective. */
+/* Reads this rank's share of the files into `text`, or draws its share of the lines. Each line is
+ * ended by a newline. Collective. */
 bool input_read(struct job *job, const struct options *options, struct text *text);
 
 /* Negative, 0 or positive, in the order of LC_ALL=C: bytes are unsigned, and a prefix comes before

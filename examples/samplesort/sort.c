@@ -146,7 +146,7 @@ static void cut(const struct range *range, struct range part[3])
     }
 }
 
-/* How far the sorting is, for the progress line. */
+/* How far the sorting is, for the progress bar. */
 struct sort_tally {
     struct job *job;
     int64_t done, total, shown;

@@ -7,6 +7,8 @@
  */
 #include "train.h"
 
+#include "../bar.h"
+
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +141,7 @@ static const char *ranks(const struct main_job *job)
 
 static bool complain(const struct main_job *job, const char *what)
 {
+    bar_clear();
     fprintf(stderr, "train: rank %d: %s: %s\n", job->rank, what, tutti_error());
     return false;
 }
@@ -147,7 +150,10 @@ static void report(const struct main_job *job)
 {
     const struct main_options *o = &job->options;
     int64_t step = (int64_t)job->model.steps;
-    if (!speaks(job) || (step % o->report && step != o->steps)) return;
+    if (!speaks(job)) return;
+    bar_show("steps", step, o->steps);
+    if (step % o->report && step != o->steps) return;
+    bar_clear();
     printf("step %lld of %lld: loss %.4f, %.1f %% right, %d %s\n", (long long)step,
            (long long)o->steps, job->finding.loss / (double)o->samples,
            100 * job->finding.right / (double)o->samples, tutti_size(job->team), ranks(job));
@@ -159,6 +165,7 @@ static void report_failed(const struct main_job *job, const tutti_team *before)
 {
     int failed[NAMED_MOST], n;
     if (!speaks(job) || tutti_team_failed(before, failed, NAMED_MOST, &n) != TUTTI_OK) return;
+    bar_clear();
     printf("failed:");
     for (int i = 0; i < n && i < NAMED_MOST; i++) printf(" %d", failed[i]);
     printf("%s of %d: going on with %d %s from step %lld\n", n > NAMED_MOST ? " ..." : "",

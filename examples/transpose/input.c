@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Each rank reads the file up to its last row and parses its own rows; the last rank also looks for
- * the end. The first line gives the width of the table; rank 0 counts its fields for all ranks.
+ * the end. The first line gives the width of the table; rank 0 counts its fields for all ranks. Or
+ * each rank makes its rows.
  */
 #include "transpose.h"
 
@@ -96,6 +97,13 @@ static bool read_line(struct table *table, FILE *file, char **line, size_t *room
     return parse_row(table, *line, number, table->rows + row * table->n);
 }
 
+void input_make(struct table *table)
+{
+    int64_t rows = table_rows(table, table->me), first = table->first[table->me] * table->n;
+    for (int64_t i = 0; i < rows * table->n; i++)
+        snprintf(table->rows[i], FIELD, "%lld", (long long)(first + i));
+}
+
 bool input_read(struct table *table)
 {
     char *line = NULL;
@@ -105,6 +113,7 @@ bool input_read(struct table *table)
     bool ok = file != NULL;
     for (int64_t number = 1; ok && number <= last; number++) {
         ok = read_line(table, file, &line, &room, number);
+        table_progress(table, "reading", number, last);
     }
     free(line);
     if (file) fclose(file);

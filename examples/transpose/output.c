@@ -24,6 +24,7 @@ static char *print_rows(const struct table *table, size_t *size)
     for (int64_t i = 0; i < fields; i++) {
         fputs(table->rows[i], stream);
         putc((i + 1) % table->n ? '\t' : '\n', stream);
+        if (i % 4096 == 0) table_progress(table, "printing", i, fields);
     }
     bool ok = !ferror(stream);
     if (fclose(stream) || !ok) {

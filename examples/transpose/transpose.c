@@ -3,6 +3,7 @@
  * transpose: transposes a square table, with as many ranks as `tutti run` starts.
  *
  *     tutti run -n 4 transpose IN OUT
+ *     tutti run -n 4 transpose --size N OUT
  *
  * Rank i holds rows A[i]. Block [i, j] holds those columns of these rows that become rows of rank
  * j. One alltoallv exchanges all blocks, and each block is transposed where it has arrived:
@@ -16,6 +17,8 @@
  */
 #include "transpose.h"
 
+#include "../bar.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +28,10 @@ enum { TROUBLE = 2 };
 
 static const char help[] =
     "Usage: transpose IN OUT\n"
+    "  or:  transpose --size N OUT\n"
     "Transposes a square table, n lines of n fields with blanks or tabs between, in parallel:\n\n"
     "    tutti run -n 4 transpose IN OUT\n\n"
+    "With --size the table has N lines of N numbers, which count the fields.\n"
     "OUT has tabs between the fields, and may be IN. A field has at most 63 bytes; there are at\n"
     "most as many ranks as lines. Exit status: 0, or 2 if something went wrong.\n";
 
@@ -40,10 +45,16 @@ bool table_fail(struct table *table, const char *format, ...)
     return false;
 }
 
+void table_progress(const struct table *table, const char *what, int64_t done, int64_t total)
+{
+    if (table->me == 0) bar_show(what, done, total);
+}
+
 /* After a failed collective there are no more collectives, so each rank prints its own error. */
 bool table_did(const struct table *table, tutti_status status)
 {
     if (status == TUTTI_OK) return true;
+    bar_clear();
     fprintf(stderr, "transpose: rank %d: %s\n", table->me, tutti_error());
     return false;
 }
@@ -54,6 +65,7 @@ bool table_agree(struct table *table, bool ok)
     if (!table_did(table, tutti_allreduce(table->team, &mine, &first, 1, TUTTI_I32, TUTTI_MIN))) {
         return false;
     }
+    if (first < table->p) bar_clear();
     if (first == table->me) fprintf(stderr, "transpose: %s\n", table->error);
     return first == table->p;
 }
@@ -61,10 +73,11 @@ bool table_agree(struct table *table, bool ok)
 /* Rank 0 determines n, so that all ranks use the same n. */
 static bool measure(struct table *table)
 {
-    if (table->me == 0) table->n = input_width(table);
+    const char *what = table->in ? table->in : "--size";
+    if (table->me == 0 && table->in) table->n = input_width(table);
     if (!table_did(table, tutti_bcast(table->team, &table->n, 1, TUTTI_I64, 0))) return false;
     if (table->n > 0 && table->n < table->p) {
-        table_fail(table, "%s: %d ranks for %lld rows, and each must have one", table->in, table->p,
+        table_fail(table, "%s: %d ranks for %lld rows, and each must have one", what, table->p,
                    (long long)table->n);
     }
     return table_agree(table, table->n >= table->p);
@@ -136,11 +149,19 @@ static bool exchange(struct table *table)
     return true;
 }
 
+static bool fill(struct table *table)
+{
+    if (table->in) return input_read(table);
+    input_make(table);
+    return true;
+}
+
 static int transpose(struct table *table)
 {
     bool ok = measure(table) && table_agree(table, prepare(table)) &&
-              table_agree(table, input_read(table)) && exchange(table) && output_write(table);
+              table_agree(table, fill(table)) && exchange(table) && output_write(table);
     if (!ok) output_drop(table);
+    bar_clear();
     free(table->first);
     free(table->sizes);
     free(table->offsets);
@@ -156,6 +177,18 @@ static int tell_usage(const struct table *table, bool asked)
     return asked ? 0 : TROUBLE;
 }
 
+/* Reads the arguments. Returns false if they are wrong. */
+static bool parse(struct table *table, int argc, char **argv)
+{
+    char *end = "";
+    bool makes = argc == 4 && strcmp(argv[1], "--size") == 0;
+    if (argc != 3 && !makes) return false;
+    if (makes) table->n = strtoll(argv[2], &end, 10);
+    table->in = makes ? NULL : argv[1];
+    table->out = argv[argc - 1];
+    return !makes || (!*end && table->n >= 1 && table->n <= N_MAX);
+}
+
 int main(int argc, char **argv)
 {
     tutti_client *client;
@@ -167,13 +200,10 @@ int main(int argc, char **argv)
     table.me = tutti_rank(table.team);
     table.p = tutti_size(table.team);
     int status;
-    if (argc != 3) {
-        status = tell_usage(&table, argc == 2 && strcmp(argv[1], "--help") == 0);
-    } else {
-        table.in = argv[1];
-        table.out = argv[2];
+    if (parse(&table, argc, argv))
         status = transpose(&table);
-    }
+    else
+        status = tell_usage(&table, argc == 2 && strcmp(argv[1], "--help") == 0);
     tutti_finalize(client);
     return status;
 }

@@ -26,7 +26,8 @@ typedef char field[FIELD]; /* text, then at least one zero byte */
 struct table {
     tutti_team *team;
     int me, p;
-    const char *in, *out;
+    const char *in; /* NULL: a table of numbers is made */
+    const char *out;
     int64_t n;                  /* lines, and fields in each; p <= n */
     int64_t *first;             /* rank r has rows first[r] .. first[r + 1] - 1; first[p] is n */
     int64_t *sizes, *offsets;   /* bytes and offsets of the p pieces to send or write */
@@ -45,6 +46,9 @@ bool table_agree(struct table *table, bool ok);
 /* Whether the status of a collective is OK; prints the error if not. */
 bool table_did(const struct table *table, tutti_status status);
 
+/* Shows how far rank 0 is, on a terminal. */
+void table_progress(const struct table *table, const char *what, int64_t done, int64_t total);
+
 static inline int64_t table_rows(const struct table *table, int r)
 {
     return table->first[r + 1] - table->first[r];
@@ -52,6 +56,8 @@ static inline int64_t table_rows(const struct table *table, int r)
 
 /* The number of fields in the first line; 0 for failure. Local. */
 int64_t input_width(struct table *table);
+/* Fills this rank's rows with numbers that count all fields of the table. Local. */
+void input_make(struct table *table);
 /* Fills this rank's rows. Local. The lowest of the ranks that fail has found the first wrong
  * line. */
 bool input_read(struct table *table);

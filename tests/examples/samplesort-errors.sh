@@ -76,6 +76,11 @@ status=0
 tutti run -n 3 -- samplesort >out 2>said || status=$?
 [ $status -eq 2 ] || die "exit status $status without files"
 [ "$(grep -c Usage: said)" -eq 1 ] || die "the usage, not once: $(cat said)"
+for wrong in --size=0 --size=5x '--size=5 file'; do
+    # shellcheck disable=SC2086
+    if tutti run -n 3 -- samplesort $wrong >out 2>said; then die "takes $wrong"; fi
+    [ "$(grep -c '^samplesort: ' said)" -eq 1 ] || die "$wrong, not one complaint: $(cat said)"
+done
 tutti run -n 3 -- samplesort --help >out
 [ "$(grep -c Usage: out)" -eq 1 ] || die "the help, not once: $(cat out)"
 grep -q -- '--output=FILE' out || die 'the help does not name --output'

@@ -64,6 +64,11 @@ sorted 3 -o itself itself newline
 cmp itself expected || die 'differs from sort when the output is an input'
 samplesort -q data/licences.txt | cmp - <(LC_ALL=C sort data/licences.txt) || die 'differs without a launcher'
 
+# The ranks draw the same lines, however many they are.
+for n in 1 3 4; do sorted $n --size 5000 -o "drawn-$n"; done
+[ "$(LC_ALL=C sort -uc drawn-1 && wc -lc <drawn-1 | xargs)" = '5000 85000' ] || die 'not 5000 lines'
+for n in 3 4; do cmp drawn-1 drawn-$n || die "other lines on $n ranks"; done
+
 # Equal lines are distributed over the ranks like any others.
 tutti run -n 4 -- samplesort -o out equal 2>said
 share=$(sed -n 's/.*over the mean: \([0-9.]*\) of the lines.*/\1/p' said)
@@ -73,7 +78,7 @@ perl -e 'exit !($ARGV[0] >= 1 && $ARGV[0] < 1.3)' "$share" || die "equal lines: 
 # The program prints its progress on a terminal, and only there.
 command -v script >/dev/null || die 'script(1) is missing (Debian package: bsdutils)'
 script -qec 'tutti run -n 2 -- samplesort -o out data/docs.txt' /dev/null </dev/null >said
-grep -q 'reading [0-9]* %' said || die "no progress line on a terminal: $(cat said)"
+grep -q '] reading [0-9]* %' said || die "no progress line on a terminal: $(cat said)"
 tutti run -n 2 -- samplesort -o out data/docs.txt 2>said
 if grep -q 'reading' said; then die 'a progress line, and no terminal'; fi
 sorted 2 -o out data/docs.txt 2>said

@@ -51,6 +51,9 @@ for n in 2 3 5; do
         same_model model "$n ranks $how"
     done
 done
+command -v script >/dev/null || die 'script(1) is missing (Debian package: bsdutils)'
+script -qec 'tutti run -n 2 -- train -n 600 -s 5' /dev/null </dev/null >out
+grep -q '\[#.*\] steps [0-9]* %' out || die 'no progress bar on a terminal'
 train "${small[@]}" -qRo model
 same_model model 'no launcher'
 tutti run -n 2 -- train -q -s 2 -o other

@@ -81,6 +81,17 @@ cmp loose expected || die 'other blanks, or the output in place of the input'
 transpose "$rates" once
 reference "$rates" | cmp - once || die 'without a launcher'
 
+# A table that the ranks make is the same on any number of ranks. On a terminal there is a bar.
+for n in 1 3 7; do
+    tutti run -n $n -- transpose --size 7 made
+    seq 0 48 | paste - - - - - - - | reference - | cmp - made || die "--size 7 on $n ranks"
+done
+command -v script >/dev/null || die 'script(1) is missing (Debian package: bsdutils)'
+script -qec 'tutti run -n 2 -- transpose --size 300 made' /dev/null </dev/null >said
+grep -q '\[.*\] printing [0-9]* %' said || die "no progress bar on a terminal: $(cat said)"
+tutti run -n 2 -- transpose --size 300 made >said 2>&1
+[ ! -s said ] || die "not quiet: $(cat said)"
+
 # refused MESSAGE N ARG...: the message is printed once, and nothing is written.
 refused() {
     local status=0
@@ -174,7 +185,7 @@ diff -r --no-dereference . ../untouched || die 'something was left behind, or ch
 # The usage message is printed once.
 tutti run -n 3 -- transpose --help >said
 [ "$(grep -c '^Usage: ' said)" -eq 1 ] || die "the help, not once: $(cat said)"
-for wrong in '' one 'one two three'; do
+for wrong in '' one 'one two three' '--size 0 made' '--size 5x made' '--size 1048577 made'; do
     status=0
     # shellcheck disable=SC2086
     tutti run -n 3 -- transpose $wrong >/dev/null 2>said || status=$?
