@@ -80,6 +80,24 @@ static void pass(struct tt_builder *b, const struct tt_call *call, const struct 
     if (!last && s->turns > 1) tt_wait_ago(b, send, 1);
 }
 
+/* Sanders and Traeff 2006: a slice takes a message and the work of a rank for each link; in a scan
+ * the last rank reduces, too. Each further slice takes one more message, or one more reduction if
+ * that is slower. Rank 0 of a scan copies its input at the end. In an exscan in place, a rank
+ * copies each slice that has arrived. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    struct tt_slices s = tt_slices(tt_call_bytes(call), tt_slice_bytes(call, SLICE), call->sz);
+    bool scan = call->coll == TT_COLL_scan;
+    int64_t message = c->ts + c->tw * s.len, work = c->gamma * s.len;
+    if (!scan && call->in_place) work += c->tr * s.len;
+    int64_t works = map->p - 2 + scan, slower = works > 0 ? tt_max(message, work) : message;
+    int64_t lead = s.turns * message + (scan && !call->in_place ? c->tr : 0) * tt_call_bytes(call);
+    /* With a single slice, no rank sends while it receives. */
+    if (s.tail != s.len || c->all_ports || (s.turns > 1 && c->tw_both > c->tw)) return -1;
+    return tt_max(lead, (map->p - 1) * message + works * work + (s.turns - 1) * slower);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -99,6 +117,7 @@ const struct tt_algorithm tt_scan_chain = {
     .source = "pipelined chain; Sanders and Traeff 2006",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
 };
 
 const struct tt_algorithm tt_exscan_chain = {
@@ -109,4 +128,5 @@ const struct tt_algorithm tt_exscan_chain = {
     .source = "pipelined chain; Sanders and Traeff 2006",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
 };

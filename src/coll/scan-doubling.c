@@ -60,6 +60,22 @@ static void scan_round(struct tt_builder *b, int from, int p, int me, int k, str
     if (receives) tt_combine(b, tt_own(TT_OUT, 0), (struct tt_range[]){tmp, has}, 2, bytes);
 }
 
+/* Hillis and Steele 1986. If the number of ranks in the rounds is a power of two, the last one gets
+ * in each round what a rank has that received in all rounds before; else it may get that earlier.
+ * If a reduction took longer than a message, the messages of ranks that have nothing to reduce
+ * would take a port before it is their turn. Rank 0 of a scan copies its input first, and in an
+ * exscan in place the other ranks copy theirs. */
+static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_costs *c)
+{
+    int from = first(call), ranks = map->p - from;
+    int64_t bytes = tt_call_bytes(call), message = c->ts + c->tw * bytes;
+    bool copies = from ? call->in_place && ranks > 1 : !call->in_place;
+    if (tt_pow2_below(ranks) < ranks || c->tw_both > c->tw || c->gamma * bytes > message) return -1;
+    return from * message + (copies ? c->tr * bytes : 0) +
+           tt_log2_up(ranks) * (message + c->gamma * bytes);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -83,6 +99,7 @@ const struct tt_algorithm tt_scan_doubling = {
     .source = "Hillis and Steele 1986",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
     .phases = phases,
 };
 
@@ -94,5 +111,6 @@ const struct tt_algorithm tt_exscan_doubling = {
     .source = "Hillis and Steele 1986, after a shift by one rank",
     .refuse = tt_refuse_never,
     .build = build,
+    .time = time_ps,
     .phases = phases,
 };

@@ -167,7 +167,11 @@ static const struct tt_model simples[] = {
     {.kind = TT_MODEL_simple, .ts_ps = 10000, .tw_ps = 1000, .tw_both_ps = 1700, .gamma_ps = 1400},
     {.kind = TT_MODEL_simple, .tw_ps = 1000, .tw_both_ps = 2000, .gamma_ps = 1400, .tr_ps = 400},
 };
-enum { SIMPLES = 6, ONE_WAY = 4 /* the first models, which have no tw_both_ps */ };
+enum {
+    SIMPLES = 6,
+    ONE_WAY = 4, /* the first models, which have no tw_both_ps */
+    CHEAP = 2    /* the first models, in which a reduction costs less than a transfer */
+};
 
 /* "%d" in the problem stands for the number of ranks. */
 static void meets_it_for(const char *problem, const char *algorithm, int p, int models)
@@ -175,6 +179,15 @@ static void meets_it_for(const char *problem, const char *algorithm, int p, int 
     char text[96];
     snprintf(text, sizeof text, problem, p);
     for (int i = 0; i < models; i++) meets_formula(text, algorithm, &simples[i]);
+}
+
+/* "%s" in the problem stands for `keys`. */
+static void meets_it_with(const char *problem, const char *keys, const char *algorithm, int p,
+                          int models)
+{
+    char text[96];
+    snprintf(text, sizeof text, problem, p, keys);
+    meets_it_for(text, algorithm, p, models);
 }
 
 static bool is_power_of_two(int p)
@@ -203,6 +216,13 @@ static void any_number_of_ranks(void **state)
         meets_it_for("reduce/f64/sum/8000/p%d/slice=400", "chain", p, ONE_WAY);
         meets_it_for("reduce/f64/sum/8000/p%d/slice=400/order=rank", "chain", p, ONE_WAY);
         meets_it_for("reduce/u8/sum/1001/p%d", "binomial", p, 1);
+        for (int in_place = 0; in_place < 2; in_place++) {
+            const char *where = in_place ? "/inplace=1" : "";
+            meets_it_with("scan/f64/sum/8000/p%d%s", where, "chain", p, SIMPLES);
+            meets_it_with("scan/f64/sum/8000/p%d/slice=400%s", where, "chain", p, ONE_WAY);
+            meets_it_with("exscan/f64/sum/8000/p%d%s", where, "chain", p, SIMPLES);
+            meets_it_with("exscan/f64/sum/8000/p%d/slice=400%s", where, "chain", p, ONE_WAY);
+        }
         meets_it_for("gather/u8/1001/p%d/root=1", "linear", p, SIMPLES);
         meets_it_for("gather/u8/1001/p%d/radix=2/inplace=1", "linear", p, SIMPLES);
         meets_it_for("scatter/u8/1001/p%d/root=1", "linear", p, SIMPLES);
@@ -246,6 +266,10 @@ static void powers_of_two(void **state)
     for (int p = 2; p <= 64; p *= 2) {
         meets_it_for("bcast/u8/6400/p%d/root=1", "scatter-allgather", p, SIMPLES);
         meets_it_for("reduce/f64/sum/8000/p%d/root=1", "binomial", p, SIMPLES);
+        meets_it_for("scan/u8/sum/1001/p%d", "doubling", p, CHEAP);
+        meets_it_for("scan/u8/sum/1001/p%d/inplace=1", "doubling", p, CHEAP);
+        meets_it_for("exscan/u8/sum/1001/p%d", "doubling", p + 1, CHEAP);
+        meets_it_for("exscan/u8/sum/1001/p%d/inplace=1", "doubling", p + 1, CHEAP);
         meets_it_for("allgather/u8/1001/p%d", "doubling", p, SIMPLES);
         meets_it_for("allgather/u8/1001/p%d/inplace=1", "doubling", p, SIMPLES);
         meets_it_for("gather/u8/1001/p%d/root=1", "binomial", p, SIMPLES);
@@ -302,20 +326,14 @@ static bool is_none_of_the_textbook(const struct tt_algorithm *a)
     return false;
 }
 
-static bool has_none_yet(enum tt_coll coll)
-{
-    return coll == TT_COLL_scan || coll == TT_COLL_exscan;
-}
-
-/* An algorithm that uses messages only, with equal blocks, has a formula, which is tested above.
- * The algorithms of scan and exscan have none yet. */
+/* An algorithm that uses messages only, with equal blocks, has a formula, which is tested above. */
 static void who_has_one(void **state)
 {
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         bool unequal = (*a)->coll == TT_COLL_allgatherv || tt_coll_pairs((*a)->coll) ||
                        (*a)->coll == TT_COLL_reduce_scatter;
-        bool none = is_none_of_the_textbook(*a) || unequal || has_none_yet((*a)->coll);
+        bool none = is_none_of_the_textbook(*a) || unequal;
         if (((*a)->time != NULL) == none)
             fail_msg("%s: %s", (*a)->name, (*a)->time ? "has a formula" : "has none");
     }
@@ -346,6 +364,11 @@ static void what_has_none(void **state)
     has_none("reduce/f64/sum/6400/p8/root=3/order=rank", "chain", &simples[0]);
     has_none("bcast/u8/6400/p8/slice=64", "chain", &simples[4]);
     has_none("gather/u8/10/p6", "binomial", &simples[0]);
+    has_none("scan/f64/sum/8000/p6", "doubling", &simples[0]);
+    has_none("scan/f64/sum/8000/p8", "doubling", &simples[3]);
+    has_none("exscan/f64/sum/8000/p8", "doubling", &simples[0]);
+    has_none("scan/f64/sum/8008/p6/slice=400", "chain", &simples[0]);
+    has_none("exscan/f64/sum/8000/p6/slice=400", "chain", &simples[4]);
     has_none("allgather/u8/10/p6", "doubling", &simples[0]);
 }
 
