@@ -171,7 +171,8 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  * collective accepts a derived type where it accepts a basic type: counts and displacements are in
  * elements of the derived type, and element i of a buffer begins i * extent bytes into the buffer.
  * Fields at negative offsets lie before that place, so all data of a call may lie before the
- * address that it gets. The library packs inputs before the start: basic elements follow each other
+ * address that it gets. If there are gaps between the basic elements, or they lie in another order
+ * than the fields, the library packs inputs before the start: basic elements follow each other
  * without gaps, in the order of the fields. The call that finds the collective complete (the
  * blocking call, tutti_wait or tutti_test) unpacks the result. The library neither reads nor writes
  * the gaps between the fields.
@@ -191,8 +192,8 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  * fields that follow each other in memory, so a type is as fast as the simplest one that describes
  * the same memory. Derived types may be made of derived types in any order.
  *
- * A call allocates memory to pack and unpack. `in` and `out` of a derived type may interleave.
- * TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
+ * A call allocates memory to pack and unpack elements that do not lie in a row. `in` and `out` of a
+ * derived type may interleave. TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
 
 /* `count` consecutive elements of `type`, which begin `offset` bytes into the element. */
 typedef struct tutti_field {

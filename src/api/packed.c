@@ -6,6 +6,9 @@
  * type. A user-defined operation gets whole elements. Other data are moved as bytes. So ranks with
  * different layouts run the same plan if their packed elements are the same. An alltoallw, in which
  * each piece has a type of its own, becomes an alltoallv of bytes.
+ *
+ * If the elements of a buffer lie in a row, they are their own packed form, and the plan gets the
+ * buffer itself. Each rank decides this for each of its buffers: the plan is the same.
  */
 #include "api/packed.h"
 
@@ -14,6 +17,11 @@
 
 #include "type/layout.h"
 #include "type/type.h"
+
+/* The first bytes of the user's buffers whose elements lie in a row; NULL: they are packed. */
+struct in_a_row {
+    char *in, *out;
+};
 
 /* ---- The packed call ---- */
 
@@ -47,31 +55,32 @@ static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
     c->sz = uniform ? (int64_t)tutti_type_size(l->uniform) : 1;
 }
 
-/* Packed pieces lie one after the other, in the order of ranks. */
+/* Packed pieces lie one after the other, in the order of ranks. Pieces that are `in_a_row` stay
+ * where they are. */
 static void set_list(const int64_t **counts, const int64_t **displs, int p, int64_t each,
-                     int64_t *to)
+                     bool in_a_row, int64_t *to)
 {
     int64_t at = 0;
     for (int r = 0; r < p; r++) {
         to[r] = (*counts)[r] * each;
-        to[p + r] = at;
+        to[p + r] = in_a_row && *displs ? (*displs)[r] * each : at;
         at += to[r];
     }
     *counts = to;
     if (*displs) *displs = to + p;
 }
 
-static void set_call(struct tt_packed *k, int p)
+static void set_call(struct tt_packed *k, const struct in_a_row *row, int p)
 {
     struct tt_call *c = &k->args.call;
     set_element(c, k->layout, p);
     int64_t each = k->layout->packed / c->sz;
     c->n *= each;
-    if (c->out_counts) set_list(&c->out_counts, &c->out_displs, p, each, k->counts);
-    if (c->in_counts) set_list(&c->in_counts, &c->in_displs, p, each, k->counts + 2 * p);
+    if (c->out_counts) set_list(&c->out_counts, &c->out_displs, p, each, row->out, k->counts);
+    if (c->in_counts) set_list(&c->in_counts, &c->in_displs, p, each, row->in, k->counts + 2 * p);
 }
 
-/* ---- Memory ---- */
+/* ---- How many elements ---- */
 
 static int64_t in_elements(const struct tt_call *c, int p, int me)
 {
@@ -87,15 +96,91 @@ static int64_t out_elements(const struct tt_call *c, int p, int me)
     return tt_call_out_bytes(c, p, me) / c->sz;
 }
 
+/* ---- Elements that lie in a row ---- */
+
+/* The elements of one buffer, which are in one piece or in the pieces of the lists. */
+struct elements {
+    const void *user;
+    int64_t n; /* in all pieces */
+    const int64_t *counts, *displs;
+};
+
+struct packed_span {
+    const char *begin, *end;
+};
+
+/* Returns from where to where the elements lie, if they do so in a row. */
+static struct packed_span span_of(const struct elements *e, const struct tt_layout *l, int p)
+{
+    int64_t first = e->displs ? INT64_MAX : 0, last = e->displs ? 0 : e->n;
+    for (int r = 0; e->displs && r < p; r++) {
+        if (e->counts[r] == 0) continue;
+        first = tt_min(first, e->displs[r]);
+        last = tt_max(last, e->displs[r] + e->counts[r]);
+    }
+    const char *at = (const char *)e->user + l->begin;
+    if (first >= last) return (struct packed_span){at, at};
+    return (struct packed_span){at + first * l->extent,
+                                at + first * l->extent + (last - first) * l->packed};
+}
+
+static bool spans_meet(struct packed_span a, struct packed_span b)
+{
+    return a.begin < b.end && b.begin < a.end;
+}
+
+/* Whether the plan can use the memory from `at` on. Kernels need operands at the alignment of their
+ * type. Members may have to reach the buffers of the call by plain loads. */
+static bool is_usable(const struct tt_packed *k, const struct tt_fabric *f, const char *at)
+{
+    const struct tt_call *c = &k->args.call;
+    const struct tt_layout *l = k->layout;
+    int64_t sz = has_user_op(c) ? l->packed : (int64_t)tutti_type_size(l->uniform);
+    if (tt_coll_has_op(c->coll) && (int64_t)((uintptr_t)at & 15) % tt_min(sz & -sz, 16) != 0)
+        return false;
+    return !c->shared || tt_fabric_address(f, at) & TT_ADDRESS_IN_SEGMENT;
+}
+
+/* Returns the first byte of the buffer if its elements lie in a row and the plan can use them;
+ * else NULL. add() finds errors in the arguments, so that buffers with errors are not taken. */
+static char *row_of(const struct tt_packed *k, const struct tt_fabric *f, const struct elements *e)
+{
+    int64_t n = e->displs ? 2 : e->n, bytes;
+    const struct tt_layout *l = k->layout;
+    if (!e->user || e->n == 0 || __builtin_mul_overflow(e->n, l->extent, &bytes)) return NULL;
+    char *at = (char *)e->user + l->begin;
+    return tt_layout_in_a_row(l, n) && is_usable(k, f, at) ? at : NULL;
+}
+
+/* Finds the buffers that need no packing. If input and output have bytes in common, the input is
+ * packed. */
+static struct in_a_row find_rows(const struct tt_packed *k, const struct tt_fabric *f,
+                                 const struct tt_args *args, int p, int me)
+{
+    const struct tt_call *c = &args->call;
+    bool lists = tt_call_segments(c), pairs = tt_coll_pairs(c->coll);
+    struct elements in = {args->in, in_elements(c, p, me), pairs ? c->in_counts : NULL,
+                          pairs ? c->in_displs : NULL};
+    struct elements out = {args->out, out_elements(c, p, me), lists ? c->out_counts : NULL,
+                           lists ? c->out_displs : NULL};
+    struct in_a_row row = {row_of(k, f, &in), row_of(k, f, &out)};
+    if (row.in && row.out && spans_meet(span_of(&in, k->layout, p), span_of(&out, k->layout, p)))
+        row.in = NULL;
+    return row;
+}
+
+/* ---- Memory ---- */
+
 static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int64_t bytes)
 {
+    if (bytes == 0) return TUTTI_OK;
     if (!k->args.call.shared) {
         k->memory = tt_alloc((size_t)bytes);
         return k->memory ? TUTTI_OK
                          : tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
                                    (long long)bytes);
     }
-    TT_TRY(tt_arena_alloc(arena, tt_max(bytes, 1), &k->offset));
+    TT_TRY(tt_arena_alloc(arena, bytes, &k->offset));
     k->arena = arena;
     return TUTTI_OK;
 }
@@ -112,10 +197,15 @@ static tutti_status make_memory(struct tt_packed *k, tutti_team *team, int64_t i
     TT_TRY(find_memory(k, &team->client->fabric.arena, bytes));
     if (k->arena) k->memory = tt_fabric_at(&team->client->fabric, k->offset);
     k->in = k->memory;
-    k->out = k->memory + tt_round_up(in, TT_LINE);
-    if (!k->args.call.in_place) k->args.in = k->in;
-    k->args.out = k->out;
+    k->out = in < bytes ? k->memory + tt_round_up(in, TT_LINE) : k->memory;
     return TUTTI_OK;
+}
+
+/* Sets the buffers of the plan. */
+static void set_buffers(struct tt_packed *k, const struct in_a_row *row)
+{
+    if (!k->args.call.in_place) k->args.in = row->in ? row->in : k->in;
+    k->args.out = row->out ? row->out : k->out;
 }
 
 /* ---- Pieces ---- */
@@ -125,6 +215,7 @@ struct packed_side {
     const char *name;
     const void *user;
     char *packed;
+    bool in_a_row; /* nothing is packed */
 };
 
 /* Adds the user's elements [first, first + n); packed, they begin at element `at`. */
@@ -139,6 +230,7 @@ static tutti_status add(struct tt_packed *k, const struct packed_side *side, int
         last > INT64_MAX - tt_max(l->end, 0))
         return tt_fail(TUTTI_ERR_ARG, "%s is too large: %lld elements, %lld bytes apart",
                        side->name, (long long)n, (long long)l->extent);
+    if (side->in_a_row) return TUTTI_OK;
     k->pieces[k->packs + k->unpacks++] = (struct tt_packed_piece){
         k->layout, (char *)side->user + first * l->extent, side->packed + at * l->packed, n};
     return TUTTI_OK;
@@ -182,10 +274,12 @@ static tutti_status add_unpacks(struct tt_packed *k, const struct packed_side *o
     return add(k, out, 0, tt_call_result_bytes(c, p, me) / c->sz, 0);
 }
 
-static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args, int p, int me)
+static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args,
+                               const struct in_a_row *row, int p, int me)
 {
     const char *name = args->exchanges_in_place ? "out" : "in";
-    struct packed_side in = {name, args->in, k->in}, out = {tt_args_out(args), args->out, k->out};
+    struct packed_side in = {name, args->in, k->in, row->in != NULL};
+    struct packed_side out = {tt_args_out(args), args->out, k->out, row->out != NULL};
     TT_TRY(add_packs(k, &in, &out, &args->call, p, me));
     k->packs = k->unpacks;
     k->unpacks = 0;
@@ -223,22 +317,77 @@ static int places(const struct typed_side *s, int p)
     return s->ranks ? s->peers_n + 1 : p;
 }
 
-/* Sets the packed lists, whose memory is 0. Returns the bytes of all pieces; INT64_MAX if they are
- * too many. */
-static int64_t set_typed_list(const struct typed_side *s, int p)
+/* Places the packed pieces one after the other. Returns their bytes; INT64_MAX if they are too
+ * many. */
+static int64_t set_places(const struct typed_side *s, int p)
 {
     int64_t at = 0;
-    for (int i = 0; i < s->n; i++) {
-        int64_t *bytes = &s->packed[tt_max(rank_of(s, i), 0)];
-        int64_t more = s->counts[i] ? s->counts[i] * (int64_t)tutti_type_size(s->types[i]) : 0;
-        if (__builtin_add_overflow(*bytes, more, bytes)) return INT64_MAX;
-    }
     for (int i = 0; i < places(s, p); i++) {
         int r = place_at(s, i);
         s->packed[p + r] = at;
         if (__builtin_add_overflow(at, s->packed[r], &at)) return INT64_MAX;
     }
     return at;
+}
+
+/* Sets the packed lists, whose memory is 0. Returns the bytes of all pieces; INT64_MAX if they are
+ * too many. */
+static int64_t set_typed_list(const struct typed_side *s, int p)
+{
+    for (int i = 0; i < s->n; i++) {
+        int64_t *bytes = &s->packed[tt_max(rank_of(s, i), 0)];
+        int64_t more = s->counts[i] ? s->counts[i] * (int64_t)tutti_type_size(s->types[i]) : 0;
+        if (__builtin_add_overflow(*bytes, more, bytes)) return INT64_MAX;
+    }
+    return set_places(s, p);
+}
+
+/* Sets at[r] to the end of rank r's elements in the user's buffer, or to -1 if there are none.
+ * Returns false if the elements of some rank do not lie in a row. */
+static bool find_ends(const struct typed_side *s, int p, int64_t *at)
+{
+    for (int i = 0; i < places(s, p); i++) at[place_at(s, i)] = -1;
+    for (int j = 0; j < s->n; j++) {
+        int i = s->crossed ? j ^ 1 : j, r = rank_of(s, i);
+        if (s->counts[i] == 0) continue;
+        const struct tt_layout *l = tt_layout_find(s->types[i]);
+        int64_t begin = s->displs[i] + l->begin;
+        if (!tt_layout_in_a_row(l, s->counts[i]) || begin < 0 || (at[r] >= 0 && at[r] != begin))
+            return false;
+        at[r] = begin + s->counts[i] * l->packed;
+    }
+    return true;
+}
+
+/* Sets the displacements to where the elements of each rank lie in a row, and *all to where all of
+ * them lie. Returns the user's buffer; NULL if its elements have to be packed. */
+static char *typed_row(const struct tt_packed *k, const struct tt_fabric *f,
+                       const struct typed_side *s, int p, struct packed_span *all)
+{
+    int64_t *at = s->packed + p, first = INT64_MAX, last = 0;
+    bool usable = !k->args.call.shared || tt_fabric_address(f, s->user) & TT_ADDRESS_IN_SEGMENT;
+    if (!s->user || !usable || !find_ends(s, p, at)) return NULL;
+    for (int i = 0; i < places(s, p); i++) {
+        int r = place_at(s, i);
+        if (s->packed[r] > 0) last = tt_max(last, at[r]);
+        at[r] = tt_max(at[r] - s->packed[r], 0);
+        if (s->packed[r] > 0) first = tt_min(first, at[r]);
+    }
+    *all = (struct packed_span){s->user + tt_min(first, last), s->user + last};
+    return s->user;
+}
+
+/* Does for an alltoallw what find_rows does for other calls. */
+static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct tt_fabric *f,
+                                       const struct typed_side *in, const struct typed_side *out,
+                                       int p)
+{
+    struct packed_span read, written;
+    struct in_a_row row = {typed_row(k, f, in, p, &read), typed_row(k, f, out, p, &written)};
+    if (row.in && row.out && spans_meet(read, written)) row.in = NULL;
+    if (!row.in) (void)set_places(in, p);
+    if (!row.out) (void)set_places(out, p);
+    return row;
 }
 
 /* Adds the pieces of a rank one after the other. at[r] is the place of the next one of rank r. */
@@ -332,11 +481,15 @@ static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const st
     if (args->in_ranks) set_neighbors(k, args, p, me);
     struct typed_side in = input_side(k, args, p, me), out = output_side(k, args, p, me);
     int64_t in_bytes = set_typed_list(&in, p), out_bytes = set_typed_list(&out, p);
-    TT_TRY(make_memory(k, team, in_bytes, out_bytes, 1));
-    TT_TRY(add_typed_side(k, &in, k->in, p));
+    struct in_a_row row = {NULL, NULL};
+    if (tt_max(in_bytes, out_bytes) < INT64_MAX)
+        row = find_typed_rows(k, &team->client->fabric, &in, &out, p);
+    TT_TRY(make_memory(k, team, row.in ? 0 : in_bytes, row.out ? 0 : out_bytes, 1));
+    set_buffers(k, &row);
+    if (!row.in) TT_TRY(add_typed_side(k, &in, k->in, p));
     k->packs = k->unpacks;
     k->unpacks = 0;
-    TT_TRY(add_typed_side(k, &out, k->out, p));
+    if (!row.out) TT_TRY(add_typed_side(k, &out, k->out, p));
     k->args.call.sz = 1;
     k->args.call.in_counts = in.packed;
     k->args.call.in_displs = in.packed + p;
@@ -357,9 +510,12 @@ static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct t
                        "elements of %lld bytes are too large for a user-defined operation: %d is "
                        "the most",
                        (long long)k->layout->packed, TT_ELEMENT_MOST);
-    TT_TRY(make_memory(k, team, in_elements(c, p, me), out_elements(c, p, me), k->layout->packed));
-    TT_TRY(set_pieces(k, args, p, me));
-    set_call(k, p);
+    struct in_a_row row = find_rows(k, &team->client->fabric, args, p, me);
+    int64_t in = row.in ? 0 : in_elements(c, p, me), out = row.out ? 0 : out_elements(c, p, me);
+    TT_TRY(make_memory(k, team, in, out, k->layout->packed));
+    set_buffers(k, &row);
+    TT_TRY(set_pieces(k, args, &row, p, me));
+    set_call(k, &row, p);
     return TUTTI_OK;
 }
 

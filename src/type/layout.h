@@ -48,6 +48,13 @@ struct tt_layout {
 
 bool tt_layout_valid(const struct tt_layout *layout);
 
+/* Whether n elements are one piece of memory, equal to their packed form. It begins `begin` bytes
+ * behind the first element. */
+static inline bool tt_layout_in_a_row(const struct tt_layout *l, int64_t n)
+{
+    return l->solid || (l->flat && l->n == 1 && (n == 1 || l->extent == l->packed));
+}
+
 /* ---- Making a layout: begin, add each field in the order of the packed form, end ---- */
 
 /* Returns a layout with room for n fields; NULL: there is no memory. */

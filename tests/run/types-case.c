@@ -14,7 +14,7 @@ void must(tutti_status status, const struct one *one, const char *what)
     if (status == TUTTI_OK) return;
     fprintf(stderr, "rank %d of %d: %s of %lld %s: %s: %s\n", one->rank->me, one->rank->p,
             tt_coll_name(one->shape.coll), (long long)one->shape.n,
-            one->shape.kind == COLUMNS ? "columns" : "pairs", what, tutti_error());
+            (const char *[]){"columns", "pairs", "rows"}[one->shape.kind], what, tutti_error());
     abort();
 }
 
@@ -114,7 +114,8 @@ tutti_op types_op[KINDS];
 void types_make_ops(void)
 {
     if (tutti_op_create(compose_columns, 0, NULL, &types_op[COLUMNS]) != TUTTI_OK ||
-        tutti_op_create(compose_pairs, 0, NULL, &types_op[PAIRS]) != TUTTI_OK)
+        tutti_op_create(compose_pairs, 0, NULL, &types_op[PAIRS]) != TUTTI_OK ||
+        tutti_op_create(compose_columns, 0, NULL, &types_op[ROWS]) != TUTTI_OK)
         abort();
 }
 
@@ -148,6 +149,17 @@ static void make_pairs(struct one *one)
     must(tutti_type_struct(2, fields, one->extent, &one->type), one, "type_struct");
 }
 
+/* At even ranks the elements lie in a row that begins behind the first address, so that nothing is
+ * packed. At odd ranks there is a gap behind each element. */
+static void make_rows(struct one *one)
+{
+    int64_t word = sizeof(uint64_t);
+    tutti_field field = {is_odd(one) ? 0 : word, WORDS, TUTTI_U64};
+    one->extent = (WORDS + is_odd(one)) * word;
+    one->bytes = (one->room + 1) * one->extent;
+    must(tutti_type_struct(1, &field, one->extent, &one->type), one, "type_struct");
+}
+
 static void put(const struct one *one, char *buffer, int64_t i, struct value v)
 {
     bool odd = is_odd(one);
@@ -155,6 +167,10 @@ static void put(const struct one *one, char *buffer, int64_t i, struct value v)
     int32_t a = (int32_t)v.w[0];
     double b = (double)v.w[1];
     buffer += i * one->extent;
+    if (one->shape.kind == ROWS) {
+        memcpy(buffer + (odd ? 0 : sizeof v.w[0]), v.w, sizeof v.w);
+        return;
+    }
     if (one->shape.kind == COLUMNS) {
         for (int j = 0; j < WORDS; j++) memcpy(buffer + j * row, &v.w[j], sizeof v.w[j]);
         return;
@@ -220,10 +236,7 @@ struct one *one_new(struct types_rank *rank, struct shape shape)
     one->rank = rank;
     one->shape = shape;
     one->room = 3 * shape.n * rank->p + rank->p + 2;
-    if (shape.kind == COLUMNS)
-        make_columns(one);
-    else
-        make_pairs(one);
+    (void (*[])(struct one *)){make_columns, make_pairs, make_rows}[shape.kind](one);
     make_counts(one);
     one->in = buffer(one);
     one->out = buffer(one);

@@ -15,9 +15,9 @@ struct value {
     uint64_t w[WORDS];
 };
 
-/* Two kinds of elements: columns of WORDS numbers of a matrix, and structs { i32, f64 }. Each has
- * two layouts in memory, one at even and one at odd ranks. */
-enum kind { COLUMNS, PAIRS, KINDS };
+/* Kinds of elements: columns of WORDS numbers of a matrix, structs { i32, f64 }, and WORDS numbers
+ * in a row. Each has two layouts in memory, one at even and one at odd ranks. */
+enum kind { COLUMNS, PAIRS, ROWS, KINDS };
 
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives on derived types. Every algorithm runs with columns of a matrix and with structs, in
+ * Collectives on derived types. Every algorithm runs with columns of a matrix, structs and rows, in
  * place or not, between ranks with different layouts. Nonblocking and persistent calls run many at
  * once and repeatedly. Ranks are threads of one process (`types threads A B`) or processes (`tutti
  * run -n N types`).
@@ -9,33 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/packed.h"
 #include "brief.h"
 #include "coll/coll.h"
 #include "types-case.h"
 
 static bool ranks_are_threads;
 
-/* A built-in operation can reduce columns only; a user's operation can reduce columns and structs.
- * Only structs with a user's operation are tried with large counts: they are read in slices, which
- * must hold whole structs. */
+/* A built-in operation can reduce numbers of one type only; a user's operation can reduce structs,
+ * too. Only structs with a user's operation are tried with large counts: they are read in slices,
+ * which must hold whole structs. */
 static bool makes_sense(const struct shape *s)
 {
     enum { LARGE = 3000 };
     if (s->n > LARGE && !(s->user_op && s->kind == PAIRS)) return false;
     if (!tt_coll_has_op(s->coll)) return !s->user_op;
-    return s->user_op || s->kind == COLUMNS;
+    return s->user_op || s->kind != PAIRS;
 }
 
 static struct shape variant(struct shape s, int k, int p)
 {
     s.in_place = k & 1;
     s.user_op = k & 2;
-    s.kind = k & 4 ? PAIRS : COLUMNS;
+    s.kind = k / 4;
     s.root = k & 1 ? p - 1 : p / 2;
     return s;
 }
 
-enum { VARIANTS = 8 };
+enum { VARIANTS = 4 * KINDS };
 
 /* ---- Every algorithm ---- */
 
@@ -57,6 +58,7 @@ static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < VARIANTS; k++) {
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
+            if (s.kind == ROWS && s.n != 7 && s.n != 2500) continue; /* little code is their own */
             if (makes_sense(&s)) try_shape(rank, a, s);
         }
 }
@@ -149,11 +151,20 @@ static void end(struct one *one, int round)
         if (one->out[i]) must(TUTTI_ERR_SYSTEM, one, "was unpacked twice");
 }
 
+/* Nothing is packed if the elements lie in a row. */
+static void check_packed(const struct types_rank *rank, const struct one *one)
+{
+    const struct tt_packed *k = one->request->packed;
+    if (one->shape.kind == ROWS && rank->me % 2 == 0 && (k->memory || k->packs || k->unpacks))
+        must(TUTTI_ERR_SYSTEM, one, "packs rows");
+}
+
 static void try_persistent(struct types_rank *rank, int64_t n, unsigned flags)
 {
     struct one *all[AT_ONCE];
     int made = make_all(rank, all, n, flags);
     for (int i = 0; i < made; i++) one_call(all[i], PERSISTENT);
+    for (int i = 0; i < made; i++) check_packed(rank, all[i]);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < made; i++) start(all[i], round);
         for (int i = 0; i < made; i++) end(all[i], round);
@@ -213,6 +224,27 @@ static void try_cut_otherwise(struct types_rank *rank)
     no_error(tutti_type_free(two));
 }
 
+/* The numbers lie in a row at an address that no double has, or the input overlaps the output. */
+static void try_awkward_rows(struct types_rank *rank)
+{
+    enum { N = 12, SHIFT = 4 };
+    _Alignas(double) char buffers[2][(N + 1) * sizeof(double)];
+    double values[N], sums[N];
+    tutti_type three;
+    no_error(tutti_type_vector(1, 3, 3, TUTTI_F64, &three));
+    for (int i = 0; i < N; i++) values[i] = rank->me + i;
+    for (int k = 0; k < 2; k++) {
+        char *in = buffers[0] + (k ? 0 : SHIFT),
+             *out = k ? in + sizeof(double) : buffers[1] + SHIFT;
+        memcpy(in, values, sizeof values);
+        no_error(tutti_allreduce(rank->team, in, out, N / 3, three, TUTTI_SUM));
+        memcpy(sums, out, sizeof sums);
+        for (int i = 0; i < N; i++)
+            if (sums[i] != rank->p * i + rank->p * (rank->p - 1) / 2.0) abort();
+    }
+    no_error(tutti_type_free(three));
+}
+
 /* ---- Types whose packed sequences differ ---- */
 
 static _Atomic int reported;
@@ -260,6 +292,7 @@ static void try_all(tutti_client *client, void *arg)
     try_persistent(&rank, 700, TUTTI_REQUEST_SHARED);
     try_basic_and_strided(&rank);
     try_cut_otherwise(&rank);
+    try_awkward_rows(&rank);
     no_error(tutti_barrier(rank.team));
     if (rank.me == 0) printf("%d ranks: %d cases\n", rank.p, rank.cases);
 }
