@@ -78,7 +78,7 @@ struct tt_problem_graph {
 };
 
 struct tt_problem {
-    struct tt_call call; /* the arrays of the v-forms, and the neighbours, are NULL */
+    struct tt_call call; /* the arrays of the v-forms, and what else belongs to a rank, are NULL */
     int p;
     int64_t n; /* elements that a rank contributes; in v-forms the average, except with skew=zero */
     enum tt_skew skew;
@@ -103,7 +103,8 @@ void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_e
 size_t tt_problem_room(const struct tt_problem *problem);
 /* Returns the call of rank `me`. The counts of the v-forms and of reduce_scatter are drawn from the
  * seed, so that out_counts[r] of rank `me` equals in_counts[me] of rank r; displacements leave no
- * gaps. The arrays and the neighbours lie in `room`, which must outlive the call. */
+ * gaps. The arrays and what else belongs to the rank lie in `room`, which must outlive the call, as
+ * must *problem. */
 struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room);
 /* Fills node[0..p-1], and sets map->p, map->nodes and map->node, which points to `node` (NULL with
  * one node). The rest of *map stays as it is. */

@@ -105,6 +105,21 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
     return problem->n;
 }
 
+/* The counts of all ranks in an alltoallv are drawn when they are needed. */
+struct skew_counts {
+    struct tt_all_counts head;
+    const struct tt_problem *problem;
+    double harmonic;
+};
+enum { COUNTS_WORDS = sizeof(struct skew_counts) / sizeof(int64_t) };
+_Static_assert(sizeof(struct skew_counts) % sizeof(int64_t) == 0, "it lies in the room");
+
+static int64_t count_of_all(const struct tt_all_counts *all, int from, int to)
+{
+    const struct skew_counts *counts = (const struct skew_counts *)all;
+    return count(counts->problem, counts->harmonic, from, to);
+}
+
 /* The numbers of the room that struct tt_neighbors takes; the ranks follow. */
 enum { NEIGHBORS_WORDS = sizeof(struct tt_neighbors) / sizeof(int64_t) };
 _Static_assert(sizeof(struct tt_neighbors) % sizeof(int64_t) == 0, "the ranks follow it");
@@ -113,7 +128,8 @@ size_t tt_problem_room(const struct tt_problem *problem)
 {
     size_t arrays = tt_coll_pairs(problem->call.coll) ? 4 : tt_call_counts(&problem->call) ? 2 : 0;
     size_t graph = problem->graph.kind ? NEIGHBORS_WORDS + (size_t)problem->p : 0;
-    return arrays * (size_t)problem->p + graph;
+    size_t all = problem->call.coll == TT_COLL_alltoallv ? COUNTS_WORDS : 0;
+    return arrays * (size_t)problem->p + graph + all;
 }
 
 static const struct tt_neighbors *neighbors(const struct tt_problem *problem, int me, int64_t *room)
@@ -158,7 +174,11 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
     without_gaps(in, in + p, p);
     call.in_counts = in;
     call.in_displs = in + p;
-    if (problem->graph.kind) call.neighbors = neighbors(problem, me, in + 2 * (size_t)p);
+    if (call.coll != TT_COLL_alltoallv) return call;
+    struct skew_counts *counts = (struct skew_counts *)(in + 2 * (size_t)p);
+    *counts = (struct skew_counts){{count_of_all}, problem, harmonic};
+    call.all_counts = &counts->head;
+    if (problem->graph.kind) call.neighbors = neighbors(problem, me, (int64_t *)(counts + 1));
     return call;
 }
 

@@ -109,6 +109,8 @@ struct tt_args {
      * displacements of all ranks */
     int64_t n;
     const int64_t *counts, *displs;
+    /* the call may wait for other ranks before it starts */
+    bool may_wait;
     /* an alltoall or alltoallv in place: `in` is `out`; elements of basic types are packed too */
     bool exchanges_in_place;
     /* typed: an alltoallw, which is an alltoallv of the type TT_TYPE_EACH with displacements in

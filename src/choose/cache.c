@@ -196,7 +196,7 @@ static bool equal_lists(const int64_t *a, const int64_t *b, int p)
 
 static bool equal_calls(const struct tt_call *a, const struct tt_call *b, int p)
 {
-    if (a->neighbors || b->neighbors) return false;
+    if (a->neighbors || b->neighbors || a->all_counts || b->all_counts) return false;
     struct tt_shape_key x = tt_shape_key(a), y = tt_shape_key(b);
     return memcmp(&x, &y, sizeof x) == 0 && equal_lists(a->in_counts, b->in_counts, p) &&
            equal_lists(a->in_displs, b->in_displs, p) &&
@@ -236,7 +236,7 @@ tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
         return TUTTI_OK;
     }
     TT_TRY(tt_prepare(cache, team, call, prepared));
-    if (!call->neighbors) keep(cache, call, p, *prepared);
+    if (!call->neighbors && !call->all_counts) keep(cache, call, p, *prepared);
     return TUTTI_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plan/words.h"
+#include "run/signature.h"
 #include "topo/net.h"
 
 #define ANY INT64_MAX
@@ -289,6 +290,16 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
     return TUTTI_OK;
 }
 
+bool tt_choose_counts(const struct tt_call *call, const struct tt_map *map)
+{
+    const struct tt_algorithm *a = NULL;
+    char kept[TT_ERROR_TEXT];
+    if (call->coll != TT_COLL_alltoallv || !forcing()) return false;
+    tt_error_keep(kept);
+    if (choose_forced(call, map, &a) != TUTTI_OK) tt_error_restore(kept);
+    return a == &tt_alltoallv_forward;
+}
+
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose
  * mean is the count of an allgather with the same bytes. Without counts, n stands for them. */
 static int64_t bytes_of(const struct tt_call *call, int p)
@@ -379,6 +390,7 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     enum tt_chosen_by how = TT_CHOSEN_FORCED;
     by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
+    if (call->as == TT_SIGNATURE_COUNTING) a = &tt_allgather_forward;
     if (!a && map->estimates) {
         a = tt_estimate(kept, call, map);
         how = TT_CHOSEN_ESTIMATE;

@@ -173,7 +173,8 @@ struct tt_algorithm {
     X(scan_composed)                                                                               \
     X(exscan_composed)                                                                             \
     X(bcast_split)                                                                                 \
-    X(alltoallv_mixed)
+    X(alltoallv_mixed)                                                                             \
+    X(alltoallv_forward)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -6,6 +6,8 @@
  */
 #include "coll/forest.h"
 
+#include <string.h>
+
 const char *tt_forest_refuse(const struct tt_net *net, int p)
 {
     if (!net || net->ranks != p) return "needs to know the network";
@@ -136,9 +138,28 @@ static void keep(struct tt_forest *f, const struct tree *t, int me)
     f->deepest = (int)tt_max(f->deepest, t->depth[t->list[f->p - 1]]);
 }
 
-static void grow(struct tt_forest *f, struct tree *t, int me)
+/* Appends the ranks of the subtree of `me` to `behind`. */
+static bool keep_behind(struct tt_forest *f, const struct tree *t, int me)
 {
-    for (int s = 0; s < f->p; s++) {
+    int64_t n = f->start[t->s];
+    if (n + t->size[me] > f->room) {
+        int64_t room = 2 * f->room + f->p;
+        uint16_t *behind = tt_alloc((size_t)room * sizeof *behind);
+        if (!behind) return false;
+        if (n > 0) memcpy(behind, f->behind, (size_t)n * sizeof *behind);
+        tt_free(f->behind);
+        f->behind = behind;
+        f->room = room;
+    }
+    memcpy(f->behind + n, t->order + t->at[me], t->size[me] * sizeof *f->behind);
+    f->start[t->s + 1] = n + t->size[me];
+    return true;
+}
+
+static bool grow(struct tt_forest *f, struct tree *t, int me)
+{
+    bool enough = true;
+    for (int s = 0; s < f->p && enough; s++) {
         t->s = s;
         t->n = 0;
         measure(f, t);
@@ -146,7 +167,9 @@ static void grow(struct tt_forest *f, struct tree *t, int me)
         number(t);
         tt_assert(tree_is_valid(t, f->p));
         keep(f, t, me);
+        if (f->start) enough = keep_behind(f, t, me);
     }
+    return enough;
 }
 
 static void give_columns(struct tt_forest *f, int me)
@@ -157,7 +180,7 @@ static void give_columns(struct tt_forest *f, int me)
         if (f->column[n->rank] < 0) f->column[n->rank] = f->columns++;
 }
 
-bool tt_forest_make(struct tt_forest *f, const struct tt_net *net, int me)
+bool tt_forest_make(struct tt_forest *f, const struct tt_net *net, int me, bool lists)
 {
     size_t p = (size_t)net->ranks, ports = (size_t)net->ports;
     *f = (struct tt_forest){.p = net->ranks, .ports = net->ports, .net = net};
@@ -166,12 +189,14 @@ bool tt_forest_make(struct tt_forest *f, const struct tt_net *net, int me)
     f->column = tt_alloc(p * sizeof *f->column);
     f->place = tt_alloc(p * (ports + 1) * sizeof *f->place);
     f->order = tt_alloc((1 + TREE_ARRAYS) * p * sizeof *f->order);
-    if (!f->coordinate || !f->neighbour || !f->column || !f->place || !f->order) return false;
+    if (lists) f->start = tt_calloc(p + 1, sizeof *f->start);
+    if (!f->coordinate || !f->neighbour || !f->column || !f->place || !f->order ||
+        (lists && !f->start))
+        return false;
     struct tree tree = tree_in(f->order + p, f->p);
     look_round(f);
     give_columns(f, me);
-    grow(f, &tree, me);
-    return true;
+    return grow(f, &tree, me);
 }
 
 void tt_forest_free(struct tt_forest *f)
@@ -181,4 +206,6 @@ void tt_forest_free(struct tt_forest *f)
     tt_free(f->column);
     tt_free(f->place);
     tt_free(f->order);
+    tt_free(f->behind);
+    tt_free(f->start);
 }

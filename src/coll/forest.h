@@ -46,14 +46,17 @@ struct tt_forest {
     int columns;
     struct tt_tree_place *place; /* at s * columns + column[v] */
     uint16_t *order;             /* the ranks of the tree of `me`, in preorder */
+    uint16_t *behind;            /* for each source s, from start[s] on: the ranks of the subtree of
+                                  * `me` in its tree, in preorder; NULL: not asked for */
+    int64_t *start, room;        /* room: how many ranks fit in `behind` */
     int deepest;                 /* the greatest depth in any tree */
 };
 
 /* Returns NULL, or a static text that says why this network has no such trees for p ranks. */
 const char *tt_forest_refuse(const struct tt_net *net, int p);
-/* Computes the trees for rank `me`. Returns false if there is no memory. The caller frees the
- * forest with tt_forest_free in either case. */
-bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net, int me);
+/* Computes the trees for rank `me`, with `behind` if `lists`. Returns false if there is no memory.
+ * The caller frees the forest with tt_forest_free in either case. */
+bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net, int me, bool lists);
 void tt_forest_free(struct tt_forest *forest);
 
 /* The neighbours of rank v, ended by an entry of rank -1. */

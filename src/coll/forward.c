@@ -69,8 +69,9 @@ static bool is_kept_whole(const struct tt_forward *f, int from, int t, struct tt
     struct tt_span all = {0, 0};
     for (int s = 0; s < f->forest.p; s++) {
         struct tt_span piece = tt_piece(f->call, s);
-        if (!tt_forest_passes(&f->forest, s, from, f->me, t) || piece.len == 0) continue;
+        if (!tt_forest_passes(&f->forest, s, from, f->me, t)) continue;
         if (f->ops->bytes(f, s, f->me) != piece.len) return false;
+        if (piece.len == 0) continue;
         if (all.len == 0) all.off = piece.off;
         if (all.off + all.len != piece.off) return false;
         all.len += piece.len;
@@ -187,7 +188,7 @@ static bool begin(struct tt_forward *f, const struct tt_net *net)
 {
     f->link = tt_alloc((size_t)net->ports * sizeof *f->link);
     f->place = tt_alloc((size_t)net->ranks * sizeof *f->place);
-    return tt_forest_make(&f->forest, net, f->me) && f->link && f->place;
+    return tt_forest_make(&f->forest, net, f->me, f->ops->lists) && f->link && f->place;
 }
 
 static void end(struct tt_forward *f)

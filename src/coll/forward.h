@@ -42,6 +42,7 @@ struct tt_forward {
 
 /* The functions in which the collectives differ. */
 struct tt_forward_ops {
+    bool lists; /* the functions read forest.behind */
     /* Returns the offset in IN of the data that this rank has for itself. */
     int64_t (*own)(const struct tt_forward *f);
     /* Returns how many bytes of source s are for v and the ranks behind v. */

@@ -82,6 +82,12 @@ struct tt_neighbors {
     int32_t to_n, from_n;
 };
 
+/* The counts of all ranks in an alltoallv: count() returns how many elements rank `from` has for
+ * rank `to`. It belongs to a larger structure. */
+struct tt_all_counts {
+    int64_t (*count)(const struct tt_all_counts *all, int from, int to);
+};
+
 /* Invariants (tt_call_valid): n * sz and all byte offsets fit in 63 bits. The arrays have p
  * entries in the collectives that use them, and are NULL in all others: allgatherv (out_*),
  * alltoallv, gatherv and scatterv (all four), reduce_scatter (out_counts). */
@@ -107,6 +113,8 @@ struct tt_call {
      * has counts of 0 for all other ranks but itself. Like the counts, the lists belong to this
      * rank; whether there are any is equal on all ranks. NULL: any other call. */
     const struct tt_neighbors *neighbors;
+    /* An alltoallv whose ranks have exchanged their counts before. NULL: any other call. */
+    const struct tt_all_counts *all_counts;
 };
 
 bool tt_call_valid(const struct tt_call *call, int p);

@@ -9,8 +9,9 @@
 #include "brief.h"
 #include "plans.h"
 
-static const enum tt_coll colls[] = {TT_COLL_alltoall, TT_COLL_allgather, TT_COLL_allgatherv};
-enum { COLLS = 3 };
+static const enum tt_coll colls[] = {TT_COLL_alltoall, TT_COLL_alltoallv, TT_COLL_allgather,
+                                     TT_COLL_allgatherv};
+enum { COLLS = 4 };
 
 /* ---- The links that messages take ---- */
 
@@ -102,7 +103,7 @@ static void goes_by_links(const struct tt_net *net)
     for (int r = 0; r < p; r++) ways += distances(net, tt_net_node(net, r));
     for (int c = 0; c < COLLS; c++) {
         int64_t *link = loads(net, colls[c], 16), wanted = p * (p - 1);
-        if (colls[c] == TT_COLL_alltoall) wanted = ways;
+        if (c < 2) wanted = ways;
         assert_int_equal(sum(net, link, &most, &links), 16 * wanted);
         tt_free(link);
     }
@@ -182,6 +183,19 @@ static int64_t received(const struct tt_plan *plan, const struct tt_net *net)
     return bytes;
 }
 
+/* Sets sums[0] to the bytes that the plan sends to the peer, and sums[1] to those that it
+ * receives. */
+static void between(const struct tt_plan *plan, int peer, int64_t sums[2])
+{
+    sums[0] = sums[1] = 0;
+    for (uint32_t i = 0; i < plan->lane[0].n; i++) {
+        const struct tt_step *step = &plan->steps[plan->lane[0].first + i];
+        if (step->peer != peer) continue;
+        if (step->kind == TT_SEND) sums[0] += step->len;
+        if (step->kind == TT_RECV) sums[1] += step->len;
+    }
+}
+
 /* On 1,330 ranks, more than the prover has memory for: in an allgather a rank receives the piece of
  * each other rank once. */
 static void many_ranks_receive_each_piece_once(void **state)
@@ -199,6 +213,35 @@ static void many_ranks_receive_each_piece_once(void **state)
         assert_int_equal(received(plan, &net), (net.ranks - 1) * 5 * 8);
         tt_plan_free(plan);
     }
+    tt_net_free(&net);
+}
+
+/* In an alltoallv on as many ranks, plans of neighbours agree on the messages between them, which
+ * carry all that passes. */
+static void many_ranks_forward_uneven_pieces(void **state)
+{
+    (void)state;
+    struct tt_net net = plans_network("torus:11x11x11-hole(3,3,3)");
+    struct tt_problem problem = plans_problem(TT_COLL_alltoallv, net.ranks, 5);
+    struct tt_map map = plans_map(net.ranks);
+    int64_t *room = tt_calloc(tt_problem_room(&problem), sizeof *room), bytes[2][2];
+    problem.skew = TT_SKEW_zero;
+    map.net = &net;
+    assert_non_null(room);
+    for (int me = 0; me < 2; me++) {
+        struct tt_call call = tt_problem_call(&problem, me, room);
+        struct tt_plan *plan =
+            tt_algorithm_plan(tt_algorithm_find(call.coll, "forward"), &call, &map, me);
+        assert_non_null(plan);
+        assert_null(tt_plan_invalid(plan));
+        assert_true(received(plan, &net) > 5 * 8 * (int64_t)net.ranks / 4);
+        between(plan, 1 - me, bytes[me]);
+        tt_plan_free(plan);
+    }
+    assert_true(bytes[0][0] > 0 && bytes[1][0] > 0);
+    assert_int_equal(bytes[0][0], bytes[1][1]);
+    assert_int_equal(bytes[1][0], bytes[0][1]);
+    tt_free(room);
     tt_net_free(&net);
 }
 
@@ -259,6 +302,7 @@ int main(void)
         cmocka_unit_test(links_are_evenly_filled),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(many_ranks_receive_each_piece_once),
+        cmocka_unit_test(many_ranks_forward_uneven_pieces),
         cmocka_unit_test(lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

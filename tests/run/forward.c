@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Alltoallv `forward`, whose ranks exchange their counts first: the counts of other ranks may
+ * change while those of this rank stay; a prepared call is started again; a nonblocking call is
+ * refused; and counts that do not match are an error at every rank.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tutti/tutti.h>
+
+enum { RANKS = 8, MOST = 40 };
+
+static tutti_team *world;
+static int me, p;
+
+static void check(bool good, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "rank %d: %s: %s\n", me, what, tutti_error());
+    exit(1);
+}
+
+/* Rank 0 sends and gets the same number of elements in every round. */
+static int64_t count(int round, int from, int to)
+{
+    if (from == 0 || to == 0) return 3;
+    return (7 * from + 5 * to + 11 * round) % MOST;
+}
+
+static int64_t value(int from, int to, int64_t i)
+{
+    return 10000 * from + 100 * to + i;
+}
+
+struct forward_lists {
+    int64_t counts[2][RANKS], displs[RANKS]; /* sent, received */
+    int64_t in[RANKS * MOST], out[RANKS * MOST];
+};
+
+static void fill(struct forward_lists *l, int round)
+{
+    memset(l->out, -1, sizeof l->out);
+    for (int r = 0; r < p; r++) {
+        l->counts[0][r] = count(round, me, r);
+        l->counts[1][r] = count(round, r, me);
+        l->displs[r] = r * MOST;
+        for (int i = 0; i < MOST; i++) l->in[r * MOST + i] = value(me, r, i);
+    }
+}
+
+static void expect(const struct forward_lists *l)
+{
+    for (int r = 0; r < p; r++)
+        for (int i = 0; i < MOST; i++)
+            check(l->out[r * MOST + i] == (i < l->counts[1][r] ? value(r, me, i) : -1),
+                  "a wrong element");
+}
+
+static tutti_status exchange(struct forward_lists *l)
+{
+    return tutti_alltoallv(world, l->in, l->counts[0], l->displs, l->out, l->counts[1], l->displs,
+                           TUTTI_I64);
+}
+
+static void try_prepared(struct forward_lists *l)
+{
+    tutti_request *request;
+    fill(l, 1);
+    check(tutti_alltoallv_init(world, l->in, l->counts[0], l->displs, l->out, l->counts[1],
+                               l->displs, TUTTI_I64, 0, &request) == TUTTI_OK,
+          "init");
+    for (int k = 0; k < 3; k++) {
+        memset(l->out, -1, sizeof l->out);
+        check(tutti_start(request) == TUTTI_OK && tutti_wait(request) == TUTTI_OK, "prepared");
+        expect(l);
+    }
+    check(tutti_request_free(request) == TUTTI_OK, "free");
+}
+
+/* Ends the use of the team. */
+static void try_wrong(struct forward_lists *l, const char *which)
+{
+    tutti_request *request;
+    fill(l, 2);
+    if (strcmp(which, "nonblocking") == 0) {
+        tutti_status status = tutti_ialltoallv(world, l->in, l->counts[0], l->displs, l->out,
+                                               l->counts[1], l->displs, TUTTI_I64, &request);
+        check(status == TUTTI_ERR_UNSUPPORTED && strstr(tutti_error(), "only a blocking call"),
+              "a nonblocking call");
+        check(exchange(l) == TUTTI_OK, "after it");
+        expect(l);
+        return;
+    }
+    if (me == 2) l->counts[1][5]++;
+    tutti_status status = exchange(l);
+    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "no mismatch");
+    if (me == 2 && !strstr(tutti_error(), "rank 5 sends rank 2")) check(false, "an unclear text");
+}
+
+int main(int argc, char **argv)
+{
+    static struct forward_lists l;
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) return 1;
+    world = tutti_world(client);
+    me = tutti_rank(world);
+    p = tutti_size(world);
+    check(p <= RANKS && argc == 2, "forward nonblocking|mismatch");
+    for (int round = 0; round < 4; round++) {
+        fill(&l, round / 2);
+        check(exchange(&l) == TUTTI_OK, "exchange");
+        expect(&l);
+    }
+    try_prepared(&l);
+    try_wrong(&l, argv[1]);
+    (void)tutti_finalize(client);
+    return 0;
+}
