@@ -2,9 +2,316 @@
  *
  * Parses the statements within a lane. Each function reads its line and appends to the builder. A
  * new kind of step is one function and one row of the table.
+ *
+ * Blocks are in braces. A loop becomes part of the plan. The blocks `for` and `if` exist in the
+ * text only: the parser reads the lines of a `for` once for each value of its variable, and skips
+ * the lines of an `if` whose condition does not hold.
  */
 #include "text/parse.h"
+
+#include <string.h>
+
 #include "type/type.h"
+
+/* ---- What steps consist of: ranks, ranges, lengths, flag values ---- */
+static void begin_list(struct tt_parser *to)
+{
+    to->listed = 0;
+}
+
+static void list_element(struct tt_parser *to, const void *element, size_t sz)
+{
+    if (to->in.failed) return;
+    if ((to->listed + 1) * sz > to->room) {
+        size_t room = 2 * to->room + 16 * sz;
+        void *more = tt_realloc(to->list, room);
+        if (!more) {
+            tt_lex_wrong(&to->in, "out of memory");
+            return;
+        }
+        to->list = more;
+        to->room = room;
+    }
+    memcpy((char *)to->list + to->listed++ * sz, element, sz);
+}
+
+static int32_t parse_rank(struct tt_parser *to)
+{
+    return (int32_t)tt_parse_number(to, 0, to->p - 1, "a rank");
+}
+
+static int32_t parse_other_rank(struct tt_parser *to)
+{
+    int32_t r = parse_rank(to);
+    if (r == to->me) tt_lex_wrong(&to->in, "rank %d is this rank itself", (int)r);
+    return r;
+}
+
+static int64_t bytes(struct tt_parser *to, const char *what)
+{
+    return tt_parse_number(to, 0, TT_TEXT_BYTES, what);
+}
+
+/* Parses a turn of the inner loop, such as "i%2" or "(i+1)"; its factor follows. */
+static void inner_turn(struct tt_parser *to, struct tt_shape *s)
+{
+    struct tt_lex *in = &to->in;
+    if (tt_lex_take(in, "(")) {
+        tt_lex_need(in, "i");
+        tt_lex_need(in, "+");
+        s->phase = (int32_t)tt_parse_atom(to, 0, INT32_MAX, "a phase");
+        tt_lex_need(in, ")");
+    } else {
+        tt_lex_need(in, "i");
+    }
+    if (tt_lex_take(in, "%")) s->mod = (int32_t)tt_parse_atom(to, 1, INT32_MAX, "a modulus");
+}
+
+/* Parses the numbers that a range adds for each turn, such as " + i*4K - j*64K". */
+static void turns(struct tt_parser *to, struct tt_shape *s)
+{
+    struct tt_lex *in = &to->in;
+    bool there[TT_DEPTH] = {false};
+    for (;;) {
+        bool plus = tt_lex_take(in, "+"), minus = !plus && tt_lex_take(in, "-");
+        if (!plus && !minus) return;
+        int outer = tt_lex_take(in, "j");
+        if (!outer) inner_turn(to, s);
+        if (there[outer]) tt_lex_wrong(in, "%s is there already", outer ? "j" : "i");
+        there[outer] = true;
+        tt_lex_need(in, "*");
+        int64_t by = bytes(to, "the bytes of a turn");
+        s->step[outer] = minus ? -by : by;
+    }
+}
+
+static struct tt_range shaped(struct tt_parser *to, struct tt_range r, const struct tt_shape *s)
+{
+    if (to->in.failed) return r;
+    bool rotates = s->mod || s->phase;
+    if (s->step[1] || (s->step[0] && !rotates))
+        r = tt_moving(to->b, r, rotates ? 0 : s->step[0], s->step[1]);
+    if (rotates) r = tt_rotating(to->b, r, s->step[0], s->mod, s->phase);
+    if (s->block) r = tt_strided(to->b, r, s->block, s->stride);
+    return r;
+}
+
+/* Parses the rest of a range, from its [ on. */
+static struct tt_range place(struct tt_parser *to, int buf, int32_t owner)
+{
+    struct tt_lex *in = &to->in;
+    struct tt_shape s = {0};
+    struct tt_range r = {.rank = owner, .buf = (uint8_t)buf};
+    tt_lex_need(in, "[");
+    r.off = bytes(to, "an offset");
+    turns(to, &s);
+    if (tt_lex_take(in, "block")) {
+        s.block = tt_parse_number(to, 1, TT_TEXT_BYTES, "the bytes of a block");
+        tt_lex_need(in, "stride");
+        s.stride = tt_parse_number(to, s.block, TT_TEXT_BYTES, "the stride of blocks");
+    }
+    tt_lex_need(in, "]");
+    return shaped(to, r, &s);
+}
+
+/* Parses the rank after an @ in a step that may also read the buffers of its own rank. */
+static int32_t owner(struct tt_parser *to)
+{
+    int32_t r = parse_rank(to);
+    return r == to->me ? TT_SELF : r;
+}
+
+/* These parse any range, a range of this rank, and a range of another rank. */
+static struct tt_range parse_range(struct tt_parser *to)
+{
+    int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");
+    return place(to, buf, tt_lex_take(&to->in, "@") ? owner(to) : TT_SELF);
+}
+
+/* Parses an operand: a range of any rank, or with WIN@0..3[0] those of several ranks, and appends
+ * it to the list. */
+static void parse_operands(struct tt_parser *to)
+{
+    int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");
+    int32_t first = to->me, last = first;
+    if (tt_lex_take(&to->in, "@")) first = last = parse_rank(to);
+    if (tt_lex_take(&to->in, "..")) last = parse_rank(to);
+    if (last < first) tt_lex_wrong(&to->in, "the run ends before it begins");
+    struct tt_range operand = place(to, buf, TT_SELF);
+    for (int32_t r = first; r <= last && !to->in.failed; r++) {
+        operand.rank = r == to->me ? TT_SELF : r;
+        list_element(to, &operand, sizeof operand);
+    }
+}
+
+static struct tt_range parse_far_range(struct tt_parser *to)
+{
+    int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");
+    tt_lex_need(&to->in, "@");
+    return place(to, buf, parse_other_rank(to));
+}
+
+static struct tt_range parse_own_range(struct tt_parser *to)
+{
+    return place(to, tt_lex_word(&to->in, &tt_buffer_words, "a buffer"), TT_SELF);
+}
+
+/* A length such as "len 4K tail 100 every 3 phase 1". parse_tail hands the tail to the builder
+ * once the step has been appended. */
+struct length {
+    int64_t len, tail;
+    int32_t mod, phase;
+};
+
+static struct length parse_length(struct tt_parser *to)
+{
+    struct tt_lex *in = &to->in;
+    struct length s = {.tail = -1};
+    tt_lex_need(in, "len");
+    s.len = tt_parse_amount(to, TT_TEXT_BYTES, "a length");
+    if (!tt_lex_take(in, "tail")) return s;
+    s.tail = bytes(to, "the tail's length");
+    if (!tt_lex_take(in, "every")) return s;
+    s.mod = (int32_t)tt_parse_number(to, 1, INT32_MAX, "a number of turns");
+    if (tt_lex_take(in, "phase")) s.phase = (int32_t)tt_parse_number(to, 0, INT32_MAX, "a phase");
+    return s;
+}
+
+static void parse_tail(struct tt_parser *to, struct length s)
+{
+    if (s.tail >= 0) tt_tail_at(to->b, s.tail, s.mod, s.phase);
+}
+
+/* Parses a flag value such as "1 + i*2 + j". parse_per_turn hands inc to the builder once the
+ * step has been appended. */
+static uint32_t parse_value(struct tt_parser *to, int inc[TT_DEPTH])
+{
+    struct tt_lex *in = &to->in;
+    int64_t first = tt_parse_number(to, INT32_MIN, UINT32_MAX, "a flag value");
+    inc[0] = inc[1] = 0;
+    for (;;) {
+        bool plus = tt_lex_take(in, "+"), minus = !plus && tt_lex_take(in, "-");
+        if (!plus && !minus) return (uint32_t)first;
+        int outer = tt_lex_take(in, "j");
+        if (!outer) tt_lex_need(in, "i");
+        if (inc[outer]) tt_lex_wrong(in, "%s is there already", outer ? "j" : "i");
+        int64_t by = 1;
+        if (tt_lex_take(in, "*")) by = tt_parse_amount(to, INT32_MAX, "what a turn adds");
+        inc[outer] = (int)(minus ? -by : by);
+    }
+}
+
+static void parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH])
+{
+    if (inc[0] || inc[1]) tt_per_turn(to->b, inc[0], inc[1]);
+}
+
+/* ---- Blocks in braces; each function begins after the first word ---- */
+
+enum { TURNS_MOST = 1 << 18 }; /* turns of all `for` blocks of a plan */
+
+static struct tt_text_block *open_block(struct tt_parser *to, enum tt_block_kind kind)
+{
+    if (to->blocks_n == TT_TEXT_BLOCKS) {
+        tt_lex_wrong(&to->in, "blocks are at most %d deep", TT_TEXT_BLOCKS);
+        return to->blocks; /* any: the parser has failed */
+    }
+    struct tt_text_block *block = &to->blocks[to->blocks_n++];
+    *block = (struct tt_text_block){.kind = kind};
+    return block;
+}
+
+/* Goes to the } that closes the block whose lines come next. */
+static void skip_lines(struct tt_parser *to)
+{
+    int open = 1;
+    while (!to->in.failed) {
+        if (tt_lex_at_end(&to->in)) {
+            tt_lex_missing(&to->in, "expected the } of the block");
+            return;
+        }
+        if (tt_lex_closes_line(&to->in)) open--;
+        if (open == 0) return;
+        open += tt_lex_skip_line(&to->in);
+    }
+}
+
+static void parse_loop(struct tt_parser *to)
+{
+    struct tt_lex *in = &to->in;
+    if (to->depth++ == TT_DEPTH) tt_lex_wrong(in, "loops are at most %d deep", TT_DEPTH);
+    uint32_t turns_n = (uint32_t)tt_parse_amount(to, UINT32_MAX, "a number of turns");
+    tt_lex_need(in, "{");
+    if (in->failed) return;
+    open_block(to, TT_BLOCK_LOOP);
+    tt_loop(to->b, turns_n);
+}
+
+/* Reads the header "k in 0..p-1 {", from the variable on; the limits are numbers. */
+static void parse_for(struct tt_parser *to)
+{
+    struct tt_lex *in = &to->in;
+    char name[TT_TEXT_NAME];
+    tt_lex_variable(in, name, sizeof name, "a variable's name");
+    if (strcmp(name, "i") == 0 || strcmp(name, "j") == 0)
+        tt_lex_wrong(in, "%s is the turn of a loop; call the variable otherwise", name);
+    if (tt_parse_find(to, name)) tt_lex_wrong(in, "there is a variable %s already", name);
+    tt_lex_need(in, "in");
+    int64_t first = tt_parse_number(to, -INT32_MAX, INT32_MAX, "the first value");
+    tt_lex_need(in, "..");
+    int64_t last = tt_parse_number(to, -INT32_MAX, INT32_MAX, "the last value");
+    tt_lex_need(in, "{");
+    tt_lex_line_end(in);
+    if (first <= last) tt_parse_variable(to, name, first);
+    struct tt_text_block *block = open_block(to, first <= last ? TT_BLOCK_FOR : TT_BLOCK_IF);
+    if (in->failed) return;
+    block->last = last;
+    block->begin = *in;
+    if (first > last) skip_lines(to);
+}
+
+static void parse_if(struct tt_parser *to)
+{
+    int64_t holds = tt_parse_number(to, -INT64_MAX, INT64_MAX, "a condition");
+    tt_lex_need(&to->in, "{");
+    tt_lex_line_end(&to->in);
+    open_block(to, TT_BLOCK_IF);
+    if (!holds && !to->in.failed) skip_lines(to);
+}
+
+/* Goes back to the first line of the block, for the next value of its variable. Returns false if
+ * there is none. */
+static bool next_value(struct tt_parser *to, const struct tt_text_block *block)
+{
+    struct tt_variable *variable = &to->variables[to->variables_n - 1];
+    if (++to->turns > TURNS_MOST)
+        tt_lex_wrong(&to->in, "the blocks `for` of a plan have more than %d turns", TURNS_MOST);
+    if (to->in.failed) return false;
+    if (variable->value >= block->last) {
+        to->variables_n--;
+        return false;
+    }
+    variable->value++;
+    to->in = block->begin;
+    return true;
+}
+
+/* Ends the innermost block, after its }. */
+static void parse_close(struct tt_parser *to)
+{
+    if (to->blocks_n == 0) {
+        tt_lex_wrong(&to->in, "no loop is open, and no other block");
+        return;
+    }
+    struct tt_text_block *block = &to->blocks[to->blocks_n - 1];
+    if (block->kind == TT_BLOCK_FOR && next_value(to, block)) return;
+    to->blocks_n--;
+    if (block->kind != TT_BLOCK_LOOP || to->in.failed) return;
+    to->depth--;
+    tt_end(to->b);
+}
+
+/* ---- Ids ---- */
 
 static bool make_room(struct tt_parser *to)
 {
@@ -41,72 +348,72 @@ static void send(struct tt_parser *to)
 {
     uint32_t id = next_id(to);
     tt_lex_need(&to->in, "to");
-    int32_t peer = tt_parse_rank(to);
-    struct tt_range from = tt_parse_own_range(to);
-    struct tt_length s = tt_parse_length(to);
+    int32_t peer = parse_rank(to);
+    struct tt_range from = parse_own_range(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     to->ids[id] = tt_send(to->b, peer, from, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void recv(struct tt_parser *to)
 {
     uint32_t id = next_id(to);
     tt_lex_need(&to->in, "from");
-    int32_t peer = tt_parse_rank(to);
-    struct tt_range into = tt_parse_own_range(to);
-    struct tt_length s = tt_parse_length(to);
+    int32_t peer = parse_rank(to);
+    struct tt_range into = parse_own_range(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     to->ids[id] = tt_recv(to->b, peer, into, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void put(struct tt_parser *to)
 {
     uint32_t id = next_id(to);
-    struct tt_range into = tt_parse_far_range(to);
+    struct tt_range into = parse_far_range(to);
     tt_lex_need(&to->in, "<-");
-    struct tt_range from = tt_parse_own_range(to);
-    struct tt_length s = tt_parse_length(to);
+    struct tt_range from = parse_own_range(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     to->ids[id] = tt_put(to->b, into, from, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void get(struct tt_parser *to)
 {
     uint32_t id = next_id(to);
-    struct tt_range into = tt_parse_own_range(to);
+    struct tt_range into = parse_own_range(to);
     tt_lex_need(&to->in, "<-");
-    struct tt_range from = tt_parse_far_range(to);
-    struct tt_length s = tt_parse_length(to);
+    struct tt_range from = parse_far_range(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     to->ids[id] = tt_get(to->b, into, from, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void copy(struct tt_parser *to)
 {
-    struct tt_range into = tt_parse_own_range(to);
+    struct tt_range into = parse_own_range(to);
     tt_lex_need(&to->in, "<-");
-    struct tt_range from = tt_parse_range(to);
-    struct tt_length s = tt_parse_length(to);
+    struct tt_range from = parse_range(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     tt_copy(to->b, into, from, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void reduce(struct tt_parser *to)
 {
-    struct tt_range into = tt_parse_own_range(to);
-    tt_parse_list_begin(to);
+    struct tt_range into = parse_own_range(to);
+    begin_list(to);
     tt_lex_need(&to->in, "<-");
-    do tt_parse_operands(to);
+    do parse_operands(to);
     while (tt_lex_take(&to->in, to->op));
-    struct tt_length s = tt_parse_length(to);
+    struct length s = parse_length(to);
     if (to->in.failed) return;
     tt_combine(to->b, into, to->list, (int)to->listed, s.len);
-    tt_parse_tail(to, s);
+    parse_tail(to, s);
 }
 
 static void wait(struct tt_parser *to)
@@ -124,12 +431,12 @@ static void wait(struct tt_parser *to)
 /* Parses a run of ranks such as "3..7", or a single rank. */
 static void run_of_ranks(struct tt_parser *to)
 {
-    int32_t first = tt_parse_rank(to), last = first;
-    if (tt_lex_take(&to->in, "..")) last = tt_parse_rank(to);
+    int32_t first = parse_rank(to), last = first;
+    if (tt_lex_take(&to->in, "..")) last = parse_rank(to);
     if (last < first) tt_lex_wrong(&to->in, "the run ends before it begins");
     if (to->listed + (size_t)(last - first) >= (size_t)to->p)
         tt_lex_wrong(&to->in, "more ranks than there are");
-    for (int32_t r = first; r <= last && !to->in.failed; r++) tt_parse_list(to, &r, sizeof r);
+    for (int32_t r = first; r <= last && !to->in.failed; r++) list_element(to, &r, sizeof r);
 }
 
 static void signal(struct tt_parser *to)
@@ -137,34 +444,34 @@ static void signal(struct tt_parser *to)
     struct tt_lex *in = &to->in;
     int32_t peer = TT_ALL;
     int inc[TT_DEPTH];
-    tt_parse_list_begin(to);
+    begin_list(to);
     if (tt_lex_take(in, "{")) {
         do run_of_ranks(to);
         while (tt_lex_take(in, ","));
         tt_lex_need(in, "}");
     } else if (!tt_lex_take(in, "all")) {
-        peer = tt_parse_rank(to);
+        peer = parse_rank(to);
     } else if (to->p == 1) {
         tt_lex_wrong(in, "there is no other rank");
     }
-    uint32_t raised = tt_parse_value(to, inc);
+    uint32_t raised = parse_value(to, inc);
     if (in->failed) return;
     if (to->listed)
         tt_signal_set(to->b, to->list, (uint32_t)to->listed, raised);
     else
         tt_signal(to->b, peer, raised);
-    tt_parse_per_turn(to, inc);
+    parse_per_turn(to, inc);
 }
 
 static void await(struct tt_parser *to)
 {
     int inc[TT_DEPTH], lane = 0;
-    int32_t writer = tt_parse_rank(to);
+    int32_t writer = parse_rank(to);
     if (tt_lex_take(&to->in, ".")) lane = (int)tt_parse_number(to, 0, TT_LANES - 1, "a lane");
-    uint32_t reached = tt_parse_value(to, inc);
+    uint32_t reached = parse_value(to, inc);
     if (to->in.failed) return;
     tt_await_lane(to->b, writer, lane, reached);
-    tt_parse_per_turn(to, inc);
+    parse_per_turn(to, inc);
 }
 
 static int64_t offset(struct tt_parser *to)
@@ -179,13 +486,13 @@ static int64_t offset(struct tt_parser *to)
 static void entry(struct tt_parser *to, int from)
 {
     struct tt_lex *in = &to->in;
-    struct tt_entry e = {.peer = tt_parse_other_rank(to)};
+    struct tt_entry e = {.peer = parse_other_rank(to)};
     tt_lex_need(in, tt_word(&tt_buffer_words, from));
     e.mine = offset(to);
     tt_lex_need(in, "->");
     tt_lex_need(in, "OUT");
     tt_lex_need(in, "@");
-    if (tt_parse_rank(to) != e.peer) tt_lex_wrong(in, "an entry for rank %d", (int)e.peer);
+    if (parse_rank(to) != e.peer) tt_lex_wrong(in, "an entry for rank %d", (int)e.peer);
     e.theirs = offset(to);
     tt_lex_need(in, "len");
     e.len = tt_parse_amount(to, TT_TEXT_BYTES, "a length");
@@ -232,18 +539,12 @@ static const struct statement {
     void (*read)(struct tt_parser *);
     bool varies; /* whether "from 2" may follow */
 } statements[] = {
-    [TT_SEND] = {send, true},
-    [TT_RECV] = {recv, true},
-    [TT_PUT] = {put, true},
-    [TT_GET] = {get, true},
-    [TT_WAIT] = {wait, true},
-    [TT_SIGNAL] = {signal, true},
-    [TT_AWAIT] = {await, true},
-    [TT_COPY] = {copy, true},
-    [TT_REDUCE] = {reduce, true},
-    [TT_LOOP] = {tt_parse_loop, false},
-    [TT_END] = {tt_parse_close, false},
-    [TT_EXCHANGE] = {exchange, false},
+    [TT_SEND] = {send, true},        [TT_RECV] = {recv, true},
+    [TT_PUT] = {put, true},          [TT_GET] = {get, true},
+    [TT_WAIT] = {wait, true},        [TT_SIGNAL] = {signal, true},
+    [TT_AWAIT] = {await, true},      [TT_COPY] = {copy, true},
+    [TT_REDUCE] = {reduce, true},    [TT_LOOP] = {parse_loop, false},
+    [TT_END] = {parse_close, false}, [TT_EXCHANGE] = {exchange, false},
 };
 
 static void from(struct tt_parser *to)
@@ -256,7 +557,7 @@ static void from(struct tt_parser *to)
 static const struct {
     const char *word;
     void (*read)(struct tt_parser *);
-} blocks[] = {{"for", tt_parse_for}, {"if", tt_parse_if}};
+} blocks[] = {{"for", parse_for}, {"if", parse_if}};
 
 static bool block(struct tt_parser *to)
 {

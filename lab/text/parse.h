@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Declarations that the files of the plan parser share: parse.c reads headers and lanes,
- * parse-step.c reads steps, parse-block.c reads blocks in braces, parse-piece.c reads the parts of
- * steps, and parse-number.c reads numbers. The parser appends everything to the builder that
- * algorithms use, so a parsed plan is stored exactly as a built one.
+ * parse-step.c reads steps and blocks in braces, and parse-number.c reads numbers. The parser
+ * appends everything to the builder that algorithms use, so a parsed plan is stored exactly as a
+ * built one.
  */
 #ifndef TT_PLAN_PARSE_H
 #define TT_PLAN_PARSE_H
@@ -77,42 +77,6 @@ int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char
 /* Parses the length of a step or the turns of a loop. Only an expression may be 0; the builder then
  * drops the step. */
 int64_t tt_parse_amount(struct tt_parser *to, int64_t max, const char *what);
-
-/* ---- parse-block.c: each function begins after the first word ---- */
-
-void tt_parse_loop(struct tt_parser *to);
-void tt_parse_for(struct tt_parser *to);
-void tt_parse_if(struct tt_parser *to);
-void tt_parse_close(struct tt_parser *to); /* after the } */
-
-/* ---- parse-piece.c ---- */
-
-void tt_parse_list_begin(struct tt_parser *to);
-void tt_parse_list(struct tt_parser *to, const void *element, size_t sz);
-
-int32_t tt_parse_rank(struct tt_parser *to);
-int32_t tt_parse_other_rank(struct tt_parser *to);
-/* Parses an operand: a range of any rank, or with WIN@0..3[0] those of several ranks, and appends
- * it to the list. */
-void tt_parse_operands(struct tt_parser *to);
-/* These parse any range, a range of this rank, and a range of another rank. */
-struct tt_range tt_parse_range(struct tt_parser *to);
-struct tt_range tt_parse_own_range(struct tt_parser *to);
-struct tt_range tt_parse_far_range(struct tt_parser *to);
-
-/* A length such as "len 4K tail 100 every 3 phase 1". tt_parse_tail hands the tail to the builder
- * once the step has been appended. */
-struct tt_length {
-    int64_t len, tail;
-    int32_t mod, phase;
-};
-struct tt_length tt_parse_length(struct tt_parser *to);
-void tt_parse_tail(struct tt_parser *to, struct tt_length length);
-
-/* Parses a flag value such as "1 + i*2 + j". tt_parse_per_turn hands inc to the builder once the
- * step has been appended. */
-uint32_t tt_parse_value(struct tt_parser *to, int inc[TT_DEPTH]);
-void tt_parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH]);
 
 /* ---- parse-step.c ---- */
 

@@ -80,7 +80,7 @@ clean && echo '#include "run/b.h"' >"$tree/src/run/a.c" && echo '#include "a.h"'
 notices cycles '^src/run/a.c:1: a cycle of files .*: src/run/a uses src/run/b \(its header\)'
 clean && printf 'int tt_there;\n' >>"$tree/src/run/run.c" && printf 'int here(void)\n{\n    return tt_there;\n}\n' >"$tree/src/msg/here.c"
 notices cycles '^src/msg/here.c:3: a cycle of parts: src/msg uses src/run \(tt_there\), src/run uses src/msg'
-clean && mkdir "$tree/scripts/check" && cp "$checks"/{cycles,tree.py} "$tree/scripts/check"
+clean && mkdir "$tree/scripts/check" && cp "$checks"/{cycles,names.py,tree.py} "$tree/scripts/check"
 checks=$tree/scripts/check notices cycles '^scripts/check/cycles:1: the tree has no such cycle: [a-z]'
 
 clean && lines 901 >"$tree/src/run/long.h"
