@@ -220,7 +220,7 @@ static void no_plan_does_too_little(void **state)
     (void)state;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int done = 0;
-        for (int p = 1; p <= brief(17, 9); p++) {
+        for (int p = 1; p <= brief(17, 9); p += p < 9 || p > 14 ? 1 : 3) {
             struct tt_map map = plans_map(p);
             done += check_sizes(*a, &map, 0, p / 2, 70000);
             done += check_sizes(*a, &map, 0, 0, 1023);

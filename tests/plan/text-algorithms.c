@@ -140,11 +140,13 @@ static int all_of(const struct tt_algorithm *algorithm, const char *text, const 
     return plans;
 }
 
-static int on_machines(const struct tt_algorithm *algorithm, const char *text)
+/* Tries all machines, or only machine number `only`, counted around. */
+static int on_machines(const struct tt_algorithm *algorithm, const char *text, int only)
 {
+    const int n = sizeof machines / sizeof machines[0];
     int plans = 0;
-    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++)
-        plans += all_of(algorithm, text, &machines[m]);
+    for (int m = 0; m < n; m++)
+        if (only < 0 || only % n == m) plans += all_of(algorithm, text, &machines[m]);
     return plans;
 }
 
@@ -155,12 +157,13 @@ static void plans_of_algorithms_come_back(void **state)
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         int plans = 0;
         for (size_t i = 0; i < sizeof networked / sizeof networked[0]; i++)
-            plans += on_machines(*a, networked[i]);
+            plans += on_machines(*a, networked[i], -1);
         for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
             for (int p = 1; p <= most; p++) {
                 char text[TT_PROBLEM_TEXT];
                 snprintf(text, sizeof text, problems[i], p, p - 1);
-                plans += on_machines(*a, text);
+                /* More than 9 ranks take one machine in turn: only the plans get longer. */
+                plans += on_machines(*a, text, p > 9 ? p : -1);
             }
         }
         if (plans == 0) fail_msg("%s applied to nothing", (*a)->name);

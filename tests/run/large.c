@@ -142,6 +142,7 @@ int main(int argc, char **argv)
     buffer = mmap(NULL, 2 * N + 2 * GAP, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (buffer == MAP_FAILED || tutti_size(world) != 2) return 9;
+    (void)madvise(buffer, 2 * N + 2 * GAP, MADV_HUGEPAGE); /* saves a million page faults */
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         bool wanted = argc < 2;
         for (int k = 1; k < argc; k++) wanted |= !strcmp(argv[k], all[i].name);

@@ -52,11 +52,14 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a)
+/* A brief run tries every third shape, of the next algorithm those beside them: so each algorithm
+ * meets each size and each variant, and the algorithms of a collective together meet all shapes. */
+static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
     const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < VARIANTS; k++) {
+            if (turn++ % brief(1, 3)) continue;
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
             if (s.kind == ROWS && s.n != 7 && s.n != 2500) continue; /* little code is their own */
             if (makes_sense(&s)) try_shape(rank, a, s);
@@ -78,7 +81,7 @@ static void force_choice(const struct types_rank *rank, const char *text)
 }
 
 /* Each algorithm gets a new team, because a team caches its plans. */
-static void try_algorithm(struct types_rank *world, const struct tt_algorithm *a)
+static void try_algorithm(struct types_rank *world, const struct tt_algorithm *a, int turn)
 {
     char force[64];
     struct types_rank part = *world;
@@ -87,7 +90,7 @@ static void try_algorithm(struct types_rank *world, const struct tt_algorithm *a
     no_error(tutti_team_split(world->team, 0, world->me, &part.team));
     force_choice(world, force);
     no_error(tutti_barrier(world->team));
-    try_shapes(&part, a);
+    try_shapes(&part, a, turn);
     no_error(tutti_barrier(world->team));
     force_choice(world, NULL);
     no_error(tutti_team_free(part.team));
@@ -285,8 +288,8 @@ static void try_all(tutti_client *client, void *arg)
     (void)arg;
     rank.p = tutti_size(rank.team);
     rank.me = tutti_rank(rank.team);
-    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-        if ((*a)->coll != TT_COLL_barrier) try_algorithm(&rank, *a);
+    for (int i = 0; tt_algorithms[i]; i++)
+        if (tt_algorithms[i]->coll != TT_COLL_barrier) try_algorithm(&rank, tt_algorithms[i], i);
     try_at_once(&rank);
     try_persistent(&rank, 10, 0);
     try_persistent(&rank, 700, TUTTI_REQUEST_SHARED);
