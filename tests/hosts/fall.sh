@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Every collective with every victim on 4, 2, 1 and 1 ranks: a rank that is killed, exits or leaves
-# while the others wait for it or before they do, and each host cut off. Every survivor must get an
-# error that says which rank failed and why, and continues with the others (fall.c).
+# Every collective on 4, 2, 1 and 1 ranks, with the first and another rank of each host as victim: a
+# rank that is killed, exits or leaves while the others wait for it or before they do, and each host
+# cut off. Every survivor must get an error that says which rank failed and why, and continues with
+# the others (fall.c).
 #
 #     fall.sh           each victim falls in each collective in one manner, early or late, on new
 #                       connections or on connections made before. Over the collectives, each victim
-#                       falls in each manner at each of these times. How the others learn of a fall
-#                       depends on its manner and time, and who waits for the victim on the
-#                       collective; neither depends on the other.
+#                       falls in each manner at each of these times. (One of ranks 1 to 3, which have
+#                       one role, falls in each collective, and together they do so.) How the others
+#                       learn of a fall depends on its manner and time, and who waits for the victim
+#                       on the collective; neither depends on the other.
 #     fall.sh all       tries all combinations of these
 #     fall.sh cut       only cuts hosts off
 #     fall.sh again     leaves out the victims that are killed, exit or leave
@@ -86,10 +88,12 @@ beside() {
 }
 
 kill_all() {
-    local collective victim manner when turn=0 m
+    local collective victim victims manner when turn=0 m
     for collective in "${collectives[@]}"; do
         turn=$((turn + 1)) # so that each manner of each victim meets all times over the collectives
-        for victim in 0 1 2 3 4 5 6 7; do
+        victims=(0 $((1 + turn % 3)) 4 5 6 7)
+        [ "${1-}" != all ] || victims=(0 1 2 3 4 5 6 7)
+        for victim in "${victims[@]}"; do
             for m in 0 1 2; do
                 manner=${manners[m]}
                 [ "${1-}" = all ] || [ "$m" -eq $(((turn + victim) % 3)) ] || continue
