@@ -4,11 +4,98 @@
  */
 #include "plan/network.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "plan/network-file.h"
 #include "plan/words.h"
+
+/* ---- A network in a file: the text of a network string, on any number of lines ---- */
+
+enum { FILE_MOST = 1 << 20 };
+
+/* A network that was read from a file: `text` is the network without blanks and comments, `whole`
+ * the file as it is. free_file frees both. */
+struct file {
+    char *text, *whole;
+};
+
+static tutti_status wrong(struct tt_reader_error *error, tutti_status status, const char *what)
+{
+    snprintf(error->text, sizeof error->text, "%s", what);
+    return status;
+}
+
+static tutti_status read_whole(int fd, struct file *file, struct tt_reader_error *error)
+{
+    struct stat is;
+    if (fstat(fd, &is) != 0) return wrong(error, TUTTI_ERR_ARG, strerror(errno));
+    if (!S_ISREG(is.st_mode)) return wrong(error, TUTTI_ERR_ARG, "not a file");
+    if (is.st_size > FILE_MOST) return wrong(error, TUTTI_ERR_ARG, "a network of more than 1 MiB");
+    file->whole = tt_calloc((size_t)is.st_size + 1, 1);
+    file->text = tt_calloc((size_t)is.st_size + 1, 1);
+    if (!file->whole || !file->text) return wrong(error, TUTTI_ERR_MEMORY, "no memory for it");
+    if (read(fd, file->whole, (size_t)is.st_size) != is.st_size)
+        return wrong(error, TUTTI_ERR_ARG, "it cannot be read whole");
+    if (strlen(file->whole) < (size_t)is.st_size)
+        return wrong(error, TUTTI_ERR_ARG, "not a text: there is a 0 byte in it");
+    return TUTTI_OK;
+}
+
+/* Returns the next character that is neither blank nor comment, or the end. */
+static const char *next(const char *at)
+{
+    for (;;) {
+        at += strspn(at, " \t\r\n");
+        if (*at != '#') return at;
+        at += strcspn(at, "\n");
+    }
+}
+
+static void free_file(struct file *file)
+{
+    tt_free(file->text);
+    tt_free(file->whole);
+    *file = (struct file){NULL, NULL};
+}
+
+/* Reads a file of at most FILE_MOST bytes. Returns TUTTI_OK; ERR_ARG if the file cannot
+ * be read, is not a regular text file or is too large; ERR_MEMORY. On an error it sets error->text,
+ * but not error->at. */
+static tutti_status read_file(const char *path, struct file *file, struct tt_reader_error *error)
+{
+    *file = (struct file){NULL, NULL};
+    /* O_NONBLOCK: a pipe is refused instead of waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return wrong(error, TUTTI_ERR_ARG, strerror(errno));
+    tutti_status status = read_whole(fd, file, error);
+    close(fd);
+    if (status != TUTTI_OK) {
+        free_file(file);
+        return status;
+    }
+    char *to = file->text;
+    for (const char *at = next(file->whole); *at; at = next(at + 1)) *to++ = *at;
+    return TUTTI_OK;
+}
+
+/* Converts the index of a character in file->text to its line and column in the file, both from
+ * 1. */
+static void file_place(const struct file *file, size_t at, int *line, int *column)
+{
+    const char *place = next(file->whole), *begin = file->whole;
+    for (; at > 0 && *place; at--) place = next(place + 1);
+    *line = 1;
+    for (const char *c = file->whole; c < place; c++) {
+        if (*c != '\n') continue;
+        ++*line;
+        begin = c + 1;
+    }
+    *column = (int)(place - begin) + 1;
+}
 
 static const char FILE_WORD[] = "file:";
 
@@ -245,22 +332,22 @@ static tutti_status parse_text(const char *text, struct tt_net *net, struct tt_r
 static tutti_status parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
                                settle_fn *fn)
 {
-    struct tt_network_file file;
+    struct file file;
     struct tt_reader_error inside;
     int line = 0, column = 0;
     *net = (struct tt_net){.nodes = 0};
     wrong->at = strlen(FILE_WORD);
-    tutti_status status = tt_network_file_read(path, &file, &inside);
+    tutti_status status = read_file(path, &file, &inside);
     if (status != TUTTI_OK) {
         snprintf(wrong->text, sizeof wrong->text, "%.200s: %.200s", path, inside.text);
         return status;
     }
     status = parse_text(file.text, net, &inside, fn);
-    if (status != TUTTI_OK) tt_network_file_place(&file, inside.at, &line, &column);
+    if (status != TUTTI_OK) file_place(&file, inside.at, &line, &column);
     if (status != TUTTI_OK)
         snprintf(wrong->text, sizeof wrong->text, "%.200s:%d:%d: %.250s", path, line, column,
                  inside.text);
-    tt_network_file_free(&file);
+    free_file(&file);
     return status;
 }
 
