@@ -8,8 +8,8 @@
 #
 #     fall.sh           each victim falls in each collective in one manner, early or late, on new
 #                       connections or on connections made before. Over the collectives, each victim
-#                       falls in each manner at each of these times. (One of ranks 1 to 3, which have
-#                       one role, falls in each collective, and together they do so.) How the others
+#                       falls in each manner at each of these times. (Ranks 1 to 3 have one role, so
+#                       one of them falls in each collective, and together they do so.) The others
 #                       learn of a fall depends on its manner and time, and who waits for the victim
 #                       on the collective; neither depends on the other.
 #     fall.sh all       tries all combinations of these
