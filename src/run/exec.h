@@ -183,17 +183,6 @@ void tt_access_open(struct tt_exec *exec);
  * reason in tutti_error(), and the error becomes PEER. Returns the status. */
 tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
                              bool written, tutti_status status);
-/* Finds the address of a range in a buffer that another rank has opened, and checks the range
- * against the size that was opened. MISMATCH: the range exceeds it. */
-tutti_status tt_access_find(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
-                            tt_address *address);
-/* Returns where byte `done` of a range lies, relative to its begin. *run: how many of the `left`
- * bytes that remain follow there without a gap. */
-int64_t tt_access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
-                      int64_t left, int64_t *run);
-/* Whether a range of another rank of this node can be reached neither by loads nor by a system
- * call. */
-bool tt_access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 /* Whether a range of another rank is accessed by plain loads and stores, which the fabric does not
  * trace. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);

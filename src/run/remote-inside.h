@@ -253,7 +253,7 @@ void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 /* Whether the bytes are a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
-/* Starts a put or get by messages or by the network (remote-access.c). */
+/* Starts a put or get by messages or by the network (access.c). */
 tt_reach_fn tt_remote_access;
 
 /* ---- Receiving (remote.c) ---- */

@@ -464,7 +464,7 @@ void tt_remote_close(struct tt_remote_teams *remote_teams)
 
 /* ---- Moving data ---- */
 
-/* Data to and from members on other nodes. remote-access.c has puts, gets and operands. */
+/* Data to and from members on other nodes. access.c has puts, gets and operands. */
 
 /* ---- Operations ---- */
 
