@@ -83,13 +83,6 @@ int tt_guard_main(const struct tt_launch_options *options,
 /* The program of a rank. */
 const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_options *options,
                                                      int rank);
-/* The number of ranks of all programs. */
-int tt_launch_ranks(const struct tt_launch_options *options);
-/* Starts all ranks (launch-start.c). Returns false if that failed; the error was printed. */
-bool tt_launch_start(struct tt_guard *g);
-/* If a rank reported through the pipe that it could not execute its program, prints the error,
- * once, and returns its exit code; else 0. */
-int tt_launch_unstarted(struct tt_guard *g);
 
 /* ---- launch-report.c: lines "tutti: ..." on stderr, each in one write ---- */
 

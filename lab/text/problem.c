@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parses problem strings. A small reader goes from left to right and keeps the first error together
- * with its place. The keys are the rows of a table.
+ * Parses problem strings, prints problems as strings, and shows the place where a string is wrong.
+ * A small reader goes from left to right and keeps the first error together with its place. The
+ * keys are the rows of a table.
  */
 #include "text/problem.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/words.h"
 #include "type/type.h"
 
 static const char *const skews[] = {
@@ -16,7 +19,7 @@ static const char *const skews[] = {
 #undef SKEW
 };
 
-const struct tt_words tt_skew_words = {skews, TT_SKEWS};
+static const struct tt_words skew_words = {skews, TT_SKEWS};
 
 static const char *const graphs[] = {
 #define GRAPH(name) #name,
@@ -24,7 +27,7 @@ static const char *const graphs[] = {
 #undef GRAPH
 };
 
-const struct tt_words tt_graph_words = {graphs, sizeof graphs / sizeof *graphs};
+static const struct tt_words graph_words = {graphs, sizeof graphs / sizeof *graphs};
 
 struct parser {
     struct tt_reader in;
@@ -207,7 +210,7 @@ static void key_seed(struct parser *to, struct problem_piece value)
 
 static void key_skew(struct parser *to, struct problem_piece value)
 {
-    to->problem->skew = (enum tt_skew)word(to, value, &tt_skew_words, "skew");
+    to->problem->skew = (enum tt_skew)word(to, value, &skew_words, "skew");
 }
 
 /* Reads the next number of AxBxC, and moves *at behind it and the x. */
@@ -244,7 +247,7 @@ static void key_graph(struct parser *to, struct problem_piece value)
 {
     const char *colon = memchr(value.begin, ':', value.len), *end = value.begin + value.len;
     struct problem_piece name = {value.begin, colon ? (size_t)(colon - value.begin) : value.len};
-    to->problem->graph.kind = (enum tt_graph_kind)(word(to, name, &tt_graph_words, "graph") + 1);
+    to->problem->graph.kind = (enum tt_graph_kind)(word(to, name, &graph_words, "graph") + 1);
     if (to->in.failed) return;
     if (!colon) tt_reader_wrong(&to->in, end, "expected : and numbers, as in grid:4x4 or random:3");
     if (!to->in.failed) extents(to, colon + 1, end);
@@ -410,4 +413,78 @@ tutti_status tt_problem_parse(const char *text, struct tt_problem *problem,
     if (error) *error = wrong;
     return tt_fail(TUTTI_ERR_ARG, "bad problem '%.200s': %s (at character %zu)", text, wrong.text,
                    wrong.at + 1);
+}
+
+/* Prints text from the user. Each byte that is not printable becomes a '?', which keeps the columns
+ * and sends no control characters to a terminal. */
+static void show(FILE *file, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && text[i]; i++)
+        fputc(isprint((unsigned char)text[i]) ? text[i] : '?', file);
+}
+
+/* A long text is shown only around the place of the error. */
+void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
+{
+    enum { SHOWN = 100, BEFORE = 60 };
+    size_t length = strlen(text), from = 0;
+    if (length > SHOWN && error->at > BEFORE) from = error->at - BEFORE;
+    const char *cut = from ? "..." : "";
+    fprintf(file, "tutti: bad problem: ");
+    show(file, error->text, sizeof error->text);
+    fprintf(file, "\n  %s", cut);
+    show(file, text + from, SHOWN);
+    fprintf(file, "%s\n  %*s^\n", length - from > SHOWN ? "..." : "",
+            (int)(error->at - from + strlen(cut)), "");
+}
+
+/* ---- Printing ---- */
+
+static void print_graph(FILE *out, const struct tt_problem_graph *g)
+{
+    if (!g->kind) return;
+    fprintf(out, "/graph=%s", tt_word(&graph_words, (int)g->kind - 1));
+    for (int i = 0; i < g->dims; i++) fprintf(out, "%c%d", i ? 'x' : ':', g->dim[i]);
+}
+
+static void print_keys(FILE *out, const struct tt_problem *problem)
+{
+    const struct tt_call *call = &problem->call;
+    char text[24];
+    if (call->root) fprintf(out, "/root=%d", (int)call->root);
+    if (call->slice) fprintf(out, "/slice=%s", tt_print_size(text, call->slice));
+    if (call->radix) fprintf(out, "/radix=%d", (int)call->radix);
+    if (call->commutes != (!tt_coll_has_op(call->coll) || call->op < TUTTI_OP_USER))
+        fprintf(out, "/order=%s", call->commutes ? "any" : "rank");
+    if (call->in_place) fprintf(out, "/inplace=1");
+    if (problem->seed) fprintf(out, "/seed=%" PRIu64, problem->seed);
+    if (problem->skew) fprintf(out, "/skew=%s", tt_word(&skew_words, (int)problem->skew));
+    print_graph(out, &problem->graph);
+}
+
+static void print(FILE *out, const struct tt_problem *problem)
+{
+    const struct tt_call *call = &problem->call;
+    bool moves = call->coll != TT_COLL_barrier;
+    char text[24];
+    fprintf(out, "%s", tt_coll_name(call->coll));
+    if (moves) fprintf(out, "/%s", tt_type_name(call->type));
+    if (tt_coll_has_op(call->coll)) {
+        bool built_in = call->op < TUTTI_OP_USER;
+        fprintf(out, "/%s", built_in ? tt_op_name(call->op) : TT_OP_USER_WORD);
+    }
+    if (moves) fprintf(out, "/%s", tt_print_size(text, problem->n * call->sz));
+    fprintf(out, "/p%d", problem->p);
+    print_keys(out, problem);
+    if (problem->map[0]) fprintf(out, "@%s", problem->map);
+}
+
+char *tt_problem_print(const struct tt_problem *problem, char buffer[TT_PROBLEM_TEXT])
+{
+    buffer[0] = '\0';
+    FILE *out = fmemopen(buffer, TT_PROBLEM_TEXT, "w");
+    if (!out) return buffer;
+    print(out, problem);
+    fclose(out);
+    return buffer;
 }

@@ -58,7 +58,6 @@ enum tt_skew {
 #undef TT_SKEW_ENUM
         TT_SKEWS
 };
-extern const struct tt_words tt_skew_words;
 
 #define TT_GRAPH_LIST(X) X(grid) X(torus) X(random)
 enum tt_graph_kind {
@@ -67,7 +66,6 @@ enum tt_graph_kind {
     TT_GRAPH_LIST(TT_GRAPH_ENUM)
 #undef TT_GRAPH_ENUM
 };
-extern const struct tt_words tt_graph_words; /* from TT_GRAPH_grid on */
 
 enum { TT_GRAPH_DIMS = 4 };
 /* The neighbours of the ranks: a grid or torus of `dims` dimensions, or a random graph, whose
