@@ -47,7 +47,7 @@ lines() { for _ in $(seq "$1"); do echo '    f();'; done; }
 function_of() { printf 'void f(void)\n{\n%s\n}\n' "$(lines "$1")"; }
 
 clean
-for check in includes cycles sizes width comments words links shell symbols; do passes "$check"; done
+for check in includes cycles exports sizes width comments words links shell symbols; do passes "$check"; done
 if clang-format --version | grep -q 'version 14\.'; then
     passes format
     echo 'int  x;' >"$tree/src/base/base.h"
@@ -82,6 +82,10 @@ clean && printf 'int tt_there;\n' >>"$tree/src/run/run.c" && printf 'int here(vo
 notices cycles '^src/msg/here.c:3: a cycle of parts: src/msg uses src/run \(tt_there\), src/run uses src/msg'
 clean && mkdir "$tree/scripts/check" && cp "$checks"/{cycles,names.py,tree.py} "$tree/scripts/check"
 checks=$tree/scripts/check notices cycles '^scripts/check/cycles:1: the tree has no such cycle: [a-z]'
+
+clean && printf 'void tt_a(void)\n{\n}\n' >"$tree/src/run/a.c" && printf 'void b(void)\n{\n    tt_a();\n}\n' >"$tree/src/run/b.c"
+notices exports '^src/run/a.c:1: 1 names are used by one other file .*; src/run/b.c alone uses tt_a'
+mv "$tree/src/run/b.c" "$tree/src/msg" && passes exports
 
 clean && lines 901 >"$tree/src/run/long.h"
 notices sizes '^src/run/long.h:900: the file has 901 lines'
