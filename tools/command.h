@@ -21,6 +21,7 @@ int tt_check_main(int argc, char **argv);
 int tt_plan_main(int argc, char **argv);
 int tt_calibrate_main(int argc, char **argv);
 int tt_explain_main(int argc, char **argv);
+int tt_tune_main(int argc, char **argv);
 int tt_list_main(int argc, char **argv);
 int tt_info_main(int argc, char **argv);
 int tt_mpi_main(int argc, char **argv);

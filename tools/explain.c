@@ -35,6 +35,9 @@ struct explanation {
     struct candidate *candidate;
     int n;
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY]; /* of the model, or why there is none */
+    char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
+    struct tt_wisdom_file wisdom;
+    const struct tt_wisdom_entry *wise; /* the line of the wisdom that decides; NULL: none does */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -89,6 +92,30 @@ static bool collect(struct explanation *e)
     return true;
 }
 
+/* Finds the line of the wisdom that decides, which tt_wisdom_load has put in force. */
+static void find_wisdom(struct explanation *e)
+{
+    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
+    const struct tt_wise *wise = tt_wisdom_find(&call, &e->c.map);
+    if (!tt_wisdom_path(e->wisdom_path, e->wisdom_why)) return;
+    (void)tt_wisdom_read(e->wisdom_path, &e->wisdom, e->wisdom_why);
+    for (int i = 0; wise && i < e->wisdom.n; i++)
+        if (e->wisdom.entry[i].fits &&
+            memcmp(&e->wisdom.entry[i].line.wise, wise, sizeof *wise) == 0)
+            e->wise = &e->wisdom.entry[i];
+}
+
+/* Whether a line that is not used is about the problem. */
+static bool is_about(const struct explanation *e, const struct tt_wisdom_entry *entry)
+{
+    char problem[TT_WISDOM_LINE], layout[TT_WISDOM_LAYOUT];
+    struct tt_wise place;
+    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
+    if (entry->fits || !tt_wisdom_place(&call, &e->c.map, &place, layout)) return false;
+    size_t n = strlen(tt_wisdom_problem(&place, layout, problem));
+    return strncmp(entry->text, problem, n) == 0 && entry->text[n] == ' ';
+}
+
 static const struct candidate *chosen(const struct explanation *e)
 {
     int i = 0;
@@ -109,6 +136,10 @@ static void print_reason(const struct explanation *e)
     const struct candidate *c = chosen(e), *best = &e->candidate[0];
     switch (e->c.by) {
     case TT_CHOSEN_FORCED: printf("TUTTI_ALGORITHM forces it.\n"); break;
+    case TT_CHOSEN_WISDOM:
+    case TT_CHOSEN_MEASURED:
+        printf("It was measured to be the fastest on %s.\n", e->wise ? e->wise->line.date : "?");
+        break;
     case TT_CHOSEN_ESTIMATE:
         printf("It has the least predicted time for calls of about this size.\n");
         break;
@@ -147,6 +178,24 @@ static void print_candidate(const struct explanation *e, const struct candidate 
     }
 }
 
+static void print_wisdom(const struct explanation *e)
+{
+    char problem[TT_WISDOM_LINE];
+    if (e->wise) {
+        const struct tt_wisdom_line *line = &e->wise->line;
+        printf("Wisdom: %s\n  %s was measured on %s: %s %.3f us%s%s\n", e->wisdom_path,
+               tt_wisdom_problem(&line->wise, line->layout, problem), line->date,
+               tt_wisdom_algorithm(&line->wise)->name, us(line->time_ps),
+               line->others[0] ? "; others " : "", line->others);
+    } else {
+        printf("No wisdom for it%s%s\n", e->wisdom_why[0] ? ": " : " in ",
+               e->wisdom_why[0] ? e->wisdom_why : e->wisdom_path);
+    }
+    for (int i = 0; i < e->wisdom.n; i++)
+        if (is_about(e, &e->wisdom.entry[i]))
+            printf("  a line for it is ignored: %s\n", e->wisdom.entry[i].why);
+}
+
 static void print_text(const struct explanation *e)
 {
     printf("%s runs by %s. ", e->problem, e->c.algorithm->name);
@@ -155,6 +204,7 @@ static void print_text(const struct explanation *e)
         printf("Model: %s\n", e->path);
     else
         printf("No model of this machine: %s\n", e->why);
+    print_wisdom(e);
     printf("\n  %-18s %12s  %s\n", "algorithm", "predicted us",
            "where the slowest rank's time goes, us");
     for (int i = 0; i < e->n; i++) print_candidate(e, &e->candidate[i]);
@@ -180,6 +230,22 @@ static cJSON *json_of(const struct explanation *e, const struct candidate *c)
     return row;
 }
 
+static void add_wisdom(const struct explanation *e, cJSON *all)
+{
+    cJSON *ignored = cJSON_CreateArray();
+    if (e->wise) {
+        cJSON *wisdom = cJSON_AddObjectToObject(all, "wisdom");
+        cJSON_AddStringToObject(wisdom, "file", e->wisdom_path);
+        cJSON_AddStringToObject(wisdom, "date", e->wise->line.date);
+        cJSON_AddNumberToObject(wisdom, "measured_us", us(e->wise->line.time_ps));
+        cJSON_AddStringToObject(wisdom, "others", e->wise->line.others);
+    }
+    for (int i = 0; i < e->wisdom.n; i++)
+        if (is_about(e, &e->wisdom.entry[i]))
+            cJSON_AddItemToArray(ignored, cJSON_CreateString(e->wisdom.entry[i].why));
+    cJSON_AddItemToObject(all, "ignored", ignored);
+}
+
 static bool print_json(const struct explanation *e)
 {
     cJSON *all = cJSON_CreateObject();
@@ -190,6 +256,7 @@ static bool print_json(const struct explanation *e)
         cJSON_AddStringToObject(all, "model", e->path);
     else
         cJSON_AddStringToObject(all, "no_model", e->why);
+    add_wisdom(e, all);
     cJSON *rows = cJSON_AddArrayToObject(all, "candidates");
     for (int i = 0; i < e->n; i++) cJSON_AddItemToArray(rows, json_of(e, &e->candidate[i]));
     return tt_json_print(all);
@@ -213,6 +280,7 @@ int tt_explain_main(int argc, char **argv)
     tt_arg_parse(&argp, argc, argv, 0, &e);
     if (!tt_case_open(&e.c, "tutti explain", e.problem, NULL)) return TT_EXIT_USAGE;
     (void)tt_machine_find(&machine, e.path, e.why);
+    find_wisdom(&e);
     if (collect(&e)) {
         code = TT_EXIT_OK;
         if (!e.json)
@@ -220,6 +288,7 @@ int tt_explain_main(int argc, char **argv)
         else if (!print_json(&e))
             code = TT_EXIT_FAILED;
     }
+    tt_wisdom_close(&e.wisdom);
     tt_free(e.candidate);
     tt_case_close(&e.c);
     return code;

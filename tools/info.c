@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/settings.h"
+#include "choose/wisdom.h"
 #include "launch-guard.h"
 #include "boot/pmix.h"
 #include "command.h"
@@ -255,6 +256,20 @@ static void say_membarrier(void)
 
 /* ---- The model of this machine ---- */
 
+static void say_wisdom(void)
+{
+    struct tt_wisdom_file file = {0};
+    char path[TT_FILE_PATH], why[TT_FILE_WHY] = "";
+    int fits = 0;
+    if (!tt_wisdom_path(path, why) || !tt_wisdom_read(path, &file, why)) {
+        whether("wisdom", false, "%s", why);
+        return;
+    }
+    for (int i = 0; i < file.n; i++) fits += file.entry[i].fits;
+    whether("wisdom", fits > 0, "%d lines, of which %d fit: %s", file.n, fits, path);
+    tt_wisdom_close(&file);
+}
+
 static void say_model(void)
 {
     struct tt_machine machine;
@@ -267,7 +282,12 @@ static void say_model(void)
     else
         whether("steps", false, "not known: %s (tutti calibrate measures it)", why);
     bool estimates = known && choice && strcmp(choice, "estimate") == 0;
-    line("chosen by", "%s", estimates ? "the estimate" : "the table");
+    bool measures = choice && strcmp(choice, "measure") == 0;
+    line("chosen by", "%s",
+         measures    ? "the wisdom, and measuring"
+         : estimates ? "the wisdom, then the estimate"
+                     : "the wisdom, then the table");
+    say_wisdom();
     for (int i = 0; known && i < TT_MACHINE_NUMBERS_N; i++) {
         const char *name = tt_machine_number_name((enum tt_machine_number)i);
         if (!report.all)

@@ -26,6 +26,7 @@ static const struct tt_command commands[] = {
     {"list", tt_list_main, "list the algorithms"},
     {"explain", tt_explain_main, "explain which algorithm runs, and why"},
     {"calibrate", tt_calibrate_main, "measure what steps of a plan cost on this machine"},
+    {"tune", tt_tune_main, "measure which algorithms are the fastest, and keep it"},
     {"info", tt_info_main, "print what this machine has and allows"},
     {"bench-rank", tt_bench_rank_main, NULL},
     {0},
@@ -124,7 +125,8 @@ static int finish_output(int code)
 static bool has_ranks(const struct tt_command *command)
 {
     return command->main == tt_run_main || command->main == tt_bench_main ||
-           command->main == tt_bench_rank_main || command->main == tt_calibrate_main;
+           command->main == tt_bench_rank_main || command->main == tt_calibrate_main ||
+           command->main == tt_tune_main;
 }
 
 static int help_with(const struct tt_command *command, char *name)

@@ -41,7 +41,11 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (!name) {
-        if (tt_choose(&call, &c->map, NULL, &c->algorithm, &c->by) == TUTTI_OK) return true;
+        if (tt_choose(&call, &c->map, NULL, &c->algorithm, &c->by) == TUTTI_OK) {
+            if (c->by == TT_CHOSEN_WISDOM)
+                tt_wisdom_tune(tt_wisdom_find(&call, &c->map), &c->problem.call);
+            return true;
+        }
         fprintf(stderr, "%s: %s\n", command, tutti_error());
         return false;
     }
@@ -64,6 +68,8 @@ static bool fill_map(struct tt_case *c, const char *command)
     tt_machine_decide(&c->machine, why);
     if (c->machine.use != TT_MACHINE_UNKNOWN) c->map.machine = &c->machine.model;
     c->map.estimates = c->machine.use == TT_MACHINE_ESTIMATE;
+    tt_wisdom_load(c->problem.p, &c->wisdom);
+    if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
     tt_problem_map(&c->problem, &c->map, c->node);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());

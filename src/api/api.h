@@ -9,7 +9,7 @@
 
 #include "base/handle.h"
 #include "boot/boot.h"
-#include "choose/cache.h"
+#include "choose/measure.h"
 #include "msg/msg.h"
 #include "recover/agree.h"
 #include "run/remote.h"
@@ -93,6 +93,11 @@ void tt_teams_leave(tutti_client *client);
 
 /* Stops the helpers that run. */
 void tt_helpers_end(tutti_client *client);
+
+/* Runs one of the collectives without a root that the call `as` consists of, on 8-byte integers. A
+ * reduction finds the maximum. */
+tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
+                          const void *in, void *out, int64_t n);
 
 /* Frees a request, in whatever state it is. */
 void tt_request_delete(tutti_request *request);

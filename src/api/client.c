@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/packed.h"
+#include "api/report.h"
 #include "base/settings.h"
 #include "boot/watch.h"
 #include "plan/network.h"
@@ -88,6 +89,8 @@ static tutti_status set_up(tutti_client *client)
     tt_served_open(client->msg, &client->world->run);
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_remote_add(client->remote_teams, &client->world->run, 0);
+    if (client->fabric.me == 0 && client->fabric.size > 1)
+        tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
     TT_TRY(tt_boot_meet(&client->fabric));
     return tt_msg_met(client->msg);
 }
@@ -205,6 +208,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_msg_leave(client->msg);
     tt_watch_leave(&client->fabric);
     tt_common_leave(f->job, f->common, f->me);
+    tt_report_write(client);
     destroy(client);
     return return_last(status, text);
 }

@@ -53,6 +53,56 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
     return status;
 }
 
+/* ---- Measuring algorithms: what the ranks do together (choose/measure.h) ---- */
+
+tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
+                          const void *in, void *out, int64_t n)
+{
+    struct tt_args args = {.call = {.coll = coll,
+                                    .as = (int8_t)as,
+                                    .commutes = true,
+                                    .n = n,
+                                    .type = TUTTI_I64,
+                                    .op = coll == TT_COLL_allreduce ? TUTTI_MAX : TUTTI_SUM},
+                           .in = in,
+                           .out = out};
+    return tt_collective_run(team, &args);
+}
+
+/* The ranks exchange the times of their calls, and decide. The forms of this call have plans of
+ * their own, because they are a step of measuring (tt_call.as). */
+static tutti_status decide(tutti_team *team, struct tt_trial *trial, int n)
+{
+    TT_TRY(
+        tt_team_step(team, TT_SIGNATURE_MEASURE, TT_COLL_allreduce, TUTTI_IN_PLACE, trial->ns, n));
+    tt_trial_decide(trial, &team->run);
+    return TUTTI_OK;
+}
+
+/* Finds the plan for a blocking call whose shape is not in the cache: that of the algorithm to be
+ * measured next, or the chosen one. */
+static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
+                                   struct tt_prepared **prepared)
+{
+    struct tt_trial *trial;
+    int n;
+    TT_TRY(tt_trial_find(&team->cache, &team->run, call, &trial));
+    if (!trial) return tt_cache_make(&team->cache, &team->run, call, prepared);
+    if (tt_trial_is_over(trial, &n)) TT_TRY(decide(team, trial, n));
+    return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
+}
+
+/* Meets the other ranks, and begins to measure the call. */
+static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepared)
+{
+    tutti_status status = tt_team_step(team, TT_SIGNATURE_MEASURE, TT_COLL_barrier, NULL, NULL, 0);
+    if (status == TUTTI_OK)
+        tt_trial_begin(prepared->trial);
+    else
+        tt_prepared_drop(prepared);
+    return status;
+}
+
 /* ---- The plan for a call ---- */
 
 /* The counts of all ranks: n[from * p + to]. */
@@ -120,8 +170,8 @@ static tutti_status shape_of_all(tutti_team *team, const struct tt_args *args,
     return status;
 }
 
-/* Finds or makes the plan of a call that was checked. The cache owns a reference to the plan; for a
- * call with counts, the caller owns another one. */
+/* Finds or makes the plan of a call that was checked. If the plan is `owned`, the caller owns a
+ * use. */
 static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              struct tt_prepared **prepared)
 {
@@ -132,14 +182,9 @@ static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
     /* This also finds plans for user-defined operations; the operation has been checked by now. */
     *prepared = tt_cache_find(&team->cache, &args->call);
     if (*prepared) return TUTTI_OK;
+    if (team->run.map.measures && !args->call.steady)
+        return measured_shape(team, &args->call, prepared);
     return tt_cache_make(&team->cache, &team->run, &args->call, prepared);
-}
-
-static tutti_status make_shape(tutti_team *team, struct tt_args *args,
-                               struct tt_prepared **prepared)
-{
-    TT_TRY(tt_args_check(team, args));
-    return shape_of(team, args, prepared);
 }
 
 static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
@@ -162,10 +207,21 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     return TUTTI_OK;
 }
 
+/* Checks the call, and finds or makes its plan. A call that is measured begins here, as soon as
+ * nothing is wrong with it. */
+static tutti_status make_shape(tutti_team *team, struct tt_args *args,
+                               struct tt_prepared **prepared)
+{
+    TT_TRY(tt_args_check(team, args));
+    TT_TRY(shape_of(team, args, prepared));
+    if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
+        return begin_measured(team, *prepared);
+    return TUTTI_OK;
+}
+
 /* A plan in the cache was checked when it was made. Only user-defined operations, which may have
  * been freed since, and the counts of v-forms are checked each time: tt_cache_find never finds the
- * plan of a v-form. The cache owns a reference to the plan; for v-forms, the caller owns another
- * one. */
+ * plan of a v-form. If the plan is `owned`, the caller owns a use. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
@@ -175,7 +231,7 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
         *prepared = tt_cache_find(&team->cache, &args->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
     tutti_status status = check_buffers(*prepared, args);
-    if (tt_unlikely(status != TUTTI_OK && (*prepared)->counts)) tt_prepared_drop(*prepared);
+    if (tt_unlikely(status != TUTTI_OK && (*prepared)->owned)) tt_prepared_drop(*prepared);
     return status;
 }
 
@@ -194,6 +250,12 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
     bind(prepared->spare, prepared, args);
     tt_exec_start(prepared->spare);
     return tt_exec_wait(prepared->spare);
+}
+
+static __attribute__((noinline)) void end_owned(struct tt_prepared *prepared)
+{
+    if (prepared->trial) tt_trial_end(prepared->trial);
+    tt_prepared_drop(prepared);
 }
 
 /* Whether the elements are packed at the start and unpacked at the end. */
@@ -225,7 +287,7 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
     tutti_status status = find_shape(team, args, &prepared);
     if (tt_likely(status == TUTTI_OK)) {
         status = run_spare(team, prepared, args);
-        if (tt_unlikely(prepared->counts)) tt_prepared_drop(prepared);
+        if (tt_unlikely(prepared->owned)) end_owned(prepared);
     } else {
         status = cannot_start(team, status);
     }
@@ -309,7 +371,7 @@ void tt_request_delete(tutti_request *request)
 static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt_prepared *prepared,
                                tutti_request **request)
 {
-    if (!prepared->counts) prepared->uses++;
+    if (!prepared->owned) prepared->uses++;
     tutti_request *made = new_request(team, &args->call, prepared);
     if (!made) {
         tt_prepared_drop(prepared);
@@ -369,6 +431,7 @@ static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_r
     TT_TRY_HANDLE(team);
     TT_LOCKED(team->client->lock, make_request(team, args, request));
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
+    args->call.steady = team->run.map.measures;
     tutti_status status =
         packs(args) ? make_packed(team, args, request) : make_plain(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);

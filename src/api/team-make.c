@@ -36,20 +36,6 @@ struct wisher {
     int64_t color, key, rank, id, status, terms;
 };
 
-tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
-                          const void *in, void *out, int64_t n)
-{
-    struct tt_args args = {.call = {.coll = coll,
-                                    .as = (int8_t)as,
-                                    .commutes = true,
-                                    .n = n,
-                                    .type = TUTTI_I64,
-                                    .op = coll == TT_COLL_allreduce ? TUTTI_MAX : TUTTI_SUM},
-                           .in = in,
-                           .out = out};
-    return tt_collective_run(team, &args);
-}
-
 /* ---- Wishes that cannot be fulfilled ---- */
 
 /* Broadcasts the text of one rank's wish. */

@@ -38,9 +38,4 @@ tutti_status tt_wish_meet(tutti_team *team, enum tt_signature_other as, const st
 tutti_status tt_team_make(tutti_team *team, enum tt_signature_other as, const struct tt_wish *wish,
                           tutti_team **part);
 
-/* Runs one of the collectives without a root that such a call consists of, on 8-byte integers. A
- * reduction finds the maximum. */
-tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
-                          const void *in, void *out, int64_t n);
-
 #endif

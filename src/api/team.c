@@ -42,6 +42,13 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
     return TUTTI_OK;
 }
 
+/* Frees the plans of the team, and keeps what it has measured. */
+static void forget_plans(tutti_team *team)
+{
+    tt_trials_release(&team->cache, &team->run);
+    tt_cache_release(&team->cache);
+}
+
 void tt_team_delete(tutti_team *team, bool shared)
 {
     tutti_team **link = &team->client->teams;
@@ -49,7 +56,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     *link = team->next;
     tt_team_leave_ring(&team->run);
     while (team->requests) tt_request_delete(team->requests);
-    tt_cache_release(&team->cache);
+    forget_plans(team);
     tt_free(team->gone);
     tt_free(team->cart);
     tt_free(team->graph);
@@ -92,7 +99,7 @@ tutti_status tutti_team_free(tutti_team *team)
     tutti_status status = team->run.broken;
     if (status != TUTTI_OK) (void)tt_team_error(&team->run);
     snprintf(text, sizeof text, "%s", tutti_error());
-    tt_cache_release(&team->cache);
+    forget_plans(team);
     tt_team_begin_leaving(&team->run);
     tt_handle_end(team);
     client->freed++;

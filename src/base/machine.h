@@ -10,7 +10,7 @@
 #ifndef TT_MACHINE_H
 #define TT_MACHINE_H
 
-#include "base/base.h"
+#include "base/cache-file.h"
 
 /* Where the data of a step lie: in the cache of this processor, in no cache, or in the cache of
  * another processor, which has just written them (source) or read them (destination). */
@@ -57,7 +57,7 @@ enum tt_machine_number {
 enum tt_machine_table { TT_MACHINE_TABLES(TT_MACHINE_ENUM) TT_MACHINE_TABLES_N };
 #undef TT_MACHINE_ENUM
 
-enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = 4096, TT_MACHINE_WHY = 512 };
+enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = TT_FILE_PATH, TT_MACHINE_WHY = TT_FILE_WHY };
 /* The sizes in bytes that the tables have times for. */
 extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
 
@@ -80,6 +80,7 @@ enum tt_machine_use {
 };
 struct tt_machine_in_force {
     uint32_t use;            /* enum tt_machine_use */
+    uint32_t measures;       /* 1: the first calls measure algorithms (choose/measure.h); else 0 */
     struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
 };
 
@@ -95,10 +96,7 @@ const char *tt_machine_table_text(enum tt_machine_table table);
 
 /* ---- The file (machine-file.c) ---- */
 
-/* Writes the path of this machine's file: TUTTI_MACHINE, or
- * $XDG_CACHE_HOME/tutti/PROCESSOR-N.machine, or the same under ~/.cache. Machines of one kind that
- * share a home folder share the file. Returns false, with the reason in `why`, if the environment
- * names no such folder. */
+/* Writes the path of this machine's file by TUTTI_MACHINE, as tt_file_path does. */
 bool tt_machine_path(char path[TT_MACHINE_PATH], char why[TT_MACHINE_WHY]);
 /* Reads the file. Returns false, with the reason in `why`, if there is no such file, or if it does
  * not fit: it was measured by another version of Tutti, for another kind of processor or another
@@ -114,7 +112,5 @@ void tt_machine_decide(struct tt_machine_in_force *machine, char why[TT_MACHINE_
 /* Does both steps of reading: the path, then the file. On failure `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
                      char why[TT_MACHINE_WHY]);
-/* Writes the name of this machine's kind of processor, as the kernel reports it. */
-void tt_machine_processor(char *name, size_t n);
 
 #endif

@@ -18,8 +18,9 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
 #define TT_SETTING_LIST(X) \
     X(LOG, 0, 0, OWN, "nothing", "what is logged on standard error") \
     X(ALGORITHM, 0, 0, OWN, "the planner's choice", "algorithms that are forced") \
-    X(CHOICE, 0, 0, AGREED, "table", "table or estimate: what chooses the algorithm") \
+    X(CHOICE, 0, 0, AGREED, "table", "table, estimate or measure: what chooses the algorithm") \
     X(MACHINE, 0, 0, AGREED, "in the cache folder", "the file of the model of this machine") \
+    X(WISDOM, 0, 0, AGREED, "in the cache folder", "the file of measured choices; 0: none") \
     X(SLICE, 0, INT64_C(1) << 40, SAME, "the algorithm's", "bytes of a slice of a pipeline") \
     X(RADIX, 2, 1024, SAME, "the algorithm's", "branching of trees") \
     X(NETWORK, 0, 0, SAME, "none", "the network that the ranks are in") \
@@ -37,6 +38,7 @@ enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
     X(YIELDS, 0, INT32_MAX, OWN, "by ranks and processors", "yields before a waiting rank sleeps") \
     X(ISA, 0, 0, OWN, "the processor's", "kernels for reductions") \
     X(TRACE, 0, 0, OWN, "none", "the folder for traces of what each rank does") \
+    X(REPORT, 0, 0, OWN, "none", "the file for a report of each rank's or rank 0's calls") \
     X(WATCHDOG, 0, 0, OWN, "0", "seconds of waiting after which the roll call is printed") \
     X(FAULT, 0, 0, OWN, "none", "faults to inject, for tests") \
     X(UCX, 0, 0, OWN, "libucp.so.0", "the library between machines") \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define RECORD_TAG 0x32435454u /* "TTC2" */
-#define TERMS_TAG 0x33545454u  /* "TTT3" */
+#define TERMS_TAG 0x34545454u  /* "TTT4" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes in address-record.h are upper bounds ---- */
@@ -40,12 +40,32 @@ size_t tt_address_record_write(const struct tt_address_record *record, uint8_t *
 static uint8_t *put_machine(uint8_t *at, const struct tt_machine_in_force *machine)
 {
     at = put(at, machine->use, 1);
+    at = put(at, machine->measures, 1);
     if (machine->use == TT_MACHINE_UNKNOWN) return at;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++)
         at = put(at, (uint64_t)machine->model.number[i], 8);
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
         at = put(at, (uint64_t)machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS],
                  8);
+    return at;
+}
+
+static uint8_t *put_wisdom(uint8_t *at, const struct tt_wisdom *wisdom)
+{
+    at = put(at, wisdom->n, 4);
+    for (const struct tt_wise *w = wisdom->line; w < wisdom->line + wisdom->n; w++) {
+        at = put(at, (uint64_t)w->bytes, 8);
+        at = put(at, (uint64_t)w->slice, 8);
+        at = put(at, (uint32_t)w->radix, 4);
+        at = put(at, (uint32_t)w->p, 4);
+        at = put(at, (uint32_t)w->cores, 4);
+        at = put(at, w->layout, 4);
+        at = put(at, w->coll, 1);
+        at = put(at, w->type, 1);
+        at = put(at, w->op, 1);
+        at = put(at, w->reach, 1);
+        at = put(at, w->algorithm, 4);
+    }
     return at;
 }
 
@@ -68,6 +88,7 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
         at = put(at, (uint64_t)terms->must_match[i], 8);
     at = put_machine(at, &terms->machine);
+    at = put_wisdom(at, &terms->wisdom);
     at = put(at, why, 1);
     at = put_bytes(at, terms->why, why);
     return (size_t)(at - to);
@@ -146,12 +167,35 @@ static bool is_padded(const char *text, size_t n)
 static void get_machine(struct reader *r, struct tt_machine_in_force *machine)
 {
     machine->use = (uint32_t)get(r, 1);
-    r->good = r->good && machine->use < TT_MACHINE_USES;
+    machine->measures = (uint32_t)get(r, 1);
+    r->good = r->good && machine->use < TT_MACHINE_USES && machine->measures <= 1;
     if (!r->good || machine->use == TT_MACHINE_UNKNOWN) return;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) machine->model.number[i] = (int64_t)get(r, 8);
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
         machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS] = (int64_t)get(r, 8);
     r->good = r->good && tt_machine_valid(&machine->model);
+}
+
+static void get_wisdom(struct reader *r, struct tt_wisdom *wisdom)
+{
+    uint32_t n = (uint32_t)get(r, 4);
+    r->good = r->good && n <= TT_WISDOM_MOST;
+    for (uint32_t i = 0; r->good && i < n; i++) {
+        struct tt_wise *w = &wisdom->line[i];
+        w->bytes = (int64_t)get(r, 8);
+        w->slice = (int64_t)get(r, 8);
+        w->radix = (int32_t)get(r, 4);
+        w->p = (int32_t)get(r, 4);
+        w->cores = (int32_t)get(r, 4);
+        w->layout = (uint32_t)get(r, 4);
+        w->coll = (uint8_t)get(r, 1);
+        w->type = (uint8_t)get(r, 1);
+        w->op = (uint8_t)get(r, 1);
+        w->reach = (uint8_t)get(r, 1);
+        w->algorithm = (uint32_t)get(r, 4);
+        r->good = r->good && tt_wise_valid(w);
+    }
+    wisdom->n = n;
 }
 
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
@@ -173,6 +217,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     get_bytes(&r, t.address, (size_t)t.addresses * 16, sizeof t.address);
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++) t.must_match[i] = (int64_t)get(&r, 8);
     get_machine(&r, &t.machine);
+    get_wisdom(&r, &t.wisdom);
     size_t why = get(&r, 1);
     get_bytes(&r, t.why, why, sizeof t.why - 1);
     if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||

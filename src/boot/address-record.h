@@ -21,8 +21,8 @@ enum {
     2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
     TT_TERMS_BYTES = 288 + 16 * TT_RECORD_ADDRESSES + 8 * TT_MUST_MATCH_SETTINGS +
-                     (int)sizeof(struct tt_machine), /* at most */
-    TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,          /* at most */
+                     (int)sizeof(struct tt_machine) + (int)sizeof(struct tt_wisdom), /* at most */
+    TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,                                          /* at most */
     TT_TERMS_WHY = 160
 };
 
@@ -55,6 +55,7 @@ struct tt_terms {
     uint8_t address[TT_RECORD_ADDRESSES][16];
     int64_t must_match[TT_MUST_MATCH_SETTINGS];
     struct tt_machine_in_force machine; /* that of the job, from node 0; from others: unknown */
+    struct tt_wisdom wisdom;            /* the same; from others: none */
     char why[TT_TERMS_WHY];             /* the text for `status` */
 };
 

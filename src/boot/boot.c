@@ -2,8 +2,8 @@
  *
  * Joining a client in three rounds. Each round has a counter in the memory that its ranks share.
  *
- * - Round one: all ranks are there, and their pids and probe words are published; and so is the
- *   machine model of rank 0.
+ * - Round one: all ranks are there, and their pids and probe words are published; and so are the
+ *   machine model and the wisdom of rank 0.
  * - Round two: each rank has tried to read all probe words, and has recorded it if it could not.
  *   After this round all ranks know, and agree, whether buffers can be read directly.
  * - Round three: the first rank has published what reading costs.
@@ -299,14 +299,18 @@ static void end_cost(struct tt_fabric *f)
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
-/* ---- The machine model: rank 0 reads its file, and publishes what it has found ---- */
+/* ---- The machine model and the wisdom: rank 0 reads its files, and publishes what it has found
+ * ---- */
 
 static void begin_machine(struct tt_fabric *f)
 {
     char why[TT_MACHINE_WHY];
     if (f->me != 0 || f->size == 1) return;
     tt_machine_decide(&f->common->machine, why);
+    f->common->wisdom = f->wisdom;
     if (!tt_log_on(TT_LOG_boot)) return;
+    if (f->wisdom.n > 0) tt_log("%u lines of wisdom are in force", (unsigned)f->wisdom.n);
+    if (f->common->machine.measures) tt_log("the first calls of a shape measure algorithms");
     if (f->common->machine.use == TT_MACHINE_UNKNOWN)
         tt_log("there is no model of this machine: %s", why);
     else
@@ -433,6 +437,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
     f->machine = f->common->machine;
+    f->wisdom = f->common->wisdom;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores);
     settle_accesses(f);
     f->fences = atomic_load(&f->job->fences);

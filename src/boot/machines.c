@@ -608,6 +608,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     t.addresses = (uint8_t)tt_host_addresses(t.address);
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     t.machine = f->machine;
+    t.wisdom = f->wisdom;
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
         t.must_match[i] = tt_setting_must_match((enum tt_must_match)i);
     if (here != TUTTI_OK) {
@@ -692,6 +693,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         if (node > 0) continue;
         f->read_cost = theirs.read_cost;
         f->machine = theirs.machine;
+        f->wisdom = theirs.wisdom;
         mark(f, theirs.stamp);
     }
     if (mine->kernel) f->policy = tt_wait_policy_for(neighbours, machines_cores(shared));

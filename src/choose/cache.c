@@ -62,11 +62,14 @@ static void log_choice(const struct tt_prepared *p, const struct tt_team *team,
            (long long)p->plan->bytes, predicted(p, team, call, time, sizeof time));
 }
 
-/* Reads the settings and makes the builder before the first plan. */
-static tutti_status ready(struct tt_cache *cache, const struct tt_team *team,
-                          const struct tt_call *call)
+/* Reads the settings, and makes the builder and the room for rankings. */
+tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
+                            const struct tt_call *call)
 {
     if (cache->builder) return TUTTI_OK;
+    if (team->map.estimates)
+        cache->rankings =
+            tt_calloc(1, sizeof *cache->rankings); /* without memory, nothing is kept */
     if (!cache->slice) cache->slice = tt_setting_must_match(TT_MUST_MATCH_SLICE);
     if (!cache->radix) cache->radix = (int32_t)tt_setting_must_match(TT_MUST_MATCH_RADIX);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
@@ -101,58 +104,92 @@ static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
     return TUTTI_OK;
 }
 
-/* Makes the plan of the chosen algorithm, with its windows. Or takes the plan of a plan file, whose
- * windows may be of any size. Sets *file to the hash of the plan file, or to 0. */
-static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
-                              const struct tt_call *c, enum tt_chosen_by *by, uint64_t *file)
+/* Chooses the algorithm, and sets the parameters that the wisdom has for it. */
+static tutti_status choose(const struct tt_cache *cache, const struct tt_team *team,
+                           struct tt_call *c, const struct tt_algorithm **algorithm,
+                           enum tt_chosen_by *by)
 {
-    const struct tt_algorithm *algorithm;
-    const char *path;
-    size_t n;
+    TT_TRY(tt_choose(c, &team->map, cache->rankings, algorithm, by));
+    if (*by == TT_CHOSEN_WISDOM) tt_wisdom_tune(tt_wisdom_find(c, &team->map), c);
+    return TUTTI_OK;
+}
+
+/* Makes the plan of the algorithm, with its windows. */
+static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
+                              const struct tt_call *c, const struct tt_algorithm *algorithm)
+{
     bool is_short;
-    struct tt_map map = team->map;
-    TT_TRY(tt_choose_file(c, &path, &n));
-    *file = 0;
-    *by = TT_CHOSEN_FORCED;
-    p->windows = TT_LONG_WINDOWS;
-    if (path) return plan_from_file(p, team, c, path, n, file);
-    if (map.estimates && !cache->rankings)
-        cache->rankings =
-            tt_calloc(1, sizeof *cache->rankings); /* without memory, nothing is kept */
-    TT_TRY(tt_choose(c, &map, cache->rankings, &algorithm, by));
-    map = tt_plan_map(algorithm, c, &map, &is_short);
+    struct tt_map map = tt_plan_map(algorithm, c, &team->map, &is_short);
     p->windows = is_short ? TT_SHORT_WINDOWS : TT_LONG_WINDOWS;
     p->plan = tt_algorithm_plan_with(cache->builder, algorithm, c, &map, team->me);
     return p->plan ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
-                        struct tt_prepared **prepared)
+/* Makes the plan of this algorithm or, if it is NULL, of the one that is chosen. Or takes the plan
+ * of a plan file, whose windows may be of any size. Sets *file to the hash of the plan file, or to
+ * 0. */
+static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
+                              struct tt_call *c, const struct tt_algorithm *algorithm,
+                              enum tt_chosen_by *by, uint64_t *file)
 {
-    enum tt_chosen_by by;
-    uint64_t file;
-    TT_TRY(ready(cache, team, call));
+    const char *path = NULL;
+    size_t n;
+    *file = 0;
+    if (!algorithm) TT_TRY(tt_choose_file(c, &path, &n));
+    p->windows = TT_LONG_WINDOWS;
+    if (path) {
+        *by = TT_CHOSEN_FORCED;
+        return plan_from_file(p, team, c, path, n, file);
+    }
+    if (!algorithm) TT_TRY(choose(cache, team, c, &algorithm, by));
+    return make_plan(p, cache, team, c, algorithm);
+}
+
+struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call)
+{
     struct tt_call c = *call;
     tt_tune(&c, cache->slice, cache->radix);
     if (cache->in_order) c.commutes = false;
     if (cache->seed) c.seed = cache->seed;
-    struct tt_prepared *p = tt_alloc_lines(sizeof *p);
-    if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
-    tutti_status status = make_plan(p, cache, team, &c, &by, &file);
-    if (status != TUTTI_OK) {
-        tt_free(p);
-        return status;
-    }
+    return c;
+}
+
+static void fill_in(struct tt_prepared *p, const struct tt_call *call, const struct tt_team *team,
+                    uint64_t file)
+{
     p->uses = 1;
-    p->counts = tt_call_counts(call);
+    p->owned = tt_call_counts(call);
     p->segments = tt_call_segments(call);
     set_sizes(p, call, team);
     p->shape = fingerprint(call, team->map.p, p->plan->algorithm, file);
     p->signature = tt_signature_of(call, team->map.p, (uint32_t)p->shape);
     if (file) p->signature.flags |= TT_SIGNATURE_PLAN_FILE;
-    log_choice(p, team, &c, by);
+}
+
+tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                           const struct tt_algorithm *algorithm, struct tt_prepared **prepared)
+{
+    enum tt_chosen_by by;
+    uint64_t file;
+    TT_TRY(tt_cache_ready(cache, team, call));
+    struct tt_call c = tt_cache_tuned(cache, call);
+    struct tt_prepared *p = tt_alloc_lines(sizeof *p);
+    if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
+    tutti_status status = find_plan(p, cache, team, &c, algorithm, &by, &file);
+    if (status != TUTTI_OK) {
+        tt_free(p);
+        return status;
+    }
+    fill_in(p, call, team, file);
+    if (!algorithm) log_choice(p, team, &c, by);
     *prepared = p;
     return TUTTI_OK;
+}
+
+tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                        struct tt_prepared **prepared)
+{
+    return tt_prepare_by(cache, team, call, NULL, prepared);
 }
 
 void tt_prepared_drop(struct tt_prepared *p)
@@ -163,17 +200,20 @@ void tt_prepared_drop(struct tt_prepared *p)
     tt_free(p);
 }
 
-tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
-                           struct tt_prepared **prepared)
+void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call, struct tt_prepared *prepared)
 {
-    struct tt_prepared *p;
-    TT_TRY(tt_prepare(cache, team, call, &p));
     struct tt_shape_key key = tt_shape_key(call);
     unsigned set = tt_cache_set(key), way = cache->oldest[set]++ % TT_CACHE_WAYS;
     tt_prepared_drop(cache->prepared[set][way]);
-    cache->prepared[set][way] = p;
+    cache->prepared[set][way] = prepared;
     cache->key[set][way] = key;
-    *prepared = p;
+}
+
+tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                           struct tt_prepared **prepared)
+{
+    TT_TRY(tt_prepare(cache, team, call, prepared));
+    tt_cache_keep(cache, call, *prepared);
     return TUTTI_OK;
 }
 

@@ -12,6 +12,9 @@
 #include "choose/choose.h"
 #include "run/exec.h"
 
+struct tt_trial;
+struct tt_trials;
+
 /* A plan with what is needed to run it. The cache and the executions that use it share it and count
  * their uses. */
 struct tt_prepared {
@@ -23,9 +26,13 @@ struct tt_prepared {
     int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
                                   * v-collectives) */
     int64_t place;               /* for calls in place: the offset of the input in OUT */
-    bool counts;                 /* the call has a count for each rank (tt_call_counts) */
-    bool segments;               /* and pieces for each rank (tt_call_segments) */
-    enum tt_windows windows;     /* that the plan uses; equal on all ranks whose calls match */
+    /* Each caller owns a use, and gives it up when its call has ended: the call has a count for
+     * each rank (tt_call_counts), or its algorithm is being measured. Otherwise the cache owns it.
+     * */
+    bool owned;
+    bool segments;           /* and pieces for each rank (tt_call_segments) */
+    enum tt_windows windows; /* that the plan uses; equal on all ranks whose calls match */
+    struct tt_trial *trial;  /* measures it (measure.h); NULL: none does */
     struct tt_call_signature signature;
 };
 
@@ -49,6 +56,7 @@ struct tt_cache {
     struct tt_repeat repeat[TT_CACHE_REPEATS];
     unsigned oldest_repeat;
     struct tt_rankings *rankings; /* the estimates of this team; NULL: none was needed */
+    struct tt_trials *trials;     /* what this team measures (measure.h); NULL: nothing yet */
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
     /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
      * these members before the first plan. 0 or false: the call decides. */
@@ -62,6 +70,10 @@ struct tt_cache {
  * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
+/* Does the same by this algorithm, which applies, whatever would be chosen, and logs nothing; NULL:
+ * by the one that is chosen. */
+tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                           const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
 /* Does the same for a call with counts, but takes the plan of an earlier call with equal counts and
  * displacements if it is among the last few. */
 tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
@@ -73,6 +85,14 @@ void tt_prepared_drop(struct tt_prepared *prepared);
  * drop it. Errors: those of tt_prepare. */
 tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_prepared **prepared);
+/* Puts a plan into the cache, which takes over the caller's use. */
+void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call,
+                   struct tt_prepared *prepared);
+/* Makes what the cache needs before its first plan. Errors: MEMORY. */
+tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
+                            const struct tt_call *call);
+/* The call as its plan is made: with the settings that the cache has read. */
+struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call);
 void tt_cache_release(struct tt_cache *cache);
 
 /* The key of a call. The values of the call need not have been checked: invalid values give a key
@@ -80,7 +100,8 @@ void tt_cache_release(struct tt_cache *cache);
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
     uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |
-                     (uint64_t)c->shared << 3 | (uint64_t)(uint8_t)c->as << 16;
+                     (uint64_t)c->shared << 3 | (uint64_t)c->steady << 4 |
+                     (uint64_t)(uint8_t)c->as << 16;
     return (struct tt_shape_key){{flags << 32 | (uint64_t)c->coll << 40 | (uint32_t)c->root,
                                   (uint64_t)c->type << 32 | (uint32_t)c->op, (uint64_t)c->n}};
 }

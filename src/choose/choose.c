@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The choice of an algorithm: one that is forced, or by estimate (estimate.h) where rank 0 asked
- * for it, or from plain tables, by collective, ranks and bytes. The first row that fits and whose
- * algorithm applies is chosen. The limits in the tables come from `tutti bench --algorithm all` on
- * a machine of two cores; see docs/tuning.md.
+ * The choice of an algorithm: one that is forced, or that was measured to be the fastest
+ * (wisdom.h), or by estimate (estimate.h) where rank 0 asked for it, or from plain tables, by
+ * collective, ranks and bytes. The first row that fits and whose algorithm applies is chosen. The
+ * limits in the tables come from `tutti bench --algorithm all` on a machine of two cores; see
+ * docs/tuning.md.
  */
 #include "choose/choose.h"
 
@@ -381,27 +382,42 @@ static const struct tt_algorithm *choose_any(const struct tt_call *call, const s
     return NULL;
 }
 
+/* Chooses by the tables, or else the first algorithm that applies. Access to the memory of other
+ * nodes is the last choice. */
+static const struct tt_algorithm *choose_by_table(const struct tt_call *call,
+                                                  const struct tt_map *map)
+{
+    struct tt_map by_messages = *map;
+    by_messages.rdma = false;
+    const struct tt_algorithm *a = choose_network(call, &by_messages);
+    if (!a) a = choose_spread(call, &by_messages);
+    if (!a) a = choose_row(call, &by_messages);
+    if (!a) a = choose_any(call, &by_messages);
+    return a ? a : choose_any(call, map);
+}
+
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        struct tt_rankings *kept, const struct tt_algorithm **algorithm,
                        enum tt_chosen_by *by)
 {
     const struct tt_algorithm *a;
-    struct tt_map by_messages = *map; /* access to the memory of other nodes is the last choice */
     enum tt_chosen_by how = TT_CHOSEN_FORCED;
-    by_messages.rdma = false;
     TT_TRY(choose_forced(call, map, &a));
     if (call->as == TT_SIGNATURE_COUNTING) a = &tt_allgather_forward;
+    if (!a) {
+        const struct tt_wise *wise = tt_wisdom_find(call, map);
+        a = wise ? tt_wisdom_algorithm(wise) : NULL;
+        how = TT_CHOSEN_WISDOM;
+    }
     if (!a && map->estimates) {
         a = tt_estimate(kept, call, map);
         how = TT_CHOSEN_ESTIMATE;
     }
-    if (!a) how = TT_CHOSEN_TABLE;
+    if (!a) {
+        a = choose_by_table(call, map);
+        how = TT_CHOSEN_TABLE;
+    }
     if (by) *by = how;
-    if (!a) a = choose_network(call, &by_messages);
-    if (!a) a = choose_spread(call, &by_messages);
-    if (!a) a = choose_row(call, &by_messages);
-    if (!a) a = choose_any(call, &by_messages);
-    if (!a) a = choose_any(call, map);
     if (!a)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm applies to this %s on %d ranks",
                        tt_coll_name(call->coll), map->p);
@@ -409,9 +425,48 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     return TUTTI_OK;
 }
 
+/* ---- What is worth measuring ---- */
+
+/* Whether a table that is for such maps names the algorithm, for any size. */
+static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
+{
+    bool found = false;
+    if (tt_map_one_node(map))
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++) found |= table[i].algorithm == a;
+    else
+        for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
+            found |= spread[i].algorithm == a;
+    return found;
+}
+
+static int add_tabled(const struct tt_call *call, const struct tt_map *map,
+                      const struct tt_algorithm **candidate, int n, int most)
+{
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a && n < most; a++)
+        if ((*a)->coll == call->coll && *a != candidate[0] && is_in_table(*a, map) &&
+            !(*a)->refuse(call, map))
+            candidate[n++] = *a;
+    return n;
+}
+
+int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
+                  const struct tt_algorithm **candidate, int most)
+{
+    enum tt_chosen_by by;
+    char error[TT_ERROR_TEXT];
+    tt_error_keep(error);
+    tutti_status status = tt_choose(call, map, kept, &candidate[0], &by);
+    tt_error_restore(error);
+    if (status != TUTTI_OK || by == TT_CHOSEN_FORCED || by == TT_CHOSEN_WISDOM) return 0;
+    int n = tt_estimate_near(call, map, candidate, 1, most);
+    return n > 0 ? n : add_tabled(call, map, candidate, 1, most);
+}
+
 const char *tt_chosen_text(enum tt_chosen_by by)
 {
     static const char *const texts[] = {[TT_CHOSEN_FORCED] = "forced by TUTTI_ALGORITHM",
+                                        [TT_CHOSEN_WISDOM] = "by wisdom",
+                                        [TT_CHOSEN_MEASURED] = "measured",
                                         [TT_CHOSEN_ESTIMATE] = "by estimate",
                                         [TT_CHOSEN_TABLE] = "by the table"};
     return texts[by];

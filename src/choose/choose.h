@@ -7,9 +7,17 @@
 #define TT_CHOOSE_H
 
 #include "choose/estimate.h"
+#include "choose/wisdom.h"
 
-/* These can choose an algorithm: TUTTI_ALGORITHM, the predicted times, or a table. */
-enum tt_chosen_by { TT_CHOSEN_FORCED, TT_CHOSEN_ESTIMATE, TT_CHOSEN_TABLE };
+/* These can choose an algorithm, in this order: TUTTI_ALGORITHM, the wisdom, what the first calls
+ * of the job measured (measure.h), the predicted times, or a table. */
+enum tt_chosen_by {
+    TT_CHOSEN_FORCED,
+    TT_CHOSEN_WISDOM,
+    TT_CHOSEN_MEASURED,
+    TT_CHOSEN_ESTIMATE,
+    TT_CHOSEN_TABLE
+};
 
 /* Sets *algorithm, and *by (if not NULL) to what chose it. `kept` is as in tt_estimate. Errors:
  *
@@ -21,6 +29,14 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        struct tt_rankings *kept, const struct tt_algorithm **algorithm,
                        enum tt_chosen_by *by);
 const char *tt_chosen_text(enum tt_chosen_by by);
+
+/* The algorithms that are worth measuring for a call: the one that is chosen without measuring
+ * comes first. With a model, the others are those whose predicted time is less than twice the least
+ * one, the fastest first; without a model, those that a table has for any size. Writes at most
+ * `most` algorithms that apply, and returns how many; 0: no algorithm applies, or the choice is
+ * forced, or the wisdom knows it. */
+int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
+                  const struct tt_algorithm **candidate, int most);
 /* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
  * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */

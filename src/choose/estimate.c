@@ -2,18 +2,15 @@
 #include "choose/estimate.h"
 
 #include "choose/predict.h"
+#include "choose/wisdom.h"
 
 #define COUNT(name) +1
 _Static_assert(0 TT_ALGORITHMS(COUNT) < TT_NOTHING_RANKED, "indices + 1 fit");
 #undef COUNT
 
-/* The logarithm of the next power of two; at least 3, because fewer than 8 bytes take as long as
- * 8. */
 static int size_of(const struct tt_call *call)
 {
-    int log2 = 3;
-    while (log2 < TT_RANKED_SIZES - 1 && INT64_C(1) << log2 < tt_call_bytes(call)) log2++;
-    return log2;
+    return (int)tt_min(tt_size_class(tt_call_bytes(call)), TT_RANKED_SIZES - 1);
 }
 
 /* The call that stands for all calls of this size. */
@@ -91,4 +88,17 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
         if (!a->refuse(call, map)) return a;
     }
     return NULL;
+}
+
+int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
+                     const struct tt_algorithm **candidate, int n, int most)
+{
+    struct ranked r = {.n = 0};
+    if (!map->machine || map->p < 2 || tt_call_counts(call)) return 0;
+    rank_all(call, map, &r);
+    for (int i = 0; i < r.n && n < most && r.time_ps[i] < 2 * r.time_ps[0]; i++) {
+        const struct tt_algorithm *a = tt_algorithms[r.index[i] - 1];
+        if (a != candidate[0]) candidate[n++] = a;
+    }
+    return r.n > 0 ? n : 0;
 }

@@ -25,5 +25,10 @@ struct tt_rankings {
  * team; NULL: nothing is kept. */
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map);
+/* Adds to the n candidates the other algorithms whose predicted time for this call is less than
+ * twice the least one, the fastest first, as long as there are fewer than `most`. Returns how many
+ * candidates there are then; 0: no time can be predicted. */
+int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
+                     const struct tt_algorithm **candidate, int n, int most);
 
 #endif

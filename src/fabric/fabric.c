@@ -173,6 +173,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
     if (status == TUTTI_OK) status = tt_trace_wrap(f);
+    if (status == TUTTI_OK) status = tt_tally_wrap(f);
     if (status != TUTTI_OK) tt_fabric_close(f);
     return status;
 }

@@ -11,8 +11,8 @@
  *                  system allows them. Ranks that are threads of this process are reached by plain
  *                  loads before this is asked (tt_fabric_reach)
  *
- * A wrapper (fault.c, trace.c) stands in front of another fabric and passes on what it does not
- * alter.
+ * A wrapper (fault.c, trace.c, tally.c) stands in front of another fabric and passes on what it
+ * does not alter.
  */
 #ifndef TT_FABRIC_H
 #define TT_FABRIC_H
@@ -28,6 +28,7 @@ typedef uint64_t tt_address;
 struct tt_fabric;
 struct tt_waiting; /* waiting.h */
 struct tt_watch;   /* boot/watch.h */
+struct tt_tally;   /* tally.h */
 
 /* A trace event: something that a rank did. */
 struct tt_trace_record {
@@ -116,6 +117,7 @@ struct tt_fabric {
     _Atomic unsigned char *forbidden;
     struct tt_wait_policy policy;
     struct tt_arena arena;
+    struct tt_tally *tally; /* what is counted for a report (tally.h); NULL: nothing */
     struct tt_watch *watch; /* watches the processes of the peers; NULL: the launcher does */
     int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
     /* Prints the roll call when this wait has lasted watchdog_ns; NULL: nothing is printed. */
@@ -123,11 +125,13 @@ struct tt_fabric {
     /* Answers another node's question what the ranks of this node do, and closes the connection;
      * NULL: there is no answer. */
     void (*answer_roll)(struct tt_fabric *f, int connection);
+    struct tt_wisdom wisdom; /* rank 0's, as `machine`; it is set there before the ranks meet */
 };
 
 /* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The
- * kind of job decides between self, thread and shm; then come the wrappers that TUTTI_FAULT and
- * TUTTI_TRACE ask for. Boot sets later what the ranks must find out together (such as `direct`). */
+ * kind of job decides between self, thread and shm; then come the wrappers that TUTTI_FAULT,
+ * TUTTI_TRACE and TUTTI_REPORT ask for. Boot sets later what the ranks must find out together (such
+ * as `direct`). */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 
@@ -214,13 +218,15 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
  * the text of an error only. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
-/* Put a wrapper in front of f->ops if TUTTI_FAULT or TUTTI_TRACE ask for it. */
+/* Put a wrapper in front of f->ops if TUTTI_FAULT, TUTTI_TRACE or TUTTI_REPORT ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
+tutti_status tt_tally_wrap(struct tt_fabric *f);
 
 /* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
 struct tt_cost {
-    /* how many times as long as through shared memory by plain stores, rounded down */
+    /* how many times as long as through shared memory by plain stores, rounded up from a quarter
+     * above a whole number on */
     int times;
     /* per cent of the time through shared memory by plain stores or tt_stream, whichever is
      * faster */

@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "base/machine.h"
+#include "base/wisdom.h"
 #include "job/activity.h"
 
 #define TT_JOB_MAGIC 0x0069747475745401u
@@ -133,9 +134,10 @@ struct tt_common {
     /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_percent, streams;
-    /* the machine model of rank 0, which writes it before it counts itself in `joined`; on other
-     * nodes it stays empty */
+    /* the machine model and the wisdom of rank 0, which writes them before it counts itself in
+     * `joined`; on other nodes they stay empty */
     struct tt_machine_in_force machine;
+    struct tt_wisdom wisdom;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
     /* must-match settings: 1 + the value of the first rank that came; 0: none came */

@@ -100,6 +100,7 @@ struct tt_call {
     bool commutes;
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
+    bool steady; /* its plan must not depend on what earlier calls measured (choose/measure.h) */
     int8_t as; /* enum tt_signature_other for a part of a call that is no collective; otherwise 0 */
     int32_t root;
     int64_t n;     /* elements that a rank contributes (alltoall, reduce_scatter_block: to each

@@ -53,6 +53,7 @@ static const char *const other_names[] = {
     [TT_SIGNATURE_GRAPH - TT_COLLS] = "team_graph",
     [TT_SIGNATURE_THREADS - TT_COLLS] = "team_threads",
     [TT_SIGNATURE_COUNTING - TT_COLLS] = "alltoallv",
+    [TT_SIGNATURE_MEASURE - TT_COLLS] = "measuring algorithms",
 };
 
 const char *tt_signature_name(const struct tt_call_signature *signature)

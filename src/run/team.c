@@ -158,6 +158,8 @@ static void map_machine(struct tt_team *t)
     t->map.read_cost = t->map.mapped ? 1 : f->read_cost;
     t->map.machine = f->machine.use == TT_MACHINE_UNKNOWN ? NULL : &f->machine.model;
     t->map.estimates = f->machine.use == TT_MACHINE_ESTIMATE;
+    t->map.measures = f->machine.measures && f->size > 1;
+    t->map.wisdom = f->wisdom.n > 0 ? &f->wisdom : NULL;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
     t->map.rdma = f->direct && t->map.node != NULL;
 }

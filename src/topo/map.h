@@ -9,6 +9,7 @@
 #include "base/machine.h"
 
 struct tt_net;
+struct tt_wisdom; /* base/wisdom.h */
 
 /* Invariants (tt_map_valid checks the first two):
  *
@@ -33,6 +34,8 @@ struct tt_map {
     const int *node;
     const struct tt_machine *machine; /* what steps cost; NULL: not known */
     bool estimates; /* the times that `machine` predicts choose the algorithm, not a table */
+    bool measures;  /* the first calls of a shape measure algorithms (choose/measure.h) */
+    const struct tt_wisdom *wisdom; /* what was measured before; NULL: nothing */
     const struct tt_net *net; /* the network that joins the ranks, each of which is a node of it;
                                * NULL: not known */
 };

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finding, reading and replacing files about this machine.
+ */
+#include "base/cache-file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+long tt_machine_processors(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    return n > 0 ? n : 1;
+}
+
+void tt_copy_words(char *to, size_t n, const char *from)
+{
+    size_t used = 0;
+    for (; *from && used + 1 < n; from++) {
+        bool blank = isspace((unsigned char)*from);
+        if (blank && (used == 0 || to[used - 1] == ' ')) continue;
+        to[used++] = blank ? ' ' : *from;
+    }
+    while (used > 0 && to[used - 1] == ' ') used--;
+    to[used] = '\0';
+}
+
+/* Finds the value of a line "NAME : VALUE" of /proc/cpuinfo. */
+static bool find_cpuinfo(FILE *file, const char *name, char *value, size_t n)
+{
+    char line[512];
+    rewind(file);
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, name, strlen(name)) != 0) continue;
+        tt_copy_words(value, n, colon + 1);
+        return value[0] != '\0';
+    }
+    return false;
+}
+
+void tt_machine_processor(char *name, size_t n)
+{
+    struct utsname host;
+    char maker[32], part[32];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    bool found = file && find_cpuinfo(file, "model name", name, n);
+    if (!found && uname(&host) == 0) {
+        snprintf(name, n, "%s", host.machine);
+        if (file && find_cpuinfo(file, "CPU implementer", maker, sizeof maker) &&
+            find_cpuinfo(file, "CPU part", part, sizeof part))
+            snprintf(name, n, "%s %s %s", host.machine, maker, part);
+    }
+    if (file) fclose(file);
+}
+
+/* ---- The path ---- */
+
+/* Writes the name as a part of a file name: lower case, with '-' for all but letters and digits. */
+static void print_slug(char *to, size_t n, const char *name)
+{
+    size_t used = 0;
+    for (; *name && used + 1 < n; name++) {
+        bool plain = isalnum((unsigned char)*name);
+        if (!plain && (used == 0 || to[used - 1] == '-')) continue;
+        to[used++] = plain ? (char)tolower((unsigned char)*name) : '-';
+    }
+    while (used > 0 && to[used - 1] == '-') used--;
+    to[used] = '\0';
+}
+
+void tt_machine_slug(char slug[TT_MACHINE_NAME])
+{
+    char name[TT_MACHINE_NAME] = "", part[TT_MACHINE_NAME - 24];
+    tt_machine_processor(name, sizeof name);
+    print_slug(part, sizeof part, name);
+    snprintf(slug, TT_MACHINE_NAME, "%s-%ld", part, tt_machine_processors());
+}
+
+/* The folder of the user's cache by the XDG specification, which ignores relative paths. */
+static bool find_folder(char folder[TT_FILE_PATH])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (cache && cache[0] == '/')
+        n = snprintf(folder, TT_FILE_PATH, "%s/tutti", cache);
+    else if (home && home[0] == '/')
+        n = snprintf(folder, TT_FILE_PATH, "%s/.cache/tutti", home);
+    return n >= 0 && n < TT_FILE_PATH - 2 * TT_MACHINE_NAME;
+}
+
+bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PATH],
+                  char why[TT_FILE_WHY])
+{
+    char slug[TT_MACHINE_NAME];
+    const char *given = tt_setting(setting);
+    why[0] = path[0] = '\0';
+    if (given && strlen(given) < TT_FILE_PATH) {
+        snprintf(path, TT_FILE_PATH, "%s", given);
+        return true;
+    }
+    if (!find_folder(path)) {
+        path[0] = '\0';
+        return tt_file_refuse(why, "none of %s, XDG_CACHE_HOME and HOME has a path for it",
+                              setting);
+    }
+    tt_machine_slug(slug);
+    size_t used = strlen(path);
+    snprintf(path + used, TT_FILE_PATH - used, "/%s.%s", slug, ending);
+    return true;
+}
+
+/* ---- Reading ---- */
+
+bool tt_file_refuse(char why[TT_FILE_WHY], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, TT_FILE_WHY, format, args);
+    va_end(args);
+    return false;
+}
+
+char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FILE_WHY])
+{
+    struct stat is;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool good = fd >= 0 && fstat(fd, &is) == 0;
+    char *text = NULL;
+    *missing = fd < 0 && errno == ENOENT;
+    if (!good)
+        (void)tt_file_refuse(why, "%.300s: %s", path, strerror(errno));
+    else if (!S_ISREG(is.st_mode) || is.st_size > most)
+        (void)tt_file_refuse(why, "%.300s is not a file of at most %lld bytes", path,
+                             (long long)most);
+    else if (!(text = tt_calloc(1, (size_t)is.st_size + 1)))
+        (void)tt_file_refuse(why, "there is no memory for %.300s", path);
+    else if (read(fd, text, (size_t)is.st_size) != is.st_size) {
+        (void)tt_file_refuse(why, "%.300s could not be read", path);
+        tt_free(text);
+        text = NULL;
+    }
+    if (fd >= 0) close(fd);
+    return text;
+}
+
+/* ---- Writing ---- */
+
+/* Makes the folders above the file that do not exist. Only their owner can read them, as the XDG
+ * specification asks. */
+static void make_folders(const char *path)
+{
+    char folder[TT_FILE_PATH];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *at = folder + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
+        *at = '\0';
+        (void)mkdir(folder, 0700); /* it mostly exists; if it cannot be made, writing fails below */
+    }
+}
+
+static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, const void *),
+                               const void *arg)
+{
+    FILE *out = fdopen(fd, "w");
+    if (!out) {
+        close(fd);
+        return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    }
+    print(out, arg);
+    bool good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
+    if (fclose(out) == 0 && good) return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+}
+
+tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
+                             const void *arg)
+{
+    char temporary[TT_FILE_PATH + 16];
+    make_folders(path);
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", path);
+    tutti_status status = write_into(fd, path, print, arg);
+    if (status == TUTTI_OK && rename(temporary, path) == 0) return TUTTI_OK;
+    if (status == TUTTI_OK) status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    (void)unlink(temporary);
+    return status;
+}
+
+/* Tries to lock the folder again and again for two seconds. */
+static bool lock_folder(int fd)
+{
+    enum { TRIES = 200, PAUSE_NS = 10000000 };
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK && errno != EINTR) return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+tutti_status tt_file_lock(const char *path, int *lock)
+{
+    char folder[TT_FILE_PATH];
+    make_folders(path);
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    snprintf(slash ? slash + (slash == folder) : folder, 2, "%s", slash ? "" : ".");
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock >= 0 && lock_folder(*lock)) return TUTTI_OK;
+    tutti_status status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be locked", folder);
+    tt_file_unlock(*lock);
+    return status;
+}
+
+void tt_file_unlock(int lock)
+{
+    if (lock >= 0) close(lock);
+}

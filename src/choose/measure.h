@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * TUTTI_CHOICE=measure: the first calls of a shape time the algorithms that are worth it
+ * (tt_candidates) on the real team, and the fastest one runs from then on.
+ *
+ * How all ranks agree. A trial belongs to a shape and a team, and counts the calls of that shape on
+ * that team. The i-th call runs candidate i mod n, so that a disturbance hits all candidates alike,
+ * and after n * TT_TRIAL_ROUNDS calls the trial is over. In the next call of the shape, before it
+ * does anything else, the ranks exchange their times: an allreduce takes the maximum over the ranks
+ * for each call, so all ranks decide from the same numbers. This works because
+ *
+ * - the candidates depend only on what all ranks know alike: the call, the map, the wisdom and the
+ *   model of rank 0;
+ * - all ranks make the same blocking calls on a team in the same order, so their counts are equal
+ * in
+ *   the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
+ *   trial, of which a team has TT_TRIALS at most, follows from that order, too;
+ * - only calls that block are measured. A rank may prepare a request, or begin one, before or after
+ *   another rank has come to the call that decides, and it must not wait there. So requests are
+ *   planned as without measuring (tt_call.steady), and their plans differ in the fingerprint: a
+ * rank
+ *   that begins a request where another one makes a call that blocks gets MISMATCH.
+ *
+ * A rank fails before the exchange, as in any other call, by breaking the team.
+ *
+ * Before each timed call the ranks meet in a barrier. Otherwise the time of a call would contain
+ * the wait for a rank that comes late from its own work.
+ */
+#ifndef TT_MEASURE_H
+#define TT_MEASURE_H
+
+#include "choose/cache.h"
+
+enum { TT_TRIAL_CANDIDATES = 6, TT_TRIAL_ROUNDS = 8, TT_TRIALS = 32 };
+
+/* Invariants: n >= 2; 0 <= calls <= n * TT_TRIAL_ROUNDS; best < n, and -1 until it is decided. */
+struct tt_trial {
+    struct tt_call call; /* of its first call, not in place */
+    int n, calls, best;
+    const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
+    struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* by whether this rank calls in place */
+    int64_t begin_ns;                                     /* of the call that runs */
+    int64_t ns[TT_TRIAL_CANDIDATES * TT_TRIAL_ROUNDS];    /* by call; when decided: the maxima */
+};
+
+struct tt_trials {
+    int n;
+    struct tt_trial *trial[TT_TRIALS];
+};
+
+/* Finds the trial of the call's shape, or begins one. NULL: there is nothing to measure. Errors:
+ * MEMORY. */
+tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
+                           struct tt_trial **trial);
+/* Whether the ranks have to exchange trial->ns[0 .. *n - 1] now, and to decide then. */
+bool tt_trial_is_over(const struct tt_trial *trial, int *n);
+/* Decides: trial->ns holds the maxima over the ranks. Logs the result on rank 0. */
+void tt_trial_decide(struct tt_trial *trial, const struct tt_team *team);
+/* Gives the plan for this call: that of the next candidate, of which the caller owns a use, or,
+ * when the trial is decided, that of the best one, which is then in the cache. Errors: those of
+ * tt_prepare. */
+tutti_status tt_trial_plan(struct tt_trial *trial, struct tt_cache *cache, struct tt_team *team,
+                           const struct tt_call *call, struct tt_prepared **prepared);
+/* The call begins, and has ended. */
+void tt_trial_begin(struct tt_trial *trial);
+void tt_trial_end(struct tt_trial *trial);
+/* Adds what was measured to the file of the wisdom, and frees the trials. */
+void tt_trials_release(struct tt_cache *cache, const struct tt_team *team);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The file of the wisdom: parsing and printing its lines, and adding to it.
+ */
+#include "choose/wisdom.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plan/words.h"
+
+enum { FILE_MOST = 1 << 20, LINES_MOST = 4096, RANKS_MOST = 1 << 20 };
+
+static const char *const reaches[] = {
+#define WORD(name) #name,
+    TT_REACH_LIST(WORD)
+#undef WORD
+};
+static const struct tt_words reach_words = {reaches, TT_REACH_WORDS};
+
+/* ---- Printing ---- */
+
+char *tt_wisdom_problem(const struct tt_wise *w, const char *layout, char text[TT_WISDOM_LINE])
+{
+    char size[24], *at = text;
+    at += sprintf(at, "%s", tt_coll_name((enum tt_coll)w->coll));
+    if (w->type != TT_WISE_NONE) at += sprintf(at, "/%s", tt_word(&tt_type_words, w->type));
+    if (w->op != TT_WISE_NONE) at += sprintf(at, "/%s", tt_word(&tt_op_words, w->op));
+    if (w->type != TT_WISE_NONE) at += sprintf(at, "/%s", tt_print_size(size, w->bytes));
+    at += sprintf(at, "/p%d", (int)w->p);
+    if (*layout) sprintf(at, "@nodes:%.127s", layout);
+    return text;
+}
+
+char *tt_wisdom_print(const struct tt_wisdom_line *line, char text[TT_WISDOM_LINE])
+{
+    const struct tt_wise *w = &line->wise;
+    const struct tt_algorithm *a = tt_wisdom_algorithm(w);
+    char size[24], *at = tt_wisdom_problem(w, line->layout, text);
+    at += strlen(at);
+    at += sprintf(at, " %s", a ? a->name : "?");
+    if (w->slice) at += sprintf(at, " slice=%s", tt_print_size(size, w->slice));
+    if (w->radix) at += sprintf(at, " radix=%d", (int)w->radix);
+    at += sprintf(at, " us=%" PRId64 ".%03d", line->time_ps / 1000000,
+                  (int)(line->time_ps / 1000 % 1000));
+    if (line->others[0]) at += sprintf(at, " others=%.*s", TT_WISDOM_OTHERS - 1, line->others);
+    sprintf(at, " cores=%d reach=%s date=%.23s tutti=%.23s machine=%.127s", (int)w->cores,
+            tt_word(&reach_words, w->reach), line->date, line->version, line->machine);
+    return text;
+}
+
+/* ---- Parsing ---- */
+
+/* A word of a line. */
+struct word {
+    const char *at;
+    size_t n;
+};
+
+static struct word take(const char **at, const char *ends)
+{
+    struct word word = {*at, strcspn(*at, ends)};
+    *at += word.n;
+    return word;
+}
+
+static bool number_of(struct word word, int64_t most, int64_t *value)
+{
+    return tt_parse_size(word.at, word.at + word.n, value) && *value >= 0 && *value <= most;
+}
+
+static bool word_of(const struct tt_words *words, struct word word, uint8_t *value)
+{
+    int i = tt_word_find(words, word.at, word.n);
+    *value = (uint8_t)i;
+    return i >= 0;
+}
+
+static bool copy_of(struct word word, char *to, size_t n)
+{
+    if (word.n == 0 || word.n >= n) return false;
+    memcpy(to, word.at, word.n);
+    to[word.n] = '\0';
+    return true;
+}
+
+/* Whether `text` holds the next character, which is then passed over. */
+static bool passes(const char **at, char c)
+{
+    if (**at != c) return false;
+    ++*at;
+    return true;
+}
+
+/* The nodes have as many ranks as the problem. */
+static bool parse_layout(const char **at, struct tt_wisdom_line *line)
+{
+    int64_t ranks = 0, n;
+    if (!passes(at, '@')) return true;
+    if (strncmp(*at, "nodes:", 6) != 0) return false;
+    *at += 6;
+    const char *each = *at;
+    if (!copy_of(take(at, " "), line->layout, sizeof line->layout)) return false;
+    do {
+        if (!number_of(take(&each, ", "), line->wise.p, &n) || n < 1) return false;
+        ranks += n;
+    } while (passes(&each, ','));
+    line->wise.layout = tt_wisdom_hash(line->layout);
+    return ranks == line->wise.p && n < ranks;
+}
+
+static bool parse_problem(const char **at, struct tt_wisdom_line *line)
+{
+    struct tt_wise *w = &line->wise;
+    int64_t p;
+    *w = (struct tt_wise){.type = TT_WISE_NONE, .op = TT_WISE_NONE};
+    if (!word_of(&tt_coll_words, take(at, "/ "), &w->coll) || !passes(at, '/')) return false;
+    if (w->coll != TT_COLL_barrier) {
+        if (!word_of(&tt_type_words, take(at, "/ "), &w->type) || !passes(at, '/')) return false;
+        if (tt_coll_has_op((enum tt_coll)w->coll) &&
+            (!word_of(&tt_op_words, take(at, "/ "), &w->op) || !passes(at, '/')))
+            return false;
+        if (!number_of(take(at, "/ "), INT64_C(1) << 40, &w->bytes) || !passes(at, '/'))
+            return false;
+    }
+    if (!passes(at, 'p') || !number_of(take(at, "@ "), RANKS_MOST, &p) || p < 2) return false;
+    w->p = (int32_t)p;
+    return parse_layout(at, line);
+}
+
+static bool parse_time(struct word word, int64_t *ps)
+{
+    char text[32], *end;
+    if (!copy_of(word, text, sizeof text) || strspn(text, "0123456789.") != word.n) return false;
+    double us = strtod(text, &end);
+    *ps = (int64_t)(us * 1e6 + 0.5);
+    return *end == '\0' && us < 1e9;
+}
+
+static bool is_key(struct word key, const char *name)
+{
+    return key.n == strlen(name) && strncmp(key.at, name, key.n) == 0;
+}
+
+static bool parse_key(struct word key, struct word value, struct tt_wisdom_line *line)
+{
+    struct tt_wise *w = &line->wise;
+    int64_t n = 0;
+    if (is_key(key, "us")) return parse_time(value, &line->time_ps);
+    if (is_key(key, "others")) return copy_of(value, line->others, sizeof line->others);
+    if (is_key(key, "date")) return copy_of(value, line->date, sizeof line->date);
+    if (is_key(key, "tutti")) return copy_of(value, line->version, sizeof line->version);
+    if (is_key(key, "machine")) return copy_of(value, line->machine, sizeof line->machine);
+    if (is_key(key, "reach")) return word_of(&reach_words, value, &w->reach);
+    if (is_key(key, "slice")) return number_of(value, INT64_C(1) << 40, &w->slice);
+    if (!number_of(value, INT32_MAX, &n)) return false;
+    if (is_key(key, "radix")) w->radix = (int32_t)n;
+    if (is_key(key, "cores")) w->cores = (int32_t)n;
+    return is_key(key, "radix") || is_key(key, "cores");
+}
+
+static bool parse_keys(const char *at, struct tt_wisdom_line *line, char why[TT_FILE_WHY])
+{
+    while (*(at += strspn(at, " "))) {
+        struct word key = take(&at, "= ");
+        struct word value = {at, 0};
+        if (passes(&at, '=')) value = take(&at, " ");
+        if (!parse_key(key, value, line))
+            return tt_file_refuse(why, "'%.*s=%.*s' is no key with a value", (int)tt_min(key.n, 40),
+                                  key.at, (int)tt_min(value.n, 80), value.at);
+    }
+    if (line->date[0] && line->version[0] && line->machine[0] && tt_wise_valid(&line->wise))
+        return true;
+    return tt_file_refuse(why, "one of us, cores, reach, date, tutti and machine is missing");
+}
+
+static bool find_algorithm(struct word name, struct tt_wise *w)
+{
+    for (uint32_t i = 0; tt_algorithms[i]; i++) {
+        if ((uint8_t)tt_algorithms[i]->coll != w->coll || !is_key(name, tt_algorithms[i]->name))
+            continue;
+        w->algorithm = i;
+        return true;
+    }
+    return false;
+}
+
+bool tt_wisdom_parse(const char *text, struct tt_wisdom_line *line, char why[TT_FILE_WHY])
+{
+    const char *at = text;
+    *line = (struct tt_wisdom_line){.layout = ""};
+    if (!parse_problem(&at, line))
+        return tt_file_refuse(why, "'%.*s' is no problem of a line of wisdom",
+                              (int)tt_min(strcspn(text, " "), 80), text);
+    at += strspn(at, " ");
+    struct word name = take(&at, " ");
+    if (!find_algorithm(name, &line->wise))
+        return tt_file_refuse(why, "%s has no algorithm '%.*s'",
+                              tt_coll_name((enum tt_coll)line->wise.coll), (int)tt_min(name.n, 40),
+                              name.at);
+    return parse_keys(at, line, why);
+}
+
+/* ---- Reading ---- */
+
+bool tt_wisdom_path(char path[TT_FILE_PATH], char why[TT_FILE_WHY])
+{
+    const char *given = tt_setting("TUTTI_WISDOM");
+    path[0] = '\0';
+    if (given && strcmp(given, "0") == 0) return tt_file_refuse(why, "TUTTI_WISDOM=0");
+    return tt_file_path("TUTTI_WISDOM", "wisdom", path, why);
+}
+
+static bool fits(const struct tt_wisdom_line *line, const char *slug, char why[TT_FILE_WHY])
+{
+    if (strcmp(line->machine, slug) != 0)
+        return tt_file_refuse(why, "it was measured on %.60s, and this is %.60s", line->machine,
+                              slug);
+    if (strcmp(line->version, tutti_version()) != 0)
+        return tt_file_refuse(why, "it was measured by Tutti %.23s, and this is %s", line->version,
+                              tutti_version());
+    return true;
+}
+
+static void read_entry(struct tt_wisdom_entry *e, char *text, const char *slug)
+{
+    char why[TT_FILE_WHY] = "";
+    e->text = text;
+    bool good = tt_wisdom_parse(text, &e->line, why);
+    if (!good) e->line = (struct tt_wisdom_line){.layout = ""};
+    e->fits = good && fits(&e->line, slug, why);
+    snprintf(e->why, sizeof e->why, "%.159s", why);
+}
+
+bool tt_wisdom_read(const char *path, struct tt_wisdom_file *file, char why[TT_FILE_WHY])
+{
+    char slug[TT_MACHINE_NAME], *line;
+    bool missing;
+    *file = (struct tt_wisdom_file){.text = tt_file_read(path, FILE_MOST, &missing, why)};
+    if (missing) return true;
+    if (!file->text) return false;
+    int lines = 1;
+    for (const char *at = file->text; (at = strchr(at, '\n')); at++) lines++;
+    if (lines > LINES_MOST)
+        return tt_file_refuse(why, "%.300s has more than %d lines", path, LINES_MOST);
+    file->entry = tt_calloc((size_t)lines, sizeof *file->entry);
+    if (!file->entry) return tt_file_refuse(why, "there is no memory for %.300s", path);
+    tt_machine_slug(slug);
+    for (char *rest = file->text; (line = strsep(&rest, "\n"));)
+        if (*line && *line != '#') read_entry(&file->entry[file->n++], line, slug);
+    return true;
+}
+
+void tt_wisdom_close(struct tt_wisdom_file *file)
+{
+    tt_free(file->entry);
+    tt_free(file->text);
+    *file = (struct tt_wisdom_file){0};
+}
+
+static void load_lines(const struct tt_wisdom_file *file, int ranks, bool as_many,
+                       struct tt_wisdom *wisdom)
+{
+    for (int i = file->n - 1; i >= 0 && wisdom->n < TT_WISDOM_MOST; i--) {
+        const struct tt_wisdom_entry *e = &file->entry[i];
+        if (e->fits && e->line.wise.p <= ranks && (e->line.wise.p == ranks) == as_many)
+            wisdom->line[wisdom->n++] = e->line.wise;
+    }
+}
+
+void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom)
+{
+    char path[TT_FILE_PATH], why[TT_FILE_WHY] = "";
+    struct tt_wisdom_file file = {0};
+    wisdom->n = 0;
+    if (!tt_wisdom_path(path, why)) return;
+    if (!tt_wisdom_read(path, &file, why) && tt_setting("TUTTI_WISDOM"))
+        tt_warn("there is no wisdom: %s", why);
+    load_lines(&file, ranks, true, wisdom);
+    load_lines(&file, ranks, false, wisdom);
+    for (int i = 0; i < file.n && tt_log_on(TT_LOG_choice); i++)
+        if (!file.entry[i].fits)
+            tt_log("wisdom: '%.60s...' is ignored: %s", file.entry[i].text, file.entry[i].why);
+    tt_wisdom_close(&file);
+}
+
+/* ---- Adding ---- */
+
+/* What the new file consists of. */
+struct wisdom_addition {
+    const struct tt_wisdom_file *file;
+    const struct tt_wisdom_line *line;
+    int n;
+};
+
+/* Whether two lines are about the same place, so that the later one counts. */
+static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_line *b)
+{
+    const struct tt_wise *x = &a->wise, *y = &b->wise;
+    return x->coll == y->coll && x->type == y->type && x->op == y->op && x->bytes == y->bytes &&
+           x->p == y->p && x->cores == y->cores && x->reach == y->reach &&
+           strcmp(a->layout, b->layout) == 0 && strcmp(a->machine, b->machine) == 0;
+}
+
+/* A line that could not be parsed has no machine, so nothing replaces it. */
+static bool is_replaced(const struct tt_wisdom_line *old, const struct wisdom_addition *a)
+{
+    for (int i = 0; i < a->n; i++)
+        if (same_place(old, &a->line[i])) return true;
+    return false;
+}
+
+static void print_file(FILE *out, const void *arg)
+{
+    const struct wisdom_addition *a = arg;
+    char text[TT_WISDOM_LINE];
+    fprintf(out, "# Wisdom of Tutti: which algorithm was the fastest for a problem (tutti tune).\n"
+                 "# Lines may be added, deleted and exchanged between machines of a kind.\n");
+    for (int i = 0; i < a->file->n; i++)
+        if (!is_replaced(&a->file->entry[i].line, a)) fprintf(out, "%s\n", a->file->entry[i].text);
+    for (int i = 0; i < a->n; i++) fprintf(out, "%s\n", tt_wisdom_print(&a->line[i], text));
+}
+
+/* Fills in when, by which version and where the lines were measured. */
+static struct tt_wisdom_line *sign(const struct tt_wisdom_line *line, int n)
+{
+    struct tt_wisdom_line *signed_ = tt_calloc((size_t)n, sizeof *signed_);
+    time_t now = time(NULL);
+    struct tm utc;
+    for (int i = 0; signed_ && i < n; i++) {
+        struct tt_wisdom_line *l = &signed_[i];
+        *l = line[i];
+        snprintf(l->version, sizeof l->version, "%s", tutti_version());
+        tt_machine_slug(l->machine);
+        if (!gmtime_r(&now, &utc) || !strftime(l->date, sizeof l->date, "%Y-%m-%dT%H:%M:%SZ", &utc))
+            snprintf(l->date, sizeof l->date, "unknown");
+    }
+    return signed_;
+}
+
+static tutti_status replace(const char *path, struct wisdom_addition *a)
+{
+    char why[TT_FILE_WHY] = "";
+    struct tt_wisdom_file file;
+    tutti_status status = TUTTI_ERR_SYSTEM;
+    a->file = &file;
+    if (tt_wisdom_read(path, &file, why))
+        status = tt_file_replace(path, print_file, a);
+    else
+        (void)tt_fail(TUTTI_ERR_SYSTEM, "%s", why);
+    tt_wisdom_close(&file);
+    return status;
+}
+
+tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n)
+{
+    int lock;
+    struct tt_wisdom_line *lines = sign(line, n);
+    struct wisdom_addition a = {.line = lines, .n = n};
+    if (!lines) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d lines of wisdom", n);
+    tutti_status status = tt_file_lock(path, &lock);
+    if (status == TUTTI_OK) {
+        status = replace(path, &a);
+        tt_file_unlock(lock);
+    }
+    tt_free(lines);
+    return status;
+}

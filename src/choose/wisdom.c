@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The wisdom in force: what decides for a call.
+ */
+#include "choose/wisdom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SIZES = 63 };
+
+int tt_size_class(int64_t bytes)
+{
+    int log2 = 3;
+    while (log2 < SIZES - 1 && INT64_C(1) << log2 < bytes) log2++;
+    return log2;
+}
+
+uint32_t tt_wisdom_hash(const char *layout)
+{
+    uint32_t h = 0x811c9dc5u;
+    if (!*layout) return 0;
+    for (; *layout; layout++) h = (h ^ (unsigned char)*layout) * 0x01000193u;
+    return h | 1;
+}
+
+/* The nodes of a map: how many ranks of it are on each, in the order of the ranks. */
+static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
+{
+    size_t used = 0;
+    int runs = 0;
+    text[0] = '\0';
+    if (tt_map_one_node(map)) return true;
+    for (int r = 0, n; r < map->p; r += n, runs++) {
+        for (n = 1; r + n < map->p && map->node[r + n] == map->node[r];) n++;
+        if (used + 16 > TT_WISDOM_LAYOUT) return false;
+        used += (size_t)sprintf(text + used, "%s%d", r ? "," : "", n);
+    }
+    return runs == map->nodes;
+}
+
+static enum tt_reach_word reach_of(const struct tt_map *map)
+{
+    if (!tt_map_one_node(map)) return map->one_kernel ? TT_REACH_kernel : TT_REACH_window;
+    return map->mapped ? TT_REACH_load : map->direct ? TT_REACH_read : TT_REACH_window;
+}
+
+bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
+                     char layout[TT_WISDOM_LAYOUT])
+{
+    bool barrier = call->coll == TT_COLL_barrier, reduces = tt_coll_has_op(call->coll);
+    if (map->p < 2 || map->net || tt_call_counts(call) || !print_layout(map, layout)) return false;
+    *wise = (struct tt_wise){.bytes = barrier ? 0 : tt_call_bytes(call),
+                             .p = map->p,
+                             .cores = (int32_t)tt_max(1, tt_min(map->cores, map->p)),
+                             .layout = tt_wisdom_hash(layout),
+                             .coll = (uint8_t)call->coll,
+                             .type = TT_WISE_NONE,
+                             .op = TT_WISE_NONE,
+                             .reach = (uint8_t)reach_of(map)};
+    if (!barrier && (unsigned)call->type < TUTTI_TYPES) wise->type = (uint8_t)call->type;
+    if (reduces && (unsigned)call->op < TUTTI_OPS) wise->op = (uint8_t)call->op;
+    return true;
+}
+
+const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise)
+{
+    uint32_t i = 0;
+    while (tt_algorithms[i] && i < wise->algorithm) i++;
+    const struct tt_algorithm *a = tt_algorithms[i];
+    return a && (uint8_t)a->coll == wise->coll ? a : NULL;
+}
+
+/* How well a line fits the place of a call; 0: not at all. */
+static int fit(const struct tt_wise *line, const struct tt_wise *place)
+{
+    if (line->coll != place->coll || line->p != place->p || line->cores != place->cores ||
+        line->layout != place->layout || line->reach != place->reach ||
+        tt_size_class(line->bytes) != tt_size_class(place->bytes))
+        return 0;
+    if (line->type != place->type || line->op != place->op) return 1;
+    return line->bytes != place->bytes ? 2 : 3;
+}
+
+const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_wise place;
+    char layout[TT_WISDOM_LAYOUT];
+    const struct tt_wise *best = NULL;
+    int best_fit = 0;
+    if (!map->wisdom || call->as || !tt_wisdom_place(call, map, &place, layout)) return NULL;
+    for (uint32_t i = 0; i < map->wisdom->n; i++) {
+        const struct tt_wise *line = &map->wisdom->line[i];
+        int fits = fit(line, &place);
+        const struct tt_algorithm *a = fits > best_fit ? tt_wisdom_algorithm(line) : NULL;
+        if (!a || a->refuse(call, map)) continue;
+        best = line;
+        best_fit = fits;
+    }
+    return best;
+}
+
+void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call)
+{
+    if (call->slice == 0 && call->sz > 0) call->slice = wise->slice / call->sz * call->sz;
+    if (call->radix == 0) call->radix = wise->radix;
+}

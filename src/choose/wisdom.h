@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Wisdom: which algorithm was measured to be the fastest for a problem. It is kept in a text file
+ * in the user's cache folder, a line for each problem:
+ *
+ *     allreduce/f64/sum/1M/p4 halving radix=4 us=613.520 others=window:702.101,direct:911.480
+ *         cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=intel-r-xeon-2
+ *
+ * (in one line). So a line is complete by itself: files can be concatenated, sent to another
+ * machine of the same kind, and edited. The keys say what was measured where:
+ *
+ *     slice radix   parameters of the algorithm; without them, its own
+ *     us            the time of a call; `others` has the times of the other candidates
+ *     cores         processors for these ranks, at most as many as there are ranks
+ *     reach         how ranks reach each other's buffers (base/wisdom.h)
+ *     tutti         the version that measured it, and `machine` the kind and number of processors
+ *
+ * A line is used only by the version and on the kind of machine that it names. A line that another
+ * version wrote, or that cannot be read, stays in the file as it is.
+ *
+ * Rank 0 of a job reads its file and gives the lines that fit to all ranks when they meet. So all
+ * ranks choose alike, and a job with the same wisdom gets the same bits.
+ */
+#ifndef TT_WISDOM_H
+#define TT_WISDOM_H
+
+#include "base/machine.h"
+#include "base/wisdom.h"
+#include "coll/coll.h"
+
+enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
+
+/* ---- In a job (wisdom.c) ---- */
+
+/* Fills in what the wisdom says about the place of a call: all of *wise except slice, radix and
+ * algorithm, and the nodes of the ranks as in a problem string ("4,4,1"; "" on one node). Returns
+ * false if there can be no line for the call: it has counts, the map has a network, or the ranks of
+ * a node are not adjacent. If the type or operation is a user's, it is TT_WISE_NONE. */
+bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
+                     char layout[TT_WISDOM_LAYOUT]);
+/* Returns the line of the wisdom in force that decides the algorithm of the call; NULL: none does.
+ * The bytes of the line and of the call have the same next power of two. A line with the same type,
+ * operation and bytes goes first, then one with the same type and operation. */
+const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
+/* Sets the slice and the radix of the call to those of this line, unless the call has its own. */
+void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);
+/* Returns the algorithm that the line names; NULL: there is none. */
+const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
+/* Returns the logarithm of the next power of two of the call's bytes; at least 3, because fewer
+ * than 8 bytes take as long as 8. */
+int tt_size_class(int64_t bytes);
+uint32_t tt_wisdom_hash(const char *layout);
+
+/* ---- The file (wisdom-file.c) ---- */
+
+struct tt_wisdom_line {
+    struct tt_wise wise;
+    char layout[TT_WISDOM_LAYOUT];
+    int64_t time_ps;
+    char others[TT_WISDOM_OTHERS]; /* NAME:US,NAME:US...; "": none */
+    char date[24], version[24];    /* "": they are filled in when the line is written */
+    char machine[TT_MACHINE_NAME];
+};
+
+/* A file as it was read, with the reason for each line that is not used. */
+struct tt_wisdom_file {
+    char *text;
+    int n;
+    struct tt_wisdom_entry {
+        char *text; /* the whole line */
+        struct tt_wisdom_line line;
+        bool fits; /* it is used here; otherwise `why` has the reason */
+        char why[160];
+    } * entry;
+};
+
+/* Parses a line. Returns false, with the reason in `why`, if it is none. */
+bool tt_wisdom_parse(const char *text, struct tt_wisdom_line *line, char why[TT_FILE_WHY]);
+/* Writes a line without a newline. Returns `text`. */
+char *tt_wisdom_print(const struct tt_wisdom_line *line, char text[TT_WISDOM_LINE]);
+/* Writes the problem of a line: "allreduce/f64/sum/1M/p4@nodes:2,2". Returns `text`. */
+char *tt_wisdom_problem(const struct tt_wise *wise, const char *layout, char text[TT_WISDOM_LINE]);
+
+/* Writes the path of the file: TUTTI_WISDOM, or that in the cache folder. Returns false, with the
+ * reason in `why`, if TUTTI_WISDOM=0 or the environment names no folder. */
+bool tt_wisdom_path(char path[TT_FILE_PATH], char why[TT_FILE_WHY]);
+/* Reads the file; a file that does not exist is empty. The caller ends with tt_wisdom_close.
+ * Returns false, with the reason in `why`, if it cannot be read. */
+bool tt_wisdom_read(const char *path, struct tt_wisdom_file *file, char why[TT_FILE_WHY]);
+void tt_wisdom_close(struct tt_wisdom_file *file);
+/* Fills in the wisdom of a job of so many ranks. Lines for as many ranks go first. Warns of a file
+ * that TUTTI_WISDOM names and that cannot be read; logs which lines are ignored, and why. */
+void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom);
+/* Adds n lines to the file, in which each replaces the line for the same problem, cores, reach and
+ * machine. The folder is locked while the file is read and replaced, so lines that other processes
+ * add meanwhile stay. Errors: SYSTEM, MEMORY; the file is then as it was. */
+tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n);
+
+#endif

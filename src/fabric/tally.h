@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a rank counts for the report of its calls (TUTTI_REPORT): a wrapper in front of the fabric,
+ * as for traces. A job without a report has no wrapper, and its calls do not know of reports.
+ */
+#ifndef TT_TALLY_H
+#define TT_TALLY_H
+
+#include "fabric/fabric.h"
+
+enum { TT_TALLY_WORD = 32, TT_TALLY_ROWS = 512 };
+
+/* The calls of one shape by one algorithm. The time of a call lasts from its start to its end; if
+ * it does not block, the program may have computed meanwhile. */
+struct tt_tally_row {
+    char coll[TT_TALLY_WORD], algorithm[TT_TALLY_WORD], type[TT_TALLY_WORD], op[TT_TALLY_WORD];
+    int64_t bytes;
+    int ranks;
+    bool blocks;
+    int64_t calls, ns, least_ns, most_ns;
+    int64_t waited_ns; /* for flags of other ranks and for messages */
+};
+
+struct tt_tally {
+    struct tt_tally_row *row; /* TT_TALLY_ROWS */
+    int rows;
+    int64_t lost; /* calls that found no room */
+    int64_t begin_ns;
+    int64_t *for_rank_ns;    /* by rank of the job: how long this rank has waited for its flags */
+    int64_t for_messages_ns; /* for messages, whose sender is not known */
+};
+
+#endif

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# TUTTI_REPORT: each call is counted once, under its shape and algorithm, and the rank that comes
+# late is the one for which the others have waited.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_ALGORITHM TUTTI_TRACE
+export TUTTI_WISDOM=0 XDG_CACHE_HOME=$work/cache
+program=$TUTTI_BUILD/tests/choose-measured
+
+expect 0 timeout 100 env TUTTI_REPORT=calls-%r.json tutti run -n 3 "$program"
+python3 - <<'PYTHON'
+import json
+for rank in range(3):
+    report = json.load(open(f"calls-{rank}.json"))
+    assert report["rank"] == rank and report["ranks"] == 3 and report["lost"] == 0, report
+    rows = report["calls"]
+    # tests/choose/measured.c makes so many of each on the world.
+    for call, blocks, number in (("allreduce", True, 60), ("allreduce", False, 60 + 29), ("reduce", True, 60),
+                                 ("bcast", True, 60), ("barrier", True, 60)):
+        found = [row for row in rows if row["call"] == call and row["ranks"] == 3 and row["blocks"] == blocks]
+        assert sum(row["calls"] for row in found) == number, (rank, call, blocks, found)
+        for row in found:
+            assert row["algorithm"] and 0 < row["least_us"] <= row["most_us"] <= row["us"], row
+            assert row["waited_us"] <= row["us"], row
+    assert {row["bytes"] for row in rows if row["call"] == "bcast"} == {700}, rows
+    assert report["waited_for"][rank] == 0 and 0 < report["in_calls"] < report["seconds"], report
+PYTHON
+[ "$(find . -name 'calls-*' | wc -l)" -eq 3 ] || fail 'not three reports'
+
+# One rank sleeps before its call: the others have waited for it.
+cat >late <<'SCRIPT'
+#!/bin/bash
+if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_FAULT=delay=3000,seed=1; fi
+exec "$1"
+SCRIPT
+chmod +x late
+expect 0 timeout 100 env TUTTI_REPORT=late-%r.json tutti run -n 2 ./late "$program"
+python3 -c 'import json
+waited = [json.load(open(f"late-{rank}.json"))["waited_for"] for rank in range(2)]
+assert waited[0][1] > 2 * waited[1][0] > 0, waited'
+
+# As text on standard error; of rank 0 alone without %r; beside a trace.
+expect 0 timeout 100 env TUTTI_REPORT=1 TUTTI_TRACE=trace tutti run -n 2 "$program"
+says err '^Calls of rank 0 of 2; [0-9.]+ s in the job, [0-9.]+ s of them in calls$'
+says err '^waited for rank 1: [0-9.]+ s'
+says err '^reduce +i64 +sum +5600 +2 flat +60 +- +[0-9.]+ '
+[ "$(lines err '^Calls of rank')" -eq 1 ] || fail 'another rank has written a report'
+[ "$(find trace -name '*.json' | wc -l)" -eq 2 ] || fail 'the trace is not whole'
+
+# What cannot be written is a warning.
+touch occupied
+expect 0 timeout 100 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
+says err 'warning: TUTTI_REPORT: cannot write occupied/report: Not a directory'

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Measuring in the first calls, and wisdom: all ranks choose alike, the second job takes what the
+# first one measured, and lines that do not fit are ignored with a reason.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../tools/lib.sh"
+
+unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
+export XDG_CACHE_HOME=$work/cache
+program=$TUTTI_BUILD/tests/choose-measured
+run() { timeout 100 env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
+
+# Each shape is measured once for each team, and kept in a line.
+expect 0 run TUTTI_CHOICE=measure
+for call in allreduce reduce bcast barrier; do
+    [ "$(lines err "is the fastest for $call.* on 3 ranks")" -eq 1 ] || fail "$call is not measured once"
+done
+says err 'is the fastest for bcast.* on 2 ranks'
+file=$(find cache -name '*.wisdom')
+[ "$(find cache -type f | wc -l)" -eq 1 ] || fail 'another file is left'
+[ "$(grep -c '^[a-z]' "$file")" -eq 6 ] || fail "not six lines: $(cat "$file")"
+[ "$(stat -c %a cache/tutti)" = 700 ] || fail 'others can read the folder'
+
+# Later jobs choose by it, whether they would measure or not, and measure nothing again.
+cp "$file" before
+for choice in measure table; do
+    expect 0 run TUTTI_CHOICE=$choice
+    says err 'choice: .* for allreduce.*by wisdom'
+    [ "$(lines err 'is the fastest')" -eq 0 ] || fail 'it was measured again'
+    cmp -s "$file" before || fail 'the file has changed'
+done
+expect 0 run TUTTI_WISDOM=0
+says err 'choice: flat for allreduce.*by the table'
+
+# The wisdom and the choice are those of rank 0.
+cat >differing <<'SCRIPT'
+#!/bin/bash
+case $TUTTI_RANK in
+1) export TUTTI_WISDOM=0 TUTTI_CHOICE=table ;;
+2) unset HOME XDG_CACHE_HOME ;;
+esac
+exec "$1"
+SCRIPT
+chmod +x differing
+sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 ring/' before >"$file"
+expect 0 env TUTTI_LOG=choice tutti run -n 3 ./differing "$program"
+says err 'choice: ring for allreduce.*by wisdom'
+expect 0 env TUTTI_LOG=choice TUTTI_CHOICE=measure TUTTI_WISDOM="$work/own" tutti run -n 3 ./differing "$program"
+grep -q '^bcast' own || fail 'rank 0 has kept nothing'
+
+# Lines that do not fit stay in the file, and are ignored with a reason.
+check_ignored() {
+    sed "$1" before >"$file"
+    expect 0 run
+    says err "wisdom: 'allreduce.*is ignored: $2"
+    says err 'choice: flat for allreduce.*by the table'
+    expect 0 tutti explain allreduce/i64/sum/5600/p3
+    says out "$3"
+}
+check_ignored 's/machine=/machine=other/' 'it was measured on other' 'is ignored: it was measured on other'
+check_ignored 's/tutti=[^ ]*/tutti=0.0.1/' 'it was measured by Tutti 0.0.1' 'is ignored: it was measured by Tutti 0'
+check_ignored 's/^\([^ ]*\) [a-z]*/\1 quick/' "allreduce has no algorithm 'quick'" 'is ignored: allreduce has no'
+check_ignored 's/us=/ms=/' "'ms=[0-9.]*' is no key" "is ignored: 'ms="
+expect 0 run TUTTI_CHOICE=measure
+grep -q ' ms=' "$file" || fail 'a line that cannot be read is lost'
+sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 flat/; s/cores=./cores=99/' before >"$file"
+expect 0 run
+says err 'choice: flat for allreduce.*by the table'
+
+# Where nothing can be kept, nothing fails.
+touch occupied
+expect 0 run TUTTI_CHOICE=measure TUTTI_WISDOM="$work/occupied/wisdom"
+says err 'warning: what was measured is not kept: .*Not a directory'
+expect 0 env -u XDG_CACHE_HOME -u HOME TUTTI_CHOICE=measure tutti run -n 3 "$program"
+
+# Ranks that are threads measure, too; so do nodes, but what is measured on nodes that are none is
+# not kept.
+rm -f "$file"
+expect 0 timeout 100 env TUTTI_CHOICE=measure "$program" 3
+grep -q 'reach=load' "$file" || fail 'threads have kept nothing'
+rm -f "$file"
+expect 0 run TUTTI_CHOICE=measure TUTTI_NODES=2,1
+says err 'is the fastest for allreduce'
+[ ! -e "$file" ] || ! grep -q nodes "$file" || fail 'nodes that are none have been kept'

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A program whose calls are measured (TUTTI_CHOICE=measure), for measure.sh: several shapes in
+ * turn, in place and not, with requests of the same shapes in between, and on a second team. Checks
+ * each result. With an argument, the ranks are as many threads.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tutti/tutti.h>
+
+enum { CALLS = 60, N = 700 };
+
+static void check(tutti_status status)
+{
+    if (status == TUTTI_OK) return;
+    fprintf(stderr, "%s: %s\n", tutti_status_text(status), tutti_error());
+    exit(1);
+}
+
+static void expect(bool right, const char *what, int call)
+{
+    if (right) return;
+    fprintf(stderr, "call %d: %s is wrong\n", call, what);
+    exit(1);
+}
+
+static int64_t sum_of(int p, int call)
+{
+    return (int64_t)p * (p - 1) / 2 + (int64_t)p * call;
+}
+
+static void reductions(tutti_team *team, int call)
+{
+    int64_t in[N], out[N];
+    int me = tutti_rank(team), p = tutti_size(team);
+    tutti_request *request;
+    for (int i = 0; i < N; i++) in[i] = me + call;
+    memcpy(out, in, sizeof out);
+    /* Ranks must not differ in this; the calls may. */
+    const void *from = call % 3 ? (const void *)in : TUTTI_IN_PLACE;
+    check(tutti_allreduce(team, from, out, N, TUTTI_I64, TUTTI_SUM));
+    expect(out[0] == sum_of(p, call) && out[N - 1] == sum_of(p, call), "an allreduce", call);
+    from = call % 2 || me ? (const void *)in : TUTTI_IN_PLACE; /* at the root only */
+    memcpy(out, in, sizeof out);
+    check(tutti_reduce(team, from, out, N, TUTTI_I64, TUTTI_SUM, 0));
+    expect(me || out[N / 2] == sum_of(p, call), "a reduce", call);
+    check(tutti_iallreduce(team, in, out, N, TUTTI_I64, TUTTI_SUM, &request));
+    check(tutti_wait(request));
+    check(tutti_request_free(request));
+    expect(out[1] == sum_of(p, call), "an iallreduce", call);
+}
+
+/* A prepared request of the same shape as blocking calls, which rank 0 prepares early and the
+ * others late. */
+static void requests(tutti_team *team, tutti_request **request, int64_t *in, int64_t *out, int call)
+{
+    if (call == (tutti_rank(team) == 0 ? 0 : CALLS / 2))
+        check(tutti_allreduce_init(team, in, out, N, TUTTI_I64, TUTTI_SUM, 0, request));
+    if (call <= CALLS / 2) return;
+    in[0] = call;
+    check(tutti_start(*request));
+    check(tutti_wait(*request));
+    expect(out[0] == (int64_t)tutti_size(team) * call, "a prepared allreduce", call);
+}
+
+static void others(tutti_team *team, int call)
+{
+    char data[N], wrong[N];
+    memset(data, tutti_rank(team) == 1 ? call : 0, sizeof data);
+    memset(wrong, call, sizeof wrong);
+    /* An error of the arguments is no call, so it does not count. */
+    expect(tutti_bcast(team, NULL, N, TUTTI_U8, 1) == TUTTI_ERR_ARG, "a bcast of nothing", call);
+    check(tutti_bcast(team, data, N, TUTTI_U8, 1));
+    expect(memcmp(data, wrong, sizeof data) == 0, "a bcast", call);
+    check(tutti_barrier(team));
+}
+
+static void run(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client), *part;
+    tutti_request *request = NULL;
+    int64_t in[N] = {0}, out[N];
+    (void)arg;
+    check(tutti_team_split(world, tutti_rank(world) % 2, 0, &part));
+    for (int call = 0; call < CALLS; call++) {
+        reductions(world, call);
+        if (tutti_size(part) > 1) others(part, call);
+        if (tutti_size(world) > 1) others(world, call);
+        requests(world, &request, in, out, call);
+    }
+    check(tutti_request_free(request));
+    check(tutti_team_free(part));
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    if (argc > 1) {
+        check(tutti_threads(atoi(argv[1]), run, NULL));
+        return 0;
+    }
+    check(tutti_init(&client));
+    run(client, NULL);
+    check(tutti_finalize(client));
+    return 0;
+}

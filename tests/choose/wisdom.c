@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lines of wisdom: text and back, which line decides for a call, and processes that add to a file
+ * at the same time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "choose/choose.h"
+#include "model.h"
+#include "text/problem.h"
+
+static const char *const lines[] = {
+    "allreduce/f64/sum/1M/p4 halving slice=32K radix=4 us=613.520 others=window:702.101,"
+    "chain/slice=4K:9.000 cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=m-2",
+    "barrier/p2 flat us=0.190 cores=2 reach=load date=unknown tutti=1 machine=m",
+    "gather/u8/24/p5@nodes:2,2,1 composed us=12.000 cores=2 reach=kernel date=x tutti=1 machine=m",
+};
+
+static void text_and_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct tt_wisdom_line line;
+        struct tt_problem problem;
+        char why[TT_FILE_WHY], text[TT_WISDOM_LINE];
+        if (!tt_wisdom_parse(lines[i], &line, why)) fail_msg("%s: %s", lines[i], why);
+        assert_string_equal(tt_wisdom_print(&line, text), lines[i]);
+        *strchr(text, ' ') = '\0'; /* the command reads the same problem */
+        assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
+        assert_int_equal(problem.p, line.wise.p);
+        assert_int_equal((int)problem.call.coll, line.wise.coll);
+        assert_int_equal(problem.n * problem.call.sz, line.wise.bytes);
+    }
+}
+
+/* Each text differs from a line in one thing. */
+static void wrong_lines(void **state)
+{
+    (void)state;
+    static const char *const end = " us=1.000 cores=2 reach=read date=d tutti=1 machine=m";
+    static const char *const wrong[] = {
+        "",
+        "nonsense/p2 flat",
+        "barrier/p1 flat",
+        "barrier/p-2 flat",
+        "barrier/8/p2 flat",
+        "bcast/u8/p2 flat",
+        "bcast/u8/x/p2 flat",
+        "bcast/u8/8/p2/root=1 flat",
+        "allreduce/f64/8/p2 flat",
+        "bcast/u8/8/p4@nodes:2,1 flat",
+        "bcast/u8/8/p4@nodes:4 flat",
+        "bcast/u8/8/p4@torus:2x2 flat",
+        "bcast/u8/8/p2 quick",
+        "bcast/u8/8/p2 flat us=x",
+        "bcast/u8/8/p2 flat slice=-1",
+        "bcast/u8/8/p2 flat unknown=1",
+        "bcast/u8/8/p2 flat radix",
+    };
+    char text[256], why[TT_FILE_WHY];
+    struct tt_wisdom_line line;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%s%s", wrong[i], end);
+        if (tt_wisdom_parse(text, &line, why)) fail_msg("accepted: %s", text);
+        assert_int_not_equal(strlen(why), 0);
+    }
+    snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s", end);
+    assert_true(tt_wisdom_parse(text, &line, why));
+    *strstr(text, " reach") = '\0'; /* the keys behind it are missing */
+    assert_false(tt_wisdom_parse(text, &line, why));
+}
+
+static struct tt_wise wise_of(const char *problem, const char *algorithm)
+{
+    char text[256], why[TT_FILE_WHY];
+    struct tt_wisdom_line line;
+    snprintf(text, sizeof text, "%s %s us=1 cores=2 reach=read date=d tutti=1 machine=m", problem,
+             algorithm);
+    if (!tt_wisdom_parse(text, &line, why)) fail_msg("%s: %s", text, why);
+    return line.wise;
+}
+
+static const char *decided(const struct tt_wisdom *wisdom, const char *text, int cores)
+{
+    struct tt_problem problem;
+    const struct tt_algorithm *a;
+    enum tt_chosen_by by;
+    assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
+    struct tt_map map = map_of(problem.p, cores, NULL);
+    map.wisdom = wisdom;
+    assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, &by), TUTTI_OK);
+    return by == TT_CHOSEN_WISDOM ? a->name : "none";
+}
+
+/* The line with the same bytes decides, then one with the same next power of two; and only where
+ * the ranks, the processors and the reach are the same, and the algorithm applies. */
+static void nearest_line_decides(void **state)
+{
+    (void)state;
+    struct tt_wisdom w = {.n = 0};
+    w.line[w.n++] = wise_of("allreduce/f32/sum/8K/p4", "ring");
+    w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p4", "window");
+    w.line[w.n++] = wise_of("allreduce/f64/sum/6K/p4", "direct");
+    w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p3", "doubling");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p4", 2), "window");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/6K/p4", 2), "direct");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/5K/p4", 2), "window");
+    assert_string_equal(decided(&w, "allreduce/f32/sum/5K/p4", 2), "ring");
+    assert_string_equal(decided(&w, "allreduce/i8/max/8K/p4", 2), "ring");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p3", 2), "doubling");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/16K/p4", 2), "none");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p4", 4), "none");
+    assert_string_equal(decided(&w, "reduce/f64/sum/8K/p4", 2), "none");
+    assert_string_equal(decided(&w, "allreduce/f64/user/8K/p4", 2), "window"); /* ring refuses */
+}
+
+/* ---- The file ---- */
+
+enum { WRITERS = 4, EACH = 12 };
+
+static void add_lines(const char *path, int writer)
+{
+    for (int i = 0; i < EACH; i++) {
+        char problem[64];
+        snprintf(problem, sizeof problem, "bcast/u8/%d/p%d", 8 + i, 2 + writer);
+        struct tt_wisdom_line line = {.wise = wise_of(problem, "flat"), .time_ps = 1000000};
+        if (tt_wisdom_add(path, &line, 1) != TUTTI_OK) _exit(1);
+    }
+    _exit(0);
+}
+
+static int lines_that_fit(const char *path)
+{
+    struct tt_wisdom_file file;
+    char why[TT_FILE_WHY];
+    int n = 0;
+    if (!tt_wisdom_read(path, &file, why)) fail_msg("%s", why);
+    for (int i = 0; i < file.n; i++) n += file.entry[i].fits;
+    tt_wisdom_close(&file);
+    return n;
+}
+
+/* No line is lost, whoever else writes; a line for the same place replaces the old one. */
+static void writers_at_once(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/tutti-wisdom-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/wisdom", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "a line of the future\n");
+    fclose(file);
+    for (int w = 0; w < WRITERS; w++) {
+        pid_t pid = fork();
+        assert_int_not_equal(pid, -1);
+        if (pid == 0) add_lines(path, w);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int code;
+        assert_int_not_equal(wait(&code), -1);
+        assert_int_equal(code, 0);
+    }
+    assert_int_equal(lines_that_fit(path), WRITERS * EACH);
+    struct tt_wisdom_line again = {.wise = wise_of("bcast/u8/8/p2", "direct"), .time_ps = 1};
+    assert_int_equal(tt_wisdom_add(path, &again, 1), TUTTI_OK);
+    assert_int_equal(lines_that_fit(path), WRITERS * EACH);
+    struct tt_wisdom_file all;
+    char why[TT_FILE_WHY];
+    assert_true(tt_wisdom_read(path, &all, why));
+    assert_int_equal(all.n, WRITERS * EACH + 1);
+    assert_string_equal(all.entry[0].text, "a line of the future");
+    tt_wisdom_close(&all);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0); /* nothing else is left in it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_and_back),
+        cmocka_unit_test(wrong_lines),
+        cmocka_unit_test(nearest_line_decides),
+        cmocka_unit_test(writers_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti tune` keeps the fastest algorithm of each problem, and later choices come from its file.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
+export XDG_CACHE_HOME=$work/cache
+
+expect 0 tutti tune bcast/u8/8/p2 barrier/p2 --sizes 8:64K --step 8192 --time 0.002
+says out '^bcast/u8/64K/p2 +[a-z-]+(/slice=[0-9K]+)?(/radix=[0-9]+)? +[0-9.]+ '
+says out '^barrier/p2 +(flat|dissemination) +[0-9.]+  (flat|dissemination):[0-9.]+$'
+says out "^written to $work/cache/tutti/.*\.wisdom\$"
+[ "$(grep -c '^[a-z]' cache/tutti/*.wisdom)" -eq 3 ] || fail 'not three lines'
+
+expect 0 tutti explain --json bcast/u8/64K/p2
+python3 - <<'PYTHON'
+import json
+found = json.load(open("out"))
+assert found["chosen"] == "by wisdom" and found["wisdom"]["measured_us"] > 0, found
+assert found["wisdom"]["date"].startswith("20") and ":" in found["wisdom"]["others"], found
+PYTHON
+expect 0 tutti explain bcast/u8/40000/p2
+says out 'It was measured to be the fastest on 20'
+says out 'bcast/u8/64K/p2 was measured on 20'
+expect 0 env TUTTI_WISDOM=0 tutti explain bcast/u8/64K/p2
+says out 'first algorithm in the table'
+says out 'No wisdom for it: TUTTI_WISDOM=0'
+expect 0 tutti info
+says out 'wisdom +3 lines, of which 3 fit: '
+
+# The slice of a line is that of the plan.
+tutti list --names bcast | grep -q 'bcast binomial'
+sed -i 's/^\(bcast[^ ]*64K[^ ]*\) [a-z-]*\( slice=[^ ]*\)\?/\1 binomial slice=4K/' cache/tutti/*.wisdom
+expect 0 tutti plan bcast/u8/64K/p2
+says out 'binomial'
+cp out with
+expect 0 env TUTTI_WISDOM=0 tutti plan bcast/u8/64K/p2/slice=4K -a binomial
+cmp -s out with || fail 'the plan has another slice than the wisdom'
+
+# What cannot be tuned says why.
+for problem in alltoallv/u8/8/p2 allreduce/f64/sum/8/p4@nodes:2,2 bcast/u8/8/p2/root=1 barrier/p1; do
+    expect 1 tutti tune "$problem" --time 0.001
+    says err "tutti tune: $problem: "
+done
+expect 1 env TUTTI_ALGORITHM=flat tutti tune barrier/p2
+says err 'TUTTI_ALGORITHM forces the choice'
+expect 1 env TUTTI_WISDOM=0 tutti tune barrier/p2
+says err 'there is no file to write: TUTTI_WISDOM=0; --output names one'
+expect 1 tutti tune nonsense
+expect 2 tutti tune barrier/p2 --ranks 3
+expect 2 tutti tune --sizes 0

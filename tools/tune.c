@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * `tutti tune`: times the algorithms that are worth it for a list of problems, each in a job of its
+ * own, and keeps which one was the fastest.
+ *
+ * A problem is timed in rounds, in each of which every candidate runs once, so that a disturbance
+ * hits all candidates alike. The middle time of a candidate counts. Then the fastest algorithm is
+ * timed with other slices and radices, as far as its plan depends on them. The line of a problem is
+ * added to the file when it is known, so that nothing is lost if the command is interrupted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench-job.h"
+#include "command.h"
+#include "job/wait.h"
+#include "problem.h"
+#include "text/text.h"
+
+enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
+enum { CANDIDATES = 16, ROUNDS = 3, MARGIN = 3 };
+
+struct tune_arguments {
+    char **problem;
+    int problems, ranks;
+    int64_t first_bytes, last_bytes, step, time_ns;
+    const char *output;
+};
+
+/* An algorithm with its parameters, and its times in ps. */
+struct tune_candidate {
+    const struct tt_algorithm *algorithm;
+    int64_t slice, time_ps[ROUNDS];
+    int32_t radix;
+    int timed;
+};
+
+struct tuning {
+    const struct tune_arguments *a;
+    char path[TT_FILE_PATH];
+    int at, of; /* the problem, and how many there are */
+    struct tt_case c;
+    struct tune_candidate candidate[CANDIDATES];
+    int n;
+    bool failed;
+};
+
+static const struct argp_option options[] = {
+    {"ranks", 'n', "N", 0,
+     "tune all collectives that can be tuned on N ranks (default: as many as processors, at least "
+     "2)",
+     0},
+    {"sizes", OPTION_SIZES, "FIRST:LAST", 0,
+     "with BYTES from FIRST to LAST (default for --ranks: 8:4M; for a PROBLEM: its own bytes)", 0},
+    {"step", OPTION_STEP, "K", 0, "each size is K times as large as the one before (default 4)", 0},
+    {"time", OPTION_TIME, "S", 0,
+     "time each candidate for about S seconds in each of three rounds (default: 0.05)", 0},
+    {"output", 'o', "FILE", 0,
+     "add the lines to FILE (default: TUTTI_WISDOM, or the file of this kind of machine in the "
+     "user's cache folder)",
+     0},
+    {0},
+};
+
+static void read_sizes(const struct argp_state *state, struct tune_arguments *a, const char *text)
+{
+    const char *colon = strchr(text, ':'), *end = text + strlen(text);
+    if (!tt_parse_size(text, colon ? colon : end, &a->first_bytes) || a->first_bytes < 1 ||
+        !tt_parse_size(colon ? colon + 1 : text, end, &a->last_bytes) ||
+        a->last_bytes < a->first_bytes || a->last_bytes > INT64_C(1) << 40)
+        argp_error(state, "--sizes: '%s' is not FIRST:LAST, as in 8:4M", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct tune_arguments *a = state->input;
+    switch (key) {
+    case 'n': a->ranks = (int)tt_arg_number(state, "--ranks", arg, 2, 1 << 16); return 0;
+    case OPTION_SIZES: read_sizes(state, a, arg); return 0;
+    case OPTION_STEP: a->step = tt_arg_number(state, "--step", arg, 2, 1 << 20); return 0;
+    case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
+    case 'o': a->output = arg; return 0;
+    case ARGP_KEY_ARG: a->problem[a->problems++] = arg; return 0;
+    case ARGP_KEY_END:
+        if (a->problems && a->ranks) argp_error(state, "--ranks: a PROBLEM has ranks of its own");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- Candidates ---- */
+
+static struct tune_candidate *add_candidate(struct tuning *t, const struct tt_algorithm *a,
+                                            int64_t slice, int32_t radix)
+{
+    if (t->n == CANDIDATES) return NULL;
+    struct tune_candidate *c = &t->candidate[t->n++];
+    *c = (struct tune_candidate){.algorithm = a, .slice = slice, .radix = radix};
+    return c;
+}
+
+static void find_candidates(struct tuning *t)
+{
+    const struct tt_algorithm *found[CANDIDATES / 2];
+    struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
+    t->n = 0;
+    int n = tt_candidates(&call, &t->c.map, NULL, found, CANDIDATES / 2);
+    for (int i = 0; i < n; i++) add_candidate(t, found[i], call.slice, call.radix);
+}
+
+static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a, int64_t slice,
+                                 int32_t radix, int me)
+{
+    struct tt_call call = tt_problem_call(&t->c.problem, me, t->c.room);
+    call.slice = slice / call.sz * call.sz;
+    call.radix = radix;
+    return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
+}
+
+/* Whether the plan of some rank with these parameters differs from that of every candidate with the
+ * same algorithm. The first and the last rank have different places in most trees and rings. */
+static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
+{
+    bool is_new = true;
+    for (int i = 0; i < t->n && is_new; i++) {
+        const struct tune_candidate *c = &t->candidate[i];
+        bool equal = c->algorithm == a;
+        for (int k = 0; k < 2 && equal; k++) {
+            int me = k ? t->c.problem.p - 1 : 0;
+            struct tt_plan *with = plan_with(t, a, slice, radix, me);
+            struct tt_plan *before = plan_with(t, a, c->slice, c->radix, me);
+            equal = !with || !before || tt_plan_equal(with, before);
+            tt_plan_free(with);
+            tt_plan_free(before);
+        }
+        is_new = !equal;
+    }
+    return is_new;
+}
+
+/* Adds the algorithm with other slices and radices. What the user or the problem sets stays. */
+static void add_parameters(struct tuning *t, const struct tune_candidate *best)
+{
+    static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
+    static const int32_t radices[] = {2, 4, 8, 16};
+    const struct tt_algorithm *a = best->algorithm;
+    int64_t bytes = t->c.problem.n * t->c.problem.call.sz;
+    for (int i = 0; i < 4 && best->slice == 0; i++)
+        if (slices[i] < bytes && is_new(t, a, slices[i], best->radix))
+            add_candidate(t, a, slices[i], best->radix);
+    for (int i = 0; i < 4 && best->radix == 0; i++)
+        if (is_new(t, a, best->slice, radices[i])) add_candidate(t, a, best->slice, radices[i]);
+}
+
+/* ---- Timing ---- */
+
+static bool time_once(struct tuning *t, struct tune_candidate *c)
+{
+    struct tt_bench_case bench = {
+        .problem = t->c.problem, .algorithm = c->algorithm->name, .time_ns = t->a->time_ns};
+    struct tt_bench_result result = {0};
+    const double ps_of_us = 1e6;
+    bench.problem.call.slice = c->slice / bench.problem.call.sz * bench.problem.call.sz;
+    bench.problem.call.radix = c->radix;
+    if (!tt_bench_processes(&bench, &result)) return false;
+    if (result.refused || c->timed == ROUNDS) return true;
+    c->time_ps[c->timed++] = (int64_t)(result.median_us * ps_of_us);
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The middle time; NEVER: the candidate could not be timed. */
+static int64_t time_of(const struct tune_candidate *c)
+{
+    int64_t ps[ROUNDS];
+    if (c->timed == 0) return INT64_MAX;
+    memcpy(ps, c->time_ps, sizeof ps);
+    qsort(ps, (size_t)c->timed, sizeof *ps, by_value);
+    return ps[c->timed / 2];
+}
+
+static void show_progress(const struct tuning *t, const char *problem, int round, int i)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r\033[K%d of %d: %s, round %d of %d, %s", t->at, t->of, problem, round + 1,
+            ROUNDS, t->candidate[i].algorithm->name);
+}
+
+/* Times the candidates from the one with this number on. */
+static bool time_from(struct tuning *t, const char *problem, int first)
+{
+    bool good = true;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = first; i < t->n && good; i++) {
+            show_progress(t, problem, round, i);
+            good = time_once(t, &t->candidate[i]);
+        }
+    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+    return good;
+}
+
+/* The fastest; the first candidate, which runs without wisdom, stays if no other is better by more
+ * than the noise. */
+static struct tune_candidate *best_of(struct tuning *t)
+{
+    struct tune_candidate *best = &t->candidate[0];
+    int64_t least = time_of(best), hundred = 100;
+    if (least < INT64_MAX) least -= least * MARGIN / hundred;
+    for (int i = 1; i < t->n; i++) {
+        if (time_of(&t->candidate[i]) >= least) continue;
+        best = &t->candidate[i];
+        least = time_of(best);
+    }
+    return best;
+}
+
+/* ---- Keeping ---- */
+
+static char *name_of(const struct tune_candidate *c, char *text, size_t n)
+{
+    char size[24] = "", slice[40] = "", radix[24] = "";
+    if (c->slice) snprintf(slice, sizeof slice, "/slice=%s", tt_print_size(size, c->slice));
+    if (c->radix) snprintf(radix, sizeof radix, "/radix=%d", (int)c->radix);
+    snprintf(text, n, "%s%s%s", c->algorithm->name, slice, radix);
+    return text;
+}
+
+static void print_others(const struct tuning *t, const struct tune_candidate *best, char *text,
+                         size_t n)
+{
+    size_t used = 0;
+    char name[96];
+    text[0] = '\0';
+    for (int i = 0; i < t->n; i++) {
+        const struct tune_candidate *c = &t->candidate[i];
+        if (c == best || c->timed == 0 || used + sizeof name + 24 > n) continue;
+        used += (size_t)snprintf(text + used, n - used, "%s%s:%.3f", used ? "," : "",
+                                 name_of(c, name, sizeof name), 1e-6 * (double)time_of(c));
+    }
+}
+
+static bool keep(struct tuning *t, const char *problem, const struct tune_candidate *best)
+{
+    struct tt_wisdom_line line = {.time_ps = time_of(best)};
+    struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
+    char name[96];
+    if (best->timed == 0 || !tt_wisdom_place(&call, &t->c.map, &line.wise, line.layout)) {
+        fprintf(stderr, "tutti tune: %s: no candidate could be timed\n", problem);
+        return false;
+    }
+    line.wise.slice = best->slice;
+    line.wise.radix = best->radix;
+    while (tt_algorithms[line.wise.algorithm] != best->algorithm) line.wise.algorithm++;
+    print_others(t, best, line.others, sizeof line.others);
+    printf("%-32s %-24s %12.3f  %s\n", problem, name_of(best, name, sizeof name),
+           1e-6 * (double)line.time_ps, line.others);
+    fflush(stdout);
+    if (tt_wisdom_add(t->path, &line, 1) == TUTTI_OK) return true;
+    fprintf(stderr, "tutti tune: %s\n", tutti_error());
+    return false;
+}
+
+/* ---- Problems ---- */
+
+/* Why the problem cannot be tuned; NULL: it can be. */
+static const char *refusal(const struct tt_problem *p)
+{
+    const struct tt_call *c = &p->call;
+    if (p->map[0])
+        return "it is measured on one node; TUTTI_CHOICE=measure measures on several hosts";
+    if (tt_call_counts(c)) return "each rank has counts of its own, which no line of wisdom knows";
+    if (c->in_place || c->root || p->seed || c->op >= TUTTI_OP_USER ||
+        (tt_coll_has_op(c->coll) && !c->commutes))
+        return "a line of wisdom has no root, order, place, seed or operation of a user";
+    return p->p < 2 ? "one rank has nothing to choose" : NULL;
+}
+
+static bool tune_open(struct tuning *t, const char *problem)
+{
+    find_candidates(t);
+    if (t->n == 0) {
+        fprintf(stderr, "tutti tune: %s: TUTTI_ALGORITHM forces the choice\n", problem);
+        return false;
+    }
+    if (!time_from(t, problem, 0)) return false;
+    int algorithms = t->n;
+    add_parameters(t, best_of(t));
+    return time_from(t, problem, algorithms) && keep(t, problem, best_of(t));
+}
+
+static void tune_problem(struct tuning *t, const char *problem)
+{
+    bool good = tt_case_open(&t->c, "tutti tune", problem, NULL);
+    t->at++;
+    if (!good) {
+        t->failed = true;
+        return;
+    }
+    const char *why = refusal(&t->c.problem);
+    t->c.map.wisdom = NULL;
+    if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
+    if (why || !tune_open(t, problem)) t->failed = true;
+    tt_case_close(&t->c);
+}
+
+/* Calls `each` for every size of the problem, or just for the problem. Returns how many there are.
+ * */
+static int each_size(struct tuning *t, const char *text, int64_t first, int64_t last, bool counts)
+{
+    struct tt_problem problem;
+    char sized[TT_PROBLEM_TEXT];
+    int n = 0;
+    bool has_sizes = first > 0 && tt_problem_parse(text, &problem, NULL) == TUTTI_OK &&
+                     problem.call.coll != TT_COLL_barrier;
+    if (!has_sizes) {
+        if (!counts) tune_problem(t, text);
+        return 1;
+    }
+    for (int64_t bytes = first; bytes <= last; bytes *= t->a->step) {
+        if (bytes % problem.call.sz) continue;
+        problem.call.n = problem.n = bytes / problem.call.sz;
+        if (!counts) tune_problem(t, tt_problem_print(&problem, sized));
+        n++;
+    }
+    return n;
+}
+
+static const char *const usual[] = {"barrier",          "bcast/u8/8",
+                                    "reduce/f64/sum/8", "allreduce/f64/sum/8",
+                                    "gather/u8/8",      "scatter/u8/8",
+                                    "allgather/u8/8",   "alltoall/u8/8",
+                                    "scan/f64/sum/8",   "reduce_scatter_block/f64/sum/8"};
+
+/* Goes through all problems; returns how many there are. */
+static int each_problem(struct tuning *t, bool counts)
+{
+    const struct tune_arguments *a = t->a;
+    char text[TT_PROBLEM_TEXT];
+    int n = 0, ranks = a->ranks ? a->ranks : (int)tt_max(2, tt_usable_cores());
+    int64_t first = a->first_bytes ? a->first_bytes : 8;
+    int64_t last = a->last_bytes ? a->last_bytes : 4 << 20;
+    for (int i = 0; i < a->problems; i++)
+        n += each_size(t, a->problem[i], a->first_bytes, a->last_bytes, counts);
+    for (size_t i = 0; !a->problems && i < sizeof usual / sizeof *usual; i++) {
+        snprintf(text, sizeof text, "%s/p%d", usual[i], ranks);
+        n += each_size(t, text, first, last, counts);
+    }
+    return n;
+}
+
+/* ---- Command ---- */
+
+static const char doc[] =
+    "Times the algorithms that are worth it for each PROBLEM in jobs of ranks on this machine, and "
+    "keeps the fastest one in a text file of wisdom, from which later jobs choose. Without a "
+    "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
+    " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
+
+int tt_tune_main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "[PROBLEM...]", .doc = doc};
+    struct tune_arguments a = {
+        .problem = tt_calloc((size_t)argc, sizeof *a.problem), .step = 4, .time_ns = 50000000};
+    struct tuning t = {.a = &a};
+    char why[TT_FILE_WHY];
+    if (!a.problem) return TT_EXIT_FAILED;
+    tt_arg_parse(&argp, argc, argv, 0, &a);
+    if (a.output) {
+        snprintf(t.path, sizeof t.path, "%s", a.output);
+    } else if (!tt_wisdom_path(t.path, why)) {
+        fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
+        tt_free(a.problem);
+        return TT_EXIT_FAILED;
+    }
+    t.of = each_problem(&t, true);
+    printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");
+    each_problem(&t, false);
+    printf("written to %s\n", t.path);
+    tt_free(a.problem);
+    return t.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
+}
