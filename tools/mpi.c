@@ -131,10 +131,12 @@ int tt_mpi_main(int argc, char **argv)
             "that it starts and their MPI (Open MPI 4 or MPICH 4). Tutti does their blocking "
             "collectives: barrier, bcast, reduce, allreduce, scan, exscan, reduce_scatter(_block), "
             "gather(v), scatter(v), allgather(v) and alltoall(v, w) on communicators of several "
-            "ranks of one node. The program's own MPI does the others.\v"
+            "ranks, where it is measured to be faster than the program's own MPI. That MPI does "
+            "the others.\v"
             "TUTTI_MPI_REPORT=1 prints at MPI_Finalize which calls Tutti did, and why not the "
             "others; TUTTI_MPI_REPORT=FILE writes that into a file. TUTTI_MPI=-bcast,-scan leaves "
-            "these two to the program's MPI, and TUTTI_MPI=off all.",
+            "these two to the program's MPI, and TUTTI_MPI=off all. With TUTTI_MPI=take, Tutti "
+            "does them also where it is slower.",
     };
     struct mpi_arguments a = {0};
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);

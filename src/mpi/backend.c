@@ -18,13 +18,6 @@ static struct {
     int64_t began_ns;
 } state;
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- Types and operations ---- */
 
 static int64_t size_of(MPI_Datatype type)
@@ -211,7 +204,8 @@ static struct fact fact_neighbor_alltoallw(struct tt_mpi_counts counts, const MP
 
 /* ---- Counting ---- */
 
-static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, int64_t ns)
+static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, int64_t ns,
+                 const struct tt_mpi_costs *costs)
 {
     const struct tt_mpi_shape shape = {.function = function,
                                        .ranks = f->c.members,
@@ -219,7 +213,7 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
                                        .type = f->type,
                                        .operation = f->operation,
                                        .choice = choice};
-    tt_mpi_count(&shape, f->bytes, ns);
+    tt_mpi_count(&shape, f->bytes, ns, costs);
 }
 
 /* The host has the call first, and only a call that it accepted is looked at: so a wrong argument
@@ -229,15 +223,15 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
     {                                                                                              \
         if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
             return tt_host.NAME ARGUMENTS;                                                         \
-        int64_t began = now_ns();                                                                  \
+        int64_t began = tt_mpi_now_ns();                                                           \
         tt_depth++;                                                                                \
         int code = tt_host.NAME ARGUMENTS;                                                         \
         tt_depth--;                                                                                \
-        int64_t ended = now_ns();                                                                  \
+        int64_t ended = tt_mpi_now_ns();                                                           \
         if (code != MPI_SUCCESS) return code;                                                      \
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
-        keep(TT_MPI_##NAME, TT_MPI_LEFT_KIND, &f, ended - began);                                  \
+        keep(TT_MPI_##NAME, TT_MPI_LEFT_KIND, &f, ended - began, NULL);                            \
         tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
@@ -255,18 +249,20 @@ TT_MPI_COLLECTIVES(COUNTING)
             return tt_host.NAME ARGUMENTS;                                                         \
         struct tt_mpi_call call;                                                                   \
         start_call(&call, TT_MPI_##NAME, comm);                                                    \
-        int64_t began = tt_mpi_setting.report ? now_ns() : 0;                                      \
+        int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_depth++;                                                                                \
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
         int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         tt_depth--;                                                                                \
         if (call.scratches) tt_mpi_release(&call);                                                 \
+        if (call.measured >= 0) tt_mpi_measured(&call);                                            \
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call);                                  \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
-        int64_t ended = now_ns();                                                                  \
+        int64_t ended = tt_mpi_now_ns();                                                           \
+        struct tt_mpi_costs costs = costs_of(&call);                                               \
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
-        keep(TT_MPI_##NAME, call.choice, &f, ended - began);                                       \
+        keep(TT_MPI_##NAME, call.choice, &f, ended - began, &costs);                               \
         tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
@@ -279,6 +275,20 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->status = TUTTI_OK;
     call->choice = TT_MPI_TAKEN;
     call->scratches = 0;
+    call->used = 0;
+    call->user = false;
+    call->shape = call->measured = -1;
+}
+
+/* What was measured of the call's shape, and what this call saves. */
+static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
+{
+    if (call->shape < 0 || call->record->trials->calls[call->shape] < TT_MPI_FOR_HOST)
+        return (struct tt_mpi_costs){0};
+    struct tt_mpi_decision d = tt_mpi_trial_decision(call->record->trials, call->shape);
+    return (struct tt_mpi_costs){.host_ns = d.host_ns,
+                                 .tutti_ns = d.tutti_ns,
+                                 .saved_ns = d.tutti ? d.host_ns - d.tutti_ns : 0};
 }
 
 TT_MPI_TAKEN(TAKING)
@@ -316,7 +326,7 @@ static int64_t list_number(void)
  * rank has which setting. */
 static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
 {
-    static const char *const text[] = {"off", "in doubt", "on", "count"};
+    static const char *const text[] = {"off", "in doubt", "on", "take", "count"};
     int rank = 0;
     int64_t least[2] = {0}, most[2] = {0};
     tt_host.Comm_rank(tt_handle.world, &rank);
@@ -326,7 +336,7 @@ static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
                        (int)least[1], text[least[0]], (int)most[1], text[most[0]]);
         return TT_MPI_OFF;
     }
-    if (mode != TT_MPI_ON || same_on_all(list_number(), rank, least, most)) return mode;
+    if (!tt_mpi_takes(mode) || same_on_all(list_number(), rank, least, most)) return mode;
     if (rank == 0)
         tt_mpi_say("off on all ranks: ranks %d and %d leave different functions to their MPI "
                    "(TUTTI_MPI), or have different versions of Tutti",
@@ -347,13 +357,14 @@ static void fill_table(void);
 static void begin(void)
 {
     tt_depth++;
+    tt_mpi_greet();
     enum tt_mpi_mode mode = agree(tt_mpi_setting.mode);
-    if (mode == TT_MPI_ON && !tt_mpi_begin()) mode = TT_MPI_OFF;
+    if (tt_mpi_takes(mode) && !tt_mpi_begin()) mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
-    if (mode == TT_MPI_ON) agree_on_report();
+    if (tt_mpi_takes(mode)) agree_on_report();
     tt_depth--;
     fill_table();
-    state.began_ns = now_ns();
+    state.began_ns = tt_mpi_now_ns();
 }
 
 static int begin_Init(int *argc, char ***argv)
@@ -448,7 +459,7 @@ static void host_name(char *name, size_t n)
 /* The longest time of a rank since its MPI_Init. */
 static double seconds_since(int64_t began_ns)
 {
-    int64_t own = began_ns - now_ns(), least = own;
+    int64_t own = began_ns - tt_mpi_now_ns(), least = own;
     tt_host.Allreduce(&own, &least, 1, tt_handle.wide, tt_handle.min, tt_handle.world);
     return (double)least * -1e-9;
 }
@@ -460,7 +471,7 @@ static void report_all(void)
     size_t n = 0;
     struct tt_mpi_report report = {.host = name,
                                    .seconds = seconds_since(state.began_ns),
-                                   .choices = tt_mpi_setting.mode == TT_MPI_ON};
+                                   .choices = tt_mpi_takes(tt_mpi_setting.mode)};
     struct tt_mpi_row *rows = tt_mpi_rows(&n);
     host_name(name, sizeof name);
     tt_host.Comm_rank(tt_handle.world, &rank);
@@ -502,7 +513,7 @@ static void fill_table(void)
     if (tt_mpi_setting.report) {
         TT_MPI_COLLECTIVES(COUNT)
     }
-    if (tt_mpi_setting.mode == TT_MPI_ON) {
+    if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
     }
 }

@@ -94,6 +94,7 @@ struct counted {
     struct tt_mpi_shape shape;
     int magnitude;
     int64_t calls, bytes, least, most, ns;
+    struct tt_mpi_costs costs;
 };
 
 static struct {
@@ -141,7 +142,8 @@ static struct counted *row_of(const struct tt_mpi_shape *shape, int magnitude)
     return add_row(shape, magnitude, hash);
 }
 
-void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns)
+void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
+                  const struct tt_mpi_costs *costs)
 {
     int magnitude = bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
     struct counted *row = row_of(shape, magnitude);
@@ -151,6 +153,10 @@ void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns)
     row->ns += ns;
     if (bytes < row->least) row->least = bytes;
     if (bytes > row->most) row->most = bytes;
+    if (!costs) return;
+    row->costs.host_ns = costs->host_ns;
+    row->costs.tutti_ns = costs->tutti_ns;
+    row->costs.saved_ns += costs->saved_ns;
 }
 
 struct tt_mpi_row *tt_mpi_rows(size_t *n)
@@ -168,7 +174,8 @@ struct tt_mpi_row *tt_mpi_rows(size_t *n)
                                       .bytes = c->bytes,
                                       .least = c->least,
                                       .most = c->most,
-                                      .ns = c->ns};
+                                      .ns = c->ns,
+                                      .costs = c->costs};
         memcpy(rows[i].communicator, texts[c->shape.communicator], TT_MPI_NAME);
         memcpy(rows[i].type, texts[c->shape.type], TT_MPI_NAME);
         memcpy(rows[i].operation, texts[c->shape.operation], TT_MPI_NAME);

@@ -15,9 +15,10 @@
 #define TT_MPI_HOST_H
 
 #include <mpi.h>
+#include <time.h>
 
 #include "mpi/load.h"
-#include "mpi/shim.h"
+#include "mpi/trial.h"
 
 #define TT_MPI_JOIN_(a, b) a##_##b
 #define TT_MPI_JOIN(a, b) TT_MPI_JOIN_(a, b)
@@ -88,8 +89,11 @@ struct tt_mpi_comm {
     int neighbours;
     /* These are in team.c. */
     tutti_team *team;        /* NULL: not made yet, or never */
-    int calls;               /* that Tutti could have done before there was a team */
+    int64_t calls;           /* that Tutti could have done before there was a team, weighted */
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */
+    bool one_node;           /* whether all members share memory, and so a clock */
+    uint64_t group;          /* a hash of the members' ranks in the world, once there is a team */
+    struct tt_mpi_trials *trials; /* freed with the record */
 };
 
 #define tt_mpi_open_host TT_MPI_OWN(open_host)
@@ -102,6 +106,14 @@ const char *tt_mpi_open_host(void);
 void tt_mpi_lock(void);
 #define tt_mpi_unlock TT_MPI_OWN(unlock)
 void tt_mpi_unlock(void);
+
+/* The time of a clock that all ranks of a node share. */
+static inline int64_t tt_mpi_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* Returns the record of a communicator, which lives until the communicator is freed. NULL: there is
  * no memory, or the handle is MPI_COMM_NULL. */
@@ -124,10 +136,16 @@ struct tt_mpi_call {
     struct tt_mpi_comm *record;
     tutti_team *team;
     enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does it */
-    int code;                  /* an error of the host's, while data were packed */
-    tutti_status status;       /* of Tutti's collective */
-    void *scratch[8];          /* memory that the call needs until its end */
+    bool user;                 /* whether it has an operation of the program */
+    int shape;                 /* of the trial; -1: none yet */
+    int measured;              /* the number under which its times are recorded; -1: none */
+    int64_t began_ns;
+    int code;            /* an error of the host's, while data were packed */
+    tutti_status status; /* of Tutti's collective */
+    void *scratch[8];    /* memory that the call needs until its end */
     int scratches;
+    size_t used; /* bytes of `small`, from which short pieces of such memory are taken */
+    _Alignas(64) char small[2048];
 };
 
 /* Returns memory of so many bytes, which lives until the call ends. NULL: there is none, and

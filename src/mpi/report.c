@@ -50,6 +50,9 @@ static void add_up(struct tt_mpi_report *report)
         sum->calls += row[i].calls;
         sum->bytes += row[i].bytes;
         sum->ns += row[i].ns;
+        sum->costs.saved_ns += row[i].costs.saved_ns;
+        sum->costs.host_ns = larger(sum->costs.host_ns, row[i].costs.host_ns);
+        sum->costs.tutti_ns = larger(sum->costs.tutti_ns, row[i].costs.tutti_ns);
         sum->least = lesser(sum->least, row[i].least);
         sum->most = larger(sum->most, row[i].most);
     }
@@ -65,6 +68,16 @@ static double calls_of(const struct tt_mpi_row *row)
 static double seconds_of(const struct tt_mpi_report *report, const struct tt_mpi_row *row)
 {
     return (double)row->ns * 1e-9 / report->ranks;
+}
+
+static double saved_by(const struct tt_mpi_report *report, const struct tt_mpi_row *row)
+{
+    return (double)row->costs.saved_ns * 1e-9 / report->ranks;
+}
+
+static bool is_measured(const struct tt_mpi_row *row)
+{
+    return row->costs.host_ns > 0 || row->costs.tutti_ns > 0;
 }
 
 static double seconds_in_all(const struct tt_mpi_report *report)
@@ -90,13 +103,18 @@ static void print_row(FILE *out, const struct tt_mpi_report *report, const struc
             row->ranks, or_dash(row->communicator), or_dash(row->type), or_dash(row->operation),
             calls_of(row), (long long)row->least, (long long)row->most, (long long)row->bytes,
             seconds_of(report, row));
+    if (report->choices && is_measured(row))
+        fprintf(out, " %10.3f %10.3f %10.6f", (double)row->costs.host_ns * 1e-3,
+                (double)row->costs.tutti_ns * 1e-3, saved_by(report, row));
+    else if (report->choices)
+        fprintf(out, " %10s %10s %10s", "-", "-", "-");
     fprintf(out, report->choices ? "  %s\n" : "\n", tt_mpi_choices[row->choice]);
 }
 
-/* How many calls Tutti took, and how long they took. */
+/* How many calls Tutti took, how long they took, and what that saved. */
 static void print_taken(FILE *out, const struct tt_mpi_report *report)
 {
-    double calls = 0, taken = 0, seconds = 0;
+    double calls = 0, taken = 0, seconds = 0, saved = 0;
     for (size_t i = 0; i < report->n; i++) {
         const struct tt_mpi_row *row = &report->row[i];
         if (row->function < 0) continue;
@@ -104,9 +122,12 @@ static void print_taken(FILE *out, const struct tt_mpi_report *report)
         if (row->choice != TT_MPI_TAKEN) continue;
         taken += calls_of(row);
         seconds += seconds_of(report, row);
+        saved += saved_by(report, row);
     }
-    fprintf(out, "Tutti took %.10g of %.10g calls, and %.3f s were spent in these\n", taken, calls,
-            seconds);
+    fprintf(out,
+            "Tutti took %.10g of %.10g calls, and %.3f s were spent in these; those that were "
+            "measured saved %.3f s\n",
+            taken, calls, seconds, saved);
 }
 
 static void print_text(FILE *out, const struct tt_mpi_report *report)
@@ -124,9 +145,12 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
             fprintf(out, "%g communicator(s) of %d ranks, %s\n", calls_of(row), row->ranks,
                     or_dash(row->communicator));
     }
-    fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %12s %12s %15s %10s\n", "function", "ranks",
+    fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %12s %12s %15s %10s", "function", "ranks",
             "communicator", "type", "operation", "calls", "least bytes", "most bytes", "bytes, all",
             "seconds");
+    if (report->choices)
+        fprintf(out, " %10s %10s %10s  %s", "host us", "Tutti us", "saved s", "choice");
+    fprintf(out, "\n");
     for (size_t i = 0; i < report->n; i++)
         if (report->row[i].function >= 0) print_row(out, report, &report->row[i]);
 }
@@ -170,6 +194,10 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
                 (long long)row->least, (long long)row->most, (long long)row->bytes,
                 seconds_of(report, row));
     }
+    if (is_measured(row))
+        fprintf(out, "\"host_us\": %.3f, \"tutti_us\": %.3f, \"saved_seconds\": %.9f, ",
+                (double)row->costs.host_ns * 1e-3, (double)row->costs.tutti_ns * 1e-3,
+                saved_by(report, row));
     if (report->choices && row->function >= 0)
         fprintf(out, "\"taken\": %.17g, ", row->choice == TT_MPI_TAKEN ? calls_of(row) : 0);
     fprintf(out, "\"%s\": %.17g}", row->function < 0 ? "number" : "calls", calls_of(row));

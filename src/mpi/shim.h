@@ -9,7 +9,8 @@
  * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them travel
  * as machine words, so that one stub serves every host. At the first call, find.c finds the host
  * and start.c fills the table. Only the files of a backend know an mpi.h; they are compiled once
- * for each host. count.c and report.c keep and print what was counted, and know no MPI either.
+ * for each host. count.c and report.c keep and print what was counted, and trial.c decides which
+ * side does which calls; they know no MPI either.
  */
 #ifndef TT_MPI_SHIM_H
 #define TT_MPI_SHIM_H
@@ -43,7 +44,12 @@ bool tt_mpi_in_host(const void *address);
 
 /* The values of the setting TUTTI_MPI. The ranks must agree on it; if they do not, or if a rank has
  * doubts about its host, every call goes to the host. */
-enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_COUNT };
+enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_TAKE, TT_MPI_COUNT };
+/* Whether Tutti takes calls: if it is measured to be faster, or always. */
+static inline bool tt_mpi_takes(enum tt_mpi_mode mode)
+{
+    return mode == TT_MPI_ON || mode == TT_MPI_TAKE;
+}
 
 /* The values of TUTTI_MPI and TUTTI_MPI_REPORT. */
 struct tt_mpi_setting {
@@ -63,6 +69,7 @@ extern struct tt_mpi_setting tt_mpi_setting;
     X(LEFT_FOREIGN, "left: ranks of another world")                                                \
     X(LEFT_TEAM, "left: no team could be made")                                                    \
     X(LEFT_EARLY, "left: one of the first calls")                                                  \
+    X(LEFT_SLOWER, "left: the host is faster")                                                     \
     X(LEFT_OPERATION, "left: type or operation")                                                   \
     X(LEFT_WRONG, "left: a wrong argument")
 #define TT_MPI_CHOICE(NAME, TEXT) TT_MPI_##NAME,
@@ -99,6 +106,12 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
+/* What a call cost when it was measured, and what Tutti's calls saved since; all zero: it was not
+ * measured. */
+struct tt_mpi_costs {
+    int64_t host_ns, tutti_ns, saved_ns;
+};
+
 /* Calls of one function with the same shape. A row goes from rank to rank as bytes. */
 struct tt_mpi_row {
     int32_t function;  /* tt_mpi_number, or -1: the number of communicators */
@@ -107,6 +120,7 @@ struct tt_mpi_row {
     int32_t choice;    /* tt_mpi_choice */
     char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
     int64_t calls, bytes, least, most, ns;
+    struct tt_mpi_costs costs;
 };
 
 /* A map from handles, which are never 0, to numbers or pointers. */
@@ -129,7 +143,8 @@ struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
-void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns);
+void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
+                  const struct tt_mpi_costs *costs);
 /* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
 struct tt_mpi_row *tt_mpi_rows(size_t *n);
 

@@ -59,7 +59,10 @@ static enum tt_mpi_mode mode_set(void)
     if (!text || !*text || strcmp(text, "on") == 0) return TT_MPI_ON;
     if (strcmp(text, "count") == 0) return TT_MPI_COUNT;
     if (strcmp(text, "off") == 0) return TT_MPI_OFF;
-    return read_list(text) ? TT_MPI_ON : TT_MPI_DOUBT;
+    if (strcmp(text, "take") == 0) return TT_MPI_TAKE;
+    bool all = strncmp(text, "take,", 5) == 0;
+    if (!read_list(all ? text + 5 : text)) return TT_MPI_DOUBT;
+    return all ? TT_MPI_TAKE : TT_MPI_ON;
 }
 
 /* ---- The table ---- */
@@ -109,8 +112,9 @@ static void start(void)
     tt_mpi_leave_all();
     tt_mpi_setting.mode = mode_set();
     if (tt_mpi_setting.mode == TT_MPI_DOUBT)
-        tt_mpi_say("off: TUTTI_MPI is '%s' (known: on, off, count, or a list like -bcast,-scan)",
-                   getenv("TUTTI_MPI"));
+        tt_mpi_say(
+            "off: TUTTI_MPI is '%s' (known: on, take, off, count, or a list like -bcast,-scan)",
+            getenv("TUTTI_MPI"));
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
     const char *report = getenv("TUTTI_MPI_REPORT");
     tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || (report && *report);

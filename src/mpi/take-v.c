@@ -3,7 +3,8 @@
  * The collectives whose pieces have lengths of their own: allgatherv, gatherv, scatterv, alltoallv
  * and alltoallw. For Tutti the pieces are bytes. If no type of a side has gaps, the pieces are
  * used where they lie; otherwise they are packed, one behind the other. As the ranks do not know
- * each other's counts, these calls are taken always.
+ * each other's counts, calls of gatherv, scatterv and alltoallv(w) are one shape on a communicator,
+ * however long the pieces are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,10 @@ static bool wrong(struct tt_mpi_call *call)
     return false;
 }
 
+/* Begins the call of a rooted collective. */
 static bool begins(struct tt_mpi_call *call, int root)
 {
-    if (!tt_mpi_known(call)) return false;
+    if (!tt_mpi_known(call) || tt_mpi_lost(call)) return false;
     return (root >= 0 && root < call->record->members) || wrong(call);
 }
 
@@ -225,7 +227,7 @@ bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t
     struct tt_mpi_side own = {0};
     struct lengths s = {0};
     if (!tt_mpi_known(call) || !read_pieces(call, &s, recvbuf, recvcounts, displs, recvtype) ||
-        !read_both(call, &own, &s, sendbuf, sendcount, sendtype) || !tt_mpi_ready(call))
+        !read_both(call, &own, &s, sendbuf, sendcount, sendtype) || !tt_mpi_ready(call, s.all))
         return false;
     if (!well(call)) return true;
     char *to = target_of(call, &s);
@@ -249,7 +251,7 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     if (here ? !read_both(call, &own, &s, sendbuf, sendcount, sendtype)
              : !tt_mpi_side_of(call, &own, sendbuf, sendcount, sendtype))
         return false;
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, 0)) return false;
     char *to = here && well(call) ? target_of(call, &s) : NULL;
     const void *from = !well(call) ? NULL
                        : here      ? gathered_from(call, &own, &s, in_place, to)
@@ -305,7 +307,7 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
     if (here ? !read_both(call, &own, &s, recvbuf, recvcount, recvtype)
              : !tt_mpi_side_of(call, &own, recvbuf, recvcount, recvtype))
         return false;
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, 0)) return false;
     if (!well(call)) return true;
     if (here)
         scatterv_at_root(call, &s, &own, in_place, root);
@@ -318,7 +320,7 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
 static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct lengths *out,
                      bool in_place)
 {
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, 0)) return false;
     if (!well(call)) return true;
     int p = call->record->members;
     char *to = target_of(call, out);
@@ -344,7 +346,8 @@ bool tt_mpi_do_alltoallv(struct tt_mpi_call *call, const void *sendbuf,
 {
     struct lengths in = {0}, out = {0};
     bool in_place = sendbuf == MPI_IN_PLACE;
-    if (!tt_mpi_known(call) || !read_pieces(call, &out, recvbuf, recvcounts, rdispls, recvtype) ||
+    if (!tt_mpi_known(call) || tt_mpi_lost(call) ||
+        !read_pieces(call, &out, recvbuf, recvcounts, rdispls, recvtype) ||
         (!in_place && !read_pieces(call, &in, sendbuf, sendcounts, sdispls, sendtype)))
         return false;
     return exchange(call, &in, &out, in_place);
@@ -358,7 +361,8 @@ bool tt_mpi_do_alltoallw(struct tt_mpi_call *call, const void *sendbuf,
 {
     struct lengths in = {0}, out = {0};
     bool in_place = sendbuf == MPI_IN_PLACE;
-    if (!tt_mpi_known(call) || !read_typed(call, &out, recvbuf, recvcounts, rdispls, recvtypes) ||
+    if (!tt_mpi_known(call) || tt_mpi_lost(call) ||
+        !read_typed(call, &out, recvbuf, recvcounts, rdispls, recvtypes) ||
         (!in_place && !read_typed(call, &in, sendbuf, sendcounts, sdispls, sendtypes)))
         return false;
     return exchange(call, &in, &out, in_place);

@@ -3,9 +3,9 @@
  * The collectives that Tutti does. Each function here first looks at its arguments: whether one is
  * wrong, which is for the host to say, and whether Tutti can do the call. It decides only by what
  * MPI guarantees to be equal on all ranks: the communicator, the collective, the root, the
- * operation, and the type of a reduction. Never by addresses, layouts, or counts. Then it asks for
- * the team (tt_mpi_ready), after which the call is Tutti's on all ranks, and errors are errors of
- * the call.
+ * operation, and the type of a reduction. Never by addresses or layouts. Then it asks for the team
+ * (tt_mpi_ready), which may leave the call to the host by its shape (trial.h). After that the call
+ * is Tutti's on all ranks, and errors are errors of the call.
  *
  * The functions return false if the host does the call.
  */
@@ -94,8 +94,8 @@ static bool same_buffer(const void *in, const void *out, int64_t bytes)
 
 bool tt_mpi_do_barrier(struct tt_mpi_call *call)
 {
-    if (!tt_mpi_known(call) || !tt_mpi_ready(call)) return false;
-    call->status = tt_mpi_tutti.barrier(call->team);
+    if (!tt_mpi_known(call) || !tt_mpi_ready(call, 0)) return false;
+    if (well(call)) call->status = tt_mpi_tutti.barrier(call->team);
     return true;
 }
 
@@ -105,7 +105,7 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
     struct tt_mpi_side side;
     if (!begins(call, root) || !tt_mpi_side_of(call, &side, buffer, count, type)) return false;
     if (buffer == MPI_IN_PLACE) return wrong(call);
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, side.bytes)) return false;
     const void *data = is_root(call, root) ? data_of(call, &side) : target_of(call, &side);
     if (!well(call)) return true;
     call->status =
@@ -120,6 +120,7 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
 struct reduced {
     struct tt_mpi_reduction r;
     struct tt_mpi_side in, out;
+    int64_t bytes;    /* that a rank contributes, equal on all ranks */
     const void *from; /* for Tutti */
     void *to;
     bool in_place;
@@ -147,6 +148,8 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
             return wrong(call);
         if (!d->in_place && same_buffer(sendbuf, recvbuf, d->out.bytes)) return wrong(call);
     }
+    d->bytes = d->in.bytes;
+    call->user = d->r.user;
     if (!d->r.packed) {
         lie(&d->in);
         lie(&d->out);
@@ -203,7 +206,7 @@ bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op))
         return false;
     if (here && sendbuf == recvbuf && d.in.bytes > 0) return wrong(call);
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, d.bytes)) return false;
     if (!prepare(call, &d, here)) return true;
     return finish(call, &d, here,
                   tt_mpi_tutti.reduce(call->team, d.from, d.to, count, d.r.type, d.r.op, root));
@@ -216,7 +219,8 @@ static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, voi
 {
     struct reduced d = {0};
     if (!tt_mpi_known(call) ||
-        !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) || !tt_mpi_ready(call))
+        !read_reduction(call, &d, sendbuf, recvbuf, count, count, type, op) ||
+        !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, true)) return true;
     return finish(call, &d, true, collective(call->team, d.from, d.to, count, d.r.type, d.r.op));
@@ -242,7 +246,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     if (!tt_mpi_known(call)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
-        !tt_mpi_ready(call))
+        !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
     return finish(call, &d, call->record->rank > 0,
@@ -256,7 +260,8 @@ bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbu
     int64_t n;
     if (!tt_mpi_known(call)) return false;
     if (count < 0 || __builtin_mul_overflow(count, call->record->members, &n)) return wrong(call);
-    if (!read_reduction(call, &d, sendbuf, recvbuf, n, count, type, op) || !tt_mpi_ready(call))
+    if (!read_reduction(call, &d, sendbuf, recvbuf, n, count, type, op) ||
+        !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare_scattered(call, &d)) return true;
     return finish(
@@ -287,7 +292,7 @@ bool tt_mpi_do_reduce_scatter(struct tt_mpi_call *call, const void *sendbuf, voi
     int64_t all = read_counts(counts, p, n);
     if (all < 0) return wrong(call);
     if (!read_reduction(call, &d, sendbuf, recvbuf, all, n[call->record->rank], type, op) ||
-        !tt_mpi_ready(call))
+        !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare_scattered(call, &d)) return true;
     return finish(call, &d, true,
@@ -356,7 +361,7 @@ bool tt_mpi_do_allgather(struct tt_mpi_call *call, const void *sendbuf, int64_t 
     struct moved d = {0};
     if (!tt_mpi_known(call) ||
         !read_both(call, &d, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype) ||
-        !tt_mpi_ready(call))
+        !tt_mpi_ready(call, d.n))
         return false;
     void *to = target_of(call, &d.pieces);
     const void *from = well(call) ? gathered_from(call, &d, to) : NULL;
@@ -376,7 +381,7 @@ bool tt_mpi_do_gather(struct tt_mpi_call *call, const void *sendbuf, int64_t sen
     if (here ? !read_both(call, &d, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
              : !read_one(call, &d, sendbuf, sendcount, sendtype))
         return false;
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, here ? d.n : d.one.bytes)) return false;
     void *to = here ? target_of(call, &d.pieces) : NULL;
     const void *from = !well(call) ? NULL
                        : here      ? gathered_from(call, &d, to)
@@ -414,7 +419,7 @@ bool tt_mpi_do_scatter(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     if (here ? !read_both(call, &d, recvbuf, recvcount, recvtype, sendbuf, sendcount, sendtype)
              : !read_one(call, &d, recvbuf, recvcount, recvtype))
         return false;
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, here ? d.n : d.one.bytes)) return false;
     if (here) {
         scatter_at_root(call, &d, root);
         return true;
@@ -435,7 +440,7 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
     bool in_place = sendbuf == MPI_IN_PLACE;
     if (!in_place && !read_pieces(call, &in, sendbuf, sendcount, sendtype)) return false;
     if (!in_place && (in.n != out.n || same_buffer(sendbuf, recvbuf, out.n))) return wrong(call);
-    if (!tt_mpi_ready(call)) return false;
+    if (!tt_mpi_ready(call, out.n)) return false;
     void *to = target_of(call, &out.pieces);
     const void *from = TUTTI_IN_PLACE;
     if (!in_place || !out.pieces.layout.bytes)

@@ -2,10 +2,11 @@
  *
  * Tutti's client in this process, and the teams of communicators.
  *
- * A communicator gets a team late: at the k-th call that Tutti could do, so that communicators that
- * are used once cost nothing. No function that makes communicators is wrapped. Which call is the
- * k-th is the same on all ranks, because MPI guarantees that they make the same collective calls in
- * the same order, and because Tutti decides only by what MPI guarantees to be equal on all ranks.
+ * A communicator gets a team late: at a call that Tutti is to do, behind a number of calls that it
+ * could have done, so that communicators that are used seldom cost nothing. No function that makes
+ * communicators is wrapped. All ranks make the team at the same call, because MPI guarantees that
+ * they make the same collective calls in the same order, and because Tutti decides only by what MPI
+ * guarantees to be equal on all ranks.
  * Whether a communicator has ranks of another world (spawned, connected) is such a thing, too: then
  * every member sees ranks that are not of its own world.
  *
@@ -21,16 +22,22 @@
 #include "mpi/team.h"
 #include "mpi/type.h"
 
-/* The world has a team from its first call on; another communicator after so many calls. */
-enum { CALLS_BEFORE_TEAM = 3 };
+/* The world has a team from its first call on; another communicator after so many calls, fewer if
+ * Tutti is to take everything. To make a team takes as long as some hundred short calls, which must
+ * be little compared with what the program does on the communicator. A long call counts as one more
+ * for so many bytes. */
+enum { CALLS_BEFORE_TEAM = 500, CALLS_IF_ALL = 3, BYTES_OF_A_CALL = 4096 };
 /* How long a rank waits for the end of the job when another rank died. */
 enum { LAST_SECONDS = 10 };
+/* How long a rank waits in MPI_Init before it says so. */
+enum { LATE_SECONDS = 5 };
 
 static struct {
     tutti_client *client; /* NULL: Tutti is off */
     MPI_Comm own;         /* a duplicate of the world, on which there are no messages */
     MPI_Group group;      /* of the world */
     int rank, ranks;
+    int *node; /* of each rank, by the lowest rank that shares its memory */
     atomic_int tags;
     int (*progress)(void); /* of Open MPI */
 } job;
@@ -50,6 +57,36 @@ static void drive_host(void *arg)
     tt_depth--;
 }
 
+/* ---- Meeting ---- */
+
+/* Waits until all ranks of a communicator are here. Meanwhile the context is advanced, if there is
+ * one. `late`: what is printed if that takes seconds; NULL: nothing. */
+static void meet(MPI_Comm comm, tutti_context *context, const char *late)
+{
+    MPI_Request request;
+    int met = 0, events;
+    if (tt_host.Ibarrier(comm, &request) != MPI_SUCCESS) return;
+    const struct timespec pause = {.tv_nsec = 100000};
+    int64_t began_ns = tt_mpi_now_ns();
+    for (int looks = 0; !met; looks++) {
+        if (tt_host.Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+        if (context) tt_mpi_tutti.advance(context, &events);
+        if (met || looks < 1000) continue;
+        nanosleep(&pause, NULL);
+        if (!late || tt_mpi_now_ns() - began_ns < LATE_SECONDS * INT64_C(1000000000)) continue;
+        tt_mpi_say("%s", late);
+        late = NULL;
+    }
+}
+
+void tt_mpi_greet(void)
+{
+    meet(
+        tt_handle.world, NULL,
+        "this rank still waits in MPI_Init for other ranks; if some of them are not under "
+        "`tutti mpi`, it will wait for ever (for Open MPI on several hosts: mpirun -x LD_PRELOAD)");
+}
+
 /* ---- Beginning ---- */
 
 static int allgather(const void *in, void *out, size_t bytes, void *arg)
@@ -59,18 +96,12 @@ static int allgather(const void *in, void *out, size_t bytes, void *arg)
                              job.own) != MPI_SUCCESS;
 }
 
-/* Whether all ranks are on one node, which is so on all ranks or none. */
-static bool one_node(void)
+/* Whether these members of the world are on one node; NULL: 0, 1, 2 ... */
+static bool on_one_node(int n, const int *ranks)
 {
-    MPI_Comm node;
-    int ranks = 0;
-    MPI_Info none = MPI_INFO_NULL;
-    if (tt_host.Comm_split_type(job.own, MPI_COMM_TYPE_SHARED, job.rank, none, &node) !=
-        MPI_SUCCESS)
-        return false;
-    tt_host.Comm_size(node, &ranks);
-    tt_host.Comm_free(&node);
-    return ranks == job.ranks;
+    for (int i = 1; i < n; i++)
+        if (job.node[ranks ? ranks[i] : i] != job.node[ranks ? ranks[0] : 0]) return false;
+    return true;
 }
 
 /* Returns NULL if `why` is NULL on all ranks. Otherwise one rank prints its reason. */
@@ -82,6 +113,25 @@ static bool all_agree(const char *why)
         return false;
     if (least == job.rank) tt_mpi_say("off on all ranks: rank %d: %s", job.rank, why);
     return least == job.ranks;
+}
+
+/* Finds the node of each rank, on all ranks or none. */
+static bool find_nodes(void)
+{
+    MPI_Comm node;
+    MPI_Info none = MPI_INFO_NULL;
+    int lowest = 0;
+    job.node = malloc((size_t)job.ranks * sizeof *job.node);
+    if (!all_agree(job.node ? NULL : "no memory for the nodes of the ranks")) return false;
+    bool ok = tt_host.Comm_split_type(job.own, MPI_COMM_TYPE_SHARED, job.rank, none, &node) ==
+              MPI_SUCCESS;
+    if (!ok) return false;
+    ok = tt_host.Allreduce(&job.rank, &lowest, 1, tt_handle.integer, tt_handle.min, node) ==
+             MPI_SUCCESS &&
+         tt_host.Allgather(&lowest, 1, tt_handle.integer, job.node, 1, tt_handle.integer,
+                           job.own) == MPI_SUCCESS;
+    tt_host.Comm_free(&node);
+    return ok;
 }
 
 static const char *set_up_client(void)
@@ -100,14 +150,14 @@ static void close_communicators(void)
 {
     tt_host.Group_free(&job.group);
     tt_host.Comm_free(&job.own);
+    free(job.node);
+    job.node = NULL;
 }
 
 /* Makes the client, on all ranks or none. */
 static bool make_client(void)
 {
-    if (!all_agree(one_node() ? NULL : "the ranks are on several hosts") ||
-        !all_agree(tt_mpi_load()))
-        return false;
+    if (!all_agree(tt_mpi_load()) || !find_nodes()) return false;
     const char *why = NULL;
     tutti_status status = tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
     if (status != TUTTI_OK) {
@@ -135,27 +185,12 @@ bool tt_mpi_begin(void)
 
 /* ---- End ---- */
 
-/* A rank that leaves Tutti must not be needed by others any more. The ranks therefore meet first;
- * and while a rank waits for the others, it drives Tutti. */
-static void meet(void)
-{
-    MPI_Request request;
-    int met = 0, events;
-    if (tt_host.Ibarrier(job.own, &request) != MPI_SUCCESS) return;
-    tutti_context *context = tt_mpi_tutti.context_at(job.client, 0);
-    const struct timespec pause = {.tv_nsec = 100000};
-    for (int looks = 0; !met; looks++) {
-        if (tt_host.Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
-        if (context) tt_mpi_tutti.advance(context, &events);
-        if (!met && looks > 1000) nanosleep(&pause, NULL);
-    }
-}
-
 void tt_mpi_end(void)
 {
     if (!job.client) return;
     tt_depth++;
-    meet();
+    /* A rank that leaves Tutti must not be needed by others any more. */
+    meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
     tutti_client *client = job.client;
     job.client = NULL;
     if (tt_mpi_tutti.finalize(client) != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
@@ -181,23 +216,48 @@ static bool world_ranks(MPI_Comm comm, int n, int *ranks)
     return found;
 }
 
-/* The tag that the members use to make their team: no other team that has a common member with this
- * one, and is made at the same time, has it. */
-static int tag_of(MPI_Comm comm, int leader)
+/* Returns what stands for these ranks in this order; NULL: 0, 1, 2 ... */
+static uint64_t group_of(int n, const int *ranks)
 {
-    unsigned number = (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed);
-    int tag = (int)((number * (unsigned)job.ranks + (unsigned)leader) & INT32_MAX);
-    tt_host.Bcast(&tag, 1, tt_handle.integer, 0, comm);
-    return tag;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < n; i++)
+        hash = (hash ^ (uint32_t)(ranks ? ranks[i] : i)) * UINT64_C(0x100000001b3) + (hash >> 29);
+    return hash;
+}
+
+/* What the first rank of a communicator sends to the others when the team is made. The tag: no
+ * other team that has a common member with this one, and is made at the same time, has it. The
+ * decisions are those on communicators with the same ranks. */
+struct inheritance {
+    int32_t tag, decisions;
+    struct tt_mpi_decision decision[64];
+};
+
+static struct inheritance inherit(MPI_Comm comm, struct tt_mpi_comm *record, int leader)
+{
+    struct inheritance all = {0};
+    enum { MOST = sizeof all.decision / sizeof all.decision[0] };
+    if (record->rank == 0) {
+        unsigned number = (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed);
+        all.tag = (int)((number * (unsigned)job.ranks + (unsigned)leader) & INT32_MAX);
+        tt_mpi_lock();
+        all.decisions = tt_mpi_trial_recall(record->group, all.decision, MOST);
+        tt_mpi_unlock();
+    }
+    tt_host.Bcast(&all, sizeof all, tt_handle.byte, 0, comm);
+    for (int i = 0; i < all.decisions; i++) tt_mpi_trial_adopt(record->trials, &all.decision[i]);
+    return all;
 }
 
 /* Makes a team of the communicator's ranks. Collective over the communicator: on all or none. */
-static tutti_team *make_team(MPI_Comm comm, int n, const int *ranks)
+static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record, const int *ranks)
 {
     tutti_team *team = NULL;
-    if (!ranks) return NULL;
-    int tag = tag_of(comm, ranks[0]), made, everywhere = 0;
-    made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), ranks, n, tag, &team) == TUTTI_OK;
+    record->group = group_of(record->members, ranks);
+    record->one_node = on_one_node(record->members, ranks);
+    int tag = inherit(comm, record, ranks[0]).tag, made, everywhere = 0;
+    made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), ranks, record->members, tag,
+                                &team) == TUTTI_OK;
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
         everywhere)
@@ -213,7 +273,7 @@ static void give_team(MPI_Comm comm, struct tt_mpi_comm *record)
     if (!ranks || !world_ranks(comm, n, ranks)) {
         record->left = TT_MPI_LEFT_FOREIGN;
     } else {
-        record->team = make_team(comm, n, ranks);
+        record->team = make_team(comm, record, ranks);
         if (!record->team) record->left = TT_MPI_LEFT_TEAM;
     }
     free(ranks);
@@ -237,24 +297,108 @@ bool tt_mpi_known(struct tt_mpi_call *call)
     return record->left == TT_MPI_TAKEN || leave(call, record->left);
 }
 
-bool tt_mpi_ready(struct tt_mpi_call *call)
+/* Whether the communicator has a team, perhaps from now on; it is in call->team then. */
+static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
     struct tt_mpi_comm *record = call->record;
-    call->choice = TT_MPI_TAKEN;
     if (!record->team) {
-        if (call->comm == tt_handle.world)
+        if (call->comm == tt_handle.world) {
             record->team = tt_mpi_tutti.world(job.client);
-        else if (record->calls++ < CALLS_BEFORE_TEAM)
+            record->group = group_of(record->members, NULL);
+            record->one_node = on_one_node(record->members, NULL);
+        } else if (record->calls < before) {
+            record->calls += weight;
             return leave(call, TT_MPI_LEFT_EARLY);
-        else
+        } else {
             give_team(call->comm, record);
+        }
     }
     call->team = record->team;
     return record->team || leave(call, record->left);
 }
 
+/* ---- The measured choice ---- */
+
+/* The numbers of the collectives, by tt_mpi_number. */
+#define INDEX_ROW(F, NAME, ...) [TT_MPI_##NAME] = TT_MPI_INDEX_##NAME,
+#define INDEX_ROW_C(F, NAME, ...) [TT_MPI_##NAME##_c] = TT_MPI_INDEX_##NAME,
+static const unsigned char index_of[TT_MPI_N] = {TT_MPI_BARRIER(INDEX_ROW, ) TT_MPI_MEMBERS(
+    INDEX_ROW, , int, int) TT_MPI_MEMBERS(INDEX_ROW_C, , int, int)};
+
+static bool decided(const struct tt_mpi_call *call)
+{
+    return call->record->trials->calls[call->shape] >= TT_MPI_FOR_HOST;
+}
+
+/* Whether the decision on this call's shape is for Tutti. */
+static bool for_tutti(struct tt_mpi_call *call)
+{
+    call->team = call->record->team;
+    return call->record->trials->calls[call->shape] == TT_MPI_FOR_TUTTI ||
+           leave(call, TT_MPI_LEFT_SLOWER);
+}
+
+static void set_shape(struct tt_mpi_call *call, int64_t bytes)
+{
+    call->shape = tt_mpi_shape_of(index_of[call->function], call->user, bytes);
+}
+
+bool tt_mpi_lost(struct tt_mpi_call *call)
+{
+    if (tt_mpi_setting.mode == TT_MPI_TAKE) return false;
+    set_shape(call, 0);
+    return decided(call) && !for_tutti(call);
+}
+
+/* Ends the trial of this call's shape. The ranks of a node share a clock. */
+static void decide(struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    int64_t own[TT_MPI_NUMBERS], all[TT_MPI_NUMBERS];
+    tt_mpi_trial_numbers(record->trials, call->shape, record->one_node, own);
+    call->status =
+        tt_mpi_tutti.allreduce(record->team, own, all, TT_MPI_NUMBERS, TUTTI_I64, TUTTI_MAX);
+    if (call->status != TUTTI_OK) return;
+    tt_mpi_trial_decide(record->trials, call->shape, record->one_node, all);
+    struct tt_mpi_decision decision = tt_mpi_trial_decision(record->trials, call->shape);
+    tt_mpi_lock();
+    tt_mpi_trial_remember(record->group, &decision);
+    tt_mpi_unlock();
+}
+
+/* A call in a trial, or the one behind the last turn. */
+static bool try(struct tt_mpi_call *call, int64_t bytes)
+{
+    struct tt_mpi_trials *trials = call->record->trials;
+    enum tt_mpi_turn turn = tt_mpi_turn_of(trials, call->shape);
+    if (turn != TT_MPI_TURN_HOST) {
+        if (!has_team(call, 1 + bytes / BYTES_OF_A_CALL, CALLS_BEFORE_TEAM)) return false;
+        if (turn == TT_MPI_TURN_DECIDE) decide(call);
+        if (call->status != TUTTI_OK) return true;
+        if (decided(call)) return for_tutti(call); /* now, or as inherited with the team */
+    }
+    call->measured = tt_mpi_trial_next(trials, call->shape);
+    if (call->measured >= 0) call->began_ns = tt_mpi_now_ns();
+    return turn == TT_MPI_TURN_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
+}
+
+bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
+{
+    call->choice = TT_MPI_TAKEN;
+    if (tt_mpi_setting.mode == TT_MPI_TAKE) return has_team(call, 1, CALLS_IF_ALL);
+    set_shape(call, bytes);
+    return decided(call) ? for_tutti(call) : try(call, bytes);
+}
+
+void tt_mpi_measured(struct tt_mpi_call *call)
+{
+    tt_mpi_trial_record(call->record->trials, call->shape, call->measured, call->began_ns,
+                        tt_mpi_now_ns());
+}
+
 void tt_mpi_drop(struct tt_mpi_comm *record)
 {
+    tt_mpi_trials_free(record->trials);
     if (record->team && job.client && record->team != tt_mpi_tutti.world(job.client))
         tt_mpi_tutti.team_free(record->team);
 }

@@ -7,6 +7,10 @@
 
 #include "mpi/host.h"
 
+/* Waits in MPI_Init until all ranks of the world are here, and prints a line if that takes seconds:
+ * ranks that do not have this library never come. */
+#define tt_mpi_greet TT_MPI_OWN(greet)
+void tt_mpi_greet(void);
 /* Starts Tutti in this process. Collective over the world; on all ranks or none. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(void);
@@ -18,10 +22,19 @@ void tt_mpi_end(void);
  * equal on all ranks. */
 #define tt_mpi_known TT_MPI_OWN(known)
 bool tt_mpi_known(struct tt_mpi_call *call);
-/* Whether Tutti does this call, which it can do: call->team is the team then. The call at which a
- * team is made is collective. */
+/* Whether the host does all calls of this collective on the communicator, because it was faster.
+ * Only for collectives whose shape has no bytes; others are known to be left when their arguments
+ * are read. */
+#define tt_mpi_lost TT_MPI_OWN(lost)
+bool tt_mpi_lost(struct tt_mpi_call *call);
+/* Whether Tutti does this call, which it can do: call->team is the team then, or call->status an
+ * error. `bytes` is what the call moves, as all ranks know it; 0: they do not. Calls at which a
+ * team is made or a trial ends are collective. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
-bool tt_mpi_ready(struct tt_mpi_call *call);
+bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
+/* Records when a call ended whose times are measured, on either side. */
+#define tt_mpi_measured TT_MPI_OWN(measured)
+void tt_mpi_measured(struct tt_mpi_call *call);
 /* Frees the team of a communicator that is about to be freed. Waits for nobody. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int me, p;
 
@@ -96,6 +97,12 @@ static void call(void)
     for (int i = 0; i < 4; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* A rank without the library sleeps outside MPI. */
+static void lacks(void)
+{
+    if (!getenv("LD_PRELOAD")) pause();
+}
+
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
@@ -109,6 +116,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "errors") == 0) errors();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "die") == 0) die();
+    if (strcmp(part, "lacks") == 0) lacks();
     if (strcmp(part, "second") == 0 || strcmp(part, "call") == 0) call();
     MPI_Finalize();
     return 0;

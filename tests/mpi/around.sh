@@ -65,7 +65,19 @@ launch "$host" 1 env TUTTI_MPI=count ./around call : -n 1 env TUTTI_MPI=off ./ar
 grep -qx 'tutti: MPI: off on all ranks: rank 1 is off, and rank 0 is count (TUTTI_MPI)' err || fail 'no word about settings'
 before=(env TUTTI_MPI=cuont tutti mpi)
 launch "$host" 1 ./around call
-grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, off, count, or a list like -bcast,-scan)" err || fail 'no word about a wrong setting'
+grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, take, off, count, or a list like -bcast,-scan)" err || fail 'no word about a wrong setting'
+
+# ---- A rank without the library: the other one waits for it in MPI_Init, and says so ----
+
+"$(launcher "$host")" -n 1 env LD_PRELOAD="$library" ./around lacks : -n 1 ./around lacks >out 2>err </dev/null &
+started=$!
+for _ in $(seq 600); do
+    if grep -q '^tutti: MPI: this rank still waits in MPI_Init' err; then break; fi
+    sleep 0.1
+done
+kill "$started"
+wait "$started" || true
+grep -q '^tutti: MPI: this rank still waits in MPI_Init for other ranks; ' err || fail 'no word about a rank without the library'
 
 # ---- Many communicators ----
 

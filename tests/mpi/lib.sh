@@ -44,6 +44,8 @@ launch() {
     "${before[@]}" "$(launcher "$host")" -n "$ranks" "$@" >out 2>err </dev/null || code=$?
     [ "$code" -eq 0 ] || fail "'$*' on $ranks ranks over $host exited with $code"
 }
+# Tutti takes all that it can, so that a test knows who does a call; choice.sh tests the default.
+export TUTTI_MPI=take
 before=() # what is put before the launcher
 
 # counted HOST RANKS COMMAND...: runs the command with the counter, whose report is calls.json.

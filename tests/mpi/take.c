@@ -16,7 +16,8 @@
 enum { MOST = 16, N = 37, TIMES = 6 };
 
 static MPI_Comm comm;
-static int p, me;
+static int p, me, turns = TIMES;
+static bool all_taken;
 
 #define EXPECT(CONDITION, ...)                                                                     \
     do {                                                                                           \
@@ -510,7 +511,8 @@ static void users(int n)
     MPI_Op_create(compose, 0, &op);
     MPI_Op_create(add, 1, &sum);
     check_composed(pair, op, 1, n);
-    check_composed(wide, op, 2, n);
+    /* MPICH 4.0.2 writes behind its own memory in a reduce_scatter_block of a type with gaps. */
+    if (all_taken) check_composed(wide, op, 2, n);
     static double x[MANY], y[MANY];
     for (int i = 0; i < n; i++) x[i] = value(me, i);
     MPI_Allreduce(x, y, n, MPI_DOUBLE, sum, comm);
@@ -558,13 +560,13 @@ static void make_shapes(void)
 
 static void check_all(void)
 {
-    for (int turn = 0; turn < TIMES; turn++) {
+    for (int turn = 0; turn < turns; turn++) {
         MPI_Barrier(comm);
         moves(turn, turn % 2 ? N : 1);
         check_reduce_scatter(N);
     }
     moves(1, 0);
-    check_overlap();
+    if (all_taken) check_overlap();
     users(1);
     users(MANY / 3);
     integers();
@@ -573,9 +575,13 @@ static void check_all(void)
     pairs();
 }
 
+/* take [TURNS]: with TURNS, every part is repeated as often, and pieces do not overlap, since the
+ * host may do some of the calls. */
 int main(int argc, char **argv)
 {
     int rank, ranks;
+    all_taken = argc == 1;
+    if (argc > 1) turns = atoi(argv[1]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * choice counts: 700 allreduces on each of two communicators with the same ranks, and five on the
+ * world.
+ * choice mixed SEED: calls of many shapes in an order that the seed gives, on several
+ * communicators, while each rank is late now and then.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 2048, RANKS = 8, CALLS = 5000 };
+
+static int me, p, in[MOST], out[MOST * RANKS], lengths[RANKS], places[RANKS];
+
+#define EXPECT(CONDITION)                                                                          \
+    do {                                                                                           \
+        if (!(CONDITION)) {                                                                        \
+            fprintf(stderr, "choice.c:%d: rank %d: not so: %s\n", __LINE__, me, #CONDITION);       \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
+        }                                                                                          \
+    } while (0)
+
+static unsigned next(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void counts(void)
+{
+    double x = 1, y;
+    for (int i = 0; i < 5; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int c = 0; c < 2; c++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int i = 0; i < 700; i++) {
+            MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, comm);
+            EXPECT(y == p);
+        }
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* One call of n ints, in which rank r contributes r + i + call. */
+static void one_call(MPI_Comm comm, int kind, int n, int call)
+{
+    int rank, ranks, sum = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    int root = call % ranks;
+    for (int r = 0; r < ranks; r++) {
+        sum += r;
+        lengths[r] = n;
+        places[r] = r * n;
+    }
+    for (int i = 0; i < n; i++) in[i] = rank + i + call;
+    switch (kind) {
+    case 0: MPI_Barrier(comm); return;
+    case 1:
+        MPI_Bcast(in, n, MPI_INT, root, comm);
+        for (int i = 0; i < n; i++) EXPECT(in[i] == root + i + call);
+        return;
+    case 2:
+        MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm);
+        for (int i = 0; i < n; i++) EXPECT(out[i] == sum + ranks * (i + call));
+        return;
+    case 3:
+        MPI_Reduce(in, out, n, MPI_INT, MPI_SUM, root, comm);
+        for (int i = 0; i < n && rank == root; i++) EXPECT(out[i] == sum + ranks * (i + call));
+        return;
+    case 4: MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, comm); break;
+    case 5: MPI_Allgatherv(in, n, MPI_INT, out, lengths, places, MPI_INT, comm); break;
+    case 6:
+        MPI_Gatherv(in, n, MPI_INT, out, lengths, places, MPI_INT, root, comm);
+        if (rank != root) return;
+        break;
+    default:
+        for (int r = 0; r < ranks; r++) memcpy(out + r * n, in, sizeof(int) * (size_t)n);
+        MPI_Alltoall(MPI_IN_PLACE, n, MPI_INT, out, n, MPI_INT, comm);
+    }
+    for (int r = 0; r < ranks; r++)
+        for (int i = 0; i < n; i++) EXPECT(out[r * n + i] == r + i + call);
+}
+
+static void mixed(unsigned seed)
+{
+    unsigned own = seed + 77u * (unsigned)me;
+    MPI_Comm comm[3] = {MPI_COMM_WORLD};
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, me == 0, me, &comm[2]);
+    for (int call = 0; call < CALLS; call++) {
+        int which = (int)(next(&seed) % 4) % 3, kind = (int)(next(&seed) % 8);
+        int n = next(&seed) % 2 ? 1 : 1024;
+        if (next(&own) % 128 == 0) usleep(next(&own) % 400);
+        one_call(comm[which], kind, n, call);
+    }
+    MPI_Comm_free(&comm[1]);
+    MPI_Comm_free(&comm[2]);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    if (strcmp(argv[1], "counts") == 0)
+        counts();
+    else
+        mixed((unsigned)atoi(argv[2]));
+    if (me == 0) printf("done\n");
+    MPI_Finalize();
+    return 0;
+}

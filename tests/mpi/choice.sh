@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The measured choice, which is the default: the results are right whichever side does a call, all
+# ranks take the same side, a few calls stay with the host, and communicators with the same ranks
+# inherit decisions. Which side is faster is not checked.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+export TUTTI_MPI=on
+"mpicc.$host" -Wall -Werror "$here/choice.c" -o choice
+"mpicc.$host" -Wall -Werror "$here/take.c" -o take
+
+# All ranks made the same choices if the calls of a function, communicator and choice are whole
+# numbers. (Rows of the report can have a part of the ranks, whose types may differ.)
+cat >report.py <<'PYTHON'
+import json
+import sys
+
+rows = json.load(open("calls.json"))["calls"]
+sums = {}
+for row in rows:
+    key = row["function"], row["ranks"], row["communicator"], row["choice"]
+    sums[key] = sums.get(key, 0) + row["calls"] * row["ranks"]
+    assert row["choice"] in ("taken", "left: one of the first calls", "left: the host is faster", "left: one rank"), row
+    if row["choice"] == "left: the host is faster":
+        assert row["host_us"] < row["tutti_us"] and row["saved_seconds"] == 0, row
+    elif "host_us" in row:
+        assert row["choice"] == "taken" and row["host_us"] >= row["tutti_us"] and row["saved_seconds"] >= 0, row
+for key, calls in sums.items():
+    assert round(calls) % key[1] == 0, (key, calls)
+if sys.argv[1] == "counts":
+    # On the first communicator: six calls of the host, 500 until there is a team, five between the
+    # two blocks of Tutti; on the second, with a decision that it inherits: six and 500.
+    found = {}
+    for row in rows:
+        early = row["choice"] == "left: one of the first calls"
+        found[row["communicator"], early] = found.get((row["communicator"], early), 0) + row["calls"]
+    assert found == {("MPI_COMM_WORLD", True): 5, ("", True): 511 + 506, ("", False): 189 + 194}, found
+else:
+    assert any("host_us" in row for row in rows), "nothing was decided"
+PYTHON
+
+reported "$host" 2 ./choice counts
+python3 report.py counts || fail 'the counts'
+for seed in 1 2; do
+    reported "$host" $((seed + 1)) ./choice mixed $seed
+    [ "$(cat out)" = 'done' ] && [ ! -s err ] || fail "seed $seed"
+    python3 report.py mixed || fail "the report of seed $seed"
+done
+# All functions, in place and with all types.
+reported "$host" 2 ./take 20
+grep -qx 'all results are right' out && [ ! -s err ] || fail 'take'
+python3 report.py take || fail 'the report of take'
