@@ -406,7 +406,7 @@ static tutti_status start_piece(const struct remote_access *w, int64_t there, in
 static tutti_status find_memory(struct remote_access *w, const struct tt_range *remote, int64_t len)
 {
     struct tt_exec *exec = w->exec;
-    tt_address address;
+    tt_address address = 0;
     TT_TRY(access_find(exec, remote, len, &address));
     w->peer = remote->rank;
     if (!tt_team_is_remote(exec->team, remote->rank)) {
