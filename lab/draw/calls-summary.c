@@ -197,14 +197,14 @@ static void print_longest(const struct tt_calls *c, FILE *out)
     enum { MOST = 8 };
     const struct tt_call_group *found[MOST];
     int64_t n = tt_calls_longest(c, MOST, found);
-    char text[96], when[32];
+    char text[96], when[32], number[TT_CALLS_COUNT];
     fprintf(out, "\nThe calls that were waited in most:\n");
     for (int64_t i = 0; i < n && found[i]->waited_ps > 0; i++) {
         const struct tt_call_group *g = found[i];
         const struct tt_call_bar *bar = &c->bar[g->first];
         time_column(out, g->waited_ps);
-        fprintf(out, "%s, execution %" PRId64 " of %s, at %s: ",
-                tt_calls_text(c, bar, text, sizeof text), bar->execution, c->team[bar->team].label,
+        fprintf(out, "%s, %s of %s, at %s: ", tt_calls_text(c, bar, text, sizeof text),
+                tt_calls_number_text(bar, number), c->team[bar->team].label,
                 tt_svg_time_text(when, (double)g->begin_ps));
         if (g->missing)
             fprintf(out, "rank %d never came\n", g->late);

@@ -4,10 +4,12 @@
  */
 #include "draw/calls.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw/svg.h"
+#include "plan/call.h"
 
 void tt_calls_free(struct tt_calls *calls)
 {
@@ -348,6 +350,19 @@ char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUN
         snprintf(text, TT_CALLS_COUNT, "n=%lld", (long long)bar->n);
     else if (bar->bytes > 0)
         tt_svg_bytes_text(text, (double)bar->bytes);
+    return text;
+}
+
+int64_t tt_calls_number(const struct tt_call_bar *bar)
+{
+    return bar->execution % TT_TRACED_AGREEMENTS;
+}
+
+char *tt_calls_number_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT])
+{
+    bool agreement = bar->execution >= TT_TRACED_AGREEMENTS;
+    snprintf(text, TT_CALLS_COUNT, "%s %" PRId64, agreement ? "agreement" : "execution",
+             tt_calls_number(bar));
     return text;
 }
 

@@ -96,6 +96,10 @@ char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUN
 /* Writes for example "allreduce n=131072 f64 sum" into text, of n bytes. Returns text. */
 char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar, char *text,
                     size_t n);
+/* Writes "execution 3", or "agreement 0" for tutti_team_agree and _shrink. Returns text. */
+char *tt_calls_number_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT]);
+/* The number of the execution or agreement. */
+int64_t tt_calls_number(const struct tt_call_bar *bar);
 /* Returns why a rank did not end in an orderly way, such as "died: signal 9 (Killed)"; "" if it
  * did. */
 const char *tt_calls_end_text(const struct tt_call_rank *rank);

@@ -138,7 +138,7 @@ static void group_line(struct svg_call_tables_table *t, const struct tt_call_gro
 {
     const struct tt_call_bar *bar = &t->calls->bar[g->first];
     call_names(t, bar);
-    count_at(t, 560, bar->execution);
+    count_at(t, 560, tt_calls_number(bar));
     time_at(t, 640, g->begin_ps);
     time_at(t, 720, g->shortest_ps);
     time_at(t, 790, g->median_ps);
@@ -426,11 +426,11 @@ static void axis(const struct view *v)
 
 static void tip(const struct view *v, const struct tt_call_bar *bar)
 {
-    char what[96], begin[32], lasted[32], waited[32] = "";
+    char what[96], begin[32], lasted[32], waited[32] = "", number[TT_CALLS_COUNT];
     const struct tt_calls *c = v->calls;
-    fprintf(v->out, "<title>rank %d: %s, by %s, execution %" PRId64 " of %s; from %s, %s%s",
-            bar->rank, tt_calls_text(c, bar, what, sizeof what), c->name[bar->algorithm],
-            bar->execution, c->team[bar->team].label,
+    fprintf(v->out, "<title>rank %d: %s, by %s, %s of %s; from %s, %s%s", bar->rank,
+            tt_calls_text(c, bar, what, sizeof what), c->name[bar->algorithm],
+            tt_calls_number_text(bar, number), c->team[bar->team].label,
             tt_svg_time_text(begin, (double)bar->begin_ps),
             tt_svg_time_text(lasted, (double)(bar->end_ps - bar->begin_ps)),
             bar->open ? ", it did not end" : "");

@@ -248,8 +248,10 @@ tutti_status tutti_team_graph(tutti_team *team, int sources_n, const int *source
         graph = copy_graph(sources_n, sources, destinations_n, destinations);
         if (!graph) tt_wish_wrong(&wish, tt_fail(TUTTI_ERR_MEMORY, "no memory for neighbours"));
     }
+    tt_trace_call_begin(&team->run, TT_SIGNATURE_GRAPH, team->run.next);
     tutti_status status = compare(team, graph, &wish);
     if (status == TUTTI_OK) status = tt_team_make(team, TT_SIGNATURE_GRAPH, &wish, part);
+    tt_trace_call_end(&team->run, status);
     if (status == TUTTI_OK)
         (*part)->graph = graph;
     else

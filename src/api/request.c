@@ -40,6 +40,8 @@ static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
     if (!exec) return NULL;
     exec->shape = prepared->shape;
     exec->signature = &prepared->signature;
+    /* The call that the user made is recorded as a whole (tt_trace_call_begin). */
+    if (prepared->signature.coll >= TT_COLLS) exec->traced = false;
     exec->bytes[TT_IN] = prepared->in_bytes;
     exec->bytes[TT_OUT] = prepared->out_bytes;
     return exec;

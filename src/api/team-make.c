@@ -206,8 +206,10 @@ tutti_status tt_team_make(tutti_team *team, enum tt_signature_other as, const st
     struct wisher *all = offsets ? tt_calloc(p, sizeof *all) : NULL;
     tutti_team *made = NULL;
     tt_teams_leave(team->client);
+    tt_trace_call_begin(&team->run, as, team->run.next);
     tutti_status status = gather_wishes(team, as, wish, all);
     if (status == TUTTI_OK) status = make(team, as, all, offsets, wish->color, &made);
+    tt_trace_call_end(&team->run, status);
     tt_free(all);
     tt_free(offsets);
     if (status == TUTTI_OK) *part = made;

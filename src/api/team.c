@@ -100,7 +100,9 @@ tutti_status tutti_team_free(tutti_team *team)
     if (status != TUTTI_OK) (void)tt_team_error(&team->run);
     snprintf(text, sizeof text, "%s", tutti_error());
     forget_plans(team);
+    if (status == TUTTI_OK) tt_trace_call_begin(&team->run, TT_SIGNATURE_FREE, team->run.next);
     tt_team_begin_leaving(&team->run);
+    if (status == TUTTI_OK) tt_trace_call_end(&team->run, TUTTI_OK);
     tt_handle_end(team);
     client->freed++;
     leave(team);

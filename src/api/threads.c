@@ -218,8 +218,10 @@ static tutti_status prepare(tutti_team *team, int n, tutti_thread_fn *fn, int *f
     if (!of) tt_wish_wrong(&wish, tt_fail(TUTTI_ERR_MEMORY, "no memory for the team's processes"));
     if (!tt_map_one_node(&team->run.map))
         tt_wish_wrong(&wish, tt_fail(TUTTI_ERR_UNSUPPORTED, "the team is on several nodes"));
+    tt_trace_call_begin(&team->run, TT_SIGNATURE_THREADS, team->run.next);
     tutti_status status = tt_wish_meet(team, TT_SIGNATURE_THREADS, &wish);
     if (status == TUTTI_OK) status = gather(team, &mine, of, first, segment);
+    tt_trace_call_end(&team->run, status);
     tt_free(of);
     return status;
 }

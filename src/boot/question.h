@@ -4,8 +4,8 @@
  *
  * A question is a notice with `asks`, on a connection that the asking rank keeps open. The rank of
  * the other node that takes it out of the inbox sends its text over the same connection. That may
- * be a rank which waits; and with TUTTI_WATCHDOG each rank has a thread for it, so that nodes answer
- * whose ranks are all outside the library. A rank that is stopped answers nothing, and then another
+ * be a rank which waits. With TUTTI_WATCHDOG each rank has a thread for it, so nodes answer even if
+ * all their ranks are outside the library. A rank that is stopped does not answer, and then another
  * rank of its node does.
  */
 #ifndef TT_QUESTION_H

@@ -181,4 +181,8 @@ bool tt_coll_has_place(enum tt_coll coll);
 bool tt_coll_has_op(enum tt_coll coll);
 bool tt_coll_has_root(enum tt_coll coll);
 
+/* In traces, the agreements of a team (tutti_team_agree and _shrink) are numbered from here on, so
+ * that they differ from its executions: a broken team has agreements, and no executions. */
+#define TT_TRACED_AGREEMENTS (INT64_C(1) << 40)
+
 #endif

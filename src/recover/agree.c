@@ -816,6 +816,14 @@ static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t v
     return status;
 }
 
+/* The members number the agreements of a team alike, also those of a team that is broken. */
+static void trace_begin(struct tt_agree *a, struct tt_team *team, enum tt_signature_other call)
+{
+    struct tt_agree_count *count;
+    uint64_t number = agree_count_of(a, team->id, &count) == TUTTI_OK ? count->number : 0;
+    tt_trace_call_begin(team, call, TT_TRACED_AGREEMENTS + number);
+}
+
 static struct meeting meeting_of(struct tt_agree *a, struct tt_team *team)
 {
     return (struct meeting){.agree = a,
@@ -828,8 +836,11 @@ tutti_status tt_agree(struct tt_agree *a, struct tt_team *team, enum tt_agree_wh
                       uint64_t value, const uint64_t *own, struct tt_accord **accord)
 {
     struct meeting m = meeting_of(a, team);
+    trace_begin(a, team, what == TT_AGREE_SHRINK ? TT_SIGNATURE_SHRINK : TT_SIGNATURE_AGREE);
     m.status = note(team, what);
-    return agree(&m, what, value, own, accord);
+    tutti_status status = agree(&m, what, value, own, accord);
+    tt_trace_call_end(team, status);
+    return status;
 }
 
 tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t key,

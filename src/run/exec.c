@@ -78,6 +78,31 @@ static void traced_end(struct tt_exec *exec)
     f->ops->ended(f->ops, f, exec, exec->status);
 }
 
+void tt_trace_call_begin(struct tt_team *t, enum tt_signature_other call, uint64_t execution)
+{
+    const struct tt_fabric_ops *ops = t->fabric->ops;
+    const struct tt_call_signature signature = {.coll = (int16_t)call};
+    struct tt_traced_call traced = {.key = &t->traced_calls,
+                                    .team = t->id,
+                                    .execution = execution,
+                                    .team_size = t->map.p,
+                                    .team_me = t->me,
+                                    .coll = tt_signature_name(&signature),
+                                    .algorithm = "tutti",
+                                    .type = "",
+                                    .op = "",
+                                    .root = -1,
+                                    .n = -1,
+                                    .blocks = true};
+    if (ops->did && t->traced_calls++ == 0) ops->began(ops, t->fabric, &traced);
+}
+
+void tt_trace_call_end(struct tt_team *t, tutti_status status)
+{
+    const struct tt_fabric_ops *ops = t->fabric->ops;
+    if (ops->did && --t->traced_calls == 0) ops->ended(ops, t->fabric, &t->traced_calls, status);
+}
+
 /* ---- Making an exec ---- */
 
 static size_t lane_bytes(const struct tt_plan *plan, int lane)

@@ -117,6 +117,12 @@ void tt_exec_advance(struct tt_exec *exec);
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until the exec is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
+/* Record in a trace a call that makes, frees or repairs teams, from its begin to its end. The
+ * executions that it consists of are not recorded. `execution` is its number, equal on all members.
+ * Calls within such a call are not recorded, either. */
+void tt_trace_call_begin(struct tt_team *t, enum tt_signature_other call, uint64_t execution);
+void tt_trace_call_end(struct tt_team *t, tutti_status status);
+
 /* Runs an execution without steps for a call that is no collective with buffers (free, agree,
  * shrink), so that members which call something else find the mismatch as in any execution. Blocks
  * until its slot is free. Returns the error of a broken team. */

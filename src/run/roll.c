@@ -688,7 +688,7 @@ int tt_roll_clients(const struct tt_job_page *page)
 }
 
 /* A part of the roll call: the ranks of one node, or of all (-1). */
-struct part {
+struct roll_part {
     struct tt_source source;
     struct tt_job_page *page; /* a copy */
     uint64_t about;           /* as in struct tt_roll */
@@ -696,7 +696,7 @@ struct part {
     int node;
 };
 
-static void print_client(const struct part *p, int place, FILE *out)
+static void print_client(const struct roll_part *p, int place, FILE *out)
 {
     struct tt_roll roll;
     uint64_t number = atomic_load(&tt_common_at(p->page, place)->number);
@@ -709,7 +709,7 @@ static void print_client(const struct part *p, int place, FILE *out)
     tt_roll_free(&roll);
 }
 
-static void print_part(const struct part *p, FILE *out)
+static void print_part(const struct roll_part *p, FILE *out)
 {
     for (int i = 0; i < TT_CLIENTS; i++) print_client(p, i, out);
     if (tt_roll_clients(p->page) == 0)
@@ -728,16 +728,16 @@ static void print_host(const struct tt_job_page *page, int node, FILE *out)
 }
 
 /* Where the parts of the other nodes are printed. */
-struct parts {
-    struct part mine;
+struct hosts {
+    struct roll_part mine;
     FILE *out;
 };
 
 /* Prints what another node answered, or else what this node knows of its ranks. */
 static void print_answer(void *arg, int node, bool asked, const char *text)
 {
-    const struct parts *all = arg;
-    struct part p = all->mine;
+    const struct hosts *all = arg;
+    struct roll_part p = all->mine;
     print_host(p.page, node, all->out);
     p.node = node;
     p.silent = asked;
@@ -747,9 +747,9 @@ static void print_answer(void *arg, int node, bool asked, const char *text)
         print_part(&p, all->out);
 }
 
-static void print_all(struct tt_fabric *f, struct part *p, FILE *out)
+static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 {
-    struct parts all = {*p, NULL};
+    struct hosts all = {*p, NULL};
     char *text = NULL;
     size_t n = 0;
     all.out = f && f->job->nodes > 1 ? open_memstream(&text, &n) : NULL;
@@ -769,7 +769,7 @@ static char *compose(const struct tt_segment *segment, struct tt_fabric *f, cons
                      uint64_t about, int node, size_t *n)
 {
     char *text = NULL;
-    struct part p = {.source = source_mapped(segment), .about = about, .node = node};
+    struct roll_part p = {.source = source_mapped(segment), .about = about, .node = node};
     FILE *out = open_memstream(&text, n);
     if (!out) return NULL;
     if (heading) fprintf(out, "tutti: %s\n", heading);

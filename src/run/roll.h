@@ -92,8 +92,8 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
 
 /* Prints `heading` and the roll of every client of the job on stderr, in one write. */
 void tt_roll_call(const struct tt_segment *segment, const char *heading);
-/* Prints the roll for a rank that has waited too long; this is the call_roll of struct tt_fabric. In
- * a job on several hosts it asks the other hosts, for at most a second. */
+/* Prints the roll for a rank that has waited too long; this is the call_roll of struct tt_fabric.
+ * In a job on several hosts it asks the other hosts, for at most a second. */
 void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting);
 /* Sends the roll of this node's ranks over the connection; this is the answer_roll of struct
  * tt_fabric. */

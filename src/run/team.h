@@ -176,10 +176,11 @@ struct tt_team {
     uint32_t history;    /* fingerprint of all calls so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];
-    bool reported; /* some call on this team, or tutti_advance, returned the error */
-    bool given_up; /* broken, and this rank touches no block of other members any more */
-    bool deserted; /* all living members gave it up: nobody touches this rank's block */
-    char *bounce;  /* scratch for operands that are not loadable */
+    int traced_calls; /* calls under way that tt_trace_call_begin recorded, one within the other */
+    bool reported;    /* some call on this team, or tutti_advance, returned the error */
+    bool given_up;    /* broken, and this rank touches no block of other members any more */
+    bool deserted;    /* all living members gave it up: nobody touches this rank's block */
+    char *bounce;     /* scratch for operands that are not loadable */
     int64_t bounce_bytes;
 };
 

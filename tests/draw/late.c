@@ -2,7 +2,8 @@
  *
  * late [VICTIM]: a run to be drawn. Rank 2 comes late to the first allreduce, after the others have
  * written to a file that they are about to call it. Then follow calls on two teams, calls that
- * overlap, and a barrier before which rank VICTIM kills itself.
+ * overlap, and a barrier before which rank VICTIM kills itself. The others then shrink the world;
+ * if nobody has died, all agree and free their team.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -67,7 +68,13 @@ static void run(tutti_team *world, double *in, double *out, int victim)
     overlap(world, half, in, out);
     if (victim >= 0) come_late("about-to-end", victim, rank, tutti_size(world));
     if (rank == victim) raise(SIGKILL);
-    if (tutti_barrier(world) == TUTTI_OK) must(tutti_team_free(half), "free");
+    int64_t value = 1;
+    if (tutti_barrier(world) != TUTTI_OK) {
+        must(tutti_team_shrink(world, &half), "shrink");
+        return;
+    }
+    must(tutti_team_agree(world, &value, NULL), "agree");
+    must(tutti_team_free(half), "free");
 }
 
 int main(int argc, char **argv)

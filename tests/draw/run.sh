@@ -38,10 +38,10 @@ assert all((b["waited"] > 100e9) == (b["rank"] != 2) for b in first), [b["waited
 assert all(b["waited"] <= b["end"] - b["begin"] for b in bars)
 bcast = [b for b in bars if name(b["coll"]) == "bcast"]
 assert [b["root"] for b in bcast] == [1] * 4, bcast
-# Teams are separate: each has executions 0 to 3 of its own, of its own members.
+# Teams are separate: each has executions 0 to 4 of its own, of its own members.
 for label, ranks in (("ranks 0, 2", [0, 2]), ("ranks 1, 3", [1, 3])):
     own = [b for b in bars if c["teams"][b["team"]]["label"] == label]
-    assert sorted({b["execution"] for b in own}) == [0, 1, 2, 3] and sorted({b["rank"] for b in own}) == ranks, own
+    assert sorted({b["execution"] for b in own}) == [0, 1, 2, 3, 4] and sorted({b["rank"] for b in own}) == ranks, own
 # Overlapping calls: the second began before the first had ended, and its caller waited for it later
 # than it began.
 sums = {b["rank"]: b for b in bars if name(b["coll"]) == "allreduce" and b["bytes"] == 524288 and b is not None and b["execution"] > 0}
@@ -49,6 +49,13 @@ assert len(sums) == 4 and all(b["blocked"] == -1 or b["blocked"] > b["begin"] fo
 assert all(g[2] <= h[2] for g, h in zip(c["groups"], c["groups"][1:])), "groups in the order of time"
 assert sum(g[1] for g in c["groups"]) == len(bars)
 assert min(b["begin"] for b in bars) == 0 and max(b["end"] for b in bars) <= p["time_ps"]
+# Calls that make, repair and free teams are one bar each, whatever they consist of.
+def of(call):
+    return sorted((c["teams"][b["team"]]["label"], b["rank"]) for b in bars if name(b["coll"]) == call)
+assert of("team_split") == of("team_agree") == [("world", r) for r in range(4)], (of("team_split"), of("team_agree"))
+assert of("team_free") == [("ranks 0, 2", 0), ("ranks 0, 2", 2), ("ranks 1, 3", 1), ("ranks 1, 3", 3)], of("team_free")
+split = next(b for b in bars if name(b["coll"]) == "team_split")
+assert not any(b["rank"] == split["rank"] and split["begin"] < b["begin"] < split["end"] for b in bars), "a bar within a split"
 # Messages never go from one team to the other.
 assert all((t[0] - t[1]) % 2 == 0 or any(c["teams"][b["team"]]["label"] == "world" and b["rank"] == t[1] and
            b["begin"] <= t[4] <= b["end"] for b in bars) for t in p["messages"]), "a message between teams"
@@ -93,13 +100,15 @@ import json
 c = json.load(open("died.json"))["calls"]
 ends = {r["rank"]: r["end"] for r in c["ranks"]}
 assert "signal 9" in ends.pop(3) and set(ends.values()) == {None}, ends
-last = c["groups"][-1]
+shrink = [b for b in c["bars"] if c["names"][b[3]] == "team_shrink"]
+assert [b[0] for b in shrink] == [0, 1, 2] and len({b[2] for b in shrink}) == 1, shrink
+last = [g for g in c["groups"] if c["names"][c["bars"][g[0]][3]] == "barrier"][-1]
 calls = c["bars"][last[0]:last[0] + last[1]]
 assert [c["names"][b[3]] for b in calls] == ["barrier"] * 3 and [b[0] for b in calls] == [0, 1, 2], calls
 assert last[8] == 3 and last[9] & 1, "rank 3 never came"
 assert all(b[13] == 3 and b[15] & 2 for b in calls), "who was waited for, and that it failed"
 mine = [b for b in c["bars"] if b[0] == 3]
-assert len(mine) > 8 and max(b[9] for b in mine) <= next(r["last"] for r in c["ranks"] if r["rank"] == 3)
+assert len(mine) == 8 and max(b[9] for b in mine) <= next(r["last"] for r in c["ranks"] if r["rank"] == 3)
 PYTHON
 expect 0 tutti draw died -o died.svg
 grep -q 'class="dead"' died.svg || fail 'no cross'

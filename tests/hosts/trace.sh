@@ -36,7 +36,7 @@ c = json.load(open("run.json"))["calls"]
 assert [(r["rank"], r["host"]) for r in c["ranks"]] == [(0, "h1"), (1, "h1"), (2, "h2"), (3, "h3")], c["ranks"]
 assert c["clocks"] == "one clock", c["clocks"]
 assert c["ranks"][3]["end"] and not c["ranks"][0]["end"], c["ranks"]
-last = c["groups"][-1]
+last = [g for g in c["groups"] if c["names"][c["bars"][g[0]][3]] == "barrier"][-1]
 assert last[8] == 3 and last[9] & 1, f"rank 3 never came to {c['bars'][last[0]]}"
 PYTHON
 tutti draw traces.h*/rank-* -o run.svg

@@ -67,8 +67,8 @@ wait_for shows "^ +0 +$job +(sleeping|running) +in allreduce.*; waits for rank 2
 says out "^3 threads of .* \(pid $job\)"
 end
 
-# Ranks in calls that last some microseconds are in these calls, and not outside the library. Between
-# the start of a request and the wait for it, a rank is outside.
+# Ranks in calls that last some microseconds are in these calls, and not outside the library.
+# Between the start of a request and the wait for it, a rank is outside.
 begin tutti run -n 2 "$missing" brief
 wait_for shows '^ +0 +[0-9]+ +[a-z]+ +in barrier\(\) on the world \(call [0-9]+\)$'
 for _ in 1 2 3 4 5 6 7 8 9 10; do tutti ps "$job"; done >out 2>err || fail "tutti ps ended with $?"
