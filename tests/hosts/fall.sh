@@ -88,12 +88,12 @@ beside() {
 }
 
 kill_all() {
-    local collective victim victims manner when turn=0 m
+    local collective victim roles manner when turn=0 m
     for collective in "${collectives[@]}"; do
         turn=$((turn + 1)) # so that each manner of each victim meets all times over the collectives
-        victims=(0 $((1 + turn % 3)) 4 5 6 7)
-        [ "${1-}" != all ] || victims=(0 1 2 3 4 5 6 7)
-        for victim in "${victims[@]}"; do
+        roles=(0 $((1 + turn % 3)) 4 5 6 7)
+        [ "${1-}" != all ] || roles=(0 1 2 3 4 5 6 7)
+        for victim in "${roles[@]}"; do
             for m in 0 1 2; do
                 manner=${manners[m]}
                 [ "${1-}" = all ] || [ "$m" -eq $(((turn + victim) % 3)) ] || continue
