@@ -75,7 +75,7 @@ static void each_algorithm(void (*check)(const struct tt_algorithm *, const stru
             struct tt_problem problem = plans_problem((*a)->coll, p, sizes[i / 20]);
             struct tt_map map = map_of(p, on, NULL);
             if (tt_call_counts(&problem.call) || (*a)->refuse(&problem.call, &map)) continue;
-            if (!sampled(&cases, 7)) continue;
+            if (!sampled(&cases, 13)) continue;
             check(*a, &problem.call, p, on);
         }
 }

@@ -13,7 +13,8 @@ source "$(dirname "$0")/lib.sh"
 # The number of ranks: three, or four for an algorithm that refuses three and not four.
 ranks=3
 moments=(1 3 60)
-[ -z "$TUTTI_TEST_BRIEF" ] || moments=(3)
+least=100
+[ -z "$TUTTI_TEST_BRIEF" ] || moments=(3) least=30
 
 problem() {
     case $1 in
@@ -48,6 +49,7 @@ try() {
     unread) TUTTI_CMA=0 killed "$(problem "$coll" 5000)" ;;
     fails)
         TUTTI_FAULT=fail,rank=1,after=5 expect 8 go loop "$(problem "$coll" 80)"
+        if grep -q 'not supported here' out; then return; fi
         reported $((ranks - 1)) 'rank 1 cannot go on: the system refused: TUTTI_FAULT: operation 5 fails'
         says out '^rank 1: the system refused .*: TUTTI_FAULT: operation 5 fails$'
         failed=$((failed + 1))
@@ -79,5 +81,5 @@ while read -r coll algorithm; do
     try fails
 done < <("$trouble" algorithms)
 echo "$n jobs with a killed rank, $failed with a rank that failed"
-if [ "$n" -lt 40 ] || [ "$failed" -lt 10 ]; then fail 'nearly nothing ran'; fi
+if [ "$n" -lt "$least" ] || [ "$failed" -lt 10 ]; then fail 'nearly nothing ran'; fi
 nothing_left "$TUTTI_TEST"
