@@ -311,6 +311,12 @@ static int64_t bytes_of(const struct tt_call *call, int p)
     return n / p * call->sz;
 }
 
+/* Whether each rank would reduce all of a long vector whose elements take long to reduce. */
+static bool repeats_work(const struct tt_algorithm *a, const struct tt_call *call, int64_t bytes)
+{
+    return a == &tt_allreduce_flat && call->type == TUTTI_BINNED && bytes > 64 << 10;
+}
+
 static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
@@ -318,7 +324,7 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
-            cost > r->most_cost)
+            cost > r->most_cost || repeats_work(r->algorithm, call, bytes))
             continue;
         if (!r->algorithm->refuse(call, map)) return r->algorithm;
     }

@@ -23,6 +23,25 @@ static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const str
     return a;
 }
 
+/* The reduction of a reproducible sum takes so long that the ranks must share the work. */
+static void long_sums_are_shared(void **state)
+{
+    (void)state;
+    for (int cost = 0; cost < 4; cost++) {
+        struct tt_problem problem = plans_problem(TT_COLL_allreduce, 4, 1 << 17);
+        struct tt_map map = plans_map(4);
+        const struct tt_algorithm *a = NULL;
+        map.read_cost = cost;
+        problem.call.type = TUTTI_BINNED;
+        problem.call.sz = (int64_t)tutti_type_size(TUTTI_BINNED);
+        assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
+        assert_string_not_equal(a->name, "flat");
+        problem.call.n = 1;
+        assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
+        assert_string_equal(a->name, "flat");
+    }
+}
+
 static void something_applies(void **state)
 {
     (void)state;
@@ -149,6 +168,7 @@ static void counts_of_an_allgatherv_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_sums_are_shared),
         cmocka_unit_test(something_applies),
         cmocka_unit_test(small_ones_mind_nodes),
         cmocka_unit_test(dealt_out_ranks_need_it_more),

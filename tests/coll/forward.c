@@ -275,24 +275,32 @@ static void what_cannot_be_is_refused(void **state)
                         "needs ranks that are joined directly, by no switches");
 }
 
-static void lack_of_memory_is_reported(void **state)
+static void lacks_memory(const struct tt_net *net, enum tt_coll coll)
 {
-    (void)state;
-    struct tt_net net = plans_network("torus:3x3-hole(1,1)");
-    struct tt_problem problem = plans_problem(TT_COLL_alltoall, net.ranks, 1);
-    struct tt_map map = plans_map(net.ranks);
+    struct tt_problem problem = plans_problem(coll, net->ranks, 1);
+    int64_t room[64];
+    assert_in_range(tt_problem_room(&problem), 0, 64);
+    struct tt_call call = tt_problem_call(&problem, 3, room);
+    struct tt_map map = plans_map(net->ranks);
     struct tt_plan *plan = NULL;
     int i = 0;
-    map.net = &net;
+    map.net = net;
     for (; !plan; i++) {
         tt_memory_fail_at(i);
-        plan = tt_algorithm_plan(tt_algorithm_find(TT_COLL_alltoall, "forward"), &problem.call,
-                                 &map, 3);
+        plan = tt_algorithm_plan(tt_algorithm_find(coll, "forward"), &call, &map, 3);
         tt_memory_fail_at(-1);
         if (!plan) assert_non_null(strstr(tutti_error(), "memory"));
     }
     assert_in_range(i, 6, 100);
     tt_plan_free(plan);
+}
+
+static void lack_of_memory_is_reported(void **state)
+{
+    (void)state;
+    struct tt_net net = plans_network("torus:3x3-hole(1,1)");
+    lacks_memory(&net, TT_COLL_alltoall);
+    lacks_memory(&net, TT_COLL_alltoallv);
     tt_net_free(&net);
 }
 
