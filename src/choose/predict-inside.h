@@ -80,6 +80,7 @@ struct tt_follow {
 /* A processor, whose ranks take turns. */
 struct tt_core {
     int64_t now_ps, busy_until_ps; /* busy: it copies, reduces or reads until then */
+    int64_t worked_ps;             /* how long its ranks have done anything but wait */
     int first, n, at; /* its ranks are first, first + cores, ...; `at` counts among these n */
 };
 

@@ -15,6 +15,7 @@ enum {
 void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what, int64_t ps)
 {
     tt_core_of(s, r)->now_ps += ps;
+    tt_core_of(s, r)->worked_ps += ps;
     r->spent[what] += ps;
 }
 

@@ -119,10 +119,16 @@ static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, uint32_t la
     return true;
 }
 
-/* When the flag was raised to this value; NEVER: not yet. */
+/* When the flag was raised to this value; NEVER: not yet. Mostly that was one of the last times, so
+ * the search goes back from the end in steps of twice the length. */
 static int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
 {
-    int low = 0, high = log->n;
+    int high = log->n, low = high, back = 1;
+    if (low == 0 || log->raise[low - 1].value < value) return TT_PREDICT_NEVER;
+    for (; low > 0 && log->raise[low - 1].value >= value; back *= 2) {
+        high = low;
+        low = (int)tt_max(0, low - back);
+    }
     while (low < high) {
         int middle = (low + high) / 2;
         if (log->raise[middle].value >= value)
@@ -362,6 +368,8 @@ static struct tt_follow *rank_on(const struct tt_predictor *s, const struct tt_c
 static int64_t core_ready(const struct tt_predictor *s, const struct tt_core *core)
 {
     int64_t ready = TT_PREDICT_NEVER;
+    const struct tt_follow *last = rank_on(s, core, core->at);
+    if (!last->over && last->ready_ps <= core->now_ps) return core->now_ps;
     for (int i = 0; i < core->n; i++) {
         const struct tt_follow *r = rank_on(s, core, i);
         if (!r->over) ready = tt_min(ready, r->ready_ps);
@@ -406,6 +414,19 @@ static int ended_calls(const struct tt_predictor *s)
     int n = s->calls;
     for (int r = 0; r < s->p; r++) n = (int)tt_min(n, s->rank[r].call);
     return n;
+}
+
+/* The time that the processor with most work has worked for a call, at least. */
+static int64_t work_for_call(const struct tt_predictor *s)
+{
+    int64_t most = 0;
+    for (int c = 0; c < s->cores; c++) {
+        int calls = 0; /* ended, and one that is under way */
+        for (int i = 0; i < s->core[c].n; i++)
+            calls = (int)tt_max(calls, rank_on(s, &s->core[c], i)->call);
+        most = tt_max(most, s->core[c].worked_ps / (calls + (calls < s->calls)));
+    }
+    return most;
 }
 
 /* Returns false when there is nothing more to follow. */
@@ -512,14 +533,17 @@ static int64_t end_of(const struct tt_predictor *s, int call, int *last)
 }
 
 /* The time from the end of one call to the end of the next, and how the rank that ends last spent
- * it. */
+ * it. If only few calls were followed and ranks take turns, some ranks have gone ahead of the last
+ * one and done a part of its next call's work before; so the time is at least the work for a
+ * call. */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
     int ended = ended_calls(s), warm = s->calls > CALLS ? s->slots : WARM, last = 0;
     if (ended <= warm) warm = 1;
     if (ended < 2) return tt_fail(TUTTI_ERR_UNSUPPORTED, "the predictor found no end of its plan");
     int64_t begin = end_of(s, warm - 1, &last), n = ended - warm;
-    *prediction = (struct tt_prediction){.time_ps = (end_of(s, ended - 1, &last) - begin) / n};
+    int64_t time = (end_of(s, ended - 1, &last) - begin) / n;
+    *prediction = (struct tt_prediction){.time_ps = tt_max(time, work_for_call(s))};
     const struct tt_follow *r = &s->rank[last];
     for (int i = 0; i < TT_SPENT_N; i++)
         prediction->spent[i] = (r->spent_by[ended - 1][i] - r->spent_by[warm - 1][i]) / n;

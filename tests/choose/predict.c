@@ -7,6 +7,7 @@
 #include "../coll/plans.h"
 
 #include "choose/predict.h"
+#include "plan/count.h"
 #include "model.h"
 #include "sim/simulate.h"
 
@@ -97,6 +98,35 @@ static void doubles(const struct tt_algorithm *a, const struct tt_call *call, in
     if (y.time_ps < 2 * x.time_ps - rounding || y.time_ps > 2 * x.time_ps + rounding)
         fail_msg("%s of %s on %d ranks: %lld, %lld", a->name, tt_coll_name(call->coll), p,
                  (long long)x.time_ps, (long long)y.time_ps);
+}
+
+/* One processor copies and combines all bytes of all ranks, so a call takes at least as long as
+ * that, whoever goes ahead of whom. */
+static void works_for_it(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
+{
+    enum { BYTE_PS = 1000 };
+    struct tt_machine m = model_of(1, BYTE_PS);
+    struct tt_map map = map_of(p, cores, &m);
+    struct tt_prediction x;
+    struct tt_count count[PLANS_RANKS] = {{0}};
+    bool is_short;
+    if (cores > 1 || tt_predict(a, call, &map, &x) != TUTTI_OK) return;
+    struct tt_map with = tt_plan_map(a, call, &map, &is_short);
+    for (int r = 0; r < p; r++) {
+        struct tt_plan *plan = tt_algorithm_plan(a, call, &with, r);
+        assert_int_equal(tt_count_plan(plan, count), TUTTI_OK);
+        tt_plan_free(plan);
+    }
+    struct tt_count sum = tt_count_sum(count, p);
+    if (x.time_ps < BYTE_PS * (sum.copied + sum.reduced))
+        fail_msg("%s of %s on %d ranks: %lld ps for %lld bytes", a->name, tt_coll_name(call->coll),
+                 p, (long long)x.time_ps, (long long)(sum.copied + sum.reduced));
+}
+
+static void work_counts(void **state)
+{
+    (void)state;
+    each_algorithm(works_for_it);
 }
 
 static void costs_scale(void **state)
@@ -190,10 +220,10 @@ static void says_what_it_cannot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barrier_of_two),      cmocka_unit_test(ranks_take_turns),
-        cmocka_unit_test(root_runs_ahead),     cmocka_unit_test(costs_scale),
-        cmocka_unit_test(parts_add_up),        cmocka_unit_test(agrees_with_simulator),
-        cmocka_unit_test(says_what_it_cannot),
+        cmocka_unit_test(barrier_of_two),  cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(root_runs_ahead), cmocka_unit_test(costs_scale),
+        cmocka_unit_test(parts_add_up),    cmocka_unit_test(agrees_with_simulator),
+        cmocka_unit_test(work_counts),     cmocka_unit_test(says_what_it_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
