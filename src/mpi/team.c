@@ -366,20 +366,20 @@ static void decide(struct tt_mpi_call *call)
     tt_mpi_unlock();
 }
 
-/* A call in a trial, or the one behind the last turn. */
+/* A call in a trial, or the one that ends it. */
 static bool try(struct tt_mpi_call *call, int64_t bytes)
 {
     struct tt_mpi_trials *trials = call->record->trials;
-    enum tt_mpi_turn turn = tt_mpi_turn_of(trials, call->shape);
-    if (turn != TT_MPI_TURN_HOST) {
+    enum tt_mpi_next next = tt_mpi_next_of(trials, call->shape);
+    if (next != TT_MPI_NEXT_HOST) {
         if (!has_team(call, 1 + bytes / BYTES_OF_A_CALL, CALLS_BEFORE_TEAM)) return false;
-        if (turn == TT_MPI_TURN_DECIDE) decide(call);
+        if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
         if (decided(call)) return for_tutti(call); /* now, or as inherited with the team */
     }
-    call->measured = tt_mpi_trial_next(trials, call->shape);
+    call->measured = tt_mpi_trial_begin(trials, call->shape);
     if (call->measured >= 0) call->began_ns = tt_mpi_now_ns();
-    return turn == TT_MPI_TURN_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
+    return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)

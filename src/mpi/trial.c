@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The order of turns in a trial, what a decision is computed from, and the decisions that are
+ * The order of calls in a trial, what a decision is computed from, and the decisions that are
  * remembered.
  */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "mpi/trial.h"
 
-/* ---- Turns ---- */
+/* ---- The order of calls ---- */
 
 /* The blocks of a trial, one behind the other: calls that warm a side up, and then calls whose
  * times are recorded. The host comes first, so that a program that makes a few calls of a shape
@@ -24,14 +24,14 @@ static const struct block {
 enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_MEASURED / 2, OUTLIERS = 2 };
 
 /* The place of a call in a trial. */
-struct turn {
+struct trial_place {
     int block;  /* BLOCKS: behind the last one */
     int number; /* under which its times are recorded; -1: they are not */
 };
 
-static struct turn place_of(int call)
+static struct trial_place place_of(int call)
 {
-    struct turn at = {.number = -1};
+    struct trial_place at = {.number = -1};
     int recorded = 0;
     for (; at.block < BLOCKS; at.block++) {
         const struct block *b = &block[at.block];
@@ -45,14 +45,14 @@ static struct turn place_of(int call)
     return at;
 }
 
-enum tt_mpi_turn tt_mpi_turn_of(const struct tt_mpi_trials *all, int shape)
+enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape)
 {
     int at = place_of(all->calls[shape]).block;
-    if (at == BLOCKS) return TT_MPI_TURN_DECIDE;
-    return block[at].tutti ? TT_MPI_TURN_TUTTI : TT_MPI_TURN_HOST;
+    if (at == BLOCKS) return TT_MPI_NEXT_DECIDE;
+    return block[at].tutti ? TT_MPI_NEXT_TUTTI : TT_MPI_NEXT_HOST;
 }
 
-int tt_mpi_trial_next(struct tt_mpi_trials *all, int shape)
+int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape)
 {
     return place_of(all->calls[shape]++).number;
 }

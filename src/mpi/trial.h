@@ -2,7 +2,7 @@
  *
  * The measured choice: whether the host or Tutti does the calls of a *shape* on a communicator. A
  * shape is a collective, with an operation of the program or not, and a power of two of bytes. Its
- * first calls are a *trial*: the host and Tutti do them by turns, in a fixed order, every rank
+ * first calls are a *trial*: the host and Tutti share them, in a fixed order, every rank
  * records when they began and ended, and then the ranks decide together. The decision is kept
  * as long as the communicator lives. The files here know no MPI, no team and no clock; team.c calls
  * them.
@@ -14,7 +14,7 @@
  *     the shape of a call is computed from what MPI wants to be equal on all ranks. So, at a given
  *     call, all ranks have counted the same number of calls of its shape.
  *  2. Which side has the call depends on this number alone: not on times, memory, or errors.
- *  3. At the call behind the last turn, Tutti combines the times of all ranks (the maximum of
+ *  3. At the call behind the trial, Tutti combines the times of all ranks (the maximum of
  *     each number). Every rank computes the decision from the same combined numbers. If a rank had
  *     no memory for its times, the numbers say so, and the host gets the shape on all ranks.
  *  4. A communicator may inherit decisions of another one with the same ranks. The call that makes
@@ -62,7 +62,7 @@ struct tt_mpi_trials {
 };
 
 /* Which side has the next call of a shape. */
-enum tt_mpi_turn { TT_MPI_TURN_HOST, TT_MPI_TURN_TUTTI, TT_MPI_TURN_DECIDE };
+enum tt_mpi_next { TT_MPI_NEXT_HOST, TT_MPI_NEXT_TUTTI, TT_MPI_NEXT_DECIDE };
 
 /* The number of a shape. `bytes`: what a call moves, as all ranks know it; 0: they do not. */
 static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t bytes)
@@ -74,12 +74,12 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
 /* Whether ranks may leave a call of this shape before others have begun it. */
 bool tt_mpi_shape_rooted(int shape);
 
-/* Whose turn the next call of a shape is. It is not decided yet. */
-enum tt_mpi_turn tt_mpi_turn_of(const struct tt_mpi_trials *all, int shape);
+/* Returns the side that has the next call of a shape, which is not decided yet. */
+enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
 /* Begins the next call of a shape. Returns the number under which its times are recorded; -1: they
  * are not, because the call warms a side up. */
-int tt_mpi_trial_next(struct tt_mpi_trials *all, int shape);
-/* Records the times of a call under the number that tt_mpi_trial_next returned. */
+int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape);
+/* Records the times of a call under the number that tt_mpi_trial_begin returned. */
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,
                          int64_t ended_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured choice without an MPI: shapes, turns, decisions of several ranks from times that the
- * test makes up, and decisions that are inherited. Also the maps and the rows of the counter.
+ * The measured choice without an MPI: shapes, trials, decisions of several ranks from times that
+ * the test makes up, and decisions that are inherited. Also the maps and the rows of the counter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,13 +43,13 @@ static struct tt_mpi_decision try(struct tt_mpi_trials *all, int shape, bool one
     int64_t clock[RANKS] = {1000, 1000, 1000}, most[TT_MPI_NUMBERS];
     int calls[2] = {0}, recorded[2] = {0};
     if (!one_clock) clock[1] = 777777777;
-    for (int call = 0; tt_mpi_turn_of(&all[0], shape) != TT_MPI_TURN_DECIDE; call++) {
-        bool tutti = tt_mpi_turn_of(&all[0], shape) == TT_MPI_TURN_TUTTI;
+    for (int call = 0; tt_mpi_next_of(&all[0], shape) != TT_MPI_NEXT_DECIDE; call++) {
+        bool tutti = tt_mpi_next_of(&all[0], shape) == TT_MPI_NEXT_TUTTI;
         int late = call % RANKS, number = -1;
         calls[tutti]++;
         for (int r = 0; r < RANKS; r++) {
-            assert_int_equal(tt_mpi_turn_of(&all[r], shape) == TT_MPI_TURN_TUTTI, tutti);
-            number = tt_mpi_trial_next(&all[r], shape);
+            assert_int_equal(tt_mpi_next_of(&all[r], shape) == TT_MPI_NEXT_TUTTI, tutti);
+            number = tt_mpi_trial_begin(&all[r], shape);
             int64_t takes = (tutti ? tutti_ns : host_ns) + (recorded[tutti] < slow ? 1000000 : 0);
             if (r != late) takes += 50000; /* it waits for the late rank */
             if (number >= 0)
@@ -89,9 +89,9 @@ static void first_calls(void **state)
     (void)state;
     struct tt_mpi_trials all = {0};
     int shape = tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 8), host = 0;
-    for (; tt_mpi_turn_of(&all, shape) == TT_MPI_TURN_HOST; host++) tt_mpi_trial_next(&all, shape);
+    for (; tt_mpi_next_of(&all, shape) == TT_MPI_NEXT_HOST; host++) tt_mpi_trial_begin(&all, shape);
     assert_true(host >= 4);
-    assert_int_equal(tt_mpi_turn_of(&all, shape), TT_MPI_TURN_TUTTI);
+    assert_int_equal(tt_mpi_next_of(&all, shape), TT_MPI_NEXT_TUTTI);
     tt_mpi_trials_free(&all);
 }
 
@@ -136,11 +136,11 @@ static void missing_times(void **state)
     struct tt_mpi_trials with = {0}, without = {0};
     int shape = tt_mpi_shape_of(TT_MPI_INDEX_Barrier, false, 0);
     int64_t a[TT_MPI_NUMBERS], b[TT_MPI_NUMBERS];
-    while (tt_mpi_turn_of(&with, shape) != TT_MPI_TURN_DECIDE) {
-        int64_t takes = tt_mpi_turn_of(&with, shape) == TT_MPI_TURN_TUTTI ? 1 : 100;
-        int number = tt_mpi_trial_next(&with, shape);
+    while (tt_mpi_next_of(&with, shape) != TT_MPI_NEXT_DECIDE) {
+        int64_t takes = tt_mpi_next_of(&with, shape) == TT_MPI_NEXT_TUTTI ? 1 : 100;
+        int number = tt_mpi_trial_begin(&with, shape);
         if (number >= 0) tt_mpi_trial_record(&with, shape, number, 5, 5 + takes);
-        tt_mpi_trial_next(&without, shape);
+        tt_mpi_trial_begin(&without, shape);
     }
     tt_mpi_trial_numbers(&with, shape, true, a);
     tt_mpi_trial_numbers(&without, shape, true, b);
