@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The library with AddressSanitizer and UndefinedBehaviorSanitizer, in a host that has neither. It
+# is compiled here, because the sanitizer's run-time library must be preloaded before it. The hosts
+# leak memory, so leaks are not looked for. Tutti itself is the library of this build.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+command -v gcc >/dev/null || skip 'no gcc'
+runtime=$(gcc -print-file-name=libasan.so)
+[ -e "$runtime" ] || skip 'no libasan.so'
+module=ompi-c text='Open MPI v4.'
+if [ "$host" = mpich ]; then module=mpich text='MPICH Version:\t4.'; fi
+read -ra includes <<<"$(pkg-config --cflags-only-I "$module")"
+
+# One call of the compiler for the files of a backend, and one for the others.
+sources=$TUTTI_SOURCE/src/mpi
+options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=address -fsanitize=undefined
+    -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
+mkdir backend others
+(cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
+    -c "$sources"/{backend,host,team,type,take,take-v}.c) &
+(cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,find}.c)
+wait $! || fail 'the backend'
+gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.so -ldl -lpthread || fail 'the library'
+
+export LD_LIBRARY_PATH=$TUTTI_BUILD/lib ASAN_OPTIONS=detect_leaks=0:exitcode=55 TUTTI_MPI_REPORT=$work/calls.json
+"mpicc.$host" -g "$here/take.c" -o take
+"mpicc.$host" -g "$here/choice.c" -o choice
+for run in 'take ./take' 'on ./choice mixed 5'; do
+    before=(env "TUTTI_MPI=${run%% *}")
+    # shellcheck disable=SC2086
+    launch "$host" 2 env LD_PRELOAD="$runtime:$work/libtutti_mpi.so" ${run#* }
+    grep -qxE 'all results are right|done' out && [ ! -s err ] || fail "$run"
+    grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $run"
+done
