@@ -34,7 +34,7 @@ enum tt_signature_other {
     TT_SIGNATURE_GRAPH,
     TT_SIGNATURE_THREADS,
     TT_SIGNATURE_COUNTING, /* the exchange of all counts before an alltoallv */
-    TT_SIGNATURE_MEASURE, /* a step of measuring algorithms (choose/measure.h) */
+    TT_SIGNATURE_MEASURE,  /* a step of measuring algorithms (choose/measure.h) */
     TT_SIGNATURE_KINDS
 };
 
